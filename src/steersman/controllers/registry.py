@@ -1,18 +1,23 @@
-"""Every controller of kube-controller-manager 1.36: its names, its identity, and the module that builds it.
+"""Every controller of kube-controller-manager 1.36 and of installed packages: names, identity, and the function that builds it.
 
 Names, aliases and what is off by default are upstream's (``cmd/kube-controller-manager/names`` and ``app``). To add a
-controller write its module with a function ``build(context)``, and name the module in its line here.
+controller to Steersman write its module with a function ``build(context)``, and name the module in its line here; other
+packages add theirs by an entry point (``entry_points``).
 """
 
 from __future__ import annotations
 
 import importlib
+from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
+
+from steersman.controllers.entry_points import installed_controllers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from steersman.controllers.context import ControllerContext
+    from steersman.controllers.entry_points import InstalledController
     from steersman.runtime.controller import Controller
 
 _PACKAGE: Final = "steersman.controllers."
@@ -32,13 +37,23 @@ class Registration(NamedTuple):
     #: ``group/version resource`` without which it has nothing to do; where one is missing it is skipped and named.
     needs: tuple[str, ...] = ()
     on_by_default: bool = True
+    #: Of another package, in place of ``module``.
+    installed: InstalledController | None = None
+
+    @property
+    def is_available(self) -> bool:
+        """True if it is part of this release or of an installed package."""
+        return bool(self.module) or self.installed is not None
 
     @property
     def build(self) -> Callable[[ControllerContext], Controller | None]:
-        """Wires the controller up: informers, handlers, queue. None: the options leave it nothing to do.
+        """The function that makes the controller with its informers, handlers and queue, or returns None if disabled by options.
 
-        Raises ImportError for a controller that is not part of this release.
+        Raises ImportError for a controller that is not part of this release, RegistryError for one of another package
+        that cannot be imported.
         """
+        if self.installed is not None:
+            return self.installed.load()
         if not self.module:
             raise ImportError(f"{self.name} is not part of this release")
         build: Callable[[ControllerContext], Controller | None] = importlib.import_module(_PACKAGE + self.module).build
@@ -163,13 +178,32 @@ REGISTRY: Final[tuple[Registration, ...]] = (
 )  # fmt: skip
 
 
+@cache
+def installed() -> tuple[Registration, ...]:
+    """Return the controllers of installed packages; each acts as the account of its name. Raises RegistryError."""
+    reserved = {name for entry in REGISTRY for name in (entry.name, entry.alias)}
+    return tuple(
+        Registration(each.name, service_account=each.name, installed=each) for each in installed_controllers(reserved)
+    )
+
+
+def registered() -> tuple[Registration, ...]:
+    """Return all controllers in the order in which they are started. Raises RegistryError."""
+    return (*REGISTRY, *installed())
+
+
 def find(name: str) -> Registration | None:
-    """The controller of that name or alias."""
-    return next((entry for entry in REGISTRY if name and name in (entry.name, entry.alias)), None)
+    """Return the controller of that name or alias. Raises RegistryError if an installed package must be asked and cannot."""
+    if not name:
+        return None
+    for entry in REGISTRY:
+        if name in (entry.name, entry.alias):
+            return entry
+    return next((entry for entry in installed() if entry.name == name), None)
 
 
 def is_enabled(entry: Registration, wanted: Sequence[str]) -> bool:
-    """What ``--controllers`` says of one: its name turns it on, ``-name`` off, ``*`` on whatever is on by default.
+    """Return whether ``--controllers`` enables one: its name does, ``-name`` disables it, ``*`` enables all on by default.
 
     The first that names it counts, as in upstream's ``IsControllerEnabled``.
     """
@@ -185,11 +219,19 @@ def is_enabled(entry: Registration, wanted: Sequence[str]) -> bool:
 def preload(wanted: Sequence[str] = ("*",)) -> None:
     """Import the modules of the controllers that ``--controllers`` enables.
 
-    It takes long enough to keep an event loop from handling signals, and can be done before there is a server.
+    It takes long enough to keep an event loop from handling signals, and can be done before there is a server. Controllers
+    of other packages are left to ``load_installed``.
     """
     for entry in REGISTRY:
         if entry.module and is_enabled(entry, wanted):
             importlib.import_module(_PACKAGE + entry.module)
+
+
+def load_installed(wanted: Sequence[str]) -> None:
+    """Import the controllers of installed packages that ``--controllers`` enables. Raises RegistryError."""
+    for entry in installed():
+        if is_enabled(entry, wanted):
+            _ = entry.build
 
 
 def unknown(wanted: Sequence[str]) -> list[str]:

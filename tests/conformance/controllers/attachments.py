@@ -10,7 +10,7 @@ from lightkube.models.storage_v1 import VolumeAttachment
 from tests.conformance.controllers.harness import NAMESPACE, REST_SECONDS, World
 
 from steersman.client.objects import metadata_field, name_of, uid_of
-from steersman.runtime.pods import is_finished, node_of
+from steersman.workloads.pods import is_finished, node_of
 
 NODES = ("a", "b", "c")
 PODS = 5

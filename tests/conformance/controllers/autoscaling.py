@@ -14,7 +14,7 @@ from steersman.apimachinery.timestamps import format_time
 from steersman.client.objects import labels_of, name_of
 from steersman.client.resource_types import custom
 from steersman.runtime.conditions import find_condition
-from steersman.runtime.pods import is_ready
+from steersman.workloads.pods import is_ready
 
 TARGETS = ("a", "b")
 NAMES = ("x", "y", "z")

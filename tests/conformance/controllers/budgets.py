@@ -13,7 +13,7 @@ from tests.conformance.controllers.harness import NAMESPACE, World
 from steersman.client import tree
 from steersman.client.objects import labels_of, name_of
 from steersman.runtime.owners import controller_of
-from steersman.runtime.pods import is_active, is_ready
+from steersman.workloads.pods import is_active, is_ready
 
 APPS = ("a", "b")
 SHARES: tuple[dict[str, Any], ...] = (

@@ -11,7 +11,7 @@ from tests.conformance.controllers.harness import NAMESPACE, World
 
 from steersman.client.objects import annotations_of, metadata_field, name_of, uid_of
 from steersman.runtime.owners import controller_of
-from steersman.runtime.pods import is_finished, node_of
+from steersman.workloads.pods import is_finished, node_of
 
 PODS = 4
 VOLUMES = ("x", "y")

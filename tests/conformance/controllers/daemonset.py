@@ -11,8 +11,8 @@ from tests.conformance.controllers.replication import pods_of, template
 
 from steersman.client.objects import labels_of, name_of
 from steersman.controllers.daemonset import rules
-from steersman.runtime.pods import is_active
-from steersman.runtime.revisions import template_data
+from steersman.workloads.pods import is_active
+from steersman.workloads.revisions import template_data
 
 NAMES = ("a", "b")
 NODES = ("n1", "n2", "n3", "n4", "n5")

@@ -11,7 +11,7 @@ from tests.conformance.controllers.replication import pods_of, template
 
 from steersman.client.objects import labels_of, name_of
 from steersman.controllers.deployment.revisions import same_template
-from steersman.runtime.pods import is_active
+from steersman.workloads.pods import is_active
 
 NAMES = ("a", "b")
 SIZES = (0, 1, 2, 4, 9)

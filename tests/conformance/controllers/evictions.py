@@ -9,7 +9,7 @@ from tests.conformance.controllers.harness import NAMESPACE, World
 
 from steersman.client.objects import metadata_field, name_of, uid_of
 from steersman.runtime.conditions import is_condition_true
-from steersman.runtime.pods import is_finished, node_of
+from steersman.workloads.pods import is_finished, node_of
 
 NODES = ("a", "b", "c")
 PODS = 8

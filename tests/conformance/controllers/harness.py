@@ -22,13 +22,13 @@ from tests.definitions import definition
 from steersman.apimachinery.errors import StatusError
 from steersman.asynckit.clock import FakeClock
 from steersman.client import Client
-from steersman.client.transport import Answer, Request, Transport, TransportError
+from steersman.client.transport import Request, Response, Transport, TransportError
 from steersman.controllers.manager.assembly import add_controllers
 from steersman.controllers.manager.identities import OneIdentity
 from steersman.controllers.manager.options import ManagerOptions
+from steersman.controllers.shared.served import ask
 from steersman.controlplane.loopback_transport import LoopbackTransport
 from steersman.runtime.manager import Manager
-from steersman.runtime.served import ask
 from steersman.testing import InProcessAPIServer
 
 if TYPE_CHECKING:
@@ -50,8 +50,9 @@ FAULT_RATE = 0.15
 class Story(Protocol):
     """What is tested. Its methods may raise ``StatusError``: then that edit did not happen.
 
-    It may also have ``prepare(world)``, which is called once before the manager starts, and ``options``: what the manager
-    is told beyond the names of controllers, as keywords of ``ManagerOptions``; and ``rest_seconds`` in place of ``REST_SECONDS``.
+    It may also have ``prepare(world)``, which is called once before the manager starts, and ``options``: what the
+    manager is told beyond the names of controllers, as keywords of ``ManagerOptions``; and ``rest_seconds`` in place of
+    ``REST_SECONDS``.
     """
 
     #: Names for ``--controllers``.
@@ -76,7 +77,7 @@ class LosesAnswers:
         self._inner = inner
         self._faults = faults
 
-    async def request(self, request: Request) -> Answer:
+    async def request(self, request: Request) -> Response:
         answer = await self._inner.request(request)
         if request.method != "GET" and self._faults.dice.random() < self._faults.request_rate / 4:
             self._faults.seen["answer lost"] += 1

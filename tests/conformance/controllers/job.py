@@ -14,7 +14,7 @@ from steersman.controllers.job import facts
 from steersman.controllers.job.indexes import Indexes
 from steersman.runtime.finalizers import has_finalizer
 from steersman.runtime.owners import controller_of
-from steersman.runtime.pods import is_active
+from steersman.workloads.pods import is_active
 
 NAMES = ("a", "b")
 COMPLETIONS = (0, 1, 3, 5)

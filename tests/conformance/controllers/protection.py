@@ -11,7 +11,7 @@ from tests.conformance.controllers.harness import NAMESPACE, World
 from steersman.apimachinery.quantity import parse
 from steersman.client.objects import metadata_field, name_of, uid_of
 from steersman.runtime.finalizers import has_finalizer
-from steersman.runtime.pods import is_finished, node_of
+from steersman.workloads.pods import is_finished, node_of
 
 CLASSES = ("gold", "silver")
 COUNT = 3

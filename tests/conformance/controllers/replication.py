@@ -11,7 +11,7 @@ from tests.conformance.controllers.harness import NAMESPACE, World
 
 from steersman.client.objects import labels_of, name_of, uid_of
 from steersman.runtime.owners import controller_of
-from steersman.runtime.pods import is_active
+from steersman.workloads.pods import is_active
 
 APPS = ("a", "b")
 SIZES = (0, 1, 2, 3, 7)

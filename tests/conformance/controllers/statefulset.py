@@ -12,8 +12,8 @@ from tests.conformance.controllers.replication import pods_of, template
 from steersman.client.objects import labels_of, name_of, uid_of
 from steersman.controllers.statefulset import identity
 from steersman.runtime.owners import controller_of, owners_of
-from steersman.runtime.pods import is_active
-from steersman.runtime.revisions import template_data
+from steersman.workloads.pods import is_active
+from steersman.workloads.revisions import template_data
 
 NAMES = ("a", "b")
 SIZES = (0, 1, 2, 4)

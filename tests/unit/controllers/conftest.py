@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import sys
 
 import msgspec
 import pytest
@@ -13,10 +14,11 @@ from steersman.apimachinery.errors import is_not_found
 from steersman.asynckit.clock import FakeClock
 from steersman.client import Client, tree
 from steersman.client.errors import ApiError
-from steersman.client.transport import Answer
-from steersman.controllers.base import Shell
+from steersman.client.transport import Response
+from steersman.controllers import registry
 from steersman.controllers.context import ControllerContext
 from steersman.controllers.options import ControllerOptions
+from steersman.controllers.shared.base import Shell
 from steersman.controlplane.loopback_transport import LoopbackTransport
 from steersman.testing import InProcessAPIServer
 
@@ -41,6 +43,10 @@ class Cluster:
         self._tasks += [asyncio.create_task(context.events.run()), asyncio.create_task(controller.run())]
         await self.until(lambda: controller.is_ready)
         return controller
+
+    def sample(self, controller, name, labels=None):
+        """Return the value of a metric that the controller counts."""
+        return controller.context.metrics.registry.get_sample_value(name, labels or {})
 
     async def until(self, condition, *, step_seconds=0.05, within_seconds=60):
         """Let time pass in small steps until it holds; ``condition`` may be a coroutine function."""
@@ -145,7 +151,7 @@ class Conflicts:
         for wanted in self._wanted:
             if request.method == wanted[0] and request.path.endswith(wanted[1]):
                 self._wanted.remove(wanted)
-                return Answer(409, {"content-type": "application/json"}, self._STATUS)
+                return Response(409, {"content-type": "application/json"}, self._STATUS)
         return None
 
 
@@ -158,6 +164,19 @@ def conflicts(monkeypatch):
 
     monkeypatch.setattr(LoopbackTransport, "request", request)
     return added
+
+
+@pytest.fixture
+def site(tmp_path, monkeypatch):
+    """A directory that packages with controllers are installed into (``tests.installed``)."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    before = set(sys.modules)
+    registry.installed.cache_clear()
+    yield tmp_path
+    registry.installed.cache_clear()
+    for name in set(sys.modules) - before:
+        if not name.startswith("steersman"):
+            del sys.modules[name]
 
 
 @pytest.fixture

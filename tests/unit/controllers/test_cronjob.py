@@ -170,7 +170,7 @@ async def end(cluster, which, how="Complete"):
 
 
 async def test_a_job_starts_at_its_minute_and_not_before(cluster, clock):
-    await run(cluster)
+    controller = await run(cluster)
     minutes = 5 * 60 - (clock.now().timestamp() % 300)
     await clock.advance(minutes - 1)
     assert await jobs_of(cluster) == []
@@ -180,6 +180,9 @@ async def test_a_job_starts_at_its_minute_and_not_before(cluster, clock):
         "batch/v1", "CronJob", "cj", lambda each: each["status"].get("active"), namespace="default"
     )
     assert found["status"]["active"][0]["name"] == name_of((await jobs_of(cluster))[0])
+    skew = "cronjob_controller_job_creation_skew_duration_seconds"
+    assert cluster.sample(controller, f"{skew}_count") == 1
+    assert cluster.sample(controller, f"{skew}_sum") < 1
 
 
 async def test_a_job_that_ended_is_noted_and_cleared_away(cluster):

@@ -38,7 +38,7 @@ def test_a_claim_of_somebody_else_is_told():
 
 
 async def test_a_pod_gets_its_claim_and_gets_it_again(cluster, pod_spec):
-    await cluster.start(build)
+    controller = await cluster.start(build)
     await cluster.make("v1", "Pod", "p", namespace="default", spec={**pod_spec, "volumes": VOLUMES})
     first = await cluster.eventually(*CLAIM, "p-v", bool, namespace="default")
     await cluster.client.delete_object(first)
@@ -47,6 +47,8 @@ async def test_a_pod_gets_its_claim_and_gets_it_again(cluster, pod_spec):
     await cluster.eventually(
         *CLAIM, "p-v", lambda found: found and found["metadata"]["uid"] != uid, namespace="default"
     )
+    assert cluster.sample(controller, "ephemeral_volume_controller_create_total") == 2
+    assert cluster.sample(controller, "ephemeral_volume_controller_create_failures_total") == 0
 
 
 async def test_a_foreign_claim_is_told_at_the_pod(cluster, pod_spec):

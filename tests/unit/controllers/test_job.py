@@ -385,7 +385,7 @@ def ended(how):
 
 
 async def test_a_job_runs_to_its_end(cluster):
-    await run(cluster, completions=2, parallelism=2)
+    controller = await run(cluster, completions=2, parallelism=2)
     await cluster.until(lambda: have(cluster, 2))
     for each in await pods_of(cluster):
         await set_phase(cluster, each, "Succeeded")
@@ -393,6 +393,8 @@ async def test_a_job_runs_to_its_end(cluster):
     assert found["status"]["succeeded"] == 2
     assert [each.metadata.finalizers for each in await pods_of(cluster)] == [None, None]
     await cluster.until(lambda: cluster.events("Completed"))
+    labels = {"completion_mode": "NonIndexed", "result": "succeeded", "reason": "CompletionsReached"}
+    assert cluster.sample(controller, "job_controller_jobs_finished_total", labels) == 1
 
 
 async def have(cluster, count):

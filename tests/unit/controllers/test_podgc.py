@@ -1,3 +1,5 @@
+from functools import partial
+
 import msgspec
 import pytest
 from lightkube.models.core_v1 import Node, Pod
@@ -67,7 +69,7 @@ async def test_pods_of_a_node_that_is_gone_go_after_the_quarantine(cluster, pod_
     await cluster.make("v1", "Node", "n")
     metadata = {"finalizers": ["example.com/hold"]}
     await cluster.make("v1", "Pod", "p", namespace="default", spec={**pod_spec, "nodeName": "n"}, metadata=metadata)
-    await cluster.start(build)
+    controller = await cluster.start(build)
     await cluster.client.delete(tree("v1", "Node"), "n")
     await clock.advance(35)
     assert "deletionTimestamp" not in (await cluster.find("v1", "Pod", "p", namespace="default"))["metadata"]
@@ -76,6 +78,9 @@ async def test_pods_of_a_node_that_is_gone_go_after_the_quarantine(cluster, pod_
     )
     assert found["status"]["phase"] == "Failed"
     assert found["status"]["conditions"][0]["type"] == "DisruptionTarget"
+    labels = {"namespace": "default", "reason": "orphaned"}
+    deletions = partial(cluster.sample, controller, "pod_gc_collector_force_delete_pods_total", labels)
+    await cluster.until(lambda: deletions() == 1)
 
 
 async def test_a_node_that_comes_back_keeps_its_pods(cluster, pod_spec, clock):

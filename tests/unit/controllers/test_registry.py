@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import importlib
 import subprocess
 import sys
 
 import pytest
+from tests.installed import install
 
-from steersman.controllers.registry import REGISTRY, Registration, find, is_enabled, unknown
+from steersman.controllers.entry_points import RegistryError
+from steersman.controllers.registry import (
+    REGISTRY,
+    Registration,
+    find,
+    is_enabled,
+    load_installed,
+    registered,
+    unknown,
+)
+from steersman.runtime.controller import Controller
 
 ON = Registration("foo-controller", alias="foo")
 OFF = Registration("bar-controller", alias="bar", on_by_default=False)
@@ -67,3 +79,73 @@ def test_preload_imports_the_modules_of_enabled_controllers_only():
     loaded = set(done.stdout.split())
     assert "steersman.controllers.job" in loaded
     assert "steersman.controllers.cronjob" not in loaded
+
+
+def test_registered_lists_controllers_of_installed_packages_last(site):
+    install(site, "acme", idle_controller="Idle")
+    assert registered()[:-1] == REGISTRY
+    entry = registered()[-1]
+    assert (entry.name, entry.service_account, entry.is_available) == ("idle-controller", "idle-controller", True)
+    assert find("idle-controller") is entry
+    assert unknown(["*", "-idle-controller", "idle"]) == ["idle"]
+
+
+def test_installed_controllers_are_on_by_default_and_can_be_left_out(site):
+    install(site, "acme", idle_controller="Idle")
+    entry = find("idle-controller")
+    assert is_enabled(entry, ["*"])
+    assert not is_enabled(entry, ["*", "-idle-controller"])
+    assert not is_enabled(entry, ["job"])
+
+
+def test_load_installed_imports_enabled_packages_only(site):
+    install(site, "acme", idle_controller="Idle")
+    install(site, "broken", broken_controller="Idle", text="import no_such_module")
+    load_installed(["*", "-broken-controller"])
+    assert "acme" in sys.modules
+    with pytest.raises(RegistryError, match=r"broken-controller of broken 1\.0"):
+        load_installed(["*"])
+
+
+def test_registered_rejects_aliases_as_names_of_packages(site):
+    install(site, "acme", podgc="Idle")
+    with pytest.raises(RegistryError, match="Steersman has a controller of that name"):
+        registered()
+
+
+#: Names of queues in kube-controller-manager's metrics, by controller.
+QUEUES = {
+    "replicationcontroller-controller": "replicationmanager", "replicaset-controller": "replicaset",
+    "deployment-controller": "deployment", "statefulset-controller": "statefulset", "daemonset-controller": "daemonset",
+    "job-controller": "job", "cronjob-controller": "cronjob", "namespace-controller": "namespace",
+    "serviceaccount-controller": "serviceaccount", "serviceaccount-token-controller": "serviceaccount_tokens_secret",
+    "resourcequota-controller": "resourcequota_primary",
+    "garbage-collector-controller": "garbage_collector_attempt_to_delete", "endpoints-controller": "endpoint",
+    "endpointslice-controller": "endpoint_slice", "endpointslice-mirroring-controller": "endpoint_slice_mirroring",
+    "pod-garbage-collector-controller": "orphaned_pods_nodes", "disruption-controller": "disruption",
+    "horizontal-pod-autoscaler-controller": "horizontalpodautoscaler",
+    "certificatesigningrequest-signing-controller": "certificate",
+    "certificatesigningrequest-approving-controller": "certificate", "ttl-controller": "ttlcontroller",
+    "bootstrap-signer-controller": "bootstrap_signer_queue", "token-cleaner-controller": "token_cleaner",
+    "node-ipam-controller": "cidrallocator_node", "node-lifecycle-controller": "node_lifecycle_controller",
+    "taint-eviction-controller": "noexec_taint_pod", "persistentvolume-binder-controller": "claims",
+    "persistentvolume-expander-controller": "volume_expand",
+    "clusterrole-aggregation-controller": "ClusterRoleAggregator",
+    "persistentvolumeclaim-protection-controller": "pvcprotection",
+    "persistentvolume-protection-controller": "pvprotection",
+    "volumeattributesclass-protection-controller": "vacprotection",
+    "ttl-after-finished-controller": "ttl_jobs_to_delete",
+    "root-ca-certificate-publisher-controller": "root_ca_cert_publisher",
+    "ephemeral-volume-controller": "ephemeral_volume",
+    "storageversion-garbage-collector-controller": "storage_version_garbage_collector_leases",
+    "resourceclaim-controller": "resource_claim",
+    "validatingadmissionpolicy-status-controller": "validatingadmissionpolicy-status",
+    "selinux-warning-controller": "selinux_warning",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "queue"), QUEUES.items())
+def test_queues_have_upstreams_names_in_metrics(name, queue):
+    module = importlib.import_module(f"steersman.controllers.{find(name).module}")
+    classes = [each for each in vars(module).values() if isinstance(each, type) and issubclass(each, Controller)]
+    assert queue in {each.queue_name for each in classes}

@@ -45,7 +45,7 @@ def test_other_keys_go_and_other_annotations_stay():
 async def test_it_is_published_and_put_right(cluster, tmp_path):
     file = tmp_path / "ca.crt"
     file.write_text("PEM")
-    await cluster.start(build, root_ca_file=str(file))
+    controller = await cluster.start(build, root_ca_file=str(file))
     published = await cluster.eventually("v1", "ConfigMap", NAME, bool, namespace="default")
     await cluster.client.update({**published, "data": {"ca.crt": "wrong"}})
     await cluster.eventually(
@@ -53,6 +53,7 @@ async def test_it_is_published_and_put_right(cluster, tmp_path):
     )
     await cluster.client.delete_object(published)
     await cluster.eventually("v1", "ConfigMap", NAME, bool, namespace="default")
+    assert cluster.sample(controller, "root_ca_cert_publisher_sync_total", {"code": "200"}) >= 3
 
 
 @pytest.mark.parametrize("publisher", [build, trust_bundles.build])

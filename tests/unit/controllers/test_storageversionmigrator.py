@@ -6,7 +6,7 @@ from lightkube.models.storagemigration_v1beta1 import StorageVersionMigration
 
 from steersman.client import custom, tree
 from steersman.client.errors import Conflict, InternalError, Invalid, ServiceUnavailable, TooManyRequests
-from steersman.client.transport import Answer
+from steersman.client.transport import Response
 from steersman.controllers.storageversionmigrator import plan
 from steersman.controllers.storageversionmigrator.controller import MIGRATIONS, build
 from steersman.controllers.storageversionmigrator.plan import Begin, End, Migrate, Note, next_step, resource_of
@@ -206,7 +206,7 @@ class Patches:
             return None
         code, reason = told.pop(0)
         status = {"kind": "Status", "status": "Failure", "code": code, "reason": reason, "message": "refused"}
-        return Answer(code, {"content-type": "application/json"}, msgspec.json.encode(status))
+        return Response(code, {"content-type": "application/json"}, msgspec.json.encode(status))
 
 
 @pytest.fixture

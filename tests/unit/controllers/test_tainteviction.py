@@ -72,12 +72,13 @@ def test_a_wait_goes_on_until_it_ends_or_is_called_off(found, known, wanted):
 
 
 async def tainted(cluster, pod_spec, seconds):
-    await cluster.start(build)
+    controller = await cluster.start(build)
     await cluster.make("v1", "Node", "n", status={"conditions": [{"type": "Ready", "status": "True"}]})
     rows = [{"key": "k", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": seconds}]
     spec = {**pod_spec, "nodeName": "n", "tolerations": rows}
     await cluster.make("v1", "Pod", "p", namespace="default", spec=spec)
     await taint(cluster, [{"key": "k", "effect": "NoExecute"}])
+    return controller
 
 
 async def taint(cluster, taints):
@@ -89,13 +90,16 @@ def is_going(found):
 
 
 async def test_a_pod_goes_when_its_time_is_over(cluster, pod_spec):
-    await tainted(cluster, pod_spec, 30)
+    controller = await tainted(cluster, pod_spec, 30)
     await cluster.clock.advance(28)
     assert not is_going(await cluster.find(*POD, namespace="default"))
     found = await cluster.eventually(*POD, is_going, namespace="default", within_seconds=5)
     assert [row["type"] for row in found["status"]["conditions"]] == ["DisruptionTarget"]
     messages = [event["message"] for event in await cluster.events("TaintManagerEviction")]
     assert messages == ["Marking for deletion Pod default/p"]
+    assert cluster.sample(controller, "taint_eviction_controller_pod_deletions_total") == 1
+    seconds = "taint_eviction_controller_pod_deletion_duration_seconds_sum"
+    assert 0 <= cluster.sample(controller, seconds) < 1
 
 
 async def test_a_taint_that_is_removed_calls_it_off(cluster, pod_spec):

@@ -1,4 +1,5 @@
 from datetime import UTC, datetime
+from functools import partial
 
 import msgspec
 import pytest
@@ -34,7 +35,7 @@ def test_a_job_is_due_after_it_ended(found, seconds):
 
 
 async def test_an_ended_job_goes_in_time(cluster, pod_spec, clock):
-    await cluster.start(build)
+    controller = await cluster.start(build)
     template = {"spec": {**pod_spec, "restartPolicy": "Never"}}
     await cluster.make(
         "batch/v1", "Job", "j", namespace="default", spec={"template": template, "ttlSecondsAfterFinished": 60}
@@ -55,3 +56,5 @@ async def test_an_ended_job_goes_in_time(cluster, pod_spec, clock):
         lambda found: found is None or "deletionTimestamp" in found["metadata"],
         namespace="default",
     )
+    deletions = partial(cluster.sample, controller, "ttl_after_finished_controller_job_deletion_duration_seconds_count")
+    await cluster.until(lambda: deletions() == 1)

@@ -11,7 +11,7 @@ from steersman.apimachinery.errors import is_not_found
 from steersman.client.changes import Deleted
 from steersman.client.errors import ApiError
 from steersman.controllers.admissionpolicystatus.plan import checked, is_checked, matched, shown_kind
-from steersman.controllers.base import Shell
+from steersman.controllers.shared.base import Shell
 
 if TYPE_CHECKING:
     from steersman.cel.types import Type
@@ -22,6 +22,7 @@ class PolicyStatus(Shell):
     """Keys are names of policies."""
 
     name: ClassVar[str] = "validatingadmissionpolicy-status-controller"
+    queue_name: ClassVar[str] = "validatingadmissionpolicy-status"
 
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context, workers=context.options.concurrent_validating_admission_policy_status_syncs)

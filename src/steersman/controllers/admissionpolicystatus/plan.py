@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from steersman.client.objects import metadata_field, name_of, uid_of
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from lightkube.models.admissionregistration_v1 import ValidatingAdmissionPolicy
 
-    Tree = dict[str, Any]
+    from steersman.apimachinery.trees import Tree
 
 
 class Matched(NamedTuple):

@@ -12,7 +12,7 @@ from steersman.cel.openapi import declare
 from steersman.client import requests
 from steersman.client.errors import ApiError
 from steersman.controllers.admissionpolicystatus.plan import Matched, schema_of
-from steersman.runtime.served import Served, ask
+from steersman.controllers.shared.served import Served, ask
 from steersman.schema.loader import struct_for
 from steersman.schema.resources import table
 

@@ -26,10 +26,10 @@ from steersman.controllers.attachdetach.plan import (
     plan_node,
     volume_of,
 )
-from steersman.controllers.base import Shell
-from steersman.runtime.pod_volumes import claim_keys_of, claims_of
-from steersman.runtime.pods import BY_NODE, node_names, node_of
+from steersman.controllers.shared.base import Shell
 from steersman.runtime.result import Result
+from steersman.workloads.pod_volumes import claim_keys_of, claims_of
+from steersman.workloads.pods import BY_NODE, node_names, node_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Container, Iterable

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from lightkube.models.meta_v1 import ObjectMeta
 from lightkube.models.storage_v1 import VolumeAttachment, VolumeAttachmentSource, VolumeAttachmentSpec
 
 from steersman.client.objects import annotations_of, metadata_field, name_of
 from steersman.runtime.conditions import is_condition_true
-from steersman.runtime.pods import is_finished
+from steersman.workloads.pods import is_finished
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from lightkube.models.core_v1 import Node, PersistentVolume, Pod
 
-    Tree = dict[str, Any]
+    from steersman.apimachinery.trees import Tree
+
 
 _MANAGED: Final = "volumes.kubernetes.io/controller-managed-attach-detach"
 _KEEP: Final = "volumes.kubernetes.io/keep-terminated-pod-volumes"

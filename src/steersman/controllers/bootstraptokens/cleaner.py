@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, ClassVar
 from lightkube.models.core_v1 import Secret
 
 from steersman.client.changes import Deleted
-from steersman.controllers.base import Shell
 from steersman.controllers.bootstraptokens.plan import NAMESPACE, TYPE, seconds_to_expiry
+from steersman.controllers.shared.base import Shell
 from steersman.runtime.result import Result
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ class TokenCleaner(Shell):
     """Keys are those of Secrets."""
 
     name: ClassVar[str] = "token-cleaner-controller"
+    queue_name: ClassVar[str] = "token_cleaner"
 
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context)

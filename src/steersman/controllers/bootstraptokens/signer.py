@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from lightkube.models.core_v1 import ConfigMap, Secret
 
-from steersman.controllers.base import Shell
 from steersman.controllers.bootstraptokens.plan import (
     CLUSTER_INFO,
     NAMESPACE,
@@ -16,6 +15,7 @@ from steersman.controllers.bootstraptokens.plan import (
     signed,
     signing_token,
 )
+from steersman.controllers.shared.base import Shell
 from steersman.runtime.result import Result
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ class BootstrapSigner(Shell):
     """The one key is that of the config map."""
 
     name: ClassVar[str] = "bootstrap-signer-controller"
+    queue_name: ClassVar[str] = "bootstrap_signer_queue"
 
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context)

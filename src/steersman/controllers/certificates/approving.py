@@ -8,9 +8,9 @@ from lightkube.models.authorization_v1 import ResourceAttributes, SubjectAccessR
 from lightkube.models.certificates_v1 import CertificateSigningRequest
 
 from steersman.client.changes import Deleted
-from steersman.controllers.base import Shell
 from steersman.controllers.certificates.issuing import Request
 from steersman.controllers.certificates.plan import is_undecided, recognized, with_condition
+from steersman.controllers.shared.base import Shell
 from steersman.runtime.result import Result, TerminalError
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ class Approver(Shell):
     """Keys are names of requests."""
 
     name: ClassVar[str] = "certificatesigningrequest-approving-controller"
+    queue_name: ClassVar[str] = "certificate"
 
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context, workers=5)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, ClassVar
 from lightkube.models.certificates_v1 import CertificateSigningRequest
 
 from steersman.client.changes import Deleted
-from steersman.controllers.base import Shell
 from steersman.controllers.certificates.issuing import certificate_end
 from steersman.controllers.certificates.plan import seconds_to_cleanup
+from steersman.controllers.shared.base import Shell
 from steersman.runtime.result import Result
 
 if TYPE_CHECKING:

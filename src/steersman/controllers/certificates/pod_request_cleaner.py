@@ -8,8 +8,8 @@ from lightkube.models.certificates_v1beta1 import PodCertificateRequest
 
 from steersman.client import custom
 from steersman.client.changes import Added
-from steersman.controllers.base import Shell
 from steersman.controllers.certificates.plan import seconds_to_pod_request_cleanup
+from steersman.controllers.shared.base import Shell
 from steersman.runtime.result import Result
 
 if TYPE_CHECKING:

@@ -10,7 +10,6 @@ import msgspec
 from lightkube.models.certificates_v1 import CertificateSigningRequest, CertificateSigningRequestStatus
 
 from steersman.client.changes import Deleted
-from steersman.controllers.base import Shell
 from steersman.controllers.certificates.issuing import Authority, Request
 from steersman.controllers.certificates.plan import (
     API_CLIENT,
@@ -22,6 +21,7 @@ from steersman.controllers.certificates.plan import (
     validity,
     with_condition,
 )
+from steersman.controllers.shared.base import Shell
 from steersman.runtime.result import TerminalError
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ class Signer(Shell):
     """Keys are names of requests."""
 
     name: ClassVar[str] = "certificatesigningrequest-signing-controller"
+    queue_name: ClassVar[str] = "certificate"
 
     def __init__(self, context: ControllerContext, *, authorities: Mapping[str, Authority]) -> None:
         """``authorities``: by signer."""

@@ -8,8 +8,8 @@ from lightkube.models.meta_v1 import ObjectMeta
 from lightkube.models.rbac_v1 import ClusterRole
 
 from steersman.client.changes import Updated
-from steersman.controllers.base import Shell
 from steersman.controllers.clusterroleaggregation.plan import affected, aggregated_rules, is_up_to_date
+from steersman.controllers.shared.base import Shell
 
 if TYPE_CHECKING:
     from lightkube.models.rbac_v1 import PolicyRule
@@ -22,6 +22,7 @@ class ClusterRoleAggregation(Shell):
     """Keys are names of aggregating roles."""
 
     name: ClassVar[str] = "clusterrole-aggregation-controller"
+    queue_name: ClassVar[str] = "ClusterRoleAggregator"
 
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context, workers=5)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from lightkube.models.batch_v1 import CronJob, Job
+from prometheus_client import Histogram
 
 from steersman.apimachinery.errors import is_already_exists, is_namespace_terminating, is_not_found
 from steersman.client.objects import name_of, namespace_of, uid_of
-from steersman.controllers.base import Shell, unless_namespace_ends
 from steersman.controllers.cronjob import plan
+from steersman.controllers.shared.base import Shell
 from steersman.runtime.dependents import controlled_by, index_dependents
 from steersman.runtime.finalizers import is_being_deleted
 from steersman.runtime.owners import controller_of, is_controlled_by
@@ -30,17 +31,26 @@ SLEEP_SECONDS_MAX: Final = 24 * 3600.0
 #: So short one waits at least: a timer may end a little before the time by the clock.
 SLEEP_SECONDS_MIN: Final = 0.001
 
+#: Seconds, as upstream's ``ExponentialBuckets(1, 2, 10)``.
+_SKEW_BUCKETS: Final = tuple(float(2**exponent) for exponent in range(10))
+
 
 class CronJobController(Shell):
     """``cronjob-controller``."""
 
     name = "cronjob-controller"
+    queue_name = "cronjob"
 
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context, workers=context.options.concurrent_cron_job_syncs)
         self.crons: Final[Informer[CronJob]] = self.watch(CronJob)
         self.jobs: Final[Informer[Job]] = self.watch(Job, keys=self._crons_of)
         index_dependents(self.jobs)
+        self._skew: Final = Histogram(
+            "cronjob_controller_job_creation_skew_duration_seconds",
+            "Seconds between the scheduled time of a Job and its creation",
+            registry=context.metrics.registry, buckets=_SKEW_BUCKETS,
+        )  # fmt: skip
 
     def _crons_of(self, job: Job) -> Iterable[str]:
         owner = controller_of(job)
@@ -49,9 +59,6 @@ class CronJobController(Shell):
 
     async def reconcile(self, key: str) -> Result | None:
         """Take in what became of its Jobs, and start one if one is due."""
-        return await unless_namespace_ends(self._step(key))
-
-    async def _step(self, key: str) -> Result | None:
         cron = self.crons.lister.by_key(key)
         if cron is None:
             return None
@@ -127,6 +134,7 @@ class CronJobController(Shell):
             if not is_namespace_terminating(error):
                 self.events.event(cron, "Warning", "FailedCreate", f"Error creating job: {error}")
             raise
+        self._skew.observe(max(0.0, (self.clock.now() - at).total_seconds()))
         self.own_writes.note(key, self.jobs, job)
         self.events.event(cron, "Normal", "SuccessfulCreate", f"Created job {name_of(job)}")
         return job

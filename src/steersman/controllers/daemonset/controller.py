@@ -13,20 +13,20 @@ from steersman.apimachinery.errors import is_not_found
 from steersman.apimachinery.selectors import from_label_selector
 from steersman.client.changes import Added, Deleted, Updated
 from steersman.client.objects import key_of, labels_of, name_of, namespace_of, uid_of
-from steersman.controllers.base import Shell, unless_namespace_ends
 from steersman.controllers.daemonset import plan, rules
 from steersman.controllers.daemonset.failed_pods import FailedPods
 from steersman.controllers.daemonset.status import plan_status, seconds_to_look_again
-from steersman.controllers.pod_control import LOOK_AGAIN_SECONDS, PodControl
-from steersman.controllers.revision_control import RevisionControl
+from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.pod_control import LOOK_AGAIN_SECONDS, PodControl
+from steersman.controllers.shared.revision_control import RevisionControl
 from steersman.runtime.dependents import candidates, controlled_by, index_dependents
 from steersman.runtime.finalizers import is_being_deleted
 from steersman.runtime.owners import controller_of, controller_reference
-from steersman.runtime.pod_events import PodEvents
 from steersman.runtime.references import ReferenceManager
 from steersman.runtime.result import Result
-from steersman.runtime.revisions import superfluous
 from steersman.runtime.structs import replaced
+from steersman.workloads.pod_events import PodEvents
+from steersman.workloads.revisions import superfluous
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -37,13 +37,14 @@ if TYPE_CHECKING:
     from steersman.client.changes import Change
     from steersman.client.informer import Informer
     from steersman.controllers.context import ControllerContext
-    from steersman.controllers.revision_control import Present
+    from steersman.controllers.shared.revision_control import Present
 
 
 class DaemonSetController(Shell):
     """``daemonset-controller``."""
 
     name = "daemonset-controller"
+    queue_name = "daemonset"
 
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context, workers=context.options.concurrent_daemonset_syncs)
@@ -98,9 +99,6 @@ class DaemonSetController(Shell):
 
     async def reconcile(self, key: str) -> Result | None:
         """Look at all nodes, create and delete Pods, one step of an update, and the status."""
-        return await unless_namespace_ends(self._step(key))
-
-    async def _step(self, key: str) -> Result | None:
         ds = self.sets.lister.by_key(key)
         if ds is None:
             self.control.forget(key)

@@ -10,7 +10,7 @@ from lightkube.models.core_v1 import Pod
 from steersman.client.objects import name_of
 from steersman.controllers.daemonset import rules
 from steersman.runtime.finalizers import is_being_deleted
-from steersman.runtime.pods import is_available, is_finished, is_ready, node_of, phase_of, seconds_to_available
+from steersman.workloads.pods import is_available, is_finished, is_ready, node_of, phase_of, seconds_to_available
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence

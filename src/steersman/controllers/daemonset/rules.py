@@ -16,10 +16,10 @@ from lightkube.models.core_v1 import (
 
 from steersman.apimachinery.intstr import scaled_value
 from steersman.client.objects import annotations_of, labels_of, name_of, namespace_of
-from steersman.runtime.node_matching import NO_EXECUTE, NO_SCHEDULE, is_chosen, untolerated
-from steersman.runtime.pods import node_of, pod_from_template
 from steersman.runtime.structs import replaced, with_metadata
-from steersman.runtime.template_hash import template_hash
+from steersman.workloads.node_matching import NO_EXECUTE, NO_SCHEDULE, is_chosen, untolerated
+from steersman.workloads.pods import node_of, pod_from_template
+from steersman.workloads.template_hash import template_hash
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from lightkube.models.apps_v1 import DaemonSetStatus
 
 from steersman.controllers.daemonset import rules
-from steersman.runtime.pods import is_ready, seconds_to_available
 from steersman.runtime.structs import replaced
+from steersman.workloads.pods import is_ready, seconds_to_available
 
 if TYPE_CHECKING:
     from steersman.controllers.daemonset.plan import World

@@ -12,16 +12,16 @@ from steersman.apimachinery.errors import is_already_exists, is_namespace_termin
 from steersman.apimachinery.selectors import from_label_selector
 from steersman.client.changes import Deleted, Updated
 from steersman.client.objects import labels_of, name_of, namespace_of, uid_of
-from steersman.controllers.base import Shell, unless_namespace_ends
 from steersman.controllers.deployment import rules, status
 from steersman.controllers.deployment.plan import CreateSet, DeleteSet, OldPodsRun, Plan, UpdateSet, plan
 from steersman.controllers.deployment.revisions import same_template, template_of
+from steersman.controllers.shared.base import Shell
 from steersman.runtime.dependents import candidates, controlled_by, index_dependents
 from steersman.runtime.owners import controller_of, is_controlled_by
-from steersman.runtime.pods import is_finished
 from steersman.runtime.references import ReferenceManager
 from steersman.runtime.result import Result
 from steersman.runtime.structs import replaced
+from steersman.workloads.pods import is_finished
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -40,6 +40,7 @@ class DeploymentController(Shell):
     """``deployment-controller``."""
 
     name = "deployment-controller"
+    queue_name = "deployment"
     #: As upstream's ``maxRetries``.
     retries_max = 15
 
@@ -97,9 +98,6 @@ class DeploymentController(Shell):
 
     async def reconcile(self, key: str) -> Result | None:
         """One step of the rollout."""
-        return await unless_namespace_ends(self._step(key))
-
-    async def _step(self, key: str) -> Result | None:
         deployment = self.deployments.lister.by_key(key)
         if deployment is None or deployment.spec is None:
             return None

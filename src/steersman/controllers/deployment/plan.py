@@ -21,7 +21,7 @@ from steersman.controllers.deployment.revisions import HASH_LABEL, REVISION
 from steersman.runtime.finalizers import is_being_deleted
 from steersman.runtime.owners import controller_reference
 from steersman.runtime.structs import replaced, with_metadata
-from steersman.runtime.template_hash import template_hash
+from steersman.workloads.template_hash import template_hash
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -16,7 +16,6 @@ from steersman.client import custom
 from steersman.client.changes import Deleted, Updated
 from steersman.client.errors import ApiError
 from steersman.client.objects import name_of, namespace_of, uid_of
-from steersman.controllers.base import Shell
 from steersman.controllers.devicetainteviction import plan
 from steersman.controllers.devicetainteviction.rule_status import (
     PERIOD_SECONDS,
@@ -24,12 +23,13 @@ from steersman.controllers.devicetainteviction.rule_status import (
     seconds_to_update,
     status_to_apply,
 )
-from steersman.runtime.disruption import disruption_patch
+from steersman.controllers.shared.base import Shell
 from steersman.runtime.finalizers import is_being_deleted
-from steersman.runtime.node_matching import NO_EXECUTE
-from steersman.runtime.pods import is_active, node_of
-from steersman.runtime.resource_claims import claims_in_use, entries
 from steersman.runtime.result import Result
+from steersman.workloads.disruption import disruption_patch
+from steersman.workloads.node_matching import NO_EXECUTE
+from steersman.workloads.pods import is_active, node_of
+from steersman.workloads.resource_claims import claims_in_use, entries
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -7,8 +7,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from steersman.client.objects import name_of, namespace_of
-from steersman.runtime.node_matching import NO_EXECUTE, tolerates
-from steersman.runtime.resource_claims import consumers, is_pod
+from steersman.workloads.node_matching import NO_EXECUTE, tolerates
+from steersman.workloads.resource_claims import consumers, is_pod
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

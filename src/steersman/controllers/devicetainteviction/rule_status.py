@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any, Final
 from steersman.apimachinery.timestamps import format_time
 from steersman.client.objects import metadata_field, name_of, uid_of
 from steersman.runtime.conditions import find_condition
-from steersman.runtime.node_matching import NO_EXECUTE
+from steersman.workloads.node_matching import NO_EXECUTE
 
 if TYPE_CHECKING:
     from datetime import datetime, timedelta
 
     from lightkube.models.resource_v1beta2 import DeviceTaintRule
 
-    Tree = dict[str, Any]
+    from steersman.apimachinery.trees import Tree
+
 
 IN_PROGRESS: Final = "EvictionInProgress"
 #: Upstream's ``ruleStatusPeriod``: while pods go, the status follows so often.

@@ -15,7 +15,6 @@ from steersman.apimachinery.timestamps import format_time
 from steersman.client.changes import Deleted, Updated
 from steersman.client.errors import ApiError, ClientError
 from steersman.client.objects import key_of, labels_of, namespace_of, uid_of
-from steersman.controllers.base import Shell
 from steersman.controllers.disruption.plan import (
     NoController,
     Scale,
@@ -31,6 +30,7 @@ from steersman.controllers.disruption.plan import (
     stale_patch,
     status,
 )
+from steersman.controllers.shared.base import Shell
 from steersman.runtime.owners import controller_of
 from steersman.runtime.result import Result
 
@@ -51,6 +51,7 @@ class Disruption(Shell):
     """Keys are those of budgets, and ``pod:`` with those of pods that were to be disrupted."""
 
     name: ClassVar[str] = "disruption-controller"
+    queue_name: ClassVar[str] = "disruption"
     component: ClassVar[str] = "controllermanager"
 
     def __init__(self, context: ControllerContext) -> None:

@@ -15,7 +15,7 @@ from steersman.apimachinery.selectors import NOTHING, from_label_selector
 from steersman.client.objects import labels_of, metadata_field, name_of, uid_of
 from steersman.runtime.conditions import find_condition, with_condition
 from steersman.runtime.owners import controller_of
-from steersman.runtime.pods import is_finished, is_ready
+from steersman.workloads.pods import is_finished, is_ready
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -10,10 +10,10 @@ from steersman.apimachinery.errors import is_conflict, is_namespace_terminating,
 from steersman.client.changes import Added
 from steersman.client.errors import ApiError
 from steersman.client.objects import annotations_of, key_of, namespace_of, resource_version_of, split_key
-from steersman.controllers.base import Shell
 from steersman.controllers.endpoints.endpoints_plan import plan_endpoints
 from steersman.controllers.endpoints.services import LEADER, has_endpoints, selects, touched_keys
 from steersman.controllers.endpoints.trigger import TriggerTimes
+from steersman.controllers.shared.base import Shell
 
 if TYPE_CHECKING:
     from steersman.client.changes import Change
@@ -24,6 +24,7 @@ class EndpointsController(Shell):
     """Keys are those of Services."""
 
     name: ClassVar[str] = "endpoints-controller"
+    queue_name: ClassVar[str] = "endpoint"
     component: ClassVar[str] = "endpoint-controller"
 
     def __init__(self, context: ControllerContext) -> None:

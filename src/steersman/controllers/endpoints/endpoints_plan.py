@@ -17,8 +17,8 @@ from steersman.controllers.endpoints.pods import (
 )
 from steersman.controllers.endpoints.services import HEADLESS, TRIGGER_TIME, families, is_headless, may_lack_ports
 from steersman.controllers.endpoints.subsets import repacked
-from steersman.runtime.pods import is_ready, node_of
 from steersman.runtime.structs import replaced, with_metadata
+from steersman.workloads.pods import is_ready, node_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

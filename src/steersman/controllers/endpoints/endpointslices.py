@@ -11,7 +11,6 @@ from steersman.apimachinery.errors import is_conflict
 from steersman.client.changes import Deleted, Updated
 from steersman.client.errors import ApiError
 from steersman.client.objects import key_of, labels_of, metadata_field, name_of, namespace_of
-from steersman.controllers.base import Shell
 from steersman.controllers.endpoints.services import (
     MANAGED_BY,
     TRIGGER_TIME,
@@ -23,7 +22,8 @@ from steersman.controllers.endpoints.services import (
 from steersman.controllers.endpoints.slice_plan import CONTROLLER, plan_slices
 from steersman.controllers.endpoints.slice_writing import BY_SERVICE, key_of_slice, of_service, write_slices
 from steersman.controllers.endpoints.trigger import TriggerTimes
-from steersman.runtime.pods import BY_NODE, node_names, node_of
+from steersman.controllers.shared.base import Shell
+from steersman.workloads.pods import BY_NODE, node_names, node_of
 
 if TYPE_CHECKING:
     from steersman.client.changes import Change
@@ -36,6 +36,7 @@ class EndpointSlices(Shell):
     """Keys are those of Services."""
 
     name: ClassVar[str] = "endpointslice-controller"
+    queue_name: ClassVar[str] = "endpoint_slice"
 
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context, workers=context.options.concurrent_service_endpoint_syncs)

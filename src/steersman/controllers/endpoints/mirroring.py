@@ -9,11 +9,11 @@ from lightkube.models.discovery_v1 import EndpointSlice
 
 from steersman.client.changes import Updated
 from steersman.client.objects import key_of, labels_of
-from steersman.controllers.base import Shell
 from steersman.controllers.endpoints.mirror_plan import CONTROLLER, is_mirrored, plan_mirror
 from steersman.controllers.endpoints.packing import Changes
 from steersman.controllers.endpoints.services import MANAGED_BY
 from steersman.controllers.endpoints.slice_writing import BY_SERVICE, key_of_slice, of_service, write_slices
+from steersman.controllers.shared.base import Shell
 
 if TYPE_CHECKING:
     from steersman.client.changes import Change
@@ -24,6 +24,7 @@ class Mirroring(Shell):
     """Keys are those of Endpoints, which are their Services'."""
 
     name: ClassVar[str] = "endpointslice-mirroring-controller"
+    queue_name: ClassVar[str] = "endpoint_slice_mirroring"
 
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context, workers=context.options.mirroring_concurrent_service_endpoint_syncs)

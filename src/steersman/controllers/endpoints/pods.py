@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from lightkube.models.core_v1 import ObjectReference
 
 from steersman.client.objects import labels_of, metadata_field, name_of, namespace_of, uid_of
-from steersman.runtime.pods import is_finished, is_ready, node_of
+from steersman.workloads.pods import is_finished, is_ready, node_of
 
 if TYPE_CHECKING:
     from lightkube.models.core_v1 import Pod, Service, ServicePort

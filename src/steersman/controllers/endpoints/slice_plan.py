@@ -35,7 +35,7 @@ from steersman.controllers.endpoints.services import (
     slice_name_prefix,
 )
 from steersman.runtime.owners import controller_reference
-from steersman.runtime.pods import is_ready, node_of
+from steersman.workloads.pods import is_ready, node_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from lightkube.models.discovery_v1 import EndpointSlice
 
     from steersman.client.informer import Informer
-    from steersman.controllers.base import Shell
     from steersman.controllers.endpoints.packing import Changes
+    from steersman.controllers.shared.base import Shell
 
 #: Name of the index that ``key_of_slice`` makes.
 BY_SERVICE: Final = "service"

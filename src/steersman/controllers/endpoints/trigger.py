@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from steersman.apimachinery.timestamps import format_time
 from steersman.client.objects import metadata_field, name_of
-from steersman.runtime.pods import ready_condition
+from steersman.workloads.pods import ready_condition
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from lightkube.models.core_v1 import PersistentVolumeClaim, Pod
+from prometheus_client import Counter
 
 from steersman.apimachinery.errors import is_already_exists
 from steersman.client.changes import Added, Deleted
 from steersman.client.errors import ApiError, ClientError
 from steersman.client.objects import key_of, namespace_of
-from steersman.controllers.base import Shell
 from steersman.controllers.ephemeralvolume.plan import ForeignClaim, is_missing, wanted_claims
+from steersman.controllers.shared.base import Shell
 
 if TYPE_CHECKING:
     from steersman.controllers.context import ControllerContext
@@ -24,12 +25,22 @@ class EphemeralVolumes(Shell):
     """Keys are those of pods."""
 
     name: ClassVar[str] = "ephemeral-volume-controller"
+    queue_name: ClassVar[str] = "ephemeral_volume"
     component: ClassVar[str] = "ephemeral_volume"
 
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context, workers=context.options.concurrent_ephemeralvolume_syncs)
         self._pods = self.watch(Pod, when=lambda change: isinstance(change, Added) and bool(wanted_claims(change.new)))
         self._pods.add_index(_BY_CLAIM, _claim_keys)
+        registry = context.metrics.registry
+        self._created = Counter(
+            "ephemeral_volume_controller_create_total", "Attempts to create a claim", registry=registry
+        )
+        self._failures = Counter(
+            "ephemeral_volume_controller_create_failures_total",
+            "Attempts to create a claim that failed",
+            registry=registry,
+        )
         self._claims = self.watch(
             PersistentVolumeClaim, keys=self._pods_of, when=lambda change: isinstance(change, Deleted)
         )
@@ -47,13 +58,18 @@ class EphemeralVolumes(Shell):
         for volume, claim in wanted_claims(pod).items():
             try:
                 if is_missing(pod, claim, lambda name: self._claims.lister.get(name, namespace=namespace)):
-                    self.note_created(key, self._claims, await self.client.create(claim))
+                    self.note_created(key, self._claims, await self._create(claim))
             except (ApiError, ForeignClaim) as error:
                 if isinstance(error, ApiError) and is_already_exists(error):
                     raise  # the cache is late, or the claim is foreign: the next look tells
                 text = f"ephemeral volume {volume}: {error}"
                 self.events.event(pod, "Warning", "FailedBinding", text)
                 raise ClientError(f"pod {key}, {text}") from error
+
+    async def _create(self, claim: PersistentVolumeClaim) -> PersistentVolumeClaim:
+        self._created.inc()
+        with self._failures.count_exceptions():
+            return await self.client.create(claim)
 
 
 def _claim_keys(pod: Pod) -> list[str]:

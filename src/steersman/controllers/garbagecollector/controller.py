@@ -12,7 +12,6 @@ from steersman.client.errors import ApiError
 from steersman.client.events.lru import LruDict
 from steersman.client.objects import resource_version_of, uid_of
 from steersman.client.partial_metadata import metadata_only
-from steersman.controllers.base import Shell
 from steersman.controllers.garbagecollector.graph import FOREGROUND, ORPHAN, Graph, Identity
 from steersman.controllers.garbagecollector.plan import (
     DANGLING,
@@ -27,7 +26,8 @@ from steersman.controllers.garbagecollector.plan import (
     standing_of,
     unblock_patch,
 )
-from steersman.runtime.metadata_watch import shared
+from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.metadata_watch import shared
 from steersman.runtime.owners import owners_of
 from steersman.runtime.result import Result
 
@@ -59,6 +59,7 @@ class GarbageCollector(Shell):
     """Keys are UIDs of nodes of the graph."""
 
     name: ClassVar[str] = "garbage-collector-controller"
+    queue_name: ClassVar[str] = "garbage_collector_attempt_to_delete"
 
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context, workers=context.options.concurrent_gc_syncs)

@@ -12,11 +12,11 @@ from steersman.runtime.owners import owners_of, without_owner
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from steersman.apimachinery.trees import Tree
     from steersman.client.requests import PropagationPolicy
     from steersman.client.resource_types import ResourceType
     from steersman.runtime.owners import Owner
 
-    Tree = dict[str, Any]
 
 Standing = Literal["solid", "dangling", "waiting"]
 SOLID: Final = "solid"

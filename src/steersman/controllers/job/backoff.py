@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
-from steersman.runtime.pods import ready_condition
+from steersman.workloads.pods import ready_condition
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -8,27 +8,28 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 from lightkube.models.batch_v1 import Job, JobStatus
 from lightkube.models.core_v1 import Pod
+from prometheus_client import Counter
 
 from steersman.apimachinery.errors import is_invalid, is_not_found
 from steersman.apimachinery.selectors import from_label_selector
 from steersman.client import PatchType
 from steersman.client.changes import Deleted, Updated
 from steersman.client.objects import key_of, labels_of, name_of, namespace_of, uid_of
-from steersman.controllers.base import Shell
 from steersman.controllers.job import facts, plan
 from steersman.controllers.job.accounting import Accounting, account, end_events, finish, settle, with_suspension
 from steersman.controllers.job.backoff import Failures
 from steersman.controllers.job.observed import Observed, observe
 from steersman.controllers.job.templates import new_pod
-from steersman.controllers.pod_control import LOOK_AGAIN_SECONDS, PodControl
+from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.pod_control import LOOK_AGAIN_SECONDS, PodControl
 from steersman.runtime.dependents import candidates, controlled_by, index_dependents
 from steersman.runtime.finalizers import has_finalizer, is_being_deleted, with_finalizer
 from steersman.runtime.owners import controller_of, controller_reference, is_controlled_by
-from steersman.runtime.pod_events import PodEvents
-from steersman.runtime.pods import is_ready
 from steersman.runtime.references import ReferenceManager
 from steersman.runtime.result import Result
 from steersman.runtime.structs import replaced
+from steersman.workloads.pod_events import PodEvents
+from steersman.workloads.pods import is_ready
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -44,11 +45,15 @@ if TYPE_CHECKING:
 #: What happens to Pods leads to one look at their Job in this time.
 BATCH_SECONDS: Final = 1.0
 
+#: Condition that ends a Job, to the label ``result``.
+_RESULTS: Final = {"Complete": "succeeded", "Failed": "failed"}
+
 
 class JobController(Shell):
     """``job-controller``."""
 
     name = "job-controller"
+    queue_name = "job"
 
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context, workers=context.options.concurrent_job_syncs)
@@ -74,6 +79,10 @@ class JobController(Shell):
             unowned=self._release_if_tracked,
         )
         self.pods.add_callback(self.pod_events.changed)
+        self._finished: Final = Counter(
+            "job_controller_jobs_finished_total", "Jobs that have finished", ("completion_mode", "result", "reason"),
+            registry=context.metrics.registry,
+        )  # fmt: skip
 
     # What changed
 
@@ -284,6 +293,10 @@ class JobController(Shell):
         return gone
 
     def _tell_end(self, job: Job) -> None:
+        mode = facts.spec_of(job).completionMode or "NonIndexed"
+        for condition in (job.status.conditions if job.status else None) or ():
+            if condition.type in _RESULTS and condition.status == "True":
+                self._finished.labels(mode, _RESULTS[condition.type], condition.reason or "").inc()
         for type_, reason, message in end_events(job):
             self.events.event(job, type_, reason, message)
 

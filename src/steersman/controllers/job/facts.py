@@ -8,7 +8,7 @@ from steersman.client.objects import annotations_of
 from steersman.controllers.job.policies import FAIL_INDEX, match_failure
 from steersman.runtime.conditions import is_condition_true
 from steersman.runtime.finalizers import is_being_deleted
-from steersman.runtime.pods import phase_of
+from steersman.workloads.pods import phase_of
 
 if TYPE_CHECKING:
     from lightkube.models.batch_v1 import Job, JobSpec

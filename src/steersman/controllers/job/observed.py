@@ -11,7 +11,7 @@ from steersman.controllers.job.backoff import ended_at
 from steersman.controllers.job.indexes import Indexes
 from steersman.controllers.job.policies import match_failure
 from steersman.runtime.finalizers import has_finalizer
-from steersman.runtime.pods import is_active, is_ready, is_terminating
+from steersman.workloads.pods import is_active, is_ready, is_terminating
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

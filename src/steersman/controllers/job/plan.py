@@ -14,8 +14,8 @@ from steersman.controllers.job.backoff import Failures, ended_at
 from steersman.controllers.job.indexes import Indexes
 from steersman.controllers.job.policies import match_failure, met_success_policy
 from steersman.runtime.conditions import find_condition, is_condition_true
-from steersman.runtime.pod_order import least_loss_first
-from steersman.runtime.pods import is_terminating, phase_of
+from steersman.workloads.pod_order import least_loss_first
+from steersman.workloads.pods import is_terminating, phase_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

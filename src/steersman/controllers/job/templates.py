@@ -9,8 +9,8 @@ from lightkube.models.core_v1 import Container, EnvVar, EnvVarSource, ObjectFiel
 from steersman.client.objects import annotations_of, labels_of, name_of, namespace_of
 from steersman.controllers.job import facts
 from steersman.runtime.finalizers import with_finalizer
-from steersman.runtime.pods import pod_from_template
 from steersman.runtime.structs import replaced, with_metadata
+from steersman.workloads.pods import pod_from_template
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,7 +10,6 @@ from lightkube.models.core_v1 import ConfigMap, Pod, Secret, ServiceAccount
 from steersman.apimachinery.errors import is_not_found
 from steersman.client.errors import ApiError, ClientError
 from steersman.client.objects import annotations_of, name_of, namespace_of, resource_version_of, uid_of
-from steersman.controllers.base import Shell
 from steersman.controllers.legacytokencleaner.plan import (
     INVALID_SINCE,
     TRACKING,
@@ -20,6 +19,7 @@ from steersman.controllers.legacytokencleaner.plan import (
     is_tracked_long_enough,
     mounted_secrets,
 )
+from steersman.controllers.shared.base import Shell
 from steersman.runtime.result import Result
 
 if TYPE_CHECKING:

@@ -6,8 +6,10 @@ import asyncio
 import logging
 from random import Random
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from weakref import WeakKeyDictionary
 
-from prometheus_client import Gauge
+import msgspec
+from prometheus_client import CollectorRegistry, Gauge
 
 from steersman.asynckit.backoff import Backoff, BackoffPolicy
 from steersman.asynckit.stopping import run_unless_stopped
@@ -16,14 +18,16 @@ from steersman.asynckit.timeouts import Timeout
 from steersman.client import drop_managed_fields
 from steersman.client.credentials import ConfigError
 from steersman.client.errors import ClientError
-from steersman.client.leaderelection import LeaderElector, LeaseLock, Timing
 from steersman.controllers.context import ControllerContext
+from steersman.controllers.entry_points import RegistryError
 from steersman.controllers.manager.leader_migration import Assignment, read_leader_migration
-from steersman.controllers.manager.lock_group import add_lock_group
-from steersman.controllers.registry import CLOUD_CONTROLLERS, REGISTRY, is_enabled
+from steersman.controllers.registry import CLOUD_CONTROLLERS, is_enabled, registered
+from steersman.controllers.shared.served import ask
+from steersman.runtime.controller import Controller
+from steersman.runtime.elected_group import add_elected_group
 from steersman.runtime.health import Unhealthy
+from steersman.runtime.leader_election import elector_for
 from steersman.runtime.manager import Manager, R
-from steersman.runtime.served import ask
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -33,8 +37,7 @@ if TYPE_CHECKING:
     from steersman.controllers.manager.leader_migration import LeaderMigration
     from steersman.controllers.manager.options import ManagerOptions
     from steersman.controllers.registry import Registration
-    from steersman.runtime.controller import Controller
-    from steersman.runtime.served import Served
+    from steersman.controllers.shared.served import Served
 
 _log = logging.getLogger(__name__)
 
@@ -45,6 +48,8 @@ _FLUSH_SECONDS: Final = 5.0
 #: As kube-controller-manager names itself in metrics.
 MANAGER: Final = "kube-controller-manager"
 _RETRY: Final = BackoffPolicy(0.05, 1.0)
+#: The gauge of each registry of metrics that has one.
+_RUNNING: Final[WeakKeyDictionary[CollectorRegistry, Gauge]] = WeakKeyDictionary()
 
 
 class Managed:
@@ -144,13 +149,13 @@ def resources_of(served: Served) -> frozenset[str]:
 
 def selected(options: ManagerOptions, served: Served) -> Iterable[Registration]:
     """The controllers to run; those that are asked for and cannot run are named in the log."""
-    for entry in REGISTRY:
+    for entry in registered():
         if not is_enabled(entry, options.controllers):
             _log.info("controller %s is off", entry.name)
         elif entry.name in CLOUD_CONTROLLERS:
             level = logging.WARNING if entry.name in options.controllers else logging.INFO
             _log.log(level, "controller %s is skipped: a cloud-controller-manager runs it", entry.name)
-        elif not entry.module:
+        elif not entry.is_available:
             level = logging.WARNING if entry.name in options.controllers else logging.INFO
             _log.log(level, "controller %s is not part of this release", entry.name)
         elif gone := missing(entry, served):
@@ -174,7 +179,9 @@ async def assemble(
         root,
         dice=dice,
         metrics=identities.metrics,
-        elector=_elector(options, root, identity=identity, dice=dice) if options.leader_elect else None,
+        elector=(lambda context: elector_for(options, context, identity=identity, component=MANAGER))
+        if options.leader_elect
+        else None,
         health_host=options.address,
         health_port=options.port or None,
         transform=drop_managed_fields,
@@ -184,8 +191,13 @@ async def assemble(
     migration = None
     if options.leader_elect and options.enable_leader_migration:
         configuration = read_leader_migration(options.leader_migration_config)
-        elector = _elector(options, root, identity=identity, dice=dice, lease=configuration.leader_name)
-        migration = Migration(configuration, add_lock_group(manager, elector))
+        # The lock of a migration is shared with components that take no part in coordinated elections.
+        lock = msgspec.structs.replace(
+            options, leader_elect_resource_name=configuration.leader_name, coordinated_leader_election=False
+        )
+        elector = elector_for(lock, manager.context, identity=identity, component=MANAGER)
+        group = add_elected_group(manager, elector, check="leaderElection-migration", title="migration ")
+        migration = Migration(configuration, group)
     add_controllers(manager, options, identities, served, migration=migration)
     return manager
 
@@ -227,10 +239,6 @@ def add_controllers(
     """
     main = manager if group is None else group
     shared, delay_seconds, resources = manager.context, 0.0, resources_of(served)
-    running = Gauge(
-        "running_managed_controllers", "1 for each controller that runs", ("name", "manager"),
-        registry=shared.metrics.registry,
-    )  # fmt: skip
     for entry in selected(options, served):
         runs = main if migration is None else migration.group_of(entry, main)
         if runs is None:
@@ -244,30 +252,53 @@ def add_controllers(
             informers=shared.informers,
             served=resources,
         )
-        controller = entry.build(context)
-        if controller is None:
+        managed = add_controller(manager, entry, context, group=runs)
+        if managed is None:
             _log.info("controller %s has nothing to do", entry.name)
             continue
-        managed = runs.add(Managed(entry, controller, context, running=running))
         managed.start_after(delay_seconds)
         delay_seconds += options.controller_start_interval_seconds
-        manager.healthz.add(entry.name, managed.check)
 
 
-def _elector(options: ManagerOptions, root: Client, *, identity: str, dice: Random, lease: str = "") -> LeaderElector:
-    """``lease``: name of the Lease of a leader migration, which is never coordinated; empty for the main lock."""
-    if options.leader_elect_resource_lock != "leases":
-        raise ValueError(f"--leader-elect-resource-lock: unknown lock type {options.leader_elect_resource_lock!r}")
-    lock = LeaseLock(
-        root,
-        namespace=options.leader_elect_resource_namespace,
-        name=lease or options.leader_elect_resource_name,
-        identity=identity,
+def add_controller(
+    manager: Manager, entry: Registration, context: ControllerContext, *, group: Group | None = None
+) -> Managed | None:
+    """Build a controller and add it with its health check; return None if the options leave it nothing to do.
+
+    ``group`` runs it; None: the manager itself does. Raises RegistryError for a controller of another package that cannot
+    be built.
+    """
+    controller = _build(entry, context)
+    if controller is None:
+        return None
+    managed = (group or manager).add(
+        Managed(entry, controller, context, running=_running_gauge(context.metrics.registry))
     )
-    timing = Timing(
-        lease_duration_seconds=options.leader_elect_lease_duration_seconds,
-        renew_deadline_seconds=options.leader_elect_renew_deadline_seconds,
-        retry_period_seconds=options.leader_elect_retry_period_seconds,
-    )
-    more: dict[str, Any] = {"coordinated": options.coordinated_leader_election and not lease}
-    return LeaderElector(lock, timing=timing, clock=root.clock, dice=dice, **more)
+    manager.healthz.add(entry.name, managed.check)
+    return managed
+
+
+def _build(entry: Registration, context: ControllerContext) -> Controller | None:
+    build = entry.build
+    if entry.installed is None:
+        return build(context)
+    prefix = f"controller {entry.name} of {entry.installed.package}"
+    try:
+        controller: Any = build(context)
+    except Exception as error:
+        raise RegistryError(f"{prefix} cannot be built: {type(error).__name__}: {error}") from error
+    if controller is not None and not isinstance(controller, Controller):
+        if asyncio.iscoroutine(controller):
+            controller.close()
+        raise RegistryError(f"{prefix} cannot be built: expected a Controller or None, got {type(controller).__name__}")
+    built: Controller | None = controller
+    return built
+
+
+def _running_gauge(registry: CollectorRegistry) -> Gauge:
+    gauge = _RUNNING.get(registry)
+    if gauge is None:
+        gauge = _RUNNING[registry] = Gauge(
+            "running_managed_controllers", "1 for each controller that runs", ("name", "manager"), registry=registry
+        )
+    return gauge

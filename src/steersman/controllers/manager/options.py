@@ -38,10 +38,12 @@ class ManagerOptions(ControllerOptions, frozen=True, kw_only=True):
     leader_elect_identity: str = ""
     #: Let the API server choose among candidates (KEP-4355), where it offers that.
     coordinated_leader_election: bool = False
+    #: Versions of ``--emulated-version``, such as ``kube=1.35``: what the LeaseCandidate reports.
+    emulated_version: tuple[str, ...] = ()
 
-    #: Where ``/healthz`` and ``/metrics`` are served, in plain HTTP and for anybody who reaches it.
+    #: Address of ``/healthz`` and ``/metrics`` in plain HTTP, without authentication.
     address: str = "127.0.0.1"
-    #: 0: nowhere.
-    port: int = 10252
+    #: 0: no plain HTTP.
+    port: int = 0
     #: How long running reconciles may take to end.
     controller_shutdown_timeout_seconds: float = 10.0

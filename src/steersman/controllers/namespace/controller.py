@@ -12,7 +12,6 @@ from steersman.client.changes import Added, Deleted
 from steersman.client.errors import ApiError, ClientError
 from steersman.client.objects import metadata_field, name_of, namespace_of
 from steersman.client.partial_metadata import metadata_only
-from steersman.controllers.base import Shell
 from steersman.controllers.namespace.plan import (
     Progress,
     UnexpectedRemains,
@@ -25,7 +24,8 @@ from steersman.controllers.namespace.plan import (
     terminating,
     with_conditions,
 )
-from steersman.runtime.metadata_watch import shared
+from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.metadata_watch import shared
 from steersman.runtime.result import Result
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ class Namespaces(Shell):
     """Keys are names of namespaces."""
 
     name: ClassVar[str] = "namespace-controller"
+    queue_name: ClassVar[str] = "namespace"
 
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context, workers=context.options.concurrent_namespace_syncs)

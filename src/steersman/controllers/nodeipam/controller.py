@@ -11,7 +11,6 @@ from steersman.client import PatchType
 from steersman.client.changes import Deleted
 from steersman.client.errors import ApiError
 from steersman.client.objects import name_of, uid_of
-from steersman.controllers.base import Shell
 from steersman.controllers.nodeipam.plan import (
     NodeRanges,
     cidr_patch,
@@ -19,6 +18,7 @@ from steersman.controllers.nodeipam.plan import (
     parse_cluster,
     prefix_for,
 )
+from steersman.controllers.shared.base import Shell
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,6 +34,7 @@ class NodeIPAM(Shell):
     """Keys are names of Nodes."""
 
     name: ClassVar[str] = "node-ipam-controller"
+    queue_name: ClassVar[str] = "cidrallocator_node"
     component: ClassVar[str] = "cidrAllocator"
 
     def __init__(self, context: ControllerContext) -> None:

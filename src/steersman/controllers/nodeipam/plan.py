@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery.addresses import IPNetwork, parse_cidr
 
 if TYPE_CHECKING:
     from lightkube.models.core_v1 import Node
 
-    Tree = dict[str, Any]
+    from steersman.apimachinery.trees import Tree
+
 
 #: A Node's range in a single-family cluster, by family.
 _DEFAULT_PREFIX: Final = {4: 24, 6: 64}

@@ -12,7 +12,6 @@ from steersman.apimachinery.timestamps import format_time
 from steersman.client.changes import Added, Deleted, Updated
 from steersman.client.errors import ApiError
 from steersman.client.objects import key_of, name_of, uid_of
-from steersman.controllers.base import Shell
 from steersman.controllers.nodelifecycle.health import LEASE_NAMESPACE, Grace, Health
 from steersman.controllers.nodelifecycle.plan import (
     eviction_key,
@@ -25,8 +24,9 @@ from steersman.controllers.nodelifecycle.plan import (
 )
 from steersman.controllers.nodelifecycle.turns import Turns
 from steersman.controllers.nodelifecycle.zones import Rates, Zones, is_counted, zone_of
-from steersman.runtime.pods import BY_NODE, node_names, node_of
+from steersman.controllers.shared.base import Shell
 from steersman.runtime.result import Result
+from steersman.workloads.pods import BY_NODE, node_names, node_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -43,6 +43,7 @@ class NodeLifecycle(Shell):
     """Keys are names of Nodes, and ``pod:`` with those of pods that came to a Node."""
 
     name: ClassVar[str] = "node-lifecycle-controller"
+    queue_name: ClassVar[str] = "node_lifecycle_controller"
     component: ClassVar[str] = "node-controller"
 
     def __init__(self, context: ControllerContext) -> None:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 from lightkube.models.core_v1 import NodeCondition, Taint
 
 from steersman.client.objects import labels_of, metadata_field, resource_version_of
 from steersman.runtime.conditions import find_condition
-from steersman.runtime.node_matching import NO_EXECUTE, NO_SCHEDULE
-from steersman.runtime.pods import ready_condition
 from steersman.runtime.structs import replaced
+from steersman.workloads.node_matching import NO_EXECUTE, NO_SCHEDULE
+from steersman.workloads.pods import ready_condition
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     from lightkube.models.core_v1 import Node, Pod
 
-    Tree = dict[str, Any]
+    from steersman.apimachinery.trees import Tree
+
 
 NOT_READY: Final = "node.kubernetes.io/not-ready"
 UNREACHABLE: Final = "node.kubernetes.io/unreachable"

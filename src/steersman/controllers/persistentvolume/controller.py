@@ -14,7 +14,6 @@ from steersman.apimachinery.errors import is_not_found
 from steersman.client.changes import Added, Deleted, Updated
 from steersman.client.errors import ApiError, ClientError
 from steersman.client.objects import key_of, name_of, namespace_of, uid_of
-from steersman.controllers.base import Shell
 from steersman.controllers.persistentvolume.binding import (
     bound_claim,
     bound_volume,
@@ -41,7 +40,8 @@ from steersman.controllers.persistentvolume.plan import (
     waiting_claims,
 )
 from steersman.controllers.persistentvolume.recycling import Recycler, RecyclerSettings
-from steersman.runtime.pods import node_of
+from steersman.controllers.shared.base import Shell
+from steersman.workloads.pods import node_of
 
 if TYPE_CHECKING:
     from steersman.client.changes import Change
@@ -59,6 +59,7 @@ class PersistentVolumeBinder(Shell):
     """Keys are ``claim:NAMESPACE/NAME`` and ``volume:NAME``."""
 
     name: ClassVar[str] = "persistentvolume-binder-controller"
+    queue_name: ClassVar[str] = "claims"
     component: ClassVar[str] = "persistentvolume-controller"
 
     def __init__(self, context: ControllerContext) -> None:
@@ -256,7 +257,7 @@ class PersistentVolumeBinder(Shell):
     async def _write(self, informer: Informer[Any], new: Any, *, status: bool = False) -> Any:
         written = await (self.client.update_status(new) if status else self.client.update(new))
         try:
-            await informer.has_seen(written, timeout_seconds=_SEEN_SECONDS)
+            await informer.wait_seen(written, timeout_seconds=_SEEN_SECONDS)
         except TimeoutError:
             self.log.warning("the cache of %s is behind, going on", informer.name)
         return written

@@ -23,7 +23,7 @@ from steersman.apimachinery.quantity import parse
 from steersman.client.changes import Added
 from steersman.client.errors import ApiError
 from steersman.client.objects import name_of, namespace_of, uid_of
-from steersman.runtime.pods import phase_of
+from steersman.workloads.pods import phase_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

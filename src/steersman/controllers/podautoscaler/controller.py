@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from lightkube.models.autoscaling_v2 import HorizontalPodAutoscaler, MetricStatus
 from lightkube.models.core_v1 import Pod
+from prometheus_client import Gauge
 
 from steersman.apimachinery import quantity
 from steersman.apimachinery.errors import is_not_found
@@ -15,12 +16,12 @@ from steersman.apimachinery.selectors.labels import SelectorError
 from steersman.client.changes import Updated
 from steersman.client.errors import ApiError, ClientError
 from steersman.client.objects import labels_of, namespace_of, split_key
-from steersman.controllers.base import Shell
 from steersman.controllers.podautoscaler.metrics_api import MetricsAPI
 from steersman.controllers.podautoscaler.proposals import Measuring, Proposal, Target, failure_of
 from steersman.controllers.podautoscaler.replicas import MetricError, Timing, Tolerance
 from steersman.controllers.podautoscaler.scaling import History, Limits, Normalized, normalize, normalize_with_behavior
 from steersman.controllers.podautoscaler.state import State
+from steersman.controllers.shared.base import Shell
 from steersman.runtime.result import Result
 from steersman.runtime.structs import replaced
 
@@ -28,11 +29,11 @@ if TYPE_CHECKING:
     from lightkube.models.autoscaling_v2 import HorizontalPodAutoscalerSpec, HPAScalingRules
 
     from steersman.apimachinery.selectors import LabelSelector
+    from steersman.apimachinery.trees import Tree
     from steersman.client.changes import Change
     from steersman.client.resource_types import ResourceType
     from steersman.controllers.context import ControllerContext
 
-Tree = dict[str, Any]
 
 _GET_SCALE_FAILED = "the HPA controller was unable to get the target's current scale: "
 
@@ -86,6 +87,7 @@ class PodAutoscaler(Shell):
     """Keys are those of autoscalers."""
 
     name: ClassVar[str] = "horizontal-pod-autoscaler-controller"
+    queue_name: ClassVar[str] = "horizontalpodautoscaler"
     component: ClassVar[str] = "horizontal-pod-autoscaler"
 
     def __init__(self, context: ControllerContext) -> None:
@@ -96,6 +98,10 @@ class PodAutoscaler(Shell):
         self._selectors: dict[str, LabelSelector] = {}
         self._autoscalers = self.watch(HorizontalPodAutoscaler, when=_is_news)
         self._pods = self.informer(Pod)
+        Gauge(
+            "horizontal_pod_autoscaler_controller_num_horizontal_pod_autoscalers", "Number of HorizontalPodAutoscalers",
+            registry=context.metrics.registry,
+        ).set_function(lambda: sum(1 for _ in self._autoscalers.lister))  # fmt: skip
 
     async def reconcile(self, key: str) -> Result | None:
         """Measure, decide, scale; the status is written whatever came of it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -18,9 +18,9 @@ from steersman.controllers.podautoscaler.replicas import Measured, MetricError
 if TYPE_CHECKING:
     from lightkube.models.autoscaling_v2 import CrossVersionObjectReference, MetricIdentifier
 
+    from steersman.apimachinery.trees import Tree
     from steersman.client import Client
 
-Tree = dict[str, Any]
 
 _RESOURCE: Final = "/apis/metrics.k8s.io/v1beta1"
 _CUSTOM: Final = "/apis/custom.metrics.k8s.io/v1beta2"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from steersman.apimachinery import quantity
 from steersman.client.objects import metadata_field, name_of
-from steersman.runtime.pods import is_ready, phase_of, ready_condition
+from steersman.workloads.pods import is_ready, phase_of, ready_condition
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

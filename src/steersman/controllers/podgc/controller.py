@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from lightkube.models.core_v1 import Node, Pod
+from prometheus_client import Counter
 
 from steersman.apimachinery.errors import is_not_found
 from steersman.apimachinery.timestamps import format_time
 from steersman.client.changes import Deleted
 from steersman.client.errors import ApiError
-from steersman.client.objects import key_of, name_of, uid_of
-from steersman.controllers.base import Shell
+from steersman.client.objects import key_of, name_of, namespace_of, uid_of
 from steersman.controllers.podgc.plan import (
     NODE_GONE,
     QUARANTINE_SECONDS,
@@ -23,7 +23,8 @@ from steersman.controllers.podgc.plan import (
     stranded,
     surplus,
 )
-from steersman.runtime.pods import is_finished, node_of
+from steersman.controllers.shared.base import Shell
+from steersman.workloads.pods import is_finished, node_of
 
 if TYPE_CHECKING:
     from steersman.client.changes import Change
@@ -41,6 +42,7 @@ class PodGarbageCollector(Shell):
     """Keys are ``node:NAME``, ``pod:NAMESPACE/NAME`` and ``ended``."""
 
     name: ClassVar[str] = "pod-garbage-collector-controller"
+    queue_name: ClassVar[str] = "orphaned_pods_nodes"
 
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context)
@@ -49,6 +51,10 @@ class PodGarbageCollector(Shell):
         self._pods = self.informer(Pod)
         self._pods.add_index(_BY_NODE, node_key)
         self._pods.add_callback(self._pod_changed)
+        self._deletions = Counter(
+            "pod_gc_collector_force_delete_pods_total", "Pods deleted by force since the controller started",
+            ("namespace", "reason"), registry=context.metrics.registry,
+        )  # fmt: skip
 
     async def start(self) -> None:
         """Pods may have come before the Nodes were known."""
@@ -85,23 +91,23 @@ class PodGarbageCollector(Shell):
         """End what the key stands for, if the rules say so."""
         if key == _ENDED:
             for pod in surplus(self._pods.lister, threshold=self.options.terminated_pod_gc_threshold):
-                await self._end(pod)
+                await self._end(pod, "terminated")
         elif key.startswith(_NODE):
             await self._reconcile_node(key.removeprefix(_NODE))
         else:
             found = self._pods.lister.by_key(key.removeprefix(_POD))
             if found is not None and is_unscheduled_and_terminating(found):
-                await self._end(found)
+                await self._end(found, "unscheduled")
 
     async def _reconcile_node(self, name: str) -> None:
         pods = list(self._pods.lister.by_index(_BY_NODE, name))
         node = self._nodes.lister.get(name)
         if node is not None:
             for pod in stranded(pods) if is_out_of_service(node) else ():
-                await self._end(pod)
+                await self._end(pod, "out-of-service")
         elif pods and not await self._exists(name):
             for pod in pods:
-                await self._end(pod, disruption=NODE_GONE)
+                await self._end(pod, "orphaned", disruption=NODE_GONE)
 
     async def _exists(self, name: str) -> bool:
         try:
@@ -112,13 +118,14 @@ class PodGarbageCollector(Shell):
             raise
         return True
 
-    async def _end(self, pod: Pod, *, disruption: tuple[str, str] | None = None) -> None:
-        """Mark it as failed, so that its controller knows, and delete it without grace."""
+    async def _end(self, pod: Pod, reason: str, *, disruption: tuple[str, str] | None = None) -> None:
+        """Mark it as failed, so that its controller knows, and delete it without grace; ``reason`` for the metric."""
         patch = failed_patch(pod, now=format_time(self.clock.now()), disruption=disruption)
         try:
             if patch is not None:
                 await self.patch_pod_status(pod, patch)
             await self.client.delete_object(pod, uid=uid_of(pod), grace_period_seconds=0)
+            self._deletions.labels(namespace_of(pod), reason).inc()
         except ApiError as error:
             if not is_not_found(
                 error

@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from steersman.client.objects import metadata_field, name_of, uid_of
 from steersman.runtime.conditions import find_condition
-from steersman.runtime.disruption import disruption_condition
-from steersman.runtime.pods import is_finished, node_of, phase_of
+from steersman.workloads.disruption import disruption_condition
+from steersman.workloads.pods import is_finished, node_of, phase_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from lightkube.models.core_v1 import Node, Pod
 
-    Tree = dict[str, Any]
+    from steersman.apimachinery.trees import Tree
+
 
 #: How long a Node must be missing.
 QUARANTINE_SECONDS: Final = 40.0

@@ -8,9 +8,9 @@ from lightkube.models.core_v1 import PersistentVolume, PersistentVolumeClaim
 from lightkube.models.storage_v1 import VolumeAttributesClass
 
 from steersman.client.changes import Added, Deleted
-from steersman.controllers.base import Shell
 from steersman.controllers.protection.finalizing import add, take_off
 from steersman.controllers.protection.plan import CLASS_FINALIZER, Step, classes_named, step
+from steersman.controllers.shared.base import Shell
 
 if TYPE_CHECKING:
     from steersman.client.changes import Change
@@ -23,6 +23,7 @@ class AttributesClassProtection(Shell):
     """Keys are names of classes."""
 
     name: ClassVar[str] = "volumeattributesclass-protection-controller"
+    queue_name: ClassVar[str] = "vacprotection"
 
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context)

@@ -8,11 +8,11 @@ from lightkube.models.core_v1 import PersistentVolumeClaim, Pod
 
 from steersman.client.changes import Deleted, Updated
 from steersman.client.objects import namespace_of
-from steersman.controllers.base import Shell
 from steersman.controllers.protection.finalizing import add, take_off
 from steersman.controllers.protection.plan import CLAIM_FINALIZER, Step, step, uses_claim
-from steersman.runtime.pod_volumes import claim_keys_of
-from steersman.runtime.pods import is_finished
+from steersman.controllers.shared.base import Shell
+from steersman.workloads.pod_volumes import claim_keys_of
+from steersman.workloads.pods import is_finished
 
 if TYPE_CHECKING:
     from steersman.client.changes import Change
@@ -23,6 +23,7 @@ class ClaimProtection(Shell):
     """Keys are those of claims."""
 
     name: ClassVar[str] = "persistentvolumeclaim-protection-controller"
+    queue_name: ClassVar[str] = "pvcprotection"
 
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context)

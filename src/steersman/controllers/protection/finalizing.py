@@ -10,7 +10,7 @@ from steersman.runtime.finalizers import with_finalizer, without_finalizer
 
 if TYPE_CHECKING:
     from steersman.client.informer import Informer
-    from steersman.controllers.base import Shell
+    from steersman.controllers.shared.base import Shell
 
 
 async def add(shell: Shell, key: str, informer: Informer[Any], obj: Any, finalizer: str) -> None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 from steersman.client.objects import name_of, namespace_of
 from steersman.runtime.finalizers import has_finalizer, is_being_deleted
 from steersman.runtime.owners import is_controlled_by
-from steersman.runtime.pod_volumes import claim_of
-from steersman.runtime.pods import is_finished, node_of
+from steersman.workloads.pod_volumes import claim_of
+from steersman.workloads.pods import is_finished, node_of
 
 if TYPE_CHECKING:
     from lightkube.models.core_v1 import PersistentVolume, PersistentVolumeClaim, Pod

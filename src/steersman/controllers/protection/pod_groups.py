@@ -12,10 +12,10 @@ from lightkube.models.scheduling_v1alpha2 import PodGroup
 
 from steersman.client import custom
 from steersman.client.changes import Deleted
-from steersman.controllers.base import Shell
 from steersman.controllers.protection.finalizing import take_off
 from steersman.controllers.protection.plan import GROUP_FINALIZER, Step, groups_used, step
-from steersman.runtime.pods import is_finished
+from steersman.controllers.shared.base import Shell
+from steersman.workloads.pods import is_finished
 
 if TYPE_CHECKING:
     from steersman.client import ResourceType

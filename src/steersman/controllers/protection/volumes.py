@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, ClassVar
 from lightkube.models.core_v1 import PersistentVolume
 
 from steersman.client.changes import Deleted
-from steersman.controllers.base import Shell
 from steersman.controllers.protection.finalizing import add, take_off
 from steersman.controllers.protection.plan import VOLUME_FINALIZER, Step, is_volume_used, step
+from steersman.controllers.shared.base import Shell
 
 if TYPE_CHECKING:
     from steersman.controllers.context import ControllerContext
@@ -19,6 +19,7 @@ class VolumeProtection(Shell):
     """Keys are names of volumes."""
 
     name: ClassVar[str] = "persistentvolume-protection-controller"
+    queue_name: ClassVar[str] = "pvprotection"
 
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context)

@@ -17,22 +17,22 @@ from steersman.client.objects import (
     namespace_of,
     uid_of,
 )
-from steersman.controllers.base import Shell
-from steersman.controllers.pod_control import LOOK_AGAIN_SECONDS, PodControl
 from steersman.controllers.replication import plan
+from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.pod_control import LOOK_AGAIN_SECONDS, PodControl
 from steersman.runtime.dependents import candidates, index_dependents
 from steersman.runtime.finalizers import is_being_deleted
 from steersman.runtime.owners import controller_of, controller_reference
-from steersman.runtime.pod_events import PodEvents
-from steersman.runtime.pods import (
+from steersman.runtime.references import ReferenceManager
+from steersman.runtime.result import Result
+from steersman.runtime.structs import replaced
+from steersman.workloads.pod_events import PodEvents
+from steersman.workloads.pods import (
     is_active,
     is_terminating,
     pod_from_template,
     seconds_to_available,
 )
-from steersman.runtime.references import ReferenceManager
-from steersman.runtime.result import Result
-from steersman.runtime.structs import replaced
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -20,7 +20,7 @@ from collections import Counter
 from functools import cmp_to_key
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from steersman.runtime.pods import (
+from steersman.workloads.pods import (
     deletion_cost,
     is_active,
     is_ready,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from steersman.controllers.replication.deletion_order import in_deletion_order
 from steersman.runtime.conditions import find_condition, without_condition
-from steersman.runtime.pods import is_available, is_ready
+from steersman.workloads.pods import is_available, is_ready
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -27,6 +27,7 @@ class ReplicaSetController(ReplicationShell):
     """``replicaset-controller``."""
 
     name = "replicaset-controller"
+    queue_name = "replicaset"
     model = ReplicaSet
     condition: ClassVar = ReplicaSetCondition
 

@@ -23,6 +23,7 @@ class ReplicationControllerController(ReplicationShell):
     """``replicationcontroller-controller``."""
 
     name = "replication-controller"
+    queue_name = "replicationmanager"
     model = ReplicationController
     condition: ClassVar = ReplicationControllerCondition
 

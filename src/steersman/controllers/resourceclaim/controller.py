@@ -12,7 +12,6 @@ from steersman.client.changes import Added, Deleted
 from steersman.client.errors import ApiError, ClientError
 from steersman.client.events.lru import LruDict
 from steersman.client.objects import key_of, name_of, namespace_of, uid_of
-from steersman.controllers.base import Shell
 from steersman.controllers.resourceclaim.plan import (
     ForeignClaim,
     Missing,
@@ -30,9 +29,10 @@ from steersman.controllers.resourceclaim.plan import (
     status_patch,
     without_protection,
 )
+from steersman.controllers.shared.base import Shell
 from steersman.runtime.finalizers import is_being_deleted
-from steersman.runtime.pods import node_of
-from steersman.runtime.resource_claims import claim_names, consumers, entries, is_pod
+from steersman.workloads.pods import node_of
+from steersman.workloads.resource_claims import claim_names, consumers, entries, is_pod
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -56,6 +56,7 @@ class ResourceClaims(Shell):
     """Keys are ``pod:NAMESPACE/NAME`` and ``claim:NAMESPACE/NAME``."""
 
     name: ClassVar[str] = "resourceclaim-controller"
+    queue_name: ClassVar[str] = "resource_claim"
     component: ClassVar[str] = "resource_claim"
 
     def __init__(self, context: ControllerContext) -> None:

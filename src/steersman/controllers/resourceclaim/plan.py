@@ -12,8 +12,8 @@ from lightkube.models.resource_v1 import ResourceClaim, ResourceClaimConsumerRef
 from steersman.client.objects import annotations_of, metadata_field, name_of, namespace_of, uid_of
 from steersman.runtime.finalizers import has_finalizer, is_being_deleted, without_finalizer
 from steersman.runtime.owners import Owner, controller_of, is_controlled_by
-from steersman.runtime.pods import is_finished, node_of
-from steersman.runtime.resource_claims import claim_name, entries
+from steersman.workloads.pods import is_finished, node_of
+from steersman.workloads.resource_claims import claim_name, entries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -13,8 +13,8 @@ from steersman.client import custom
 from steersman.client.changes import Deleted
 from steersman.client.errors import ApiError
 from steersman.client.objects import key_of
-from steersman.controllers.base import Shell
 from steersman.controllers.resourcepoolstatus.plan import answer, is_whole, seconds_to_answer, seconds_to_cleanup
+from steersman.controllers.shared.base import Shell
 from steersman.runtime.result import Result
 
 if TYPE_CHECKING:

@@ -13,7 +13,6 @@ from steersman.client import typed_model
 from steersman.client.changes import Added, Deleted, Updated
 from steersman.client.errors import ApiError
 from steersman.client.objects import key_of, namespace_of
-from steersman.controllers.base import Shell
 from steersman.controllers.resourcequota.plan import (
     count,
     counted_resources,
@@ -22,18 +21,19 @@ from steersman.controllers.resourcequota.plan import (
     raises,
     seconds_to_overdue_pod,
 )
-from steersman.runtime.metadata_watch import shared
+from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.metadata_watch import shared
 from steersman.runtime.result import Result
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from steersman.apimachinery.trees import Tree
     from steersman.client import ResourceType
     from steersman.client.changes import Change
     from steersman.client.informer import Informer
     from steersman.controllers.context import ControllerContext
 
-    Tree = dict[str, Any]
 
 #: Admission counts before it stores: what was just counted up may not be in the caches yet, and is not taken back.
 GRACE_SECONDS: Final = 1.0
@@ -46,6 +46,7 @@ class ResourceQuotas(Shell):
     """Keys are those of quotas."""
 
     name: ClassVar[str] = "resourcequota-controller"
+    queue_name: ClassVar[str] = "resourcequota_primary"
 
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context, workers=context.options.concurrent_resource_quota_syncs)

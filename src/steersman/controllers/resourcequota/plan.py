@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from steersman.apiserver.kinds.quota_evaluators import evaluator_for
 from steersman.apiserver.kinds.shared.quota.amounts import ZERO, Amounts, only, plus, read, texts
@@ -13,9 +13,9 @@ from steersman.apiserver.kinds.shared.quota.evaluator import scope_selectors
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.kinds.shared.quota.evaluator import Evaluator
 
-    Tree = dict[str, Any]
 
 #: Resources that quotas name otherwise than by ``count/``.
 _NAMED: Final = (

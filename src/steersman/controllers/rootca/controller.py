@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from lightkube.models.core_v1 import ConfigMap, Namespace
+from prometheus_client import Counter, Histogram
 
-from steersman.apimachinery.errors import is_already_exists, is_namespace_terminating, is_not_found
+from steersman.apimachinery.errors import StatusError, is_already_exists, is_namespace_terminating, is_not_found
 from steersman.client.changes import Added, Deleted
 from steersman.client.objects import name_of, namespace_of
-from steersman.controllers.base import SECOND_LOOK_SECONDS, Shell
 from steersman.controllers.rootca.plan import NAME, corrected, takes_one, wanted
 from steersman.controllers.rootca.source import root_ca
+from steersman.controllers.shared.base import SECOND_LOOK_SECONDS, Shell
 
 if TYPE_CHECKING:
     from steersman.controllers.context import ControllerContext
+
+#: Seconds, as upstream's ``ExponentialBuckets(0.001, 2, 15)``.
+_BUCKETS: Final = tuple(0.001 * 2**exponent for exponent in range(15))
 
 
 class RootCAPublisher(Shell):
     """Keys are names of namespaces."""
 
     name: ClassVar[str] = "root-ca-certificate-publisher-controller"
+    queue_name: ClassVar[str] = "root_ca_cert_publisher"
 
     def __init__(self, context: ControllerContext, *, root_ca: str) -> None:
         """``root_ca``: certificates in PEM."""
@@ -33,8 +38,29 @@ class RootCAPublisher(Shell):
             when=lambda change: not isinstance(change, Added) and name_of(change.latest) == NAME,
         )
 
+        registry = context.metrics.registry
+        self._syncs = Counter(
+            "root_ca_cert_publisher_sync_total", "Namespaces synced by status code", ("code",), registry=registry
+        )
+        self._sync_seconds = Histogram(
+            "root_ca_cert_publisher_sync_duration_seconds", "Duration of syncs by status code", ("code",),
+            registry=registry, buckets=_BUCKETS,
+        )  # fmt: skip
+
     async def reconcile(self, key: str) -> None:
-        """Create or correct it."""
+        """Create or correct the ConfigMap of a Namespace."""
+        started, code = self.clock.monotonic(), 500
+        try:
+            await self._sync(key)
+            code = 200
+        except StatusError as error:
+            code = error.code
+            raise
+        finally:
+            self._syncs.labels(str(code)).inc()
+            self._sync_seconds.labels(str(code)).observe(self.clock.monotonic() - started)
+
+    async def _sync(self, key: str) -> None:
         if not takes_one(self._namespaces.lister.get(key)):
             return
         present = self._config_maps.lister.get(NAME, namespace=key)

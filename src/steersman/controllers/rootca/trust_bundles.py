@@ -8,9 +8,9 @@ from cryptography import x509
 from lightkube.models.certificates_v1beta1 import ClusterTrustBundle
 
 from steersman.client import custom
-from steersman.controllers.base import Shell
 from steersman.controllers.rootca.plan import SIGNER, plan_bundles
 from steersman.controllers.rootca.source import root_ca
+from steersman.controllers.shared.base import Shell
 
 if TYPE_CHECKING:
     from steersman.client import ResourceType

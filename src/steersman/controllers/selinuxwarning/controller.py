@@ -11,10 +11,10 @@ from prometheus_client.registry import Collector
 
 from steersman.client.changes import Updated
 from steersman.client.objects import key_of, name_of, namespace_of, split_key, uid_of
-from steersman.controllers.base import Shell
 from steersman.controllers.selinuxwarning.plan import Use, Uses, mounted, use_of, volume_id
-from steersman.runtime.pod_volumes import claim_keys_of
-from steersman.runtime.pods import is_finished
+from steersman.controllers.shared.base import Shell
+from steersman.workloads.pod_volumes import claim_keys_of
+from steersman.workloads.pods import is_finished
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,6 +33,7 @@ class SELinuxWarning(Shell):
     """Keys are those of pods."""
 
     name: ClassVar[str] = "selinux-warning-controller"
+    queue_name: ClassVar[str] = "selinux_warning"
     component: ClassVar[str] = "selinux_warning"
 
     def __init__(self, context: ControllerContext) -> None:

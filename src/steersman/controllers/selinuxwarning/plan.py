@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from steersman.client.objects import split_key
-from steersman.runtime.pod_volumes import claim_of
+from steersman.workloads.pod_volumes import claim_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -9,8 +9,8 @@ from lightkube.models.core_v1 import Namespace, ServiceAccount
 from steersman.apimachinery.errors import is_already_exists, is_namespace_terminating, is_not_found
 from steersman.client.changes import Deleted
 from steersman.client.objects import name_of, namespace_of
-from steersman.controllers.base import SECOND_LOOK_SECONDS, Shell
 from steersman.controllers.serviceaccount.plan import ENSURED, missing_accounts
+from steersman.controllers.shared.base import SECOND_LOOK_SECONDS, Shell
 
 if TYPE_CHECKING:
     from steersman.controllers.context import ControllerContext
@@ -20,6 +20,7 @@ class ServiceAccounts(Shell):
     """Keys are names of namespaces."""
 
     name: ClassVar[str] = "serviceaccount-controller"
+    queue_name: ClassVar[str] = "serviceaccount"
 
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context)

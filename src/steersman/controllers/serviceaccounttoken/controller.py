@@ -12,7 +12,6 @@ from steersman.apiserver.authn import keys
 from steersman.client.changes import Added, Deleted, Updated
 from steersman.client.errors import ApiError
 from steersman.client.objects import key_of, name_of, split_key
-from steersman.controllers.base import Shell
 from steersman.controllers.serviceaccounttoken.plan import (
     TYPE,
     account_key,
@@ -21,6 +20,7 @@ from steersman.controllers.serviceaccounttoken.plan import (
     is_for,
     without_reference,
 )
+from steersman.controllers.shared.base import Shell
 
 if TYPE_CHECKING:
     from steersman.apiserver.authn.keys import PrivateKey
@@ -34,6 +34,7 @@ class ServiceAccountTokens(Shell):
     """Keys are those of Secrets."""
 
     name: ClassVar[str] = "serviceaccount-token-controller"
+    queue_name: ClassVar[str] = "serviceaccount_tokens_secret"
 
     def __init__(self, context: ControllerContext, *, key: PrivateKey, root_ca: bytes) -> None:
         """``key`` signs the tokens; ``root_ca`` is put beside them, unless it is empty."""

@@ -18,8 +18,8 @@ from steersman.apimachinery.selectors import from_label_selector
 from steersman.client.changes import Deleted
 from steersman.client.errors import ApiError
 from steersman.client.objects import labels_of, name_of, namespace_of, uid_of
-from steersman.controllers.base import Shell, unless_namespace_ends
-from steersman.controllers.revision_control import RevisionControl
+from steersman.controllers.shared.base import Shell, is_deleted
+from steersman.controllers.shared.revision_control import RevisionControl
 from steersman.controllers.statefulset import identity
 from steersman.controllers.statefulset.plan import (
     Action,
@@ -39,9 +39,9 @@ from steersman.runtime.finalizers import is_being_deleted
 from steersman.runtime.owners import controller_of, is_controlled_by
 from steersman.runtime.references import ReferenceManager
 from steersman.runtime.result import Result
-from steersman.runtime.revisions import in_order, superfluous, template_of
 from steersman.runtime.slowstart import slow_start_batch
 from steersman.runtime.structs import replaced
+from steersman.workloads.revisions import in_order, superfluous, template_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from steersman.client.changes import Change
     from steersman.client.informer import Informer
     from steersman.controllers.context import ControllerContext
-    from steersman.controllers.revision_control import Present
+    from steersman.controllers.shared.revision_control import Present
 
 #: While own deletions are not in the cache: how soon to look whether they passed without an event.
 LOOK_AGAIN_SECONDS: Final = 5.0
@@ -62,6 +62,7 @@ class StatefulSetController(Shell):
     """``statefulset-controller``."""
 
     name = "statefulset-controller"
+    queue_name = "statefulset"
 
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context, workers=context.options.concurrent_statefulset_syncs)
@@ -115,9 +116,6 @@ class StatefulSetController(Shell):
 
     async def reconcile(self, key: str) -> Result | None:
         """One step."""
-        return await unless_namespace_ends(self._step(key))
-
-    async def _step(self, key: str) -> Result | None:
         sts = self.sets.lister.by_key(key)
         if sts is None:
             self.expectations.delete(key)
@@ -288,7 +286,7 @@ class StatefulSetController(Shell):
             await self.client.delete(Pod, name_of(pod), namespace=namespace_of(pod), uid=uid_of(pod))
         except Exception as error:
             self.expectations.deletion_observed(key, uid_of(pod))
-            if is_not_found(error):
+            if await is_deleted(self.client, pod, error):
                 return
             self._tell(sts, "delete", pod, error)
             raise

@@ -10,9 +10,9 @@ from lightkube.models.meta_v1 import ObjectMeta, OwnerReference
 
 from steersman.client.objects import annotations_of, labels_of, name_of, namespace_of, uid_of
 from steersman.runtime.owners import Owner, controller_of, controller_reference, owners_of
-from steersman.runtime.pods import pod_from_template
-from steersman.runtime.revisions import data_hash, template_data
 from steersman.runtime.structs import replaced, with_metadata
+from steersman.workloads.pods import pod_from_template
+from steersman.workloads.revisions import data_hash, template_data
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

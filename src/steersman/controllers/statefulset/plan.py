@@ -13,7 +13,7 @@ from steersman.apimachinery.intstr import scaled_value
 from steersman.client.objects import name_of, uid_of
 from steersman.controllers.statefulset import identity
 from steersman.runtime.finalizers import is_being_deleted
-from steersman.runtime.pods import is_available, is_finished, is_ready, phase_of
+from steersman.workloads.pods import is_available, is_finished, is_ready, phase_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

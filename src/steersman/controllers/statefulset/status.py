@@ -8,8 +8,8 @@ from lightkube.models.apps_v1 import StatefulSetStatus
 
 from steersman.controllers.statefulset import identity
 from steersman.runtime.finalizers import is_being_deleted
-from steersman.runtime.pods import ready_since
 from steersman.runtime.structs import replaced
+from steersman.workloads.pods import ready_since
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -12,7 +12,7 @@ from steersman.client import custom
 from steersman.client.changes import Deleted
 from steersman.client.errors import ApiError
 from steersman.client.objects import name_of
-from steersman.controllers.base import Shell
+from steersman.controllers.shared.base import Shell
 from steersman.controllers.storageversiongc.plan import IDENTITY, Delete, Keep, Write, decide, servers
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ class StorageVersionGC(Shell):
     """Keys are names of StorageVersions."""
 
     name: ClassVar[str] = "storageversion-garbage-collector-controller"
+    queue_name: ClassVar[str] = "storage_version_garbage_collector_leases"
 
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context)

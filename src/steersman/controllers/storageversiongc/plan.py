@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from steersman.runtime.conditions import with_condition
 
 if TYPE_CHECKING:
     from collections.abc import Container
 
-    Tree = dict[str, Any]
+    from steersman.apimachinery.trees import Tree
+
 
 #: Leases of API servers, by this label and value.
 IDENTITY: Final = ("apiserver.kubernetes.io/identity", "kube-apiserver")

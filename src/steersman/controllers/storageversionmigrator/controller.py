@@ -11,18 +11,18 @@ from steersman.client import custom, tree
 from steersman.client.errors import ApiError, ClientError
 from steersman.client.objects import compare_versions, name_of, resource_version_of
 from steersman.client.partial_metadata import metadata_only
-from steersman.controllers.base import Shell
+from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.served import ask
 from steersman.controllers.storageversionmigrator import plan
 from steersman.runtime.result import Result
-from steersman.runtime.served import ask
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from steersman.apimachinery.trees import Tree
     from steersman.client import ResourceType
     from steersman.controllers.context import ControllerContext
 
-    Tree = dict[str, Any]
 
 #: Beta and off by default in 1.36: a server serves it when it is asked to.
 MIGRATIONS: Final[ResourceType[StorageVersionMigration]] = custom(

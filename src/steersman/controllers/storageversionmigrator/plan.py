@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
     from lightkube.models.storagemigration_v1beta1 import StorageVersionMigration, StorageVersionMigrationSpec
 
-    Tree = dict[str, Any]
+    from steersman.apimachinery.trees import Tree
+
 
 _RUNNING: Final = "Running"
 _SUCCEEDED: Final = "Succeeded"

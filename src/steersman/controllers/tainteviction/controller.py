@@ -6,17 +6,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from lightkube.models.core_v1 import Node, Pod
+from prometheus_client import Counter, Histogram
 
 from steersman.apimachinery.errors import is_not_found
 from steersman.apimachinery.timestamps import format_time
 from steersman.client.changes import Deleted, Updated
 from steersman.client.errors import ApiError
 from steersman.client.objects import key_of, name_of, split_key, uid_of
-from steersman.controllers.base import Shell
+from steersman.controllers.shared.base import Shell
 from steersman.controllers.tainteviction.plan import MESSAGE, REASON, Stay, decide, evicting_taints, tolerations_of
-from steersman.runtime.disruption import disruption_patch
-from steersman.runtime.pods import BY_NODE, node_names, node_of
 from steersman.runtime.result import Result
+from steersman.workloads.disruption import disruption_patch
+from steersman.workloads.pods import BY_NODE, node_names, node_of
 
 if TYPE_CHECKING:
     from steersman.client.changes import Change
@@ -24,12 +25,15 @@ if TYPE_CHECKING:
 
 _REASON: Final = "TaintManagerEviction"
 _WORKERS: Final = 8
+#: Seconds, as upstream's.
+_BUCKETS: Final = (0.005, 0.025, 0.1, 0.5, 1.0, 2.5, 10.0, 30.0, 60.0, 120.0, 180.0, 240.0)
 
 
 class TaintEviction(Shell):
     """Keys are those of pods."""
 
     name: ClassVar[str] = "taint-eviction-controller"
+    queue_name: ClassVar[str] = "noexec_taint_pod"
 
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context, workers=_WORKERS)
@@ -40,6 +44,16 @@ class TaintEviction(Shell):
         self._pods = self.informer(Pod)
         self._pods.add_index(BY_NODE, node_names)
         self._pods.add_callback(self._pod_changed)
+        self._deletions = Counter(
+            "taint_eviction_controller_pod_deletions_total",
+            "Pods deleted since the controller started",
+            registry=context.metrics.registry,
+        )
+        self._latency = Histogram(
+            "taint_eviction_controller_pod_deletion_duration_seconds",
+            "Seconds from when a taint took effect to the deletion of a Pod",
+            registry=context.metrics.registry, buckets=_BUCKETS,
+        )  # fmt: skip
 
     async def start(self) -> None:
         """Pods may have been heard of before their Nodes, and Nodes before their pods."""
@@ -99,6 +113,8 @@ class TaintEviction(Shell):
         if stay.until > now:
             return Result(requeue_after_seconds=stay.until - now)
         await self._evict(key, pod)
+        self._deletions.inc()
+        self._latency.observe(self.clock.monotonic() - stay.until)
         self._stays[key] = replace(stay, over=True)
         return None
 

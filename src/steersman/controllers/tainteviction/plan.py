@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from steersman.client.objects import uid_of
-from steersman.runtime.node_matching import NO_EXECUTE, tolerates
+from steersman.workloads.node_matching import NO_EXECUTE, tolerates
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,7 +11,7 @@ from steersman.client import PatchType
 from steersman.client.changes import Deleted
 from steersman.client.errors import ApiError
 from steersman.client.objects import key_of
-from steersman.controllers.base import Shell
+from steersman.controllers.shared.base import Shell
 from steersman.controllers.ttl.plan import annotation_patch, step_for
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ class TTL(Shell):
     """Keys are names of nodes."""
 
     name: ClassVar[str] = "ttl-controller"
+    queue_name: ClassVar[str] = "ttlcontroller"
 
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context, workers=5)

@@ -2,30 +2,40 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from lightkube.models.batch_v1 import Job
+from prometheus_client import Histogram
 
 from steersman.apimachinery.errors import is_conflict, is_not_found
 from steersman.client.changes import Deleted
 from steersman.client.errors import ApiError
 from steersman.client.objects import resource_version_of, split_key, uid_of
-from steersman.controllers.base import Shell
+from steersman.controllers.shared.base import Shell
 from steersman.controllers.ttlafterfinished.plan import seconds_to_deletion
 from steersman.runtime.result import Result
 
 if TYPE_CHECKING:
     from steersman.controllers.context import ControllerContext
 
+#: Seconds, as upstream's ``ExponentialBuckets(0.1, 2, 14)``.
+_BUCKETS: Final = tuple(0.1 * 2**exponent for exponent in range(14))
+
 
 class TTLAfterFinished(Shell):
     """Keys are those of Jobs."""
 
     name: ClassVar[str] = "ttl-after-finished-controller"
+    queue_name: ClassVar[str] = "ttl_jobs_to_delete"
 
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context, workers=context.options.concurrent_ttl_after_finished_syncs)
         self._jobs = self.watch(Job, when=lambda change: not isinstance(change, Deleted))
+        self._latency = Histogram(
+            "ttl_after_finished_controller_job_deletion_duration_seconds",
+            "Seconds from when a Job could be deleted to its deletion",
+            registry=context.metrics.registry, buckets=_BUCKETS,
+        )  # fmt: skip
 
     async def reconcile(self, key: str) -> Result | None:
         """Wait, or look at the Job afresh (its time may have been changed) and delete it."""
@@ -46,6 +56,7 @@ class TTLAfterFinished(Shell):
                 await self.client.delete_object(
                     fresh, uid=uid_of(fresh), resource_version=version, propagation_policy="Foreground"
                 )
+                self._latency.observe(-wait)
         except ApiError as error:
             if is_conflict(error):
                 return Result(requeue=True)

@@ -8,7 +8,7 @@ from lightkube.models.core_v1 import PersistentVolume, PersistentVolumeClaim
 
 from steersman.client.changes import Added, Updated
 from steersman.client.errors import ClientError
-from steersman.controllers.base import Shell
+from steersman.controllers.shared.base import Shell
 from steersman.controllers.volumeexpander.plan import (
     MESSAGE,
     REASON,
@@ -31,6 +31,7 @@ class VolumeExpander(Shell):
     """Keys are those of claims."""
 
     name: ClassVar[str] = "persistentvolume-expander-controller"
+    queue_name: ClassVar[str] = "volume_expand"
     component: ClassVar[str] = "volume_expand"
 
     def __init__(self, context: ControllerContext) -> None:

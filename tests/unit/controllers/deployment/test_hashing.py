@@ -6,7 +6,7 @@ import msgspec
 from lightkube.models.core_v1 import PodTemplateSpec
 
 from steersman.controllers.deployment.hashing import set_name
-from steersman.runtime.template_hash import template_hash
+from steersman.workloads.template_hash import template_hash
 
 
 def template(**labels):

@@ -8,15 +8,17 @@ import logging
 import pytest
 from lightkube.models.core_v1 import Pod
 from msgspec import structs
+from tests.installed import install
 
 from steersman.client.errors import RequestFailed
-from steersman.client.transport import Answer, TransportError
+from steersman.client.transport import Response, TransportError
+from steersman.controllers.entry_points import RegistryError
 from steersman.controllers.manager import assembly
 from steersman.controllers.manager.assembly import assemble, missing, selected, wait_for_server
 from steersman.controllers.manager.identities import OneIdentity
 from steersman.controllers.manager.options import ManagerOptions
 from steersman.controllers.registry import Registration, find
-from steersman.runtime.served import ask
+from steersman.controllers.shared.served import ask
 
 ONE = ("replicationcontroller",)
 
@@ -132,7 +134,8 @@ async def test_what_the_server_does_not_serve_is_missed(cluster):
 
 async def test_controllers_that_cannot_run_are_named(cluster, caplog, monkeypatch):
     lacking = Registration("lacking-controller", "replication.replicaset", needs=("apps/v9 nothings",))
-    monkeypatch.setattr(assembly, "REGISTRY", (Registration("absent-controller"), lacking, find("replicaset")))
+    entries = (Registration("absent-controller"), lacking, find("replicaset"))
+    monkeypatch.setattr(assembly, "registered", lambda: entries)
     served = await ask(cluster.client)
     with caplog.at_level(logging.INFO):
         found = list(selected(options(controllers=("absent-controller", "lacking-controller")), served))
@@ -203,7 +206,7 @@ class FailingGroup:
     async def request(self, request):
         if request.path == "/apis/apps/v1" and self._left > 0:
             self._left -= 1
-            return Answer(self._code, {}, b"no")
+            return Response(self._code, {}, b"no")
         return await self._inner.request(structs.replace(request, headers={"accept": "application/json"}))
 
 
@@ -222,3 +225,36 @@ async def test_wait_for_server_returns_without_a_group_that_stays_unavailable(cl
     await cluster.until(waiting.done)
     assert ("apps/v1", "Deployment") not in waiting.result().kinds
     assert "apps/v1" in waiting.result().failed
+
+
+async def test_assemble_runs_a_controller_of_an_installed_package(cluster, running, site):
+    install(site, "acme", idle_controller="Idle")
+    manager, identities, _ = await running(options(controllers=("idle-controller",)))
+    labels = {"name": "idle-controller", "manager": "kube-controller-manager"}
+    assert identities.metrics.registry.get_sample_value("running_managed_controllers", labels) == 1
+    page = await manager.healthz.page({"verbose": ""})
+    assert b"[+]idle-controller ok" in page.body
+
+
+@pytest.mark.parametrize(
+    ("target", "reason"),
+    [
+        ("fails", "cannot be built: RuntimeError: no device"),
+        ("asynchronous", "cannot be built: expected a Controller or None, got coroutine"),
+        ("Missing", "cannot be loaded: AttributeError"),
+    ],
+)
+async def test_assemble_fails_when_a_controller_of_a_package_cannot_be_built(cluster, site, target, reason):
+    install(site, "acme", idle_controller=target)
+    identities = OneIdentity(cluster.client._transport, options(), clock=cluster.clock)
+    with pytest.raises(RegistryError) as raised:
+        await assemble(options(controllers=("replicaset", "idle-controller")), identities, identity="me")
+    assert "idle-controller of acme 1.0" in str(raised.value)
+    assert reason in str(raised.value)
+
+
+async def test_assemble_leaves_out_a_controller_of_a_package_that_returns_none(cluster, site):
+    install(site, "acme", idle_controller="nothing")
+    identities = OneIdentity(cluster.client._transport, options(), clock=cluster.clock)
+    manager = await assemble(options(controllers=("idle-controller",)), identities, identity="me")
+    assert manager._runnables == []

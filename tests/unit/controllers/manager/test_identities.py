@@ -10,7 +10,7 @@ from steersman.client import Client, tree
 from steersman.client.actions import ACTIONS, Actions
 from steersman.client.credentials import ConfigError
 from steersman.client.errors import from_status
-from steersman.client.transport import Answer
+from steersman.client.transport import Response
 from steersman.controllers.manager.identities import NAMESPACE, AccountTokens, OneIdentity, user_agent
 from steersman.controllers.manager.options import ManagerOptions
 
@@ -26,7 +26,7 @@ class Transport:
 
     async def request(self, request):
         self.requests.append(request)
-        return Answer(200, {}, b'{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}}')
+        return Response(200, {}, b'{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}}')
 
     async def close(self):
         self.closed += 1

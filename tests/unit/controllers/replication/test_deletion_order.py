@@ -10,7 +10,7 @@ from lightkube.models.core_v1 import Container, ContainerStatus
 from tests.unit.controllers.replication.conftest import NOW
 
 from steersman.controllers.replication.deletion_order import in_deletion_order
-from steersman.runtime.pods import DELETION_COST
+from steersman.workloads.pods import DELETION_COST
 
 
 def cost(number):

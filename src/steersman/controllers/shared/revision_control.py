@@ -12,8 +12,8 @@ from steersman.client.objects import labels_of, name_of, namespace_of, uid_of
 from steersman.runtime.dependents import candidates, index_dependents
 from steersman.runtime.owners import controller_of, controller_reference
 from steersman.runtime.references import ReferenceManager
-from steersman.runtime.revisions import find_present, new_revision, template_data
 from steersman.runtime.structs import replaced
+from steersman.workloads.revisions import find_present, new_revision, template_data
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from steersman.apimachinery.selectors import LabelSelector
     from steersman.client.informer import Informer
-    from steersman.controllers.base import Shell
+    from steersman.controllers.shared.base import Shell
 
 #: Hashes that are tried before giving up for now.
 _COLLISIONS_MAX: Final = 10
@@ -108,7 +108,7 @@ class RevisionControl:
         return False
 
     async def delete(self, revisions: Iterable[ControllerRevision]) -> None:
-        """Delete them; that one is gone is as good."""
+        """Delete revisions; one that does not exist any more is no error (see ``Shell.delete_seen``)."""
         for revision in revisions:
             await self._shell.delete_seen(revision)
 

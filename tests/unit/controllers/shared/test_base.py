@@ -1,12 +1,13 @@
 from datetime import UTC, datetime
 
 import pytest
-from lightkube.models.core_v1 import Pod
+from lightkube.models.core_v1 import ConfigMap, Pod
 
 from steersman.apimachinery.errors import is_conflict
 from steersman.client import tree
 from steersman.client.errors import ApiError
-from steersman.controllers.base import Shell, unless_namespace_ends
+from steersman.client.objects import split_key
+from steersman.controllers.shared.base import Shell
 
 
 class Beside(Shell):
@@ -112,13 +113,41 @@ async def test_what_is_deleted_is_what_was_seen_and_a_second_time_is_no_error(cl
 
 
 @pytest.mark.parametrize("unchanged", [True, False])
-async def test_another_of_the_same_name_is_a_conflict_that_is_raised(cluster, unchanged):
+@pytest.mark.parametrize("typed", [True, False])
+async def test_delete_seen_returns_when_another_object_has_the_name(cluster, unchanged, typed):
+    shell, seen = await cluster.start(Beside), await make_map(cluster)
+    if typed:
+        seen = await cluster.client.get(ConfigMap, "m", namespace="default")
+    await cluster.client.delete_object(seen)
+    other = await make_map(cluster)
+    await shell.delete_seen(seen, unchanged=unchanged)
+    live = await cluster.find("v1", "ConfigMap", "m", namespace="default")
+    assert live["metadata"]["uid"] == other["metadata"]["uid"]
+
+
+async def test_delete_seen_raises_a_conflict_while_the_object_exists(cluster, conflicts):
+    shell, seen = await cluster.start(Beside), await make_map(cluster)
+    conflicts.add("DELETE", "/configmaps/m")
+    with pytest.raises(ApiError) as raised:
+        await shell.delete_seen(seen)
+    assert is_conflict(raised.value)
+    await shell.delete_seen(seen)
+    assert await cluster.find("v1", "ConfigMap", "m", namespace="default") is None
+
+
+async def test_delete_seen_returns_when_the_object_is_deleted_after_a_conflict(cluster, conflicts):
     shell, seen = await cluster.start(Beside), await make_map(cluster)
     await cluster.client.delete_object(seen)
-    await make_map(cluster)
-    with pytest.raises(ApiError) as raised:
-        await shell.delete_seen(seen, unchanged=unchanged)
-    assert is_conflict(raised.value)
+    conflicts.add("DELETE", "/configmaps/m")
+    await shell.delete_seen(seen)
+
+
+async def test_delete_seen_raises_when_the_read_after_a_conflict_fails(cluster, conflicts):
+    shell, seen = await cluster.start(Beside), await make_map(cluster)
+    conflicts.add("DELETE", "/configmaps/m")
+    conflicts.add("GET", "/configmaps/m")
+    with pytest.raises(ApiError, match="refused"):
+        await shell.delete_seen(seen)
 
 
 async def test_only_where_it_is_asked_for_a_change_is_a_conflict(cluster):
@@ -140,15 +169,38 @@ async def test_a_patch_of_a_status_leaves_what_others_say(cluster, pod_spec):
     assert {row.type for row in written.status.conditions} == {"Said", "More"}
 
 
-async def test_what_cannot_be_made_in_a_namespace_that_ends_is_no_failure(cluster):
+class CreatesMaps(Shell):
+    name = "creates-maps"
+
+    def __init__(self, context):
+        super().__init__(context)
+        self.errors = []
+
+    async def reconcile(self, key):
+        namespace, name = split_key(key)
+        try:
+            await self.client.create(
+                {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": namespace}}
+            )
+        except ApiError as error:
+            self.errors.append(str(error))
+            raise
+
+
+async def test_reconcile_is_done_when_the_namespace_is_terminating(cluster, clock):
     ending = await cluster.make("v1", "Namespace", "ending")
     await cluster.client.delete_object(ending)
-    made = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m", "namespace": "ending"}}
-    with pytest.raises(ApiError, match="because it is being terminated"):
-        await cluster.client.create(made)
-    assert await unless_namespace_ends(cluster.client.create(made)) is None
+    shell = await cluster.start(CreatesMaps)
+    shell.queue.add("ending/m")
+    await clock.advance(60)
+    (error,) = shell.errors
+    assert "because it is being terminated" in error
+    assert shell.queue.num_requeues("ending/m") == 0
 
 
-async def test_any_other_failure_stays_one(cluster):
-    with pytest.raises(ApiError, match="not found"):
-        await unless_namespace_ends(cluster.client.get(tree("v1", "ConfigMap"), "m", namespace="default"))
+async def test_reconcile_is_retried_after_other_errors_of_a_create(cluster, clock):
+    shell = await cluster.start(CreatesMaps)
+    shell.queue.add("absent/m")
+    await clock.advance(1)
+    assert len(shell.errors) > 1
+    assert "not found" in shell.errors[0]

@@ -7,17 +7,19 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from lightkube.models.core_v1 import Pod
 
-from steersman.apimachinery.errors import is_namespace_terminating, is_not_found
+from steersman.apimachinery.errors import is_namespace_terminating
+from steersman.client.errors import ApiError
 from steersman.client.objects import compare_versions, name_of, namespace_of, resource_version_of, uid_of
+from steersman.controllers.shared.base import is_deleted
 from steersman.runtime.expectations import Expectations
-from steersman.runtime.pods import is_active
 from steersman.runtime.slowstart import slow_start_batch
+from steersman.workloads.pods import is_active
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Sequence
 
     from steersman.client.informer import Informer
-    from steersman.controllers.base import Shell
+    from steersman.controllers.shared.base import Shell
 
 #: While own writes are not in the cache: how soon to look whether they passed without an event for the key.
 LOOK_AGAIN_SECONDS: Final = 5.0
@@ -72,7 +74,7 @@ class PodControl:
 
     async def _has_seen(self, pod: Pod) -> bool:
         try:
-            await self._pods.has_seen(pod, timeout_seconds=0)
+            await self._pods.wait_seen(pod, timeout_seconds=0)
         except TimeoutError:
             return False
         return True
@@ -116,7 +118,7 @@ class PodControl:
     ) -> Removed:
         """Delete them, all at once; ``before`` is done to each first. The key's expectation must know them.
 
-        A conflict is an error as any other (another may have the name): the retry looks again.
+        A Pod that does not exist any more counts as deleted, also when another Pod has its name.
         """
         errors = await asyncio.gather(*(self._delete_one(key, owner, pod, before) for pod in pods))
         deleted = tuple(pod for pod, error in zip(pods, errors, strict=True) if error is None)
@@ -125,17 +127,26 @@ class PodControl:
     async def _delete_one(
         self, key: str, owner: Any, pod: Pod, before: Callable[[Pod], Awaitable[object]] | None
     ) -> Exception | None:
-        is_prepared = before is None
         try:
             if before is not None:
                 await before(pod)
-                is_prepared = True
-            await self._client.delete(Pod, name_of(pod), namespace=namespace_of(pod), uid=uid_of(pod))
+            was_deleted = await self._delete_existing(pod)
         except Exception as error:  # noqa: BLE001 — returned, and raised by the reconcile
             self.expectations.deletion_observed(key, uid_of(pod))
-            if is_prepared and is_not_found(error):
-                return None
             self._events.event(owner, "Warning", "FailedDelete", f"Error deleting: {error}")
             return error
-        self._events.event(owner, "Normal", "SuccessfulDelete", f"Deleted pod: {name_of(pod)}")
+        if was_deleted:
+            self._events.event(owner, "Normal", "SuccessfulDelete", f"Deleted pod: {name_of(pod)}")
+        else:
+            self.expectations.deletion_observed(key, uid_of(pod))
         return None
+
+    async def _delete_existing(self, pod: Pod) -> bool:
+        """Delete a Pod by its UID; return False if it does not exist any more."""
+        try:
+            await self._client.delete(Pod, name_of(pod), namespace=namespace_of(pod), uid=uid_of(pod))
+        except ApiError as error:
+            if not await is_deleted(self._client, pod, error):
+                raise
+            return False
+        return True

@@ -9,10 +9,10 @@ from steersman.apimachinery.errors import is_conflict
 from steersman.apimachinery.selectors import from_label_selector
 from steersman.client.errors import ApiError
 from steersman.client.objects import name_of
-from steersman.controllers.base import SECOND_LOOK_SECONDS, Shell
-from steersman.controllers.revision_control import RevisionControl
+from steersman.controllers.shared.base import SECOND_LOOK_SECONDS, Shell
+from steersman.controllers.shared.revision_control import RevisionControl
 from steersman.runtime.owners import controller_of
-from steersman.runtime.revisions import data_hash, template_data
+from steersman.workloads.revisions import data_hash, template_data
 
 EVERYTHING = from_label_selector({"matchLabels": {"app": "x"}})
 
@@ -108,12 +108,18 @@ async def test_revisions_are_deleted_and_may_be_gone(cluster, control):
     assert await cluster.client.list(ControllerRevision, namespace="default") == []
 
 
-async def test_that_another_has_the_name_of_a_revision_is_an_error(cluster, control):
+async def test_delete_leaves_another_revision_of_the_same_name(cluster, control):
     ds = await daemon(cluster)
     first = (await control.settle("k", ds, [], collisions=0)).revision
     await control.delete([first])
     second = (await control.settle("k", ds, [], collisions=0)).revision
+    await control.delete([first])
+    assert [name_of(each) for each in await cluster.client.list(ControllerRevision)] == [name_of(second)]
+
+
+async def test_delete_raises_a_conflict_while_the_revision_exists(cluster, control, conflicts):
+    first = (await control.settle("k", await daemon(cluster), [], collisions=0)).revision
+    conflicts.add("DELETE", name_of(first))
     with pytest.raises(ApiError) as raised:
         await control.delete([first])
     assert is_conflict(raised.value)
-    assert [name_of(each) for each in await cluster.client.list(ControllerRevision)] == [name_of(second)]

@@ -7,17 +7,18 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from lightkube.models.core_v1 import Pod
 
-from steersman.apimachinery.errors import is_namespace_terminating, is_not_found
+from steersman.apimachinery.errors import is_conflict, is_namespace_terminating, is_not_found
 from steersman.client import PatchType
 from steersman.client.errors import ApiError
 from steersman.client.objects import name_of, namespace_of, resource_version_of, uid_of
-from steersman.client.workqueue import ItemExponentialBackoff, LongestOf, OverallBucket
+from steersman.client.workqueue import BucketRateLimiter, ItemExponentialFailureRateLimiter, MaxOfRateLimiter
 from steersman.runtime.controller import LOW_PRIORITY, Controller
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine, Iterable
+    from collections.abc import Callable, Coroutine, Iterable
     from datetime import datetime
 
+    from steersman.client import Client
     from steersman.client.events import EventRecorder
     from steersman.client.informer import Informer
     from steersman.client.requests import DeleteOptions
@@ -32,14 +33,22 @@ BACKOFF_SECONDS_MAX: Final = 60.0
 SECOND_LOOK_SECONDS: Final = 5.0
 
 
-async def unless_namespace_ends(step: Awaitable[Result | None]) -> Result | None:
-    """What a step of a reconcile in one namespace came to; None if it failed as that ends (upstream's ``handleErr``)."""
+async def is_deleted(client: Client, obj: Any, error: Exception) -> bool:
+    """Return whether the deletion of ``obj`` by its UID failed with ``error`` because ``obj`` does not exist any more.
+
+    A conflict also stands for an object of the same name with another UID, or for a lost race; a read of the server
+    distinguishes them. Raises ApiError.
+    """
+    if not is_conflict(error):
+        return is_not_found(error)
+    what = await client.discover(obj["apiVersion"], obj["kind"]) if isinstance(obj, dict) else type(obj)
     try:
-        return await step
-    except Exception as error:
-        if is_namespace_terminating(error):
-            return None
+        live = await client.get(what, name_of(obj), namespace=namespace_of(obj) or None)
+    except ApiError as missing:
+        if is_not_found(missing):
+            return True
         raise
+    return uid_of(live) != uid_of(obj)
 
 
 class Shell(Controller):
@@ -50,8 +59,9 @@ class Shell(Controller):
 
     def __init__(self, context: ControllerContext, *, workers: int = 1) -> None:
         self.manager: Final = context
-        limiter: RateLimiter[str] = LongestOf(
-            ItemExponentialBackoff(max_delay_seconds=BACKOFF_SECONDS_MAX), OverallBucket(clock=context.clock)
+        limiter: RateLimiter[str] = MaxOfRateLimiter(
+            ItemExponentialFailureRateLimiter(max_delay_seconds=BACKOFF_SECONDS_MAX),
+            BucketRateLimiter(clock=context.clock),
         )
         super().__init__(context, workers=workers, rate_limiter=limiter)
         self.options: Final = context.options
@@ -81,9 +91,10 @@ class Shell(Controller):
         self.queue.add_after(key, SECOND_LOOK_SECONDS)
 
     async def delete_seen(self, obj: Any, *, unchanged: bool = False) -> None:
-        """Delete the object that was looked at, unless it is gone; ``unchanged``: only in the version that was looked at.
+        """Delete an object by its UID; with ``unchanged`` only if its version is still that of ``obj``.
 
-        A conflict is raised as any other error (another has its name, or it was changed): the retry looks again.
+        No error when it does not exist any more, also when another object has its name. Raises ApiError; a conflict
+        means that the object exists and was changed.
         """
         options: DeleteOptions = {"uid": uid_of(obj)}
         if unchanged:
@@ -91,7 +102,7 @@ class Shell(Controller):
         try:
             await self.client.delete_object(obj, **options)
         except ApiError as error:
-            if not is_not_found(error):
+            if not await is_deleted(self.client, obj, error):
                 raise
 
     async def patch_pod_status(self, pod: Pod, patch: dict[str, Any]) -> Pod:
@@ -104,6 +115,20 @@ class Shell(Controller):
             namespace=namespace_of(pod),
             subresource="status",
         )
+
+    async def _reconcile(self, key: str) -> Result | None:
+        """Reconcile; done if an object cannot be created because its namespace is terminating.
+
+        The namespace controller deletes everything in it, so no retry is needed (upstream: ``handleErr`` of each
+        controller).
+        """
+        try:
+            return await super()._reconcile(key)
+        except Exception as error:
+            if is_namespace_terminating(error):
+                self.log.debug("%s: dropped, its namespace is terminating", key)
+                return None
+            raise
 
     def beside(self) -> dict[str, Coroutine[Any, Any, object]]:
         """For subclasses: work that runs as long as the controller does, by name."""

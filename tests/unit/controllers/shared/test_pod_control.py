@@ -8,8 +8,8 @@ from lightkube.models.core_v1 import Pod
 from steersman.apimachinery.errors import conflict, is_conflict, not_found
 from steersman.client import tree
 from steersman.client.objects import name_of, uid_of
-from steersman.controllers.base import Shell
-from steersman.controllers.pod_control import PodControl
+from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.pod_control import PodControl
 
 
 class Owner(Shell):
@@ -81,16 +81,30 @@ async def test_pods_that_are_gone_count_as_deleted(cluster, owner, config, pod_s
     assert owner.control.expectations.satisfied("k")
 
 
-async def test_that_another_has_the_name_of_a_pod_is_an_error(cluster, owner, config, pod_spec):
+async def test_delete_counts_a_pod_as_deleted_when_another_has_its_name(cluster, owner, config, pod_spec):
+    old = await cluster.client.create(pod(pod_spec, name="a"))
+    await cluster.client.delete_object(old)
+    new = await cluster.client.create(pod(pod_spec, name="a"))
+    owner.control.expectations.expect("k", deletions=[uid_of(old)])
+    removed = await owner.control.delete("k", config, [old])
+    assert (removed.pods, removed.error) == ((old,), None)
+    assert owner.control.expectations.satisfied("k")
+    live = await cluster.client.get(Pod, "a", namespace="default")
+    assert uid_of(live) == uid_of(new)
+    await cluster.clock.advance(1)
+    assert await cluster.events("FailedDelete") == await cluster.events("SuccessfulDelete") == []
+
+
+async def test_delete_returns_a_conflict_while_the_pod_exists(cluster, owner, config, pod_spec, conflicts):
     there = await cluster.client.create(pod(pod_spec, name="a"))
-    await cluster.client.delete_object(there)
-    await cluster.client.create(pod(pod_spec, name="a"))
     owner.control.expectations.expect("k", deletions=[uid_of(there)])
+    conflicts.add("DELETE", "/pods/a")
     removed = await owner.control.delete("k", config, [there])
     assert removed.pods == ()
     assert is_conflict(removed.error)
     assert owner.control.expectations.satisfied("k")
     assert not await gone(cluster)
+    assert await cluster.until(lambda: cluster.events("FailedDelete"))
 
 
 async def gone(cluster):

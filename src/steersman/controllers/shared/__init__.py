@@ -1,0 +1,1 @@
+"""Parts that several controllers share: their base class, pod and revision control, watches of metadata."""

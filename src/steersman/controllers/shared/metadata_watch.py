@@ -1,0 +1,196 @@
+"""Metadata of every object there is: an informer for each resource that discovery tells of, as definitions come and go.
+
+For controllers whose work is about objects of any kind: garbage, namespaces, counts. Discovery is asked anew when a
+definition or an aggregated API changes, which two informers tell; nothing is polled but once in a long while, for
+servers behind the aggregator whose own resources change unheard.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, Final
+from weakref import WeakValueDictionary
+
+from steersman.asynckit.tasks import Supervisor
+from steersman.asynckit.timeouts import wait_for
+from steersman.client import tree
+from steersman.client.errors import ClientError
+from steersman.controllers.shared.object_part import object_part
+from steersman.controllers.shared.served import Served, ask
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    from steersman.asynckit.clock import Clock
+    from steersman.client import Client, ResourceType
+    from steersman.client.changes import Change
+    from steersman.client.informer import Informer
+    from steersman.client.informer_factory import InformerFactory
+    from steersman.controllers.shared.object_part import ObjectPart
+
+    Listener = Callable[[ResourceType[Any], Change[ObjectPart]], None]
+
+_log: Final = logging.getLogger(__name__)
+
+#: Several definitions mostly come together.
+SETTLE_SECONDS: Final = 0.1
+#: A resource is served a moment after its definition says so.
+AGAIN_SECONDS: Final = 1.0
+#: When nothing tells of a change.
+REFRESH_SECONDS: Final = 300.0
+RETRY_SECONDS: Final = 5.0
+#: A resource that cannot be listed must not hold up all others.
+SYNC_TIMEOUT_SECONDS: Final = 30.0
+
+_DEFINITIONS: Final = (
+    ("apiextensions.k8s.io/v1", "CustomResourceDefinition"),
+    ("apiregistration.k8s.io/v1", "APIService"),
+)
+#: Events are many, live short, own nothing and are owned by nothing.
+_IGNORED: Final = frozenset({"events", "events.events.k8s.io"})
+#: By the factory's identity, which lasts as long as the watch, since that holds the factory.
+_shared: Final[WeakValueDictionary[int, MetadataWatch]] = WeakValueDictionary()
+
+
+class MetadataWatch:
+    """One for all who share a factory (``shared``). Works while somebody is within ``running``."""
+
+    def __init__(self, client: Client, informers: InformerFactory, *, clock: Clock) -> None:
+        self._client = client
+        self._factory = informers
+        self._clock = clock
+        self._users = 0
+        self._supervisor: Supervisor | None = None
+        self._changed = asyncio.Event()
+        self._first = asyncio.Event()
+        self._listeners: list[Listener] = []
+        self._synced_listeners: list[Callable[[str], None]] = []
+        #: Who waits for first lists, by group resource.
+        self._awaiting: dict[str, asyncio.Task[None]] = {}
+        #: By group resource.
+        self._informers: dict[str, Informer[ObjectPart]] = {}
+        self._watched: dict[str, ResourceType[Any]] = {}
+        self.served = Served({}, {}, {})
+        for api_version, kind in _DEFINITIONS:
+            informer = informers.informer(object_part(tree(api_version, kind)))
+            informer.add_callback(lambda _: self._changed.set())
+
+    @property
+    def informers(self) -> dict[str, Informer[ObjectPart]]:
+        """By group resource. Not to be changed."""
+        return self._informers
+
+    @property
+    def is_synced(self) -> bool:
+        """Whether everything that is watched is in the caches."""
+        return self._first.is_set() and all(informer.has_synced for informer in self._informers.values())
+
+    def listen(self, listener: Listener) -> None:
+        """Tell of each change of each object, and now of all that are known. Must be quick."""
+        self._listeners.append(listener)
+        for name, informer in self._informers.items():
+            self._connect(informer, self._watched[name], listener)
+
+    def listen_synced(self, listener: Callable[[str], None]) -> None:
+        """Tell of each resource that is watched from now on, once what there is of it is in the cache. Must be quick."""
+        self._synced_listeners.append(listener)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Follow the server; on entering, wait until the caches are synced, as far as they can be."""
+        self._users += 1
+        if self._supervisor is None:
+            self._supervisor = Supervisor("metadata watch")
+            self._supervisor.start("discovery", self._follow())
+        try:
+            await self._first.wait()
+            await self._wait_synced()
+            yield
+        finally:
+            self._users -= 1
+            if not self._users:
+                await self._stop()
+
+    async def refresh(self) -> Served:
+        """Ask the server now. Raises ClientError."""
+        self.served = served = await ask(self._client)
+        wanted = {
+            name: found for name, found in served.supporting("list", "watch", "delete").items() if name not in _IGNORED
+        }
+        broken = {version.rpartition("/")[0] for version in served.failed}
+        for name, informer in list(self._informers.items()):
+            info = self._watched[name].info
+            gone = name not in wanted and info.group not in broken
+            if gone or (name in wanted and wanted[name].info.api_version != info.api_version):
+                _log.debug("%s is not served any more", name)
+                del self._informers[name], self._watched[name]
+                if name in self._awaiting:
+                    self._awaiting.pop(name).cancel()
+                await self._factory.discard(informer)
+        for name, found in wanted.items():
+            if name not in self._informers:
+                self._add(name, found)
+        self._first.set()
+        return served
+
+    def _add(self, name: str, found: ResourceType[Any]) -> None:
+        informer = self._factory.informer(object_part(found))
+        self._informers[name], self._watched[name] = informer, found
+        for listener in self._listeners:
+            self._connect(informer, found, listener)
+        informer.start()
+        if self._synced_listeners and self._supervisor is not None:
+            self._awaiting[name] = self._supervisor.start(f"first list of {name}", self._tell_synced(name, informer))
+
+    async def _tell_synced(self, name: str, informer: Informer[ObjectPart]) -> None:
+        await informer.wait_synced()
+        del self._awaiting[name]
+        for listener in self._synced_listeners:
+            listener(name)
+
+    def _connect(self, informer: Informer[ObjectPart], found: ResourceType[Any], listener: Listener) -> None:
+        informer.add_callback(lambda change: listener(found, change))
+
+    async def _follow(self) -> None:
+        wait: float = 0.0
+        again = True
+        while True:
+            if wait:
+                try:
+                    await wait_for(self._changed.wait(), wait, clock=self._clock)
+                except TimeoutError:
+                    again = True
+            if self._changed.is_set():
+                await self._clock.sleep(SETTLE_SECONDS)
+                self._changed.clear()
+                again = False
+            try:
+                await self.refresh()
+            except ClientError as error:
+                _log.warning("discovery failed: %s", error)
+                wait = RETRY_SECONDS
+            else:
+                wait = REFRESH_SECONDS if again else AGAIN_SECONDS
+
+    async def _wait_synced(self) -> None:
+        deadline = self._clock.monotonic() + SYNC_TIMEOUT_SECONDS
+        for informer in list(self._informers.values()):
+            try:
+                await informer.wait_synced(timeout_seconds=max(0.0, deadline - self._clock.monotonic()))
+            except TimeoutError:
+                _log.warning("%s cannot be listed, going on without them", informer.name)
+
+    async def _stop(self) -> None:
+        if self._supervisor is not None:
+            await self._supervisor.close()
+            self._supervisor = None
+
+
+def shared(client: Client, informers: InformerFactory, *, clock: Clock) -> MetadataWatch:
+    """The one of this factory, as long as somebody keeps it; made with the first one's client."""
+    known = _shared.get(id(informers))
+    if known is None:
+        known = _shared[id(informers)] = MetadataWatch(client, informers, clock=clock)
+    return known

@@ -1,0 +1,122 @@
+"""What a server serves, read from its discovery documents: each resource once, in the version that is preferred."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from steersman.client import custom, requests
+from steersman.client.errors import ApiError, ClientError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from steersman.apimachinery.trees import Tree
+    from steersman.client import Client, ResourceType
+
+
+_AGGREGATED: Final = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+#: Asked for both; a server that does not know the aggregated form answers with the plain one.
+_ACCEPT: Final = f"{_AGGREGATED},application/json"
+
+
+#: Codes for a group version that is not available: removed, forbidden, or its extension API server does not answer. Any
+#: other error concerns the request, and repeating it may help.
+_UNAVAILABLE: Final = frozenset({403, 404, 503})
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """An answer of discovery."""
+
+    #: By ``group/version`` (without slash for the core) and kind: all versions.
+    kinds: dict[tuple[str, str], ResourceType[Tree]]
+    #: By group resource (``pods``, ``deployments.apps``): the preferred version.
+    preferred: dict[str, ResourceType[Tree]]
+    #: Group versions of which nothing is known, and why.
+    failed: dict[str, str]
+    #: Those of them that may be served all the same: their requests failed.
+    interrupted: set[str] = field(default_factory=set)
+
+    def supporting(self, *verbs: str) -> dict[str, ResourceType[Tree]]:
+        """Preferred resources that know all of the verbs."""
+        wanted = set(verbs)
+        return {name: known for name, known in self.preferred.items() if wanted <= set(known.info.verbs)}
+
+
+async def ask(client: Client) -> Served:
+    """Read the documents. Raises ClientError when the server tells nothing at all."""
+    served = Served({}, {}, {})
+    for path in ("/api", "/apis"):
+        told = await _read(client, path)
+        if told.get("kind") == "APIGroupDiscoveryList":
+            for group in told.get("items") or ():
+                for version in group.get("versions") or ():
+                    _take(served, group["metadata"].get("name", ""), version)
+        for name, versions in _plain_groups(told):
+            for plain in versions:
+                await _take_plain(client, served, f"{name}/{plain}" if name else plain)
+    return served
+
+
+def _take(served: Served, group: str, version: Tree) -> None:
+    """Versions come in the order of preference."""
+    api_version = f"{group}/{version['version']}" if group else version["version"]
+    if version.get("freshness") == "Stale":
+        served.failed[api_version] = f"stale GroupVersion discovery: {api_version}"
+    for row in version.get("resources") or ():
+        kind = (row.get("responseKind") or {}).get("kind", "")
+        made: ResourceType[Tree] = custom(
+            api_version,
+            kind,
+            plural=row["resource"],
+            namespaced=row.get("scope") == "Namespaced",
+            singular=row.get("singularResource", ""),
+            verbs=row.get("verbs") or (),
+        )
+        served.kinds.setdefault((api_version, kind), made)
+        served.preferred.setdefault(made.info.group_resource, made)
+
+
+def _plain_groups(told: Tree) -> Iterable[tuple[str, list[str]]]:
+    if told.get("kind") == "APIVersions":
+        yield "", list(told.get("versions") or ())
+    if told.get("kind") == "APIGroupList":
+        for group in told.get("groups") or ():
+            versions = [entry["version"] for entry in group.get("versions") or ()]
+            first = (group.get("preferredVersion") or {}).get("version")
+            yield group["name"], sorted(versions, key=lambda version: version != first)
+
+
+async def _take_plain(client: Client, served: Served, api_version: str) -> None:
+    try:
+        told = await _read(client, f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}")
+    except ApiError as error:
+        if error.code not in _UNAVAILABLE:
+            served.interrupted.add(api_version)
+        served.failed[api_version] = str(error)
+        return
+    rows = [
+        {
+            "resource": row["name"],
+            "responseKind": {"kind": row["kind"]},
+            "scope": "Namespaced" if row.get("namespaced") else "Cluster",
+            "singularResource": row.get("singularName", ""),
+            "verbs": row.get("verbs") or (),
+        }
+        for row in told.get("resources") or ()
+        if "/" not in row["name"]
+    ]
+    group, _, version = api_version.rpartition("/")
+    _take(served, group, {"version": version, "resources": rows})
+
+
+async def _read(client: Client, path: str) -> Tree:
+    answer = await client.raw(requests.read(path, accept=_ACCEPT))
+    try:
+        told = msgspec.json.decode(answer.body)
+    except msgspec.DecodeError as error:
+        raise ClientError(f"no discovery document at {path}: {error}") from error
+    return told if isinstance(told, dict) else {}

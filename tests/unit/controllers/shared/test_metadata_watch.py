@@ -1,0 +1,103 @@
+import asyncio
+
+from steersman.client import tree
+from steersman.client.changes import Added
+from steersman.client.informer_factory import InformerFactory
+from steersman.client.objects import name_of
+from steersman.controllers.shared.metadata_watch import shared
+
+SCHEMA = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+
+
+def definition(group="example.com"):
+    names = {"plural": "toys", "singular": "toy", "kind": "Toy", "listKind": "ToyList"}
+    version = {"name": "v1", "served": True, "storage": True, "schema": SCHEMA}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"toys.{group}"},
+        "spec": {"group": group, "scope": "Namespaced", "names": names, "versions": [version]},
+    }
+
+
+async def test_every_resource_is_heard_of_as_definitions_come_and_go(client, clock, until):
+    async with InformerFactory(client) as informers:
+        watch = shared(client, informers, clock=clock)
+        informers.start()
+        heard = []
+        watch.listen(lambda resource, change: heard.append((resource.info.group_resource, change)))
+        stop = asyncio.Event()
+
+        async def run():
+            async with watch.running():
+                await stop.wait()
+
+        running = asyncio.create_task(run())
+        await until(lambda: watch.is_synced)
+        assert ("namespaces", "kube-system") in {(name, name_of(change.latest)) for name, change in heard}
+        assert "events" not in watch.informers
+
+        made = await client.create(definition())
+        await until(lambda: "toys.example.com" in watch.informers)
+        await clock.advance(2)
+        toy = {"apiVersion": "example.com/v1", "kind": "Toy", "metadata": {"name": "t", "namespace": "default"}}
+        await client.create(toy)
+        await until(lambda: any(name == "toys.example.com" and isinstance(change, Added) for name, change in heard))
+
+        await client.delete_object(made)
+        await until(lambda: "toys.example.com" not in watch.informers)
+        stop.set()
+        await running
+
+
+async def test_each_resource_is_told_of_once_its_first_list_is_there_even_an_empty_one(client, clock, until):
+    async with InformerFactory(client) as informers:
+        watch = shared(client, informers, clock=clock)
+        informers.start()
+        synced = []
+        watch.listen_synced(lambda name: synced.append((name, watch.informers[name].has_synced)))
+        async with watch.running():
+            await until(lambda: len(synced) == len(watch.informers))
+            assert ("pods", True) in synced
+            made = await client.create(definition())
+            await until(lambda: ("toys.example.com", True) in synced)
+            await client.delete_object(made)
+            await until(lambda: "toys.example.com" not in watch.informers)
+            await client.create(definition())
+            await until(lambda: synced.count(("toys.example.com", True)) == 2)
+
+
+async def test_those_who_share_informers_share_the_watch(client, clock):
+    one, other = InformerFactory(client), InformerFactory(client)
+    assert shared(client, one, clock=clock) is shared(client, one, clock=clock)
+    assert shared(client, one, clock=clock) is not shared(client, other, clock=clock)
+
+
+async def test_a_discarded_informer_is_made_anew(client):
+    async with InformerFactory(client) as informers:
+        first = informers.informer(tree("v1", "ConfigMap"))
+        first.start()
+        await informers.discard(first)
+        second = informers.informer(tree("v1", "ConfigMap"))
+        assert second is not first
+        second.start()
+        await second.wait_synced()
+
+
+async def test_what_nobody_asks_for_is_not_kept(client, clock, until):
+    async with InformerFactory(client) as informers:
+        watch = shared(client, informers, clock=clock)
+        informers.start()
+        stop = asyncio.Event()
+
+        async def run():
+            async with watch.running():
+                await stop.wait()
+
+        running = asyncio.create_task(run())
+        await until(lambda: watch.is_synced)
+        kept = watch.informers["namespaces"].lister.get("kube-system")
+        assert kept.metadata.uid
+        assert not hasattr(kept.metadata, "managedFields")
+        stop.set()
+        await running

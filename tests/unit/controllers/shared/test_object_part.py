@@ -1,0 +1,22 @@
+from steersman.client import tree
+from steersman.client.decoding import decoding_of
+from steersman.controllers.shared.object_part import object_part
+from steersman.runtime.owners import owners_of
+
+
+def test_only_what_is_kept_is_read():
+    reference = b'{"apiVersion":"v1","kind":"ConfigMap","name":"o","uid":"1","controller":true}'
+    metadata = (
+        b'{"name":"x","namespace":"n","uid":"2","managedFields":[{"manager":"m"}],"ownerReferences":['
+        + reference
+        + b"]}"
+    )
+    found = decoding_of(object_part(tree("v1", "Secret"))).decode_object(b'{"metadata":' + metadata + b',"data":{}}')
+    assert (found.metadata.name, found.metadata.uid) == ("x", "2")
+    assert [owner.uid for owner in owners_of(found)] == ["1"]
+    assert not hasattr(found.metadata, "managedFields")
+
+
+def test_the_server_is_asked_for_metadata():
+    resource = object_part(tree("v1", "Secret"))
+    assert (resource.info.name, resource.accept_as) == ("secrets", "PartialObjectMetadata")
