@@ -22,18 +22,18 @@ from steersman.apiserver.authz.policy import GROUP
 from steersman.apiserver.authz.rbac import RBAC
 from steersman.apiserver.authz.rbac_index import RBACIndex
 from steersman.apiserver.authz.unsafe_proxy import UnsafeProxy
+from steersman.apiserver.endpoints.bound_objects import StoredObjects
 from steersman.apiserver.kinds.admissionregistration.shared.param_access import ParamAccess
 from steersman.apiserver.kinds.rbac.shared.following import follow_rbac
 from steersman.apiserver.request import UserInfo
 from steersman.controlplane.bootstrap.rbac import system_node_rules
-from steersman.controlplane.bound_objects import StoredObjects
 from steersman.controlplane.options import OptionError
 from steersman.controlplane.token_uses import TokenUses
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from steersman.apiserver.authn.interface import RequestAuthenticator, TokenAuthenticator
+    from steersman.apiserver.authn.interface import ServerAuthenticator, TokenAuthenticator
     from steersman.apiserver.authn.oidc import OIDCTokens
     from steersman.apiserver.authz.interface import Authorizer, RuleResolver
     from steersman.apiserver.generic.registry import Registry
@@ -71,9 +71,10 @@ class Authentication:
                 users |= read_token_file(options.token_auth_file)
             except TokenFileError as error:
                 raise OptionError(f"--token-auth-file: {error}") from error
+        accounts = ServiceAccountTokens(keys, self._objects, issuers=issuers, audiences=self.audiences, clock=clock)
         tokens: list[TokenAuthenticator] = [
             StaticTokens(users, audiences=self.audiences),
-            ServiceAccountTokens(keys, self._objects, issuers=issuers, audiences=self.audiences, clock=clock),
+            accounts,
             LegacyTokens(keys, self._objects, self._objects, audiences=self.audiences, on_use=self.token_uses.note),
         ]
         if options.enable_bootstrap_token_auth:
@@ -81,10 +82,13 @@ class Authentication:
         if options.oidc_issuer_url:
             tokens.append(_oidc(options, self.audiences, clock))
         self.tokens: Final = tuple(tokens)
-        self.authenticator: Final[RequestAuthenticator] = Union(
-            [ClientCertificate(clock), BearerToken(self.tokens), WebSocketToken(self.tokens)],
+        certificates = ClientCertificate(clock)
+        bearer = BearerToken(self.tokens, clock=clock, fixed_tokens=users, remembering=accounts)
+        self.authenticator: Final[ServerAuthenticator] = Union(
+            [certificates, bearer, WebSocketToken(self.tokens)],
             anonymous=options.anonymous_auth,
-            fixed_tokens=users,
+            certificates=certificates,
+            bearer_tokens=bearer,
         )
 
     def follow(self, registry: Registry) -> None:

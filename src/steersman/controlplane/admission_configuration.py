@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery.codec import DecodeError
 from steersman.apimachinery.yaml_codec import decode_yaml
@@ -11,7 +11,8 @@ from steersman.controlplane.options import OptionError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    Tree = dict[str, Any]
+    from steersman.apimachinery.trees import Tree
+
 
 _FLAG: Final = "--admission-control-config-file"
 _API_VERSIONS: Final = ("apiserver.config.k8s.io/v1", "apiserver.k8s.io/v1alpha1", "apiserver.k8s.io/v1")

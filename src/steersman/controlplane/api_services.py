@@ -7,18 +7,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from steersman.schema.resources import table
 
 if TYPE_CHECKING:
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.discovery.catalog import Catalog
     from steersman.apiserver.server.loopback import Loopback
     from steersman.asynckit.clock import Clock
 
-    Tree = dict[str, Any]
 
 _PATH: Final = "/apis/apiregistration.k8s.io/v1/apiservices"
 #: Who answers for APIServices themselves has none.

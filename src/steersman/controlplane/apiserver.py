@@ -12,19 +12,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from steersman.apiserver.proxying.connections import client_tls
-from steersman.apiserver.server.serving import (
-    Serving,
-    TLSFileError,
-    TLSFiles,
-    listen,
-    load_cert_chain,
-    tls_context,
-)
+from steersman.apiserver.server.http1.serving import Serving, listen
+from steersman.apiserver.server.http1.tls import TLSFileError, TLSFiles, load_cert_chain, tls_context
+from steersman.apiserver.workers import are_workers_busy
 from steersman.asynckit.clock import RealClock
 from steersman.asynckit.tasks import Supervisor
 from steersman.controlplane.bootstrap.authentication_config import AuthenticationInfo
-from steersman.controlplane.bootstrap.public_address import Place, public_address
+from steersman.controlplane.bootstrap.public_address import PublicEndpoint, public_address
 from steersman.controlplane.core import ServerCore
+from steersman.controlplane.cyclic_garbage import OldGeneration
 from steersman.controlplane.kubeconfig import Access, write_kubeconfig
 from steersman.controlplane.memory import process_trimmer
 from steersman.controlplane.option_checks import check_options
@@ -38,7 +34,6 @@ if TYPE_CHECKING:
 
     from steersman.apiserver.health.component_probes import Components
     from steersman.asynckit.clock import Clock
-    from steersman.controlplane.loops import OwnLoops
     from steersman.controlplane.options import APIServerOptions
     from steersman.storage.store import Store
 
@@ -113,12 +108,12 @@ class APIServer:
                 store,
                 clock=self._clock,
                 keys=self._keys(directory),
-                with_loops=True,
+                with_bootstrap_controller=True,
             )
         except BaseException:
             await store.close()
             raise
-        core.makes_service_accounts = self._makes_service_accounts
+        core.defaults.makes_service_accounts = self._makes_service_accounts
         if self._makes_service_accounts:  # the controllers will ask for the key, and making one takes a while
             self._key_file = asyncio.create_task(core.keys.signing_file(), name="service account key")
         core.resources.connections.kubelet_tls = kubelets = client_tls()
@@ -132,18 +127,23 @@ class APIServer:
             raise OptionError(
                 f"--data-dir: {directory / 'pki'} holds a damaged certificate or key; remove it to have all recreated"
             ) from error
-        place = self._settle(core.loops, pki)
+        address = public_address(self.options)
+        if not address and self.options.endpoint_reconciler_type != "none":
+            _log.warning("this machine has no address that others could reach: the Endpoints kubernetes are left alone")
+        authentication = self._authentication_info(pki)
         sock = self._listen()
         port = sock.getsockname()[1]
         core.address = _authority(self.options.advertise_address or self.options.bind_address, port)
-        if core.loops is not None and place:
-            core.loops.place = Place(place, port)
+        if core.bootstrap is not None:
+            core.bootstrap.public_endpoint = PublicEndpoint(address, port) if address else None
+            core.bootstrap.authentication = authentication
         self._serving = Serving(core.app, clock=self._clock)
         await self._serving.start(sock, tls)
         self._write_kubeconfig(pki, directory, port)
-        trimmer = process_trimmer(self._clock)
+        trimmer = process_trimmer(self._clock, is_busy=are_workers_busy)
         if trimmer is not None:
             self._tasks.start("memory trimmer", trimmer.run())
+        self._tasks.start("garbage collection", OldGeneration(self._clock, is_busy=are_workers_busy).run())
         await core.start()
 
     def _identify_to_kubelets(self, context: ssl.SSLContext, pki: PKI) -> None:
@@ -159,25 +159,21 @@ class APIServer:
             context.verify_mode = ssl.CERT_REQUIRED
             context.check_hostname = True
 
-    def _settle(self, loops: OwnLoops | None, pki: PKI) -> str:
-        """Tell the loops whom the server trusts; the address to publish. Raises ``OptionError``, ``OSError``."""
-        address = public_address(self.options)
-        if not address and self.options.endpoint_reconciler_type != "none":
-            _log.warning("this machine has no address that others could reach: the Endpoints kubernetes are left alone")
-        if loops is not None:
-            more = () if self.options.client_ca_file is None else (self.options.client_ca_file,)
-            loops.authentication = AuthenticationInfo(
-                client_ca="".join(path.read_text() for path in (pki.ca.certificate, *more)),
-                request_header_client_ca=(
-                    self.options.requestheader_client_ca_file or pki.front_proxy_ca.certificate
-                ).read_text(),
-                username_headers=self.options.requestheader_username_headers,
-                uid_headers=self.options.requestheader_uid_headers,
-                group_headers=self.options.requestheader_group_headers,
-                extra_header_prefixes=self.options.requestheader_extra_headers_prefix,
-                allowed_names=self.options.requestheader_allowed_names,
-            )
-        return address
+    def _authentication_info(self, pki: PKI) -> AuthenticationInfo:
+        """Return the authorities and front proxy headers to publish for aggregated API servers. Raises ``OSError``."""
+        options = self.options
+        more = () if options.client_ca_file is None else (options.client_ca_file,)
+        return AuthenticationInfo(
+            client_ca="".join(path.read_text() for path in (pki.ca.certificate, *more)),
+            request_header_client_ca=(
+                options.requestheader_client_ca_file or pki.front_proxy_ca.certificate
+            ).read_text(),
+            username_headers=options.requestheader_username_headers,
+            uid_headers=options.requestheader_uid_headers,
+            group_headers=options.requestheader_group_headers,
+            extra_header_prefixes=options.requestheader_extra_headers_prefix,
+            allowed_names=options.requestheader_allowed_names,
+        )
 
     def _directory(self) -> Path:
         """Where the server keeps its files, made when missing. Without a name an ephemeral server gets a temporary one."""
@@ -246,18 +242,28 @@ class APIServer:
             reason = (error.strerror or str(error)).lower()
             raise OptionError(f"--kubeconfig: cannot write {self.kubeconfig}: {reason}") from error
 
+    def begin_shutdown(self) -> None:
+        """Fail ``/readyz`` from now on; all requests are still served. Idempotent."""
+        if self._core is not None:
+            self._core.begin_shutdown()
+
     async def stop(self, *, grace_seconds: float | None = None) -> None:
-        """Drain and close; ``grace_seconds`` (``drain_seconds`` of the options) bounds how long requests may finish."""
+        """Shut down in upstream's order: fail ``/readyz``, withdraw the endpoint, drain requests, close.
+
+        ``grace_seconds`` (default ``drain_seconds`` of the options) bounds how long requests may finish. With 0 the endpoint stays
+        published and ``--shutdown-delay-duration`` is skipped.
+        """
         grace = self.options.drain_seconds if grace_seconds is None else grace_seconds
-        if self._key_file is not None:
-            await asyncio.wait([self._key_file])  # a thread writes it, which cannot be cancelled
+        self.begin_shutdown()
         if self._core is not None:
             if self._serving is not None and grace > 0:
-                await self._core.retire()
-            self._core.begin_stop()
+                await self._core.run_pre_shutdown_hooks()
+            self._core.end_watches()
         if self._serving is not None:
             await self._serving.stop(grace_seconds=grace)
         await self._tasks.close()
+        if self._key_file is not None:
+            await asyncio.wait([self._key_file])  # a thread writes it, which cannot be cancelled
         if self._core is not None:
             await self._core.close()
         if self._temporary is not None:

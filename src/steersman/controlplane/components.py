@@ -7,28 +7,31 @@ from __future__ import annotations
 
 import socket
 import uuid
-from random import Random
 from typing import TYPE_CHECKING, Final, NamedTuple
+
+import msgspec
 
 from steersman.asynckit.clock import RealClock
 from steersman.asynckit.ratelimit import TokenBucket
 from steersman.client import drop_managed_fields
 from steersman.client.connecting import connect
-from steersman.client.leaderelection import LeaderElector, LeaseLock, Timing
 from steersman.controllers.manager.assembly import MANAGER, add_controllers, wait_for_server
 from steersman.controlplane.controller_manager import make_identities, run_component
-from steersman.controlplane.elected import ElectedGroup
 from steersman.controlplane.readiness import ReadinessReporter
 from steersman.nodes.chaos.node_outages import NodeOutages
 from steersman.nodes.kubelet.assembly import add_kubelet
 from steersman.nodes.node_stages import NodeStages
 from steersman.nodes.object_stages import DiscoveredStages
 from steersman.nodes.pod_addresses import PodAddresses
-from steersman.nodes.pods import PodKeeper
+from steersman.nodes.pods import PodController
 from steersman.nodes.provisioning import SimulatedStorage
-from steersman.nodes.registration import NodeKeeper
+from steersman.nodes.registration import NodeController
 from steersman.runtime.context import ControllerContext
+from steersman.runtime.elected_group import add_elected_group
+from steersman.runtime.leader_election import elector_for
 from steersman.runtime.manager import Manager
+from steersman.runtime.metrics import RuntimeMetrics
+from steersman.scheduler.pod_info import DEFAULT_SCHEDULER
 from steersman.scheduler.scheduler import Scheduler
 from steersman.version import KUBERNETES_VERSION, __version__
 
@@ -38,33 +41,47 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from steersman.client import Client
+    from steersman.client.sending import ClientMetrics
     from steersman.controllers.manager.assembly import Group
     from steersman.controllers.manager.options import ManagerOptions
+    from steersman.controlplane.component_serving import Serving
     from steersman.controlplane.readiness import Step
     from steersman.nodes.options import NodesOptions
+    from steersman.runtime.leader_election import LeaderElectionOptions
     from steersman.scheduler.options import SchedulerOptions, Setup
 
 SCHEDULER: Final = "kube-scheduler"
 KUBELET: Final = "kubelet"
 
 
-async def run_scheduler(setup: Setup, *, parent_pipe: int | None = None) -> int:
-    """``steersman scheduler``; returns the exit code."""
+async def run_scheduler(setup: Setup, *, parent_pipe: int | None = None, serving: Serving | None = None) -> int:
+    """``steersman scheduler``; returns the exit code. Without ``serving`` there is no HTTPS."""
+    from steersman.controlplane.component_metrics import add_component_metrics  # noqa: PLC0415 — ``up`` does without
+    from steersman.controlplane.component_serving import add_secure_server  # noqa: PLC0415 — ``up`` does without
+
     options = setup.options
 
     async def make(stack: AsyncExitStack) -> Manager:
+        metrics = RuntimeMetrics()
+        add_component_metrics(metrics.registry)
         client = await stack.enter_async_context(
-            _connect(options.kubeconfig, SCHEDULER, limit=_limit(options), server=options.master)
+            _connect(
+                options.kubeconfig, SCHEDULER, limit=_limit(options), server=options.master, metrics=metrics.client
+            )
         )
         await wait_for_server(client, seconds=None)
         manager = Manager(
             client,
-            elector=_elector(options, client) if options.leader_elect else None,
+            metrics=metrics,
+            elector=(lambda context: elector_for(options, context, identity=_identity(), component=DEFAULT_SCHEDULER))
+            if options.leader_elect
+            else None,
             health_host=options.address,
             health_port=options.port or None,
             transform=drop_managed_fields,
         )
         _add_scheduler(manager, manager.context, setup)
+        await add_secure_server(manager, serving, stack)
         return manager
 
     return await run_component(make, parent_pipe=parent_pipe, restarts=options.leader_elect_restart)
@@ -115,7 +132,12 @@ async def run_all(
         shared = manager.context
         groups: dict[str, Group] = dict.fromkeys((MANAGER, SCHEDULER), manager)
         if controllers.coordinated_leader_election:
-            groups = {name: manager.add(ElectedGroup(root, name, dice=shared.dice)) for name in groups}
+            # The flag of ``up`` makes both candidates.
+            scheduling = msgspec.structs.replace(scheduler.options, coordinated_leader_election=True)
+            elections: dict[str, LeaderElectionOptions] = {MANAGER: controllers, SCHEDULER: scheduling}
+            for name, options in elections.items():
+                elector = elector_for(options, shared, identity=_identity(), component=name)
+                groups[name] = add_elected_group(manager, elector, check=f"leaderElection-{name}", title=f"{name}: ")
         limit = _limit(scheduler.options)
         client = await stack.enter_async_context(_connect(controllers.kubeconfig, SCHEDULER, limit=limit))
         # It looks at the same objects, in the same form, as controllers do: what they watch is kept once.
@@ -139,8 +161,8 @@ async def run_all(
 
 
 class _SimulatedNodes(NamedTuple):
-    nodes: NodeKeeper
-    pods: PodKeeper
+    nodes: NodeController
+    pods: PodController
 
 
 def _add_scheduler(group: Group, context: ControllerContext, setup: Setup) -> Scheduler:
@@ -151,10 +173,10 @@ def _add_nodes(manager: Manager, context: ControllerContext, options: NodesOptio
     node_stages = options.node_stages()
     addresses = PodAddresses()
     kubelet = add_kubelet(manager, context, options, addresses=addresses)
-    tells_status = not any(stage.writes_status for stage in node_stages)
+    reports_status = not any(stage.writes_status for stage in node_stages)
     chaos = options.chaos_rules()
-    nodes = NodeKeeper(context, options.templates(), tells_status=tells_status, kubelet=kubelet.address)
-    pods = PodKeeper(context, options.pod_stages(), is_others=kubelet.is_others, addresses=addresses, chaos=chaos)
+    nodes = NodeController(context, options.templates(), reports_status=reports_status, kubelet=kubelet.address)
+    pods = PodController(context, options.pod_stages(), is_others=kubelet.is_others, addresses=addresses, chaos=chaos)
     simulated = _SimulatedNodes(manager.add(nodes), manager.add(pods))
     manager.add(NodeOutages(context, chaos))
     if node_stages:
@@ -170,24 +192,21 @@ def _limit(options: SchedulerOptions) -> tuple[float, int]:
     return options.kube_api_qps, options.kube_api_burst
 
 
-def _connect(kubeconfig: Path | None, who: str, *, limit: tuple[float, int] = (0.0, 1), server: str = "") -> Client:
+def _connect(
+    kubeconfig: Path | None,
+    who: str,
+    *,
+    limit: tuple[float, int] = (0.0, 1),
+    server: str = "",
+    metrics: ClientMetrics | None = None,
+) -> Client:
     """``limit``: requests a second (0: any number), and how many may come at once; ``server``: as of ``find_access``."""
     limiter = TokenBucket(*limit, clock=RealClock()) if limit[0] else None
     # The first word is the field manager of all that is written.
     agent = f"{who}/{KUBERNETES_VERSION} steersman/{__version__}"
-    return connect(kubeconfig, server=server, user_agent=agent, limiter=limiter)
+    return connect(kubeconfig, server=server, user_agent=agent, limiter=limiter, metrics=metrics)
 
 
-def _elector(options: SchedulerOptions, client: Client) -> LeaderElector:
-    lock = LeaseLock(
-        client,
-        namespace=options.leader_elect_resource_namespace,
-        name=options.leader_elect_resource_name,
-        identity=f"{socket.gethostname()}_{uuid.uuid4()}",
-    )
-    timing = Timing(
-        lease_duration_seconds=options.leader_elect_lease_duration_seconds,
-        renew_deadline_seconds=options.leader_elect_renew_deadline_seconds,
-        retry_period_seconds=options.leader_elect_retry_period_seconds,
-    )
-    return LeaderElector(lock, timing=timing, clock=client.clock, dice=Random())  # noqa: S311 — jitter
+def _identity() -> str:
+    """Return the identity of one process in elections, as upstream's ``hostname_uuid``."""
+    return f"{socket.gethostname()}_{uuid.uuid4()}"

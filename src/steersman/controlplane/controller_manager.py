@@ -4,33 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import socket
 import sys
 import time
 import uuid
 from contextlib import AsyncExitStack
-from random import Random
 from typing import TYPE_CHECKING, Final
 
 from steersman.asynckit.backoff import Backoff, BackoffPolicy
 from steersman.asynckit.clock import RealClock
-from steersman.asynckit.tasks import Supervisor
 from steersman.client.aiohttp_transport import AiohttpTransport
 from steersman.client.connecting import find_access
 from steersman.client.errors import ClientError
-from steersman.client.leaderelection.candidate import Candidacy, LeaseCandidate
 from steersman.controllers.manager.assembly import assemble
 from steersman.controllers.manager.identities import Identities, OneIdentity, ServiceAccounts
 from steersman.controlplane.process import EXIT_REFUSED, Reasons
 from steersman.runtime.manager import LeadershipLost
-from steersman.version import KUBERNETES_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from steersman.asynckit.clock import Clock
     from steersman.controllers.manager.options import ManagerOptions
+    from steersman.controlplane.component_serving import Serving
     from steersman.runtime.manager import Manager
 
 _log = logging.getLogger(__name__)
@@ -43,21 +39,25 @@ _RESTART: Final = BackoffPolicy(0.5, 30.0)
 _STEADY_SECONDS: Final = 60.0
 
 
-async def run_controller_manager(options: ManagerOptions, *, parent_pipe: int | None = None) -> int:
+async def run_controller_manager(
+    options: ManagerOptions, *, parent_pipe: int | None = None, serving: Serving | None = None
+) -> int:
     """Run until there is a reason to stop, or leadership is lost; return the exit code.
 
-    An orderly end lets running reconciles finish, then gives up the lease.
+    Without ``serving`` there is no HTTPS. An orderly end lets running reconciles finish, then gives up the lease.
     """
+    from steersman.controlplane.component_metrics import add_component_metrics  # noqa: PLC0415 — ``up`` does without
+    from steersman.controlplane.component_serving import add_secure_server  # noqa: PLC0415 — ``up`` does without
+
     identity = options.leader_elect_identity or f"{socket.gethostname()}_{uuid.uuid4()}"
 
     async def make(stack: AsyncExitStack) -> Manager:
         identities = make_identities(options, clock=RealClock())
         stack.push_async_callback(identities.close)
         manager = await assemble(options, identities, identity=identity)
-        beside = Supervisor("controller manager")
-        stack.push_async_callback(beside.close)
-        if options.leader_elect and options.coordinated_leader_election:
-            beside.start("candidate", _candidate(options, identities, identity).run())
+        gates = {"CoordinatedLeaderElection": options.coordinated_leader_election}
+        add_component_metrics(identities.metrics.registry, gates=gates)
+        await add_secure_server(manager, serving, stack)
         return manager
 
     return await run_component(make, parent_pipe=parent_pipe, restarts=options.leader_elect_restart)
@@ -153,15 +153,3 @@ def make_identities(options: ManagerOptions, *, clock: Clock) -> Identities:
     if options.use_service_account_credentials:
         return ServiceAccounts(access, options, clock=clock)
     return OneIdentity(AiohttpTransport(access), options, clock=clock)
-
-
-def _candidate(options: ManagerOptions, identities: Identities, identity: str) -> LeaseCandidate:
-    version = KUBERNETES_VERSION.removeprefix("v")
-    candidacy = Candidacy(
-        namespace=options.leader_elect_resource_namespace,
-        name=identity,
-        lease_name=options.leader_elect_resource_name,
-        binary_version=version,
-        emulation_version=version,
-    )
-    return LeaseCandidate(identities.root(), candidacy, dice=Random(os.urandom(8)))  # noqa: S311 — jitter

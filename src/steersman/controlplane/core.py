@@ -24,18 +24,15 @@ from steersman.asynckit.tasks import Supervisor
 from steersman.controlplane.access import Authentication, Authorization
 from steersman.controlplane.api_services import APIServices
 from steersman.controlplane.auditing import make_auditor
-from steersman.controlplane.bootstrap.default_service_cidr import bootstrap_service_cidr
-from steersman.controlplane.bootstrap.flow_control import bootstrap_flow_control
-from steersman.controlplane.bootstrap.priority_classes import bootstrap_priority_classes
-from steersman.controlplane.bootstrap.rbac import bootstrap_roles
+from steersman.controlplane.bootstrap.default_objects import FLOW_CONTROL_HOOK, DefaultObjects
+from steersman.controlplane.bootstrap.post_start_hooks import PostStartHooks
 from steersman.controlplane.definitions import LoopbackDefinitionWriter
 from steersman.controlplane.flow_control import make_flow_control
 from steersman.controlplane.paths import add_about, add_discovery, add_health, add_openid
-from steersman.controlplane.post_start import PostStartHooks, make_default_service_accounts, make_system_namespaces
 from steersman.controlplane.resources import Resources
+from steersman.controlplane.runtime_config import served_resources
 from steersman.controlplane.service_account_keys import ServiceAccountKeys
 from steersman.controlplane.storage_metrics import StorageMetrics
-from steersman.schema.resources import table
 from steersman.version import KUBERNETES_VERSION
 
 if TYPE_CHECKING:
@@ -43,7 +40,7 @@ if TYPE_CHECKING:
 
     from steersman.apiserver.observability.metrics import Family
     from steersman.asynckit.clock import Clock
-    from steersman.controlplane.loops import OwnLoops
+    from steersman.controlplane.bootstrap.controller import BootstrapController
     from steersman.controlplane.options import APIServerOptions
     from steersman.storage.store import Store
 
@@ -60,20 +57,19 @@ class ServerCore:
         *,
         clock: Clock,
         keys: ServiceAccountKeys | None = None,
-        with_loops: bool = False,
+        with_bootstrap_controller: bool = False,
     ) -> None:
-        """``with_loops``: it is to make a cluster of itself, and to hold elections; see ``loops``."""
+        """``with_bootstrap_controller``: publish the server in the cluster, run repairs and elections; see ``bootstrap``."""
         self.store = store
         #: Where clients reach the server, as discovery tells it.
         self.address = options.advertise_address or options.bind_address
-        self._stopping = False
-        #: See ``APIServer.start``; to be set before ``start``.
-        self.makes_service_accounts = False
+        self._is_shutting_down = False
+        self._pre_shutdown_hooks_ran = False
         token = secrets.token_urlsafe(32)
         in_flight = InFlight()
         metrics = RequestMetrics(in_flight)
         self._hooks = PostStartHooks()
-        self.catalog = Catalog(table())
+        self.catalog = Catalog(served_resources(options))
         self._clock = clock
         self._options = options
         self._authorization = Authorization(options)
@@ -93,20 +89,17 @@ class ServerCore:
         agent = f"kube-apiserver/{KUBERNETES_VERSION}"
         #: Requests as the server itself, which may do everything.
         self.client = Loopback(self.app, headers={"authorization": f"Bearer {token}", "user-agent": agent})
-        #: What goes on by itself; None: nothing does.
-        self.loops = self._make_loops(options, store) if with_loops else None
-        namespaces = self._hooks.add("start-system-namespaces-controller", self._make_namespaces)
+        #: Objects that every cluster has.
+        self.defaults = DefaultObjects(self.client, options, clock=clock, authorization=self._authorization)
+        #: None when disabled.
+        self.bootstrap = self._make_bootstrap_controller(options, store) if with_bootstrap_controller else None
         self._tasks = Supervisor("control plane")
         self._custom = CustomResources(
             self.resources.registry, self.catalog, clock=clock, writer=LoopbackDefinitionWriter(self.client)
         )
         self._api_services = APIServices(self.client, self.catalog, clock=clock)
-        definitions = self._hooks.add("crd-informer-synced", self._serve_custom)
-        services = self._hooks.add("apiservice-registration-controller", self._register)
-        bootstrap = self._bootstrap_hooks()
-        if self.loops is not None:
-            bootstrap += self.loops.add_hooks(self._hooks)
-        checks = [Check("etcd", self._check_store), namespaces, definitions, *bootstrap, services]
+        self._add_post_start_hooks()
+        checks = [Check("etcd", self._check_store), *self._hooks.checks]
         add_health(routes, checks=checks, ready_checks=self._ready_checks())
         add_about(routes, collectors=self._collectors(metrics))
         add_openid(
@@ -155,67 +148,40 @@ class ServerCore:
             collectors.append(self._auditor.collect)
         if self._flow_control is not None:
             collectors.append(self._flow_control.metrics.collect)
-        if self.loops is not None:
-            collectors.append(self.loops.collect)
+        if self.bootstrap is not None:
+            collectors.append(self.bootstrap.collect)
         return collectors
 
     async def start(self) -> None:
-        """Run the hooks; ready when it returns. Raises what a hook raises."""
+        """Run the post-start hooks and publish the server, which is ready when it returns. Raises what a hook raises."""
         if self._auditor is not None:
             self._auditor.start()
         self._tasks.start("last uses of tokens", self._token_uses.run(self.client))
         await self._hooks.run()
-        if self.loops is not None:
-            await self.loops.begin()
+        if self.bootstrap is not None:
+            await self.bootstrap.start_loops()
         self.app.loop_guard.begin_logging()
 
-    def _make_loops(self, options: APIServerOptions, store: Store) -> OwnLoops:
-        from steersman.controlplane.loops import OwnLoops  # noqa: PLC0415 — loads the client, which most tests do without
+    def _make_bootstrap_controller(self, options: APIServerOptions, store: Store) -> BootstrapController:
+        # Loads the client, which most tests do without.
+        from steersman.controlplane.bootstrap.controller import BootstrapController  # noqa: PLC0415
 
-        return OwnLoops(
-            self.client,
-            store,
-            options,
-            clock=self._clock,
-            reconcile_defaults=self._reconcile_defaults,
-            make_default_cidr=self._make_default_cidr,
-        )
+        return BootstrapController(self.client, store, options, clock=self._clock, defaults=self.defaults)
 
-    async def _make_namespaces(self) -> None:
-        names = self._options.system_namespaces
-        await make_system_namespaces(self.client, names)
-        if self.makes_service_accounts:
-            await make_default_service_accounts(self.client, names)
-
-    async def _make_roles(self) -> None:
-        await self._authorization.ready()
-        if self._authorization.uses_rbac:
-            await bootstrap_roles(self.client)
-
-    async def _make_default_cidr(self) -> None:
-        cidrs = [text.strip() for text in self._options.service_cluster_ip_range.split(",")]
-        await bootstrap_service_cidr(self.client, cidrs, now=self._clock.now())
-
-    async def _reconcile_defaults(self) -> None:
-        """Objects that every cluster has, and that nobody watches."""
-        await self._make_roles()
-        await bootstrap_priority_classes(self.client)
-        await bootstrap_flow_control(self.client)
-
-    def _bootstrap_hooks(self) -> list[Check]:
-        """What makes the objects that every cluster has."""
-        add, client, tasks, flow = self._hooks.add, self.client, self._tasks, self._flow_control
-        return [
-            add("rbac/bootstrap-roles", self._make_roles),
-            add("scheduling/bootstrap-system-priority-classes", lambda: bootstrap_priority_classes(client)),
-            add("priority-and-fairness-config-producer", lambda: bootstrap_flow_control(client)),
-            *(
-                []
-                if flow is None
-                else [add("priority-and-fairness-config-consumer", lambda: flow.start(client, tasks))]
-            ),
-            add("start-kubernetes-service-cidr-controller", self._make_default_cidr),
-        ]
+    def _add_post_start_hooks(self) -> None:
+        hooks, flow_control = self._hooks, self._flow_control
+        self.defaults.add_hooks(hooks)
+        hooks.add("crd-informer-synced", self._serve_custom)
+        if flow_control is not None:
+            hooks.add(
+                "priority-and-fairness-config-consumer",
+                lambda: flow_control.start(self.client, self._tasks),
+                after=[FLOW_CONTROL_HOOK],
+            )
+        if self.bootstrap is not None:
+            self.bootstrap.add_hooks(hooks)
+        # Custom resources have APIServices, too.
+        hooks.add("apiservice-registration-controller", self._register, after=["crd-informer-synced"])
 
     async def _serve_custom(self) -> None:
         """Custom resources that are defined already are served before the server is ready."""
@@ -231,20 +197,32 @@ class ServerCore:
         await self._api_services.sync()
         self._tasks.start("API services", self._api_services.run())
 
-    def begin_stop(self) -> None:
-        """Not ready from now on, and no watch goes on; other requests are still served."""
-        self._stopping = True
+    def begin_shutdown(self) -> None:
+        """Fail ``/readyz`` from now on; all requests are still served."""
+        self._is_shutting_down = True
+
+    async def run_pre_shutdown_hooks(self) -> None:
+        """Stop the bootstrap controller, which withdraws the endpoint, and wait for ``--shutdown-delay-duration``.
+
+        All requests are served meanwhile: clients and load balancers have this time to choose another server. Idempotent.
+        """
+        if self._pre_shutdown_hooks_ran:
+            return
+        self._pre_shutdown_hooks_ran = True
+        async with asyncio.TaskGroup() as group:
+            if self.bootstrap is not None:
+                group.create_task(self.bootstrap.stop(), name="pre-shutdown hook")
+            if self._options.shutdown_delay_seconds:
+                group.create_task(self._clock.sleep(self._options.shutdown_delay_seconds), name="shutdown delay")
+
+    def end_watches(self) -> None:
+        """End open and future watches; other requests are still served."""
         self.app.end_watches()
 
-    async def retire(self) -> None:
-        """Take the own address out of the cluster, before requests are refused."""
-        if self.loops is not None:
-            await self.loops.retire()
-
     async def close(self) -> None:
-        """Close loops, registry and store, when no request is left."""
-        if self.loops is not None:
-            await self.loops.close()
+        """Close bootstrap controller, registry and store, when no request is left."""
+        if self.bootstrap is not None:
+            await self.bootstrap.close()
         await self._tasks.close()
         if self._auditor is not None:  # after all whose requests are recorded
             await self._auditor.close()
@@ -262,5 +240,5 @@ class ServerCore:
         await self.store.check_writable()
 
     async def _check_shutdown(self) -> None:
-        if self._stopping:
+        if self._is_shutting_down:
             raise Unhealthy("process is shutting down")

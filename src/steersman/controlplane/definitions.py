@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -10,9 +10,9 @@ from steersman.apimachinery.errors import StatusError
 from steersman.apiserver.crd.serving import CLEANUP_FINALIZER
 
 if TYPE_CHECKING:
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.server.loopback import Answer, Loopback
 
-    Tree = dict[str, Any]
 
 _PATH: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 _MERGE: Final = {"content-type": "application/merge-patch+json"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -18,6 +18,7 @@ from steersman.apiserver.kinds.flowcontrol.shared.mandatory import FLOW_SCHEMAS,
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.generic.entry import Entry
     from steersman.apiserver.generic.registry import Registry
     from steersman.apiserver.request import RequestInfo
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from steersman.asynckit.tasks import Supervisor
     from steersman.controlplane.options import APIServerOptions
 
-    Tree = dict[str, Any]
 
 _GROUP: Final = "flowcontrol.apiserver.k8s.io"
 _API: Final = f"/apis/{_GROUP}/v1/flowschemas"

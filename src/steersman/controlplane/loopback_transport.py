@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Final
 
-from steersman.client.transport import Answer, TransportError
+from steersman.client.transport import Response, TransportError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Mapping
@@ -32,7 +32,7 @@ class LoopbackTransport:
     def __init__(self, loopback: Loopback) -> None:
         self._loopback = loopback
 
-    async def request(self, request: Request) -> Answer:
+    async def request(self, request: Request) -> Response:
         """The whole answer. Raises ``TransportError`` when the application gives none."""
         try:
             answer = await self._loopback.request(
@@ -40,7 +40,7 @@ class LoopbackTransport:
             )
         except ConnectionError as error:
             raise TransportError(str(error)) from error
-        return Answer(answer.code, _headers(answer.headers), answer.body)
+        return Response(answer.code, _headers(answer.headers), answer.body)
 
     @asynccontextmanager
     async def open(self, request: Request) -> AsyncIterator[_ExchangeStream]:

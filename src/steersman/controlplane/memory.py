@@ -22,14 +22,27 @@ CHECK_SECONDS: Final = 30.0
 GROWTH_BYTES: Final = 16 << 20
 #: Checks after which memory is trimmed without growth, as what was in use at the last trim may be free now.
 CHECKS_MAX: Final = 2
+#: Checks without a pause of large requests after which memory is trimmed nevertheless.
+BUSY_MAX: Final = 4
 _STATM: Final = Path("/proc/self/statm")
 
 
 class MemoryTrimmer:
-    """Trims the process's memory when it has grown, and now and then."""
+    """Trims the process's memory when it has grown, and now and then.
 
-    def __init__(self, clock: Clock, *, resident_bytes: Callable[[], int], trim: Callable[[], object]) -> None:
+    A trim locks the allocator, for which the event loop has to wait, so none begins while a large request is at work.
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        *,
+        resident_bytes: Callable[[], int],
+        trim: Callable[[], object],
+        is_busy: Callable[[], bool] = lambda: False,
+    ) -> None:
         self._clock: Final = clock
+        self._is_busy: Final = is_busy
         self._resident_bytes: Final = resident_bytes
         self._trim: Final = trim
         self._checks = 0
@@ -41,18 +54,20 @@ class MemoryTrimmer:
             await self._clock.sleep(CHECK_SECONDS)
             self._checks += 1
             has_grown = self._resident_bytes() >= self._baseline_bytes + GROWTH_BYTES
+            if self._is_busy() and self._checks < BUSY_MAX:
+                continue
             if has_grown or self._checks >= CHECKS_MAX:
                 await asyncio.to_thread(self._trim)
                 self._checks = 0
                 self._baseline_bytes = self._resident_bytes()
 
 
-def process_trimmer(clock: Clock) -> MemoryTrimmer | None:
+def process_trimmer(clock: Clock, *, is_busy: Callable[[], bool] = lambda: False) -> MemoryTrimmer | None:
     """Return a trimmer of this process; None without glibc's ``malloc_trim``, or without ``/proc``."""
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is None or not _STATM.exists():
         return None
-    return MemoryTrimmer(clock, resident_bytes=_resident_bytes, trim=lambda: trim(0))
+    return MemoryTrimmer(clock, resident_bytes=_resident_bytes, trim=lambda: trim(0), is_busy=is_busy)
 
 
 def _resident_bytes() -> int:

@@ -7,7 +7,6 @@ Contents of files are validated by the modules that read them.
 from __future__ import annotations
 
 import os
-import re
 import ssl
 import stat
 from ipaddress import ip_address, ip_network
@@ -31,7 +30,6 @@ _AUDIT_MODES: Final = ("batch", "blocking", "blocking-strict")
 _AUDIT_VERSIONS: Final = ("audit.k8s.io/v1",)
 #: Upstream: ``service cluster IP range must be at least 8 IP addresses``.
 _SERVICE_ADDRESSES_MIN: Final = 8
-_DNS_LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _TOKEN_SECONDS_MIN, _TOKEN_SECONDS_MAX = 3600, 1 << 32
 #: Options that name files to read.
 _FILE_OPTIONS: Final = (
@@ -302,9 +300,6 @@ def _check_api(options: APIServerOptions) -> None:
         raise OptionError(
             f"--apiserver-count should be a positive number, but value '{options.apiserver_count}' provided"
         )
-    for name in options.system_namespaces:
-        if not _DNS_LABEL.fullmatch(name):
-            raise OptionError(f'--system-namespaces: "{name}" is not a lowercase RFC 1123 label')
     if options.event_ttl_seconds < 1:
         raise OptionError("--event-ttl: must be at least 1s")
     unknown = [name for name in options.kubelet_preferred_address_types if name not in ADDRESS_TYPES]

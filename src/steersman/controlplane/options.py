@@ -89,7 +89,7 @@ class APIServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     apiserver_count: int = 1
     #: Makes the Service ``kubernetes`` one of type NodePort; 0: it is not.
     kubernetes_service_node_port: int = 0
-    #: Namespaces that there always are.
+    #: Namespaces that are created at the start and recreated when they are deleted.
     system_namespaces: tuple[str, ...] = SYSTEM_NAMESPACES
     allow_privileged: bool = False
     #: Client certificate for kubelets; None: a generated one.
@@ -161,7 +161,9 @@ class APIServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     request_timeout_seconds: float = 60.0
     #: Watches last between this and twice this.
     min_request_timeout_seconds: int = 1800
-    #: How long a stop waits for requests that run.
+    #: Time for which a stopping server still serves all requests, while ``/readyz`` fails.
+    shutdown_delay_seconds: float = 0.0
+    #: Time limit of a stop for requests that are in flight.
     drain_seconds: float = 5.0
 
 

@@ -22,7 +22,7 @@ from steersman.asynckit.tasks import Supervisor
 from steersman.controlplane.access_endpoints import access_endpoints
 from steersman.controlplane.admission_configuration import read_admission_configuration
 from steersman.controlplane.options import OptionError
-from steersman.schema.resources import table
+from steersman.controlplane.runtime_config import served_resources
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,7 +61,7 @@ class Resources:
             clock=clock,
             tasks=self._tasks,
             dice=dice,
-            resources=table().resources,
+            resources=served_resources(options).resources,
             kinds=BuiltInKinds(
                 {
                     **_strategies(options, store, dice, labels_of=self._labels_of, authorizer=authorizer),

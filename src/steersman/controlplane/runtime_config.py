@@ -1,6 +1,7 @@
-"""Validation of ``--runtime-config`` (upstream: ``k8s.io/apiserver/pkg/server/resourceconfig``).
+"""Group versions that are served: ``--runtime-config`` and feature gates of APIs.
 
-Steersman serves all built-in group versions that it has; none can be switched off.
+All built-in group versions are served by default, beta and alpha versions too; those can be disabled, GA versions cannot.
+Upstream: ``k8s.io/apiserver/pkg/server/resourceconfig``.
 """
 
 from __future__ import annotations
@@ -13,9 +14,41 @@ from steersman.schema.resources import table
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from steersman.controlplane.options import APIServerOptions
+    from steersman.schema.resources import ResourceTable
+
 _FLAG: Final = "--runtime-config"
 #: Keys for all group versions of a stage.
 _STAGES: Final = ("api/all", "api/ga", "api/beta", "api/alpha")
+
+_UNSTABLE: Final = ("alpha", "beta")
+#: Group versions whose only resources belong to a feature gate.
+_GATED: Final = {"CoordinatedLeaderElection": ("coordination.k8s.io/v1alpha2", "coordination.k8s.io/v1beta1")}
+
+
+def served_resources(options: APIServerOptions) -> ResourceTable:
+    """Return the built-in groups and resources without those that flags disable."""
+    config = options.runtime_config
+    disabled = set()
+    for group in table().groups:
+        for version in group.versions:
+            name, stage = f"{group.name}/{version.name}", _stage_of(version.name)
+            if stage is not None and not config.get(name, config.get(stage, config.get("api/all", True))):
+                disabled.add(name)
+    for gate, versions in _GATED.items():
+        if not options.feature_gates.get(gate, True):
+            disabled.update(versions)
+    return table().without_versions(disabled) if disabled else table()
+
+
+def holds_elections(options: APIServerOptions) -> bool:
+    """True if the server coordinates leader elections: the gate is on, and LeaseCandidates are served."""
+    return served_resources(options).of_kind("coordination.k8s.io", "v1beta1", "LeaseCandidate") is not None
+
+
+def _stage_of(version: str) -> str | None:
+    """Return the key of all versions of the stage of ``v1beta1``; None for a GA version."""
+    return next((f"api/{stage}" for stage in _UNSTABLE if stage in version), None)
 
 
 def check_runtime_config(config: Mapping[str, bool]) -> list[str]:
@@ -45,7 +78,9 @@ def _check_stage(key: str, *, enabled: bool) -> list[str]:
         return (
             [] if key == "api/ga" else [f"{_FLAG}: {key}=true has no effect: Steersman serves all versions that it has"]
         )
-    raise OptionError(f"{_FLAG}: {key}=false: built-in API versions cannot be disabled")
+    if key in ("api/alpha", "api/beta"):
+        return []
+    raise OptionError(f"{_FLAG}: {key}=false: GA versions of built-in APIs cannot be disabled")
 
 
 def _check_version(key: str, parts: list[str], served: set[str], *, enabled: bool) -> None:
@@ -55,5 +90,6 @@ def _check_version(key: str, parts: list[str], served: set[str], *, enabled: boo
             raise OptionError(f"{_FLAG}: {version} is not served, expected {parts[0]}/{'|'.join(sorted(served))}")
     elif len(parts) == 3 and not any(each.name == parts[2] for each in table().of_version(parts[0], parts[1])):
         raise OptionError(f"{_FLAG}: {version} has no resource {parts[2]}")
-    elif not enabled:
-        raise OptionError(f"{_FLAG}: {key}=false: built-in APIs cannot be disabled")
+    elif not enabled and (len(parts) == 3 or _stage_of(parts[1]) is None):
+        subject = "single resources" if len(parts) == 3 else "GA versions of built-in APIs"
+        raise OptionError(f"{_FLAG}: {key}=false: {subject} cannot be disabled")

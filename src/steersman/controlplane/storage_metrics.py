@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from steersman.apimachinery.cache_sizes import cache_sizes
 from steersman.apiserver.observability.metrics import Family, counter, gauge
 
 if TYPE_CHECKING:
@@ -32,8 +33,12 @@ class StorageMetrics:
         return [
             gauge(
                 "steersman_cache_bytes",
-                "Bytes that caches hold: encoded objects, and recent changes for watches (at most 16 MiB per resource).",
-                [((("cache", "objects"),), objects), ((("cache", "changes"),), changes)],
+                "Bytes that caches hold: encoded objects, recent changes for watches (at most 16 MiB per resource), and estimates of others.",
+                [
+                    ((("cache", "objects"),), objects),
+                    ((("cache", "changes"),), changes),
+                    *(((("cache", name),), size) for name, size in sorted(cache_sizes().items())),
+                ],
             ),
             gauge(
                 "apiserver_storage_size_bytes",

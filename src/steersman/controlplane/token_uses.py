@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from steersman.apiserver.authn.legacy_token import last_used_patch
 
 if TYPE_CHECKING:
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.server.loopback import Loopback
     from steersman.asynckit.clock import Clock
 
-    Tree = dict[str, Any]
 
 #: Secrets that wait for their note. More are passed over: their next use is noted.
 _PENDING_MAX: Final = 1000

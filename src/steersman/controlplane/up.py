@@ -114,8 +114,9 @@ class ControlPlane:
         self._tasks.start("greeting", greet())
 
     async def stop(self, *, grace_seconds: float | None = None) -> None:
-        """Stop the components first: they have work to finish, and leases to release."""
+        """Stop the components before the server, which is not ready from now on: they have work to finish, and leases to release."""
         more: dict[str, float] = {} if grace_seconds is None else {"grace_seconds": grace_seconds}
+        self.server.begin_shutdown()
         await self._tasks.close()
         if self._child is not None:
             await self._child.stop(**more)

@@ -101,3 +101,29 @@ async def test_policies_may_name_only_parameters_that_their_writers_can_read():
     causes = [answer.json()["details"]["causes"][0] for answer in refused]
     assert [cause["field"] for cause in causes] == ["spec.paramKind", "spec.paramRef"]
     assert {cause["reason"] for cause in causes} == {"FieldValueForbidden"}
+
+
+@pytest.mark.parametrize(("resource", "name"), [("pods", "p"), ("serviceaccounts", "robot")])
+async def test_bound_token_ends_with_the_deletion_of_what_it_is_bound_to(resource, name):
+    namespace = "/api/v1/namespaces/default"
+
+    async with InProcessAPIServer() as server:
+
+        async def create(path, tree):
+            answer = await server.request("POST", f"{namespace}/{path}", body=msgspec.json.encode(tree))
+            assert answer.code == 201
+            return answer.json()
+
+        await create("serviceaccounts", {"metadata": {"name": "robot"}})
+        spec = {"serviceAccountName": "robot", "containers": [{"name": "c", "image": "i"}]}
+        pod = await create("pods", {"metadata": {"name": "p"}, "spec": spec})
+        bound = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": pod["metadata"]["uid"]}
+        review = await create("serviceaccounts/robot/token", {"spec": {"boundObjectRef": bound, "audiences": []}})
+        headers = {"authorization": f"Bearer {review['status']['token']}"}
+
+        async def code():
+            return (await server.anonymous().request("GET", "/version", headers=headers)).code
+
+        assert [await code(), await code()] == [200, 200]
+        await server.request("DELETE", f"{namespace}/{resource}/{name}?gracePeriodSeconds=0")
+        assert await code() == 401

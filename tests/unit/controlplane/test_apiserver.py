@@ -95,18 +95,18 @@ async def test_it_listens_on_ipv6_where_asked(tmp_path):
     await server.stop()
 
 
-async def test_services_and_server_must_be_of_one_family(tmp_path):
+async def test_start_rejects_an_advertise_address_of_another_family_than_services(tmp_path):
     options = APIServerOptions(data_dir=tmp_path, ephemeral=True, secure_port=0, advertise_address="2001:db8::1")
     with pytest.raises(OptionError, match="must match public address family"):
         await APIServer.start(options)
 
 
-async def test_a_stop_takes_the_address_away_and_a_start_publishes_the_new_port(tmp_path):
+async def test_stop_withdraws_the_endpoint_and_start_publishes_the_new_port(tmp_path):
     options = APIServerOptions(data_dir=tmp_path, secure_port=0, advertise_address="192.0.2.10")
     for _ in range(2):
         server = await APIServer.start(options)
-        loops = server._core.loops
-        found = await loops.client.get(tree("v1", "Endpoints"), "kubernetes", namespace="default")
+        bootstrap = server._core.bootstrap
+        found = await bootstrap.client.get(tree("v1", "Endpoints"), "kubernetes", namespace="default")
         assert f":{found['subsets'][0]['ports'][0]['port']}" in server.url
         await server.stop()
         store = await SqliteStore.open(tmp_path / "state.db", clock=RealClock())
@@ -124,7 +124,7 @@ async def test_services_may_have_both_families_the_servers_own_has_that_of_its_a
         service_cluster_ip_range=ranges,
     )
     server = await APIServer.start(options)
-    client = server._core.loops.client
+    client = server._core.bootstrap.client
     service = await client.get(tree("v1", "Service"), "kubernetes", namespace="default")
     assert (service["spec"]["clusterIPs"], service["spec"]["ipFamilies"]) == (["fd00::1"], ["IPv6"])
     found = await client.get(tree("discovery.k8s.io/v1", "EndpointSlice"), "kubernetes", namespace="default")

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from steersman.asynckit.clock import FakeClock
-from steersman.client.transport import Answer, Request, TransportError
+from steersman.client.transport import Request, Response, TransportError
 from steersman.controlplane import audit_webhook
 from steersman.controlplane.audit_webhook import AuditWebhook, open_webhook
 from steersman.controlplane.options import OptionError
@@ -35,13 +35,13 @@ class Server:
             self, Request("POST", "/"), initial_backoff_seconds=10.0, clock=self.clock, dice=Random(1)
         )
 
-    async def request(self, request: Request) -> Answer:
+    async def request(self, request: Request) -> Response:
         self.bodies.append(json.loads(request.body))
         self.times.append(self.clock.monotonic())
         answer = self.answers.pop(0)
         if isinstance(answer, str):
             raise TransportError(answer)
-        return Answer(answer, {}, b"")
+        return Response(answer, {}, b"")
 
     async def close(self) -> None:
         self.closed = True
@@ -112,7 +112,7 @@ async def test_a_stop_does_not_wait_long_for_an_answer(monkeypatch):
     monkeypatch.setattr(audit_webhook, "_HURRIED_SECONDS", 0.0)
     server = Server()
 
-    async def never(request: Request) -> Answer:
+    async def never(request: Request) -> Response:
         await asyncio.Event().wait()
         raise AssertionError
 

@@ -14,7 +14,9 @@ from steersman.client.client import Client
 from steersman.client.connecting import connect
 from steersman.controllers.manager.options import ManagerOptions
 from steersman.controlplane.apiserver import APIServer
+from steersman.controlplane.component_health import health_socket
 from steersman.controlplane.components import run_all, run_nodes, run_scheduler
+from steersman.controlplane.elections.kinds import CANDIDATES, LEASES
 from steersman.controlplane.options import APIServerOptions
 from steersman.nodes.options import NodesOptions
 from steersman.scheduler.options import set_up
@@ -82,3 +84,39 @@ async def test_a_pod_gets_a_node_and_runs(tmp_path: Path, together: bool) -> Non
 async def test_without_a_cluster_the_reason_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert await run_nodes(NodesOptions(kubeconfig=tmp_path / "missing")) == 1
     assert "missing" in capsys.readouterr().err
+
+
+async def test_components_of_up_are_candidates_and_healthy(tmp_path: Path) -> None:
+    server = await APIServer.start(APIServerOptions(ephemeral=True, secure_port=0, data_dir=tmp_path))
+    reading, writing = os.pipe()
+    socket = health_socket()
+    server.components.use_socket(socket)
+    controllers = ManagerOptions(
+        kubeconfig=server.kubeconfig,
+        port=0,
+        controllers=("serviceaccount-controller",),
+        coordinated_leader_election=True,
+    )
+    scheduler = set_up(kubeconfig=server.kubeconfig, port=0)
+    nodes = NodesOptions(kubeconfig=server.kubeconfig)
+    running = asyncio.ensure_future(run_all(controllers, scheduler, nodes, parent_pipe=reading, health_socket=socket))
+    names = {"kube-controller-manager", "kube-scheduler"}
+    try:
+        async with connect(server.kubeconfig) as client:
+            for name in names:
+                await until(client, LEASES, name, lambda lease: lease["spec"].get("holderIdentity"), "kube-system")
+            candidates = await client.list_all(CANDIDATES, namespace="kube-system")
+            assert {each["spec"]["leaseName"] for each in candidates} == names
+            assert await healthy_components(client) == {"controller-manager", "etcd-0", "scheduler"}
+            os.close(writing)
+            assert await running == 0
+            assert await client.list_all(CANDIDATES, namespace="kube-system") == []
+            assert await healthy_components(client) == {"etcd-0"}
+    finally:
+        running.cancel()
+        await server.stop(grace_seconds=0)
+
+
+async def healthy_components(client: Client) -> set[str]:
+    statuses = await client.list_all(await client.discover("v1", "ComponentStatus"))
+    return {each["metadata"]["name"] for each in statuses if each["conditions"][0]["status"] == "True"}

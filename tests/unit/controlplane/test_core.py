@@ -23,19 +23,21 @@ async def test_the_system_namespaces_are_there_from_the_start(server):
 async def test_readiness_tells_of_the_hooks_and_of_stopping(server):
     answer = await server.request("GET", "/readyz?verbose")
     assert "[+]poststarthook/start-system-namespaces-controller ok" in answer.body.decode()
-    server.core.begin_stop()
+    server.core.begin_shutdown()
     answer = await server.request("GET", "/readyz")
     assert (answer.code, "[-]shutdown failed" in answer.body.decode()) == (500, True)
     assert (await server.request("GET", "/livez")).code == 200
 
 
-async def test_a_watch_sees_what_is_written_and_ends_with_the_server(server):
+async def test_watch_is_served_during_pre_shutdown_hooks_and_ends_after_them(server):
     async with server.open("GET", "/api/v1/namespaces/default/configmaps?watch=1") as watch:
         events = aiter(watch)
+        server.core.begin_shutdown()
+        await server.core.run_pre_shutdown_hooks()
         body = json.dumps({"metadata": {"name": "a"}, "data": {"k": "v"}}).encode()
         assert (await server.request("POST", "/api/v1/namespaces/default/configmaps", body=body)).code == 201
         assert json.loads(await anext(events))["type"] == "ADDED"
-        server.core.begin_stop()
+        server.core.end_watches()
         assert [event async for event in events] == []
 
 

@@ -1,15 +1,16 @@
-"""Elections against a server, with a clock that stands still: the weaknesses of upstream's that ours must not have."""
+"""Elections against a server with a fake clock, including weaknesses of upstream's implementation."""
 
 import asyncio
 from datetime import timedelta
 
+import msgspec
 import pytest
 
 from steersman.apimachinery.timestamps import format_micro_time
 from steersman.asynckit.clock import FakeClock
 from steersman.client import tree
 from steersman.client.errors import NotFound, ServiceUnavailable
-from steersman.controlplane import running_loops
+from steersman.controlplane.bootstrap import loops
 from steersman.controlplane.elections.kinds import CANDIDATES, LEASES
 from steersman.controlplane.elections.objects import read_lease
 from steersman.controlplane.elections.view import show_elections
@@ -28,19 +29,21 @@ def clock():
 
 @pytest.fixture
 async def server(clock):
-    async with InProcessAPIServer(store=MemoryStore(clock=clock), clock=clock, with_loops=True) as started:
+    async with InProcessAPIServer(
+        store=MemoryStore(clock=clock), clock=clock, with_bootstrap_controller=True
+    ) as started:
         await pass_seconds(clock, 0.5)
         yield started
 
 
 @pytest.fixture
 def client(server):
-    return server.core.loops.client
+    return server.core.bootstrap.client
 
 
 @pytest.fixture
 def election(server, clock):
-    return Election(server.core.loops.client, clock)
+    return Election(server.core.bootstrap.client, clock)
 
 
 async def pass_seconds(clock, seconds):
@@ -49,7 +52,7 @@ async def pass_seconds(clock, seconds):
 
 
 class Election:
-    """What candidates of one Lease do."""
+    """Actions of the candidates of one Lease."""
 
     def __init__(self, client, clock):
         self.client, self.clock = client, clock
@@ -83,7 +86,7 @@ class Election:
     async def lease(self):
         return read_lease(await self.client.get(LEASES, "lead", namespace="default"))
 
-    async def told(self):
+    async def reported_events(self):
         found = await self.client.list(EVENTS, namespace="default")
         return [(event["type"], event["reason"]) for event in found if event["involvedObject"]["name"] == "lead"]
 
@@ -92,17 +95,17 @@ class Election:
 
 
 @pytest.mark.parametrize("version", ["v1beta1", "v1alpha2"])
-async def test_a_fresh_candidate_leads_at_once_whatever_version_it_speaks(election, clock, version):
+async def test_candidate_of_any_served_version_is_elected_at_once(election, clock, version):
     await election.join("a", version=version)
     await pass_seconds(clock, 0.1)
     lease = await election.lease()
     assert (lease.holder, lease.strategy, lease.duration_seconds) == ("a", OURS, 5)
     await pass_seconds(clock, 0.5)
-    assert await election.told() == [("Normal", "LeaderElected")]
+    assert await election.reported_events() == [("Normal", "LeaderElected")]
 
 
-async def test_a_better_candidate_takes_over_within_a_second_when_the_holder_lets_go(election, clock):
-    """Upstream's planned hand-over leaves nobody in the lead for 8 to 17 seconds."""
+async def test_better_candidate_leads_within_a_second_after_the_holder_yields(election, clock):
+    """Upstream's planned hand-over has no leader for 8 to 17 seconds."""
     await election.join("a")
     await pass_seconds(clock, 7)
     await election.answer("a")
@@ -123,7 +126,7 @@ async def test_a_better_candidate_takes_over_within_a_second_when_the_holder_let
 # -- what upstream does not --------------------------------------------------------------------------------------------
 
 
-async def test_a_lease_that_runs_out_makes_no_event_but_an_election_at_that_moment(election, clock):
+async def test_expired_lease_is_assigned_at_its_expiration_without_an_event(election, clock):
     await election.join("a")
     await pass_seconds(clock, 0.5)
     await election.join("b")
@@ -136,7 +139,7 @@ async def test_a_lease_that_runs_out_makes_no_event_but_an_election_at_that_mome
     assert (await election.lease()).holder == "b"
 
 
-async def test_no_stall_when_the_preferred_holder_is_gone_before_the_holder_noticed(election, clock, client):
+async def test_election_continues_when_the_preferred_holder_is_gone_before_the_release(election, clock, client):
     await election.join("a")
     await pass_seconds(clock, 0.2)
     await election.renew()
@@ -149,7 +152,7 @@ async def test_no_stall_when_the_preferred_holder_is_gone_before_the_holder_noti
     assert (lease.holder, lease.preferred) == ("a", "")
 
 
-async def test_no_stall_when_the_preferred_holder_is_gone_after_the_holder_let_go(election, clock):
+async def test_election_continues_when_the_preferred_holder_is_gone_after_the_release(election, clock):
     await election.join("a")
     await pass_seconds(clock, 0.2)
     await election.renew()
@@ -164,7 +167,7 @@ async def test_no_stall_when_the_preferred_holder_is_gone_after_the_holder_let_g
     assert (await election.lease()).holder == "a"
 
 
-async def test_a_step_that_fails_is_taken_again(election, clock, client, monkeypatch):
+async def test_failed_step_is_retried(election, clock, client, monkeypatch):
     create, failures = client.create, iter([True, True])
 
     async def fail_first(obj, **options):
@@ -178,9 +181,7 @@ async def test_a_step_that_fails_is_taken_again(election, clock, client, monkeyp
     assert (await election.lease()).holder == "a"
 
 
-async def test_one_candidate_that_cannot_be_asked_keeps_nobody_else_from_being_asked(
-    election, clock, client, monkeypatch
-):
+async def test_failed_ping_does_not_prevent_other_pings(election, clock, client, monkeypatch):
     patch, asked = client.patch, []
 
     async def fail_for_a(what, name, body, **options):
@@ -199,7 +200,7 @@ async def test_one_candidate_that_cannot_be_asked_keeps_nobody_else_from_being_a
     assert "pingTime" in await election.candidate("a")
 
 
-async def test_equal_candidates_do_not_take_turns(election, clock):
+async def test_equal_candidates_do_not_replace_each_other(election, clock):
     for name in ("b", "a"):
         await election.join(name)
     await pass_seconds(clock, 0.2)
@@ -212,7 +213,7 @@ async def test_equal_candidates_do_not_take_turns(election, clock):
     assert (lease.holder, lease.preferred) == (holder, "")
 
 
-async def test_a_foreign_strategy_without_a_holder_is_left_alone_for_ever(election, clock, server):
+async def test_third_party_lease_without_holder_is_not_changed(election, clock, server):
     await election.join("a", strategy="example.com/mine")
     await pass_seconds(clock, 0.5)
     lease = await election.lease()
@@ -221,22 +222,22 @@ async def test_a_foreign_strategy_without_a_holder_is_left_alone_for_ever(electi
     assert (await election.lease()).resource_version == lease.resource_version
 
 
-async def test_a_disagreement_on_the_strategy_is_told_whatever_the_order(election, clock):
+async def test_strategy_conflict_is_reported_in_any_order(election, clock):
     await election.join("b", strategy="example.com/mine")
     await election.join("a")
     await election.join("old", binary="1.35.0", emulation="1.35.0", strategy="example.com/other")
     await pass_seconds(clock, 1)
-    assert ("Warning", "StrategyConflict") in await election.told()
+    assert ("Warning", "StrategyConflict") in await election.reported_events()
 
 
-async def test_when_nobody_answers_that_is_told_once(election, clock):
+async def test_unresponsive_candidates_are_reported_once(election, clock):
     await election.join("a")
     await pass_seconds(clock, 60)
-    told = await election.told()
-    assert told.count(("Warning", "NobodyAnswers")) == 1
+    reported_events = await election.reported_events()
+    assert reported_events.count(("Warning", "NobodyAnswers")) == 1
 
 
-async def test_candidates_that_are_no_more_valid_are_removed_within_an_hour_or_so(election, clock, client):
+async def test_expired_candidates_are_deleted_within_about_an_hour(election, clock, client):
     await election.join("a")
     for _ in range(400):
         await clock.advance(10)
@@ -244,9 +245,9 @@ async def test_candidates_that_are_no_more_valid_are_removed_within_an_hour_or_s
         await election.candidate("a")
 
 
-async def test_two_servers_hold_one_election(election, clock, server):
-    """Both take steps; whoever is late writes nothing."""
-    second = running_loops.RunningLoops(server.core.loops)
+async def test_two_servers_run_one_election(election, clock, server):
+    """Both run steps; the later one writes nothing."""
+    second = loops.BootstrapLoops(server.core.bootstrap)
 
     task = asyncio.create_task(second.run())
     await pass_seconds(clock, 0.5)
@@ -262,18 +263,17 @@ async def test_two_servers_hold_one_election(election, clock, server):
         await task
 
 
-async def test_who_does_not_want_elections_has_none(clock):
+async def test_candidates_api_requires_the_feature_gate(clock):
     options = APIServerOptions(ephemeral=True, feature_gates={"CoordinatedLeaderElection": False})
     store = MemoryStore(clock=clock)
-    async with InProcessAPIServer(options=options, store=store, clock=clock, with_loops=True) as server:
-        election = Election(server.core.loops.client, clock)
-        await election.join("a")
-        await pass_seconds(clock, 2)
+    async with InProcessAPIServer(options=options, store=store, clock=clock, with_bootstrap_controller=True) as server:
         with pytest.raises(NotFound):
-            await election.lease()
+            await server.core.bootstrap.client.list(CANDIDATES)
+        group = await server.request("GET", "/apis/coordination.k8s.io")
+    assert [one["version"] for one in msgspec.json.decode(group.body)["versions"]] == ["v1"]
 
 
-async def test_metrics_say_why(election, clock, server):
+async def test_metrics_count_decisions_by_reason(election, clock, server):
     await election.join("a")
     await pass_seconds(clock, 0.5)
     text = (await server.request("GET", "/metrics")).body.decode()
@@ -281,7 +281,7 @@ async def test_metrics_say_why(election, clock, server):
     assert 'steersman_election_leader_changes_total{namespace="default",name="lead"} 1' in text.splitlines()
 
 
-async def test_what_people_are_shown(election, clock, client):
+async def test_show_elections_prints_leases_and_candidates(election, clock, client):
     await election.join("a")
     await pass_seconds(clock, 1)
     await election.join("better", "1.35.0", binary="1.37.0")
@@ -291,7 +291,7 @@ async def test_what_people_are_shown(election, clock, client):
         "  CANDIDATE  EMULATION  BINARY  STRATEGY                RENEWED  STATE    ROLE\n"
         "  a          1.36.0     1.36.0  OldestEmulationVersion  1 s ago  answers  leader\n"
         "  better     1.35.0     1.37.0  OldestEmulationVersion  0 s ago  answers  -\n"
-        "  next: ask the holder to leave it to better, look again in 4.0 s\n"
+        "  next: ask the holder to leave it to better, look again in 2.3 s\n"
         "  why:  PreferredHolderMarked: better is better than a, who holds it\n"
     )
     assert show_elections(leases, [], now=clock.now()) == "no candidates, so no elections\n"

@@ -7,7 +7,14 @@ import pytest
 
 from steersman.asynckit.clock import FakeClock, RealClock
 from steersman.controlplane import memory
-from steersman.controlplane.memory import CHECK_SECONDS, CHECKS_MAX, GROWTH_BYTES, MemoryTrimmer, process_trimmer
+from steersman.controlplane.memory import (
+    BUSY_MAX,
+    CHECK_SECONDS,
+    CHECKS_MAX,
+    GROWTH_BYTES,
+    MemoryTrimmer,
+    process_trimmer,
+)
 
 
 class Process:
@@ -16,6 +23,7 @@ class Process:
     def __init__(self):
         self.resident = 100 << 20
         self.trims = 0
+        self.is_busy = False
 
     def trim(self):
         self.trims += 1
@@ -25,7 +33,9 @@ class Process:
 @pytest.fixture
 async def running():
     clock, process = FakeClock(), Process()
-    trimmer = MemoryTrimmer(clock, resident_bytes=lambda: process.resident, trim=process.trim)
+    trimmer = MemoryTrimmer(
+        clock, resident_bytes=lambda: process.resident, trim=process.trim, is_busy=lambda: process.is_busy
+    )
     task = asyncio.create_task(trimmer.run())
 
     async def checks(number):
@@ -65,6 +75,16 @@ async def test_growth_counts_from_what_the_last_trim_left(running):
 async def test_memory_is_trimmed_now_and_then_without_growth(running):
     process, checks = running
     await checks(CHECKS_MAX)
+    assert process.trims == 1
+
+
+async def test_memory_is_not_trimmed_while_a_large_request_is_at_work(running):
+    process, checks = running
+    process.is_busy = True
+    process.resident += GROWTH_BYTES
+    await checks(BUSY_MAX - 1)
+    assert process.trims == 0
+    await checks(1)
     assert process.trims == 1
 
 

@@ -40,3 +40,10 @@ async def test_cache_bytes_count_objects_and_recent_changes():
     assert 10_000 < created["changes"] - before["changes"] < 12_000
     assert deleted["objects"] == before["objects"]
     assert 20_000 < deleted["changes"] - before["changes"] < 24_000
+
+
+async def test_cache_bytes_name_each_cache_that_is_bounded_by_bytes():
+    async with InProcessAPIServer() as server:
+        families = await StorageMetrics(server.store, server.core.resources.registry).collect()
+    names = {dict(labels)["cache"] for f in families if f.name == "steersman_cache_bytes" for _, labels, _ in f.samples}
+    assert {"label sets", "field values", "fields of new objects", "pod specs", "regular expressions"} <= names

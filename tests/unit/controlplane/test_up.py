@@ -11,12 +11,13 @@ import yaml
 
 from steersman.asynckit.clock import FakeClock, RealClock
 from steersman.controlplane import up as up_module
+from steersman.controlplane.apiserver import APIServer
 from steersman.controlplane.child_process import ChildProcess
 from steersman.controlplane.children import ChildFailedError
 from steersman.controlplane.options import APIServerOptions, OptionError
 from steersman.controlplane.process import StartError
 from steersman.controlplane.running_planes import running_directory, running_planes
-from steersman.controlplane.up import ComponentOptions, hardened, up, wait_until_ready
+from steersman.controlplane.up import ComponentOptions, ControlPlane, hardened, up, wait_until_ready
 
 
 async def test_the_way_to_reach_it_is_printed(tmp_path, capsys):
@@ -76,6 +77,24 @@ async def test_where_it_cannot_be_announced_it_runs_all_the_same(tmp_path, monke
     running = await up(options, merge=False, begun_seconds=0, announces=True)
     assert "steersman status will not know of this" in caplog.text
     await running.stop()
+
+
+class StoppingChild:
+    """Components that record the readiness of the server while they stop."""
+
+    def __init__(self, server):
+        self._server = server
+        self.readyz_code = 0
+
+    async def stop(self):
+        self.readyz_code = (await self._server._core.client.request("GET", "/readyz")).code
+
+
+async def test_readyz_fails_while_the_components_stop(tmp_path):
+    server = await APIServer.start(in_memory(tmp_path))
+    child = StoppingChild(server)
+    await ControlPlane(server, child).stop()
+    assert child.readyz_code == 500
 
 
 class WaitingChild:

@@ -1,11 +1,11 @@
-"""What an API server does so that there is a cluster (upstream's bootstrap controllers), each part a client of the API.
+"""Bootstrap controller: turns an API server into a cluster, as a client of it. ``controller`` is its head; see docs/bootstrap.md.
 
 Promises:
 
-* **Plans are pure.** What a pass finds wrong, and what is to be written, is a function of what was read and of the time;
-  the loops around them read, plan and write.
-* **Nothing is believed twice.** A repair that a cache suggests is checked against the server before anything is removed.
-* **Nothing here polls.** A pass is begun by a watch, by a timer at the moment when something falls due, or by the slow
-  pass (a minute and more) that is there in case a watch missed something.
-* **Nothing here reads the storage** but the endpoint leases, through ``master_leases``.
+* **Plans are pure.** Findings and writes of a pass are a function of the objects that were read and of the time; the loops around
+  them read, plan and write.
+* **Caches do not decide.** A repair that a cache suggests is checked against the server before an object is removed.
+* **No polling.** A pass is started by a watch, by a timer for an object that falls due, or by the periodic pass that covers changes
+  a watch missed.
+* **No access to the store** but for endpoint leases (``master_leases``) and the node port allocator.
 """

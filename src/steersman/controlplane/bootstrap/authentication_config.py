@@ -6,7 +6,7 @@ It holds the CA of client certificates, and by which headers the aggregator tell
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -17,9 +17,9 @@ from steersman.client.resource_types import tree
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from steersman.apimachinery.trees import Tree
     from steersman.client import Client
 
-    Tree = dict[str, Any]
 
 CONFIG_MAPS: Final = tree("v1", "ConfigMap")
 NAMESPACE: Final = "kube-system"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from steersman.client.objects import key_of
 from steersman.controlplane.bootstrap.cluster_ip_repair import ADDRESS, ADDRESSES, CIDRS, SERVICE
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from steersman.apimachinery.addresses import IPNetwork
+    from steersman.apimachinery.trees import Tree
     from steersman.controlplane.bootstrap.cluster_ip_repair import ClusterIPRepairer
     from steersman.runtime.context import ControllerContext
 
-    Tree = dict[str, Any]
 
 #: How long the caches may differ from each other before a fault is believed.
 _SETTLE_SECONDS: Final = 0.3

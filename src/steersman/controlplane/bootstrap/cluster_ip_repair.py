@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery.addresses import parse_ip
 from steersman.apimachinery.errors import is_already_exists, is_conflict, is_not_found
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Sequence
 
     from steersman.apimachinery.addresses import IPNetwork
+    from steersman.apimachinery.trees import Tree
     from steersman.asynckit.clock import Clock
     from steersman.client import Client, ResourceType
     from steersman.controlplane.bootstrap.reporting import Reporter
 
-    Tree = dict[str, Any]
 
 ADDRESSES: Final = tree("networking.k8s.io/v1", "IPAddress")
 CIDRS: Final = tree("networking.k8s.io/v1", "ServiceCIDR")

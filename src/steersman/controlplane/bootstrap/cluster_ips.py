@@ -20,7 +20,8 @@ from steersman.controlplane.bootstrap.findings import Fault, Finding
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    Tree = dict[str, Any]
+    from steersman.apimachinery.trees import Tree
+
 
 #: An address without a Service is left alone for so long after it was made: its Service may still be on its way.
 GRACE: Final = timedelta(seconds=60)

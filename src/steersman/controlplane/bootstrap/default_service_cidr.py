@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from steersman.apiserver.server.loopback import Loopback
 
-    Tree = dict[str, Any]
 
 _CIDRS: Final = "/apis/networking.k8s.io/v1/servicecidrs"
 _APPLY: Final = {"content-type": "application/apply-patch+yaml"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from steersman.apimachinery.errors import is_already_exists, is_conflict, is_not_found
 from steersman.client.errors import ApiError
@@ -19,10 +19,10 @@ from steersman.controlplane.bootstrap.kubernetes_service import NAME, NAMESPACE
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from steersman.apimachinery.trees import Tree
     from steersman.client import Client, ResourceType
     from steersman.controlplane.bootstrap.master_leases import MasterLeases
 
-    Tree = dict[str, Any]
 
 ENDPOINTS: Final = tree("v1", "Endpoints")
 SLICES: Final = tree("discovery.k8s.io/v1", "EndpointSlice")

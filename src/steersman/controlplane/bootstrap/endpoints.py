@@ -11,7 +11,8 @@ from steersman.controlplane.bootstrap.kubernetes_service import MANAGER, NAME, N
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    Tree = dict[str, Any]
+    from steersman.apimachinery.trees import Tree
+
 
 _SKIP_MIRROR: Final = "endpointslice.kubernetes.io/skip-mirror"
 _SERVICE_NAME: Final = "kubernetes.io/service-name"

@@ -15,9 +15,9 @@ from steersman.controlplane.bootstrap.errors import BootstrapError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.server.loopback import Answer, Loopback
 
-    Tree = dict[str, Any]
 
 #: Writes under way at a time.
 _WRITES_MAX: Final = 64

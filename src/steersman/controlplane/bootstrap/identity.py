@@ -1,29 +1,35 @@
-"""Each API server has a Lease in kube-system that says that it lives (KEP-1965); those of the dead are collected."""
+"""API server identity (KEP-1965): the Lease of each API server in kube-system, its renewal, and the removal of expired ones.
+
+Upstream: ``pkg/controlplane/apiserver/server.go``, ``k8s.io/apiserver/pkg/server/config.go`` (``NewConfig``).
+"""
 
 from __future__ import annotations
 
 import base64
 import hashlib
-import logging
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from steersman.apimachinery.errors import is_already_exists, is_conflict, is_not_found
-from steersman.apimachinery.timestamps import format_micro_time, parse_time
-from steersman.client.errors import ApiError, ClientError
+from steersman.apimachinery.errors import is_conflict, is_not_found
+from steersman.apimachinery.timestamps import parse_time
+from steersman.client.errors import ApiError
 from steersman.client.resource_types import tree
+from steersman.runtime.heartbeat import LeaseHeartbeat
 
 if TYPE_CHECKING:
+    from random import Random
+
+    from steersman.apimachinery.trees import Tree
     from steersman.asynckit.clock import Clock
     from steersman.client import Client
+    from steersman.runtime.heartbeat import HeartbeatMetrics
 
-    Tree = dict[str, Any]
 
 LEASES: Final = tree("coordination.k8s.io/v1", "Lease")
 NAMESPACE: Final = "kube-system"
 IDENTITY_LABEL: Final = "apiserver.kubernetes.io/identity"
 COMPONENT: Final = "kube-apiserver"
-#: After so long a server counts as gone (``IdentityLeaseDurationSeconds``).
+#: Validity of a Lease (``IdentityLeaseDurationSeconds``).
 DURATION_SECONDS: Final = 3600
 #: ``IdentityLeaseRenewIntervalPeriod``.
 RENEW_SECONDS: Final = 10.0
@@ -33,87 +39,77 @@ COLLECT_SECONDS: Final = 3600.0
 _HOSTNAME_LABEL: Final = "kubernetes.io/hostname"
 _PEER_ADDRESS: Final = "kubernetes.io/peer-advertise-address"
 _LONG_AGO: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_RETRY_SECONDS: Final = 1.0
 
-_log: Final = logging.getLogger(__name__)
+
+def server_id(hostname: str) -> str:
+    """Return the ID of the kube-apiserver on a host, which is also the name of its Lease.
+
+    It is the base32 text of the first half of a SHA-256 hash over hostname and component, each with its length as two
+    bytes before it, so that an aggregated API server on the same host has another ID.
+    """
+    parts = (text.encode() for text in (hostname, COMPONENT))
+    digest = hashlib.sha256(b"".join(len(part).to_bytes(2, "big") + part for part in parts)).digest()
+    return "apiserver-" + base64.b32encode(digest[:16]).decode("ascii").rstrip("=").lower()
 
 
 class Identity:
-    """Who this server is."""
+    """Identity of one run of an API server."""
 
     def __init__(self, hostname: str, *, holder_suffix: str, peer_address: str = "") -> None:
-        """``holder_suffix`` tells this run of the server from others; ``peer_address`` is host and port for its peers."""
-        digest = base64.b32encode(hashlib.sha256(hostname.encode()).digest()[:16])
-        #: Also the Lease's name.
-        self.id: Final = "apiserver-" + digest.decode("ascii").rstrip("=").lower()
+        """``holder_suffix`` is unique to this run of the server; ``peer_address`` is host and port for its peers."""
+        self.id: Final = server_id(hostname)
         self.holder: Final = f"{self.id}_{holder_suffix}"
         self._labels = {IDENTITY_LABEL: COMPONENT, _HOSTNAME_LABEL: hostname}
         self._annotations = {_PEER_ADDRESS: peer_address} if peer_address else {}
 
-    def lease(self, *, now: datetime) -> Tree:
-        """The Lease as it is made, and as it is put into the place of an earlier run's."""
-        metadata: Tree = {"namespace": NAMESPACE, "name": self.id, "labels": dict(self._labels)}
-        if self._annotations:
-            metadata["annotations"] = dict(self._annotations)
-        spec = {
-            "holderIdentity": self.holder,
-            "leaseDurationSeconds": DURATION_SECONDS,
-            "renewTime": format_micro_time(now),
-        }
-        return {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata, "spec": spec}
-
-    def renewal(self, *, now: datetime) -> Tree:
-        """A merge patch."""
-        return {"spec": {"holderIdentity": self.holder, "renewTime": format_micro_time(now)}}
+    def process_lease(self, lease: Tree) -> None:
+        """Set labels, the peer address and the holder, also of a Lease of an earlier run (``labelAPIServerHeartbeatFunc``)."""
+        metadata = lease["metadata"]
+        metadata["labels"] = {**(metadata.get("labels") or {}), **self._labels}
+        annotations = {**(metadata.get("annotations") or {}), **self._annotations}
+        if not self._annotations:
+            annotations.pop(_PEER_ADDRESS, None)
+        metadata["annotations"] = annotations
+        lease["spec"].update(holderIdentity=self.holder, leaseDurationSeconds=DURATION_SECONDS)
 
 
 def is_expired(lease: Tree, *, now: datetime) -> bool:
-    """Whether nobody has renewed it in time; also one that does not say."""
+    """Report whether a Lease was not renewed in time; one without a time counts as expired."""
     spec = lease.get("spec") or {}
     renewed = parse_time(spec["renewTime"]) if spec.get("renewTime") else _LONG_AGO
     return renewed + timedelta(seconds=spec.get("leaseDurationSeconds") or 0) < now
 
 
-async def take_identity(client: Client, identity: Identity, *, now: datetime) -> None:
-    """Make the Lease, or take an earlier run's over. Raises ``ApiError``, ``ClientError``."""
-    wanted = identity.lease(now=now)
-    try:
-        await client.create(wanted)
-    except ApiError as error:
-        if not is_already_exists(error):
-            raise
-        patch = {
-            "metadata": {key: wanted["metadata"].get(key) for key in ("labels", "annotations")},
-            "spec": wanted["spec"],
-        }
-        await client.patch(LEASES, identity.id, patch, namespace=NAMESPACE)
+def identity_heartbeat(
+    client: Client,
+    identity: Identity,
+    *,
+    clock: Clock,
+    dice: Random | None = None,
+    metrics: HeartbeatMetrics | None = None,
+) -> LeaseHeartbeat:
+    """Return the heartbeat that creates, takes over and renews the Lease of the server."""
+    return LeaseHeartbeat(
+        client,
+        holder_identity=identity.holder,
+        lease_name=identity.id,
+        namespace=NAMESPACE,
+        lease_duration_seconds=DURATION_SECONDS,
+        renew_interval_seconds=RENEW_SECONDS,
+        process_lease=identity.process_lease,
+        metrics=metrics,
+        clock=clock,
+        dice=dice,
+    )
 
 
-async def keep_identity(client: Client, identity: Identity, *, clock: Clock) -> None:
-    """Renew the Lease until cancelled; make it again when somebody removed it."""
-    wait = RENEW_SECONDS
-    while True:
-        await clock.sleep(wait)
-        try:
-            await client.patch(LEASES, identity.id, identity.renewal(now=clock.now()), namespace=NAMESPACE)
-            wait = RENEW_SECONDS
-        except ClientError as error:
-            wait = _RETRY_SECONDS
-            if is_not_found(error):
-                await _take_again(client, identity, now=clock.now())
-            else:
-                _log.warning("cannot renew the Lease %s: %s", identity.id, error)
-
-
-async def _take_again(client: Client, identity: Identity, *, now: datetime) -> None:
-    try:
-        await take_identity(client, identity, now=now)
-    except ClientError as error:
-        _log.warning("cannot make the Lease %s: %s", identity.id, error)
+async def take_identity(client: Client, identity: Identity, *, clock: Clock) -> None:
+    """Create or take over the Lease in one attempt, before the server is ready. Raises ``ClientError``."""
+    await identity_heartbeat(client, identity, clock=clock).renew_once()
 
 
 async def collect_identities(client: Client, *, now: datetime) -> None:
-    """Remove the Leases of servers that are gone. Raises ``ApiError``, ``ClientError``."""
+    """Delete expired Leases. Raises ``ApiError``, ``ClientError``."""
     for lease in await client.list(LEASES, namespace=NAMESPACE, label_selector={IDENTITY_LABEL: COMPONENT}):
         if not is_expired(lease, now=now):
             continue

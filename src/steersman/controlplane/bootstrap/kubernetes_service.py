@@ -11,19 +11,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from ipaddress import IPv4Network, IPv6Network
 
-    Tree = dict[str, Any]
+    from steersman.apimachinery.trees import Tree
+
 
 NAME: Final = "kubernetes"
 NAMESPACE: Final = "default"
 PORT_NAME: Final = "https"
-#: Who the API servers are in ``managedFields``.
+#: Field manager of API servers.
 MANAGER: Final = "kube-apiserver"
 
 _LABELS: Final = {"component": "apiserver", "provider": "kubernetes"}
 
 
-class ServiceWish(msgspec.Struct, frozen=True, kw_only=True):
-    """What the Service should be like, as this server was started."""
+class DesiredService(msgspec.Struct, frozen=True, kw_only=True):
+    """Properties of the Service by the options of one server."""
 
     #: The first address of the service range.
     ip: str
@@ -44,52 +45,51 @@ class ServiceWish(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Correction(msgspec.Struct, frozen=True):
-    """What to write, and why."""
+    """A write of the Service, and the reason for it."""
 
     tree: dict[str, Any]
     why: str
-    #: What is found has to go first: its address cannot be changed.
+    #: True to delete the stored Service first: its address cannot be changed.
     replaces: bool = False
 
 
-def wanted_service(wish: ServiceWish) -> Tree:
-    """The Service as it is made. It has no selector: its endpoints are the API servers' own business."""
+def build_service(desired: DesiredService) -> Tree:
+    """Return the Service to create. It has no selector: API servers write its endpoints themselves."""
     return {
         "apiVersion": "v1",
         "kind": "Service",
         "metadata": {"name": NAME, "namespace": NAMESPACE, "labels": dict(_LABELS)},
         "spec": {
-            "ports": wish.ports,
-            "clusterIP": wish.ip,
+            "ports": desired.ports,
+            "clusterIP": desired.ip,
             "ipFamilyPolicy": "SingleStack",
             "sessionAffinity": "None",
-            "type": wish.type,
+            "type": desired.type,
         },
     }
 
 
 def plan_service(
-    found: Tree | None, wish: ServiceWish, *, ranges: Iterable[IPv4Network | IPv6Network], at_start: bool
+    found: Tree | None, desired: DesiredService, *, ranges: Iterable[IPv4Network | IPv6Network], at_start: bool
 ) -> Correction | None:
-    """What to write so that the Service is as wished; None: it is.
+    """Return the write that makes the Service as desired; None when it is.
 
-    ``ranges`` are those that addresses come from. At its start a server puts ports and type right, as upstream's does.
-    Later only what others changed is put right: two servers that were started differently would correct each other for
-    ever.
+    ``ranges`` are the networks of service addresses. At its start a server corrects ports and type, as upstream. Later it
+    corrects them only if another client changed them: two servers with different options would correct each other for ever.
     """
     if found is None:
-        return Correction(wanted_service(wish), "it is missing")
+        return Correction(build_service(desired), "it is missing")
     spec = found.get("spec") or {}
     ip = spec.get("clusterIP") or ""
-    if ip and ip != wish.ip and (ip == "None" or _is_within(ip, ranges)):
-        return Correction(wanted_service(wish), f"its address is {ip}, not {wish.ip}", replaces=True)
+    if ip and ip != desired.ip and (ip == "None" or _is_within(ip, ranges)):
+        return Correction(build_service(desired), f"its address is {ip}, not {desired.ip}", replaces=True)
     mended, reasons = dict(spec), []
     is_ours = not at_start and _is_as_a_server_wrote_it(found)
-    if not is_ours and (spec.get("type") != wish.type or not _same_ports(spec.get("ports"), wish.ports)):
-        mended |= {"type": wish.type, "ports": wish.ports}
+    if not is_ours and (spec.get("type") != desired.type or not _same_ports(spec.get("ports"), desired.ports)):
+        mended |= {"type": desired.type, "ports": desired.ports}
         reasons.append("ports or type are wrong")
     if not ip:
-        mended |= {"clusterIP": wish.ip, "clusterIPs": [wish.ip]}
+        mended |= {"clusterIP": desired.ip, "clusterIPs": [desired.ip]}
         mended.pop("externalName", None)
         reasons.append("it has no address")
     if spec.get("selector"):
@@ -105,7 +105,7 @@ def plan_service(
 
 
 def _is_within(text: str, ranges: Iterable[IPv4Network | IPv6Network]) -> bool:
-    """An address outside all ranges is of an earlier range: it stays, or all who know it would lose the servers."""
+    """Report whether an address is in a range. One outside is of an earlier range and stays, as clients use it."""
     return any(ip_address(text) in network for network in ranges)
 
 
@@ -114,7 +114,7 @@ def _same_ports(found: list[Tree] | None, wanted: list[Tree]) -> bool:
 
 
 def _is_as_a_server_wrote_it(found: Tree) -> bool:
-    """Whether nobody but API servers has a say in ports and type."""
+    """Report whether API servers are the only field managers of ports and type."""
     entries = found["metadata"].get("managedFields") or ()
     specs = {entry.get("manager"): (entry.get("fieldsV1") or {}).get("f:spec") or {} for entry in entries}
     owners = {manager for manager, fields in specs.items() if not fields.keys().isdisjoint(("f:ports", "f:type"))}

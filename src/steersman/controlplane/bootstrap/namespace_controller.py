@@ -1,10 +1,14 @@
-"""System namespaces come back when somebody deletes them."""
+"""Controller that recreates system namespaces.
+
+Upstream: ``pkg/controlplane/controller/systemnamespaces``, which looks once a minute.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from steersman.controlplane.bootstrap.namespace_keeping import NAMESPACES, make_namespaces
+from steersman.client.workqueue import ItemExponentialFailureRateLimiter
+from steersman.controlplane.bootstrap.namespace_keeping import NAMESPACES, create_namespaces
 from steersman.runtime.controller import Controller
 from steersman.runtime.result import Result
 
@@ -13,27 +17,34 @@ if TYPE_CHECKING:
 
     from steersman.runtime.context import ControllerContext
 
-#: In case a watch missed something.
+#: Period of the check without a change, and the longest wait after a failure.
 INTERVAL_SECONDS: Final = 60.0
+
+_FIRST_RETRY_SECONDS: Final = 1.0
+_KEY: Final = "all"
 
 
 class NamespaceController(Controller):
-    """One key for all of them: they are few."""
+    """Creates system namespaces that are missing. One key stands for all of them."""
 
     name: ClassVar[str] = "system-namespaces"
 
     def __init__(self, context: ControllerContext, names: Iterable[str]) -> None:
-        super().__init__(context)
+        backoff = ItemExponentialFailureRateLimiter(
+            base_delay_seconds=_FIRST_RETRY_SECONDS, max_delay_seconds=INTERVAL_SECONDS
+        )
+        super().__init__(context, rate_limiter=backoff)
         self._names = tuple(names)
-        self._namespaces = self.watch(
-            NAMESPACES, keys=lambda one: ["all"] if one["metadata"]["name"] in self._names else []
+        self.watch(
+            NAMESPACES,
+            keys=lambda namespace: [_KEY] if namespace["metadata"]["name"] in self._names else [],
         )
 
     async def start(self) -> None:
-        """The first look."""
-        self.queue.add("all")
+        """Queue the first check."""
+        self.queue.add(_KEY)
 
     async def reconcile(self, key: str) -> Result | None:
-        """By what the server says."""
-        await make_namespaces(self.client, self._names)
+        """Create missing namespaces by a fresh list."""
+        await create_namespaces(self.client, self._names)
         return Result(requeue_after_seconds=INTERVAL_SECONDS)

@@ -1,12 +1,13 @@
-"""Makes the namespaces that are missing."""
+"""Creation of system namespaces that are missing."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery.errors import is_already_exists
-from steersman.client.errors import ApiError
+from steersman.client.errors import ApiError, ClientError
 from steersman.client.resource_types import tree
+from steersman.controlplane.bootstrap.errors import BootstrapError
 from steersman.controlplane.bootstrap.namespaces import plan_namespaces
 
 if TYPE_CHECKING:
@@ -17,12 +18,18 @@ if TYPE_CHECKING:
 NAMESPACES: Final = tree("v1", "Namespace")
 
 
-async def make_namespaces(client: Client, names: Iterable[str]) -> None:
-    """Make those that are missing. Raises ``ApiError``, ``ClientError``."""
-    found = await client.list(NAMESPACES)
-    for wanted in plan_namespaces(names, [one["metadata"]["name"] for one in found]):
+async def create_namespaces(client: Client, names: Iterable[str]) -> None:
+    """Create the namespaces that are missing.
+
+    Raises ``ClientError`` when namespaces cannot be listed, and ``BootstrapError`` when some are refused, after all were tried.
+    """
+    existing = [namespace["metadata"]["name"] for namespace in await client.list(NAMESPACES)]
+    failures = []
+    for namespace in plan_namespaces(names, existing):
         try:
-            await client.create(wanted)
-        except ApiError as error:
-            if not is_already_exists(error):
-                raise
+            await client.create(namespace)
+        except ClientError as error:
+            if not (isinstance(error, ApiError) and is_already_exists(error)):
+                failures.append(f"{namespace['metadata']['name']}: {error}")
+    if failures:
+        raise BootstrapError(f"unable to create required kubernetes system namespace {'; '.join(failures)}")

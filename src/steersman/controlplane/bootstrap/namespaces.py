@@ -1,17 +1,17 @@
-"""The namespaces that everybody expects."""
+"""Plan of the system namespaces."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    Tree = dict[str, Any]
+    from steersman.apimachinery.trees import Tree
 
 
 def plan_namespaces(wanted: Iterable[str], existing: Iterable[str]) -> list[Tree]:
-    """The namespaces to make. One that is on its way out exists; it is made anew when it is gone."""
+    """Return the namespaces to create. One that is terminating exists, and is recreated after its end."""
     there = set(existing)
     return [
         {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}

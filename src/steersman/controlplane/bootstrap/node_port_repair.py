@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from steersman.controlplane.bootstrap.findings import Fault
 from steersman.controlplane.bootstrap.node_ports import plan_node_ports
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from steersman.controlplane.bootstrap.node_ports import PortPlan
     from steersman.controlplane.bootstrap.reporting import Reporter
 
-    Tree = dict[str, Any]
 
 #: Ports come and go while one looks.
 _RACES_MAX: Final = 5

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -11,9 +11,9 @@ from steersman.controlplane.bootstrap.findings import Fault, Finding
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.kinds.shared.allocation import PortRange
 
-    Tree = dict[str, Any]
 
 #: A port that nobody has is released when so many passes in a row have seen it so, as a Service may be on its way.
 PASSES_BEFORE_RELEASE: Final = 3

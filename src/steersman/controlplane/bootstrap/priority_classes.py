@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from steersman.controlplane.bootstrap.ensuring import Wanted, ensure
 
 if TYPE_CHECKING:
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.server.loopback import Loopback
 
-    Tree = dict[str, Any]
 
 _CLASSES: Final = "/apis/scheduling.k8s.io/v1/priorityclasses"
 #: Above everything that users may ask for (a billion).

@@ -1,4 +1,4 @@
-"""By which address the cluster reaches this server."""
+"""Address and port by which the cluster reaches this server."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ _log = logging.getLogger(__name__)
 _ELSEWHERE: Final = {4: ("192.0.2.1", socket.AF_INET), 6: ("2001:db8::1", socket.AF_INET6)}
 
 
-class Place(msgspec.Struct, frozen=True):
-    """Where a server is reached."""
+class PublicEndpoint(msgspec.Struct, frozen=True):
+    """Address and port of a server, as published in the Endpoints ``kubernetes``."""
 
     address: str
     port: int
 
     @property
     def authority(self) -> str:
-        """As in a URL."""
+        """Return host and port as in a URL."""
         return f"[{self.address}]:{self.port}" if ":" in self.address else f"{self.address}:{self.port}"
 
 
@@ -68,9 +68,9 @@ def public_address(
     when it is of another family than service addresses.
     """
     version = ip_network(options.service_cluster_ip_range.split(",")[0].strip()).version
-    told = options.advertise_address or options.bind_address
+    configured = options.advertise_address or options.bind_address
     try:
-        address = ip_address(told)
+        address = ip_address(configured)
     except ValueError:
         address = None  # a name: others may not know it
     if address is None or address.is_unspecified or address.is_loopback:
@@ -79,7 +79,7 @@ def public_address(
         if options.advertise_address:
             _log.warning(
                 "the advertise address %s is not published, as other machines cannot reach it: %s is",
-                told, published or "no address",
+                configured, published or "no address",
             )  # fmt: skip
         return published
     if address.version != version and options.endpoint_reconciler_type != "none":

@@ -7,7 +7,7 @@ As upstream's reconciliation has it, what is missing is added and what somebody 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -17,9 +17,9 @@ from steersman.controlplane.bootstrap.ensuring import Wanted, ensure
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.server.loopback import Loopback
 
-    Tree = dict[str, Any]
 
 _GROUP: Final = "rbac.authorization.k8s.io"
 _API: Final = f"/apis/{_GROUP}/v1"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from steersman.apimachinery.errors import is_not_found
 from steersman.client.changes import Deleted
@@ -16,11 +16,11 @@ from steersman.runtime.result import Result
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
+    from steersman.apimachinery.trees import Tree
     from steersman.client.changes import Change
     from steersman.controlplane.bootstrap.service_cidrs import CIDRPlan
     from steersman.runtime.context import ControllerContext
 
-    Tree = dict[str, Any]
 
 #: As ``managedFields`` name whoever sets the finalizer upstream, where this loop is in another program.
 _FINALIZER_MANAGER: Final = "kube-controller-manager"

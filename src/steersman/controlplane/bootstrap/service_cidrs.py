@@ -14,7 +14,8 @@ from steersman.apiserver.kinds.core.service.allocation import MANAGED_BY, MANAGE
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    Tree = dict[str, Any]
+    from steersman.apimachinery.trees import Tree
+
 
 #: The range that servers are started with; they keep it themselves.
 DEFAULT_NAME: Final = "kubernetes"

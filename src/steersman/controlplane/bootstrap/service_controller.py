@@ -1,4 +1,4 @@
-"""Keeps the Service ``kubernetes`` and the addresses behind it."""
+"""Controller of the Service ``kubernetes`` and its endpoints, and the loops around endpoint leases."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from steersman.client.workqueue import ItemExponentialBackoff
+from steersman.client.workqueue import ItemExponentialFailureRateLimiter
 from steersman.controlplane.bootstrap.endpoint_reconcilers import ENDPOINTS, SLICES
 from steersman.controlplane.bootstrap.kubernetes_service import NAME, NAMESPACE
 from steersman.controlplane.bootstrap.service_keeping import SERVICES, correct_service
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from steersman.asynckit.clock import Clock
     from steersman.controlplane.bootstrap.endpoint_reconcilers import EndpointReconciler
-    from steersman.controlplane.bootstrap.kubernetes_service import ServiceWish
+    from steersman.controlplane.bootstrap.kubernetes_service import DesiredService
     from steersman.controlplane.bootstrap.master_leases import MasterLeases
     from steersman.runtime.context import ControllerContext
 
@@ -35,7 +35,10 @@ _FIRST_RETRY_SECONDS: Final = 0.05
 
 
 class KubernetesServiceController(Controller):
-    """Runs once the server is ready: whoever finds its address is served."""
+    """Corrects Service, Endpoints and EndpointSlice.
+
+    It runs once the server is ready, as clients use the address at once.
+    """
 
     name: ClassVar[str] = "kubernetes-service"
     reconcile_timeout_seconds: ClassVar[float | None] = 30.0
@@ -44,13 +47,15 @@ class KubernetesServiceController(Controller):
         self,
         context: ControllerContext,
         *,
-        wish: ServiceWish,
+        desired: DesiredService,
         ranges: Sequence[IPv4Network | IPv6Network],
         reconciler: EndpointReconciler,
     ) -> None:
-        backoff = ItemExponentialBackoff(base_delay_seconds=_FIRST_RETRY_SECONDS, max_delay_seconds=INTERVAL_SECONDS)
+        backoff = ItemExponentialFailureRateLimiter(
+            base_delay_seconds=_FIRST_RETRY_SECONDS, max_delay_seconds=INTERVAL_SECONDS
+        )
         super().__init__(context, rate_limiter=backoff)
-        self._wish = wish
+        self._desired = desired
         self._ranges = ranges
         self._reconciler = reconciler
         for what in (SERVICES, ENDPOINTS, SLICES):
@@ -66,7 +71,7 @@ class KubernetesServiceController(Controller):
 
     async def reconcile(self, key: str) -> Result | None:
         """The Service first, as Endpoints go with it."""
-        await correct_service(self.client, self._wish, ranges=self._ranges, at_start=False)
+        await correct_service(self.client, self._desired, ranges=self._ranges, at_start=False)
         await self._reconciler.reconcile(correct_ports=False)
         return Result(requeue_after_seconds=INTERVAL_SECONDS)
 

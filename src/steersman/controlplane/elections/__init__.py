@@ -1,13 +1,13 @@
-"""Coordinated leader election (KEP-4355): who should hold a Lease, decided from the LeaseCandidates that ask for it.
+"""Coordinated leader election (KEP-4355): assigns a Lease to one of its LeaseCandidates.
 
-Promises:
+Upstream: ``pkg/controlplane/controller/leaderelection``. Promises:
 
-* **Free of state.** ``step.decide`` looks at the Lease, its candidates and the time, and says what to write; nothing is
-  remembered between two steps, so any API server may take the next one, and all of them may at the same time: every
-  write names the version that it is based on, and who loses starts again.
-* **One holder.** The holder is changed only where the Lease has none or has run out; a better candidate is named as
-  preferred holder, and the holder lets go by itself.
-* **No step is the last one.** Every decision says when to look again, and a step that fails is tried again.
-* **Nobody waits for the dead longer than they must.** All candidates are asked at once; a free Lease is given away as
-  soon as no answer that is still missing could change the outcome.
+* **Stateless.** ``step.decide`` maps the Lease, its candidates and the time to a write; it depends on no earlier step, so
+  any number of API servers may run it concurrently: every write carries the version it is based on, and the loser of a
+  race starts again.
+* **One holder.** The holder is changed only if the Lease has none or has expired; a better candidate is published as
+  preferred holder, and the holder yields by itself.
+* **Progress.** Every decision contains the time of the next step, and a failed step is retried.
+* **No needless waiting.** All candidates are pinged at once; a free Lease is assigned as soon as no missing
+  acknowledgement could change the result.
 """

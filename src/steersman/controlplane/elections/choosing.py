@@ -1,4 +1,4 @@
-"""Who is the best candidate, and by which rule: both independent of the order in which candidates are told."""
+"""Strategies of coordinated leader election: choice of the best candidate, independent of the order of candidates."""
 
 from __future__ import annotations
 
@@ -15,50 +15,60 @@ if TYPE_CHECKING:
 
 
 class Winner(msgspec.Struct, frozen=True):
-    """The built-in strategy rules, and this candidate is the best by it."""
+    """The built-in strategy applies, and this candidate is the best."""
 
     name: str
     strategy: str = OLDEST_EMULATION_VERSION
 
 
-class Foreign(msgspec.Struct, frozen=True):
-    """A strategy rules that is somebody else's: they choose the holder."""
+class ThirdPartyStrategy(msgspec.Struct, frozen=True):
+    """The candidates use a strategy of another controller, which chooses the holder."""
 
     strategy: str
 
 
-class Conflict(msgspec.Struct, frozen=True):
+class StrategyConflict(msgspec.Struct, frozen=True):
     """Candidates of the newest binary version name different strategies."""
 
-    #: Each with the first candidate, by name, that wants it.
-    wanted: tuple[tuple[str, str], ...]
+    #: Each strategy with the first candidate, by name, that requests it.
+    strategies: tuple[tuple[str, str], ...]
 
 
-Outcome = Winner | Foreign | Conflict
+Outcome = Winner | ThirdPartyStrategy | StrategyConflict
 
 
 def choose(candidates: Sequence[Candidate], *, holder: str) -> Outcome:
-    """What an election among ``candidates`` (one at least) comes to.
+    """Return the result of an election among ``candidates`` (at least candidate). Upstream: ``pickBestStrategy``.
 
-    The strategy is the one that the newest binary version wants, as a newer program knows the older ones' rules.
-    ``holder`` is who holds the Lease now: among equals, it stays.
+    The newest binary version determines the strategy, as it knows the strategies of older versions. ``holder`` is the
+    current holder of the Lease: it wins ties.
     """
     newest = max(candidate.binary for candidate in candidates)
-    wanted: dict[str, str] = {}
-    for candidate in sorted(candidates, key=lambda one: one.name):
+    strategies: dict[str, str] = {}
+    for candidate in sorted(candidates, key=lambda candidate: candidate.name):
         if candidate.binary == newest:
-            wanted.setdefault(candidate.strategy, candidate.name)
-    if len(wanted) > 1:
-        return Conflict(tuple(sorted(wanted.items())))
-    (strategy,) = wanted
+            strategies.setdefault(candidate.strategy, candidate.name)
+    if len(strategies) > 1:
+        return StrategyConflict(tuple(sorted(strategies.items())))
+    (strategy,) = strategies
     if strategy != OLDEST_EMULATION_VERSION:
-        return Foreign(strategy)
+        return ThirdPartyStrategy(strategy)
     return Winner(oldest_emulation_version(candidates, holder=holder).name)
 
 
 def oldest_emulation_version(candidates: Sequence[Candidate], *, holder: str) -> Candidate:
-    """The candidate with the oldest emulation version, then binary version, then the longest there.
+    """Return the candidate with the oldest emulation version, then the oldest binary version, then the oldest object.
 
-    Creation times have whole seconds, so ties are no rarity: they go to ``holder``, else to the first by name.
+    Creation timestamps have whole seconds, so ties are common: ``holder`` wins, else the first by name. Upstream:
+    ``pickBestLeaderOldestEmulationVersion``.
     """
-    return min(candidates, key=lambda one: (one.emulation, one.binary, one.created, one.name != holder, one.name))
+    return min(
+        candidates,
+        key=lambda candidate: (
+            candidate.emulation,
+            candidate.binary,
+            candidate.created,
+            candidate.name != holder,
+            candidate.name,
+        ),
+    )

@@ -1,4 +1,4 @@
-"""The two kinds of objects that elections are made of."""
+"""Resource types of coordinated leader election."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ from typing import Final
 from steersman.client.resource_types import tree
 
 LEASES: Final = tree("coordination.k8s.io/v1", "Lease")
-#: Both versions of candidates are one in the store.
+#: Both served versions share one storage version.
 CANDIDATES: Final = tree("coordination.k8s.io/v1beta1", "LeaseCandidate")

@@ -1,4 +1,4 @@
-"""What elections count. Names are ours: upstream has none that say why."""
+"""Metrics of coordinated leader election. Upstream has no counterparts."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ if TYPE_CHECKING:
 
 
 class ElectionMetrics:
-    """Made once for a registry."""
+    """Metric families of one registry."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        #: Decisions, also those that change nothing.
+        #: Decisions, including those without a write.
         self.decisions: Final = Counter(
             "steersman_election_decisions_total",
             "Steps of elections, by what they came to",
             ("reason",),
             registry=registry,
         )
-        #: ``result``: ``sent``, ``answered`` (before it could be sent), ``failed``.
+        #: ``result``: ``sent``, ``answered`` (the candidate changed before the ping), ``failed``.
         self.pings: Final = Counter(
             "steersman_election_pings_total", "Candidates asked whether they live", ("result",), registry=registry
         )
-        #: Writes that came too late, so that the step was taken again.
+        #: Writes rejected with a conflict; the step is retried.
         self.lost_races: Final = Counter(
             "steersman_election_lost_races_total", "Decisions that somebody else's write made void", registry=registry
         )
-        #: Changes of a holder that this server wrote.
+        #: Assignments written by this server.
         self.leader_changes: Final = Counter(
             "steersman_election_leader_changes_total",
             "Leases given to a candidate",
             ("namespace", "name"),
             registry=registry,
         )
-        #: Candidates removed because they had not renewed for long.
+        #: Deleted expired candidates.
         self.collected: Final = Counter(
             "steersman_election_candidates_collected_total", "Candidates removed as expired", registry=registry
         )

@@ -1,4 +1,4 @@
-"""What an election looks at: the Lease and the LeaseCandidates, read from their trees."""
+"""Decoded Lease and LeaseCandidate objects, with the fields that elections use."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 OLDEST_EMULATION_VERSION: Final = "OldestEmulationVersion"
 
-_LONG_AGO: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
-    """One who would like to hold a Lease."""
+    """A LeaseCandidate."""
 
     name: str
     lease_name: str
@@ -27,17 +27,17 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     emulation: Version
     strategy: str
     created: datetime
-    #: When it last said that it lives; None: never, so it takes no part.
+    #: ``renewTime``; None: the candidate does not take part.
     renewed: datetime | None = None
-    #: When it was last asked whether it lives.
+    #: ``pingTime``.
     pinged: datetime | None = None
     resource_version: str = ""
 
 
 class Lease(msgspec.Struct, frozen=True, kw_only=True):
-    """The Lease as far as elections care."""
+    """A Lease."""
 
-    #: Empty: nobody holds it.
+    #: ``holderIdentity``; empty: released.
     holder: str = ""
     preferred: str = ""
     strategy: str = ""
@@ -47,14 +47,14 @@ class Lease(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def expires(self) -> datetime:
-        """From when on it is anybody's; long ago when the Lease does not say."""
+        """Expiration time; the epoch when the Lease does not define it."""
         if self.renewed is None or self.duration_seconds is None:
-            return _LONG_AGO
+            return _EPOCH
         return self.renewed + timedelta(seconds=self.duration_seconds)
 
 
 def read_candidate(tree: Mapping[str, Any]) -> Candidate:
-    """A LeaseCandidate of any served version: they are alike but for their name."""
+    """Decode a LeaseCandidate of any served version."""
     metadata, spec = tree["metadata"], tree.get("spec") or {}
     return Candidate(
         name=metadata["name"],
@@ -62,7 +62,7 @@ def read_candidate(tree: Mapping[str, Any]) -> Candidate:
         binary=parse_version(spec.get("binaryVersion") or ""),
         emulation=parse_version(spec.get("emulationVersion") or ""),
         strategy=spec.get("strategy") or "",
-        created=_time(metadata.get("creationTimestamp")) or _LONG_AGO,
+        created=_time(metadata.get("creationTimestamp")) or _EPOCH,
         renewed=_time(spec.get("renewTime")),
         pinged=_time(spec.get("pingTime")),
         resource_version=metadata.get("resourceVersion") or "",
@@ -70,7 +70,7 @@ def read_candidate(tree: Mapping[str, Any]) -> Candidate:
 
 
 def read_lease(tree: Mapping[str, Any]) -> Lease:
-    """A Lease, also one that a classic election made."""
+    """Decode a Lease, of a coordinated or a classic election."""
     spec = tree.get("spec") or {}
     return Lease(
         holder=spec.get("holderIdentity") or "",

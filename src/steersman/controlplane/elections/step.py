@@ -1,4 +1,4 @@
-"""One step of an election: what is there, and the time, to what is to be written and why."""
+"""One step of an election as a pure function: Lease, candidates and time to a decision with its reason."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from steersman.controlplane.elections.choosing import Conflict, Foreign, Winner, choose
-from steersman.controlplane.elections.roll import ANSWER, ASK_AGAIN, Roll, call_roll
+from steersman.controlplane.elections.choosing import StrategyConflict, ThirdPartyStrategy, Winner, choose
+from steersman.controlplane.elections.roll import ACK_TIMEOUT, Roll, call_roll
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Container, Iterable, Sequence
 
     from steersman.controlplane.elections.choosing import Outcome
     from steersman.controlplane.elections.objects import Candidate, Lease
 
-#: How long a candidate that was elected has until it renews the Lease itself (``defaultLeaseDurationSeconds``).
+#: Duration of an assigned Lease, until the holder renews it itself. Upstream: ``defaultLeaseDurationSeconds``.
 LEASE_DURATION_SECONDS: Final = 5
-#: While a hand-over is pending, the preferred holder is asked so often whether it is still there.
-_CHECK: Final = timedelta(seconds=10)
-#: The longest time between two looks at a Lease that changes hands.
-_LOOK_AGAIN: Final = timedelta(seconds=LEASE_DURATION_SECONDS)
+#: Ping interval of the preferred holder while a hand-over is pending.
+_PREFERRED_PING_INTERVAL: Final = timedelta(seconds=10)
+#: Delay of the next step after an assignment.
+_RECHECK_DELAY: Final = timedelta(seconds=LEASE_DURATION_SECONDS)
 
 
 class Reason(StrEnum):
-    """Why a step ends as it does; of events and metrics."""
+    """Reason of a decision, for events and metrics."""
 
     NO_CANDIDATES = "NoCandidates"
     ASKING = "AskingCandidates"
@@ -43,206 +43,229 @@ class Reason(StrEnum):
     NOT_PREFERRED = "PreferredHolderCleared"
 
 
-#: What somebody should look into.
+#: Reasons that are reported as Warning events.
 WARNINGS: Final = frozenset({Reason.NOBODY_ANSWERS, Reason.STRATEGY_CONFLICT, Reason.HOLDER_LATE})
 
 
 class Create(msgspec.Struct, frozen=True):
-    """Make the Lease; without a holder when the strategy is somebody else's."""
+    """Create the Lease; without a holder for a third-party strategy."""
 
     holder: str
     strategy: str
 
 
-class Take(msgspec.Struct, frozen=True):
-    """Give a Lease that nobody holds, or whose holder is late, to another one."""
+class Assign(msgspec.Struct, frozen=True):
+    """Assign a released or expired Lease to a candidate."""
 
     holder: str
     strategy: str
 
 
 class Prefer(msgspec.Struct, frozen=True):
-    """Name a better candidate, so that the holder lets go; an empty name takes that back."""
+    """Set the preferred holder, so that the holder yields; empty: clear it."""
 
     holder: str
     strategy: str
 
 
 class Publish(msgspec.Struct, frozen=True):
-    """Say by which strategy the holder is chosen, and nothing else."""
+    """Set the strategy only."""
 
     strategy: str
 
 
-Write = Create | Take | Prefer | Publish
+Write = Create | Assign | Prefer | Publish
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True):
-    """What one step comes to."""
+    """Result of candidate step."""
 
     reason: Reason
-    #: For people.
+    #: Message of the event.
     why: str
-    #: What to do to the Lease.
+    #: Write to the Lease.
     write: Write | None = None
-    #: Candidates to ask whether they live, all at once.
+    #: Candidates to ping, concurrently.
     ask: tuple[str, ...] = ()
-    #: When to look again though nothing changes; None: nothing but a change matters.
+    #: Time of the next step without any change; None: only changes matter.
     look_again: datetime | None = None
 
 
-def decide(lease: Lease | None, candidates: Iterable[Candidate], *, now: datetime) -> Decision:
-    """The next step for one Lease and those that want it."""
-    roll = call_roll(candidates, lease, now=now)
+def decide(
+    lease: Lease | None, candidates: Iterable[Candidate], *, now: datetime, departed: Container[str] = ()
+) -> Decision:
+    """Return the next step for a Lease and its candidates. ``departed``: see ``departures``."""
+    roll = call_roll(candidates, lease, now=now, departed=departed)
     if not roll.everyone:
         return Decision(reason=Reason.NO_CANDIDATES, why="no valid candidate")
     if lease is not None and lease.holder and lease.expires > now:
-        return _decide_held(lease, roll, now)
-    return _decide_free(lease, roll, now)
+        return _ping_before_expiry(_decide_held(lease, roll, now), lease, roll, now)
+    return _decide_free(lease, roll, now, departed)
 
 
-# -- somebody holds the Lease, and renews it ---------------------------------------------------------------------------
+# -- the Lease is held and valid ---------------------------------------------------------------------------------------
 
 
 def _decide_held(lease: Lease, roll: Roll, now: datetime) -> Decision:
-    """Nobody is in a hurry: all answers are waited for, so that the holder is asked to go for the best only."""
+    """Decide for a valid Lease: await all acknowledgements, so that the holder yields only to the best candidate."""
     refresh = _names(roll.to_refresh(now))
-    later = _earliest(now, lease.expires, roll.next_change(now))
+    next_change = _earliest(now, lease.expires, roll.next_change(now))
     if not roll.present:
-        return _clear(lease, "no candidate answers") or Decision(
-            reason=Reason.HOLDER_IS_BEST, why=f"{lease.holder} holds it, and no candidate answers", look_again=later
+        return _clear_preferred(lease, "no candidate answers") or Decision(
+            reason=Reason.HOLDER_IS_BEST,
+            why=f"{lease.holder} holds it, and no candidate answers",
+            look_again=next_change,
         )
     outcome = choose(roll.present, holder=lease.holder)
-    if isinstance(outcome, Conflict):
-        return _conflict(outcome, refresh, later)
-    if isinstance(outcome, Foreign):
+    if isinstance(outcome, StrategyConflict):
+        return _conflict(outcome, refresh, next_change)
+    if isinstance(outcome, ThirdPartyStrategy):
         why = f"{outcome.strategy} is not ours to follow"
-        return Decision(reason=Reason.FOREIGN_STRATEGY, why=why, ask=refresh, look_again=later)
+        return Decision(reason=Reason.FOREIGN_STRATEGY, why=why, ask=refresh, look_again=next_change)
     if outcome.name == lease.holder:
-        return _clear(lease, f"{lease.holder} is the best that answers") or Decision(
-            reason=Reason.HOLDER_IS_BEST, why=f"{lease.holder} holds it and is the best", ask=refresh, look_again=later
+        return _clear_preferred(lease, f"{lease.holder} is the best that answers") or Decision(
+            reason=Reason.HOLDER_IS_BEST,
+            why=f"{lease.holder} holds it and is the best",
+            ask=refresh,
+            look_again=next_change,
         )
     if (lease.preferred, lease.strategy) == (outcome.name, outcome.strategy):
-        return _await_hand_over(lease, roll, now, later)
+        return _await_hand_over(lease, roll, now, next_change)
     if roll.stale or roll.waiting:
-        return _ask(roll, now, f"{outcome.name} may be better than {lease.holder}")
+        return _await_acknowledgements(roll, now, f"{outcome.name} may be better than {lease.holder}")
     return Decision(
         reason=Reason.PREFERRED,
         why=f"{outcome.name} is better than {lease.holder}, who holds it",
         write=Prefer(outcome.name, outcome.strategy),
-        look_again=later,
+        look_again=next_change,
     )
 
 
-def _await_hand_over(lease: Lease, roll: Roll, now: datetime, later: datetime | None) -> Decision:
-    """The holder knows that it should go. If the preferred one is lost meanwhile, the mark has to be, too."""
-    preferred = next(one for one in roll.present if one.name == lease.preferred)
+def _ping_before_expiry(decision: Decision, lease: Lease, roll: Roll, now: datetime) -> Decision:
+    """Ping all candidates when the holder is late, so that their acknowledgements are known when the Lease expires."""
+    assert lease.duration_seconds is not None
+    late = lease.expires - min(ACK_TIMEOUT, timedelta(seconds=lease.duration_seconds) / 3)
+    ask = decision.ask if late > now else tuple(dict.fromkeys((*decision.ask, *_names(roll.stale))))
+    look_again = _earliest(now, decision.look_again, late, lease.expires)
+    return msgspec.structs.replace(decision, ask=ask, look_again=look_again)
+
+
+def _await_hand_over(lease: Lease, roll: Roll, now: datetime, next_change: datetime | None) -> Decision:
+    """Wait for the holder to yield; ping the preferred holder, which must be replaced if it is lost meanwhile."""
+    preferred = next(candidate for candidate in roll.present if candidate.name == lease.preferred)
     assert preferred.renewed is not None
-    due = preferred.renewed + _CHECK
+    due = preferred.renewed + _PREFERRED_PING_INTERVAL
     overdue = preferred in roll.stale and due <= now
     return Decision(
         reason=Reason.HAND_OVER_PENDING,
         why=f"{lease.holder} has been asked to leave it to {lease.preferred}",
         ask=tuple({*_names(roll.to_refresh(now)), *([preferred.name] if overdue else ())}),
-        look_again=_earliest(now, later, due),
+        look_again=_earliest(now, next_change, due),
     )
 
 
-def _clear(lease: Lease, why: str) -> Decision | None:
-    """Take a mark back that would make the holder go for nobody."""
+def _clear_preferred(lease: Lease, why: str) -> Decision | None:
+    """Clear a preferred holder; None if there is none."""
     if not lease.preferred:
         return None
     why = f"{lease.preferred} is not preferred any more: {why}"
     return Decision(reason=Reason.NOT_PREFERRED, why=why, write=Prefer("", lease.strategy), look_again=lease.expires)
 
 
-# -- nobody holds it, or the holder is late ----------------------------------------------------------------------------
+# -- the Lease is released or expired ----------------------------------------------------------------------------------
 
 
-def _decide_free(lease: Lease | None, roll: Roll, now: datetime) -> Decision:
-    """There is a hurry: decided as soon as no missing answer could change the outcome."""
+def _decide_free(lease: Lease | None, roll: Roll, now: datetime, departed: Container[str]) -> Decision:
+    """Decide as soon as no missing acknowledgement could change the result."""
     holder = lease.holder if lease is not None else ""
     if not roll.fresh:
-        return _nobody_fresh(roll, now)
+        return _decide_without_fresh(roll, now)
     outcome = choose(roll.fresh, holder=holder)
-    missing = [one for one in (*roll.stale, *roll.waiting) if choose((*roll.fresh, one), holder=holder) != outcome]
+    others = [candidate for candidate in (*roll.stale, *roll.waiting) if candidate.name not in departed]
+    missing = [candidate for candidate in others if choose((*roll.fresh, candidate), holder=holder) != outcome]
     if missing:
-        return _ask(roll, now, f"{missing[0].name} may be the one")
+        return _await_acknowledgements(roll, now, f"{missing[0].name} may be the one")
     return _settle(lease, outcome, roll, now)
 
 
 def _settle(lease: Lease | None, outcome: Outcome, roll: Roll, now: datetime) -> Decision:
-    later = roll.next_change(now)
-    if isinstance(outcome, Conflict):
-        return _conflict(outcome, _names(roll.to_refresh(now)), later)
-    ask, soon = _names(roll.stale), now + _LOOK_AGAIN
+    next_change = roll.next_change(now)
+    if isinstance(outcome, StrategyConflict):
+        return _conflict(outcome, _names(roll.to_refresh(now)), next_change)
+    ask, soon = _names(roll.stale), now + _RECHECK_DELAY
     if lease is None:
         holder = outcome.name if isinstance(outcome, Winner) else ""
         reason = Reason.ELECTED if holder else Reason.STRATEGY_PUBLISHED
         why = f"there is no Lease; {holder} is the best" if holder else f"{outcome.strategy} is not ours to follow"
         return Decision(reason=reason, why=why, write=Create(holder, outcome.strategy), ask=ask, look_again=soon)
-    if isinstance(outcome, Foreign) or (outcome.name == lease.holder and not lease.preferred):
-        return _leave(lease, outcome, roll, now)
+    if isinstance(outcome, ThirdPartyStrategy) or (outcome.name == lease.holder and not lease.preferred):
+        return _keep_holder(lease, outcome, roll, now)
     if outcome.name == lease.holder:
-        # a holder that was asked to go does not come back by itself, whoever it should have left it to
+        # A holder that yielded does not acquire the Lease by itself.
         why = f"{lease.preferred} did not come; {lease.holder} is the best that answers"
-        again = Take(outcome.name, outcome.strategy)
-        return Decision(reason=Reason.ELECTED, why=why, write=again, ask=ask, look_again=soon)
+        write = Assign(outcome.name, outcome.strategy)
+        return Decision(reason=Reason.ELECTED, why=why, write=write, ask=ask, look_again=soon)
     state = f"{lease.holder} did not renew it" if lease.holder else "nobody holds it"
     return Decision(
         reason=Reason.ELECTED,
         why=f"{state}; {outcome.name} is the best",
-        write=Take(outcome.name, outcome.strategy),
+        write=Assign(outcome.name, outcome.strategy),
         ask=ask,
         look_again=soon,
     )
 
 
-def _leave(lease: Lease, outcome: Winner | Foreign, roll: Roll, now: datetime) -> Decision:
-    """The holder is not ours to choose, or is the best one and alive; only the strategy may have to be told."""
-    refresh, later = _names(roll.to_refresh(now)), roll.next_change(now)
+def _keep_holder(lease: Lease, outcome: Winner | ThirdPartyStrategy, roll: Roll, now: datetime) -> Decision:
+    """Keep the holder: a third-party strategy chooses it, or it is the best candidate.
+
+    Publish the strategy if it changed.
+    """
+    refresh, next_change = _names(roll.to_refresh(now)), roll.next_change(now)
     if lease.strategy != outcome.strategy:
         why = f"{outcome.strategy} rules"
         write = Publish(outcome.strategy)
-        return Decision(reason=Reason.STRATEGY_PUBLISHED, why=why, write=write, ask=refresh, look_again=later)
-    if isinstance(outcome, Foreign):
+        return Decision(reason=Reason.STRATEGY_PUBLISHED, why=why, write=write, ask=refresh, look_again=next_change)
+    if isinstance(outcome, ThirdPartyStrategy):
         why = f"{outcome.strategy} is not ours to follow"
-        return Decision(reason=Reason.FOREIGN_STRATEGY, why=why, ask=refresh, look_again=later)
+        return Decision(reason=Reason.FOREIGN_STRATEGY, why=why, ask=refresh, look_again=next_change)
     why = f"{lease.holder} is the best and alive, but does not renew it"
-    return Decision(reason=Reason.HOLDER_LATE, why=why, look_again=_earliest(now, now + ANSWER, later))
+    return Decision(reason=Reason.HOLDER_LATE, why=why, look_again=_earliest(now, now + ACK_TIMEOUT, next_change))
 
 
-def _nobody_fresh(roll: Roll, now: datetime) -> Decision:
+def _decide_without_fresh(roll: Roll, now: datetime) -> Decision:
     if roll.stale or roll.waiting:
-        return _ask(roll, now, "nobody has answered lately")
-    due = {one.name: one.pinged + ASK_AGAIN for one in roll.silent if one.pinged is not None}
+        return _await_acknowledgements(roll, now, "nobody has answered lately")
+    due = roll.due()
     return Decision(
         reason=Reason.NOBODY_ANSWERS,
         why=f"none of {len(roll.silent)} candidates answers",
         ask=tuple(name for name, moment in due.items() if moment <= now),
-        look_again=_earliest(now, now + ASK_AGAIN, *due.values()),
+        look_again=_earliest(now, *due.values()),
     )
 
 
-# -- parts of both -----------------------------------------------------------------------------------------------------
+# -- common parts ------------------------------------------------------------------------------------------------------
 
 
-def _ask(roll: Roll, now: datetime, why: str) -> Decision:
-    """Ask those that nobody has asked, and wait for the others."""
+def _await_acknowledgements(roll: Roll, now: datetime, why: str) -> Decision:
+    """Ping stale candidates, and wait for the others."""
     reason = Reason.ASKING if roll.stale else Reason.WAITING
     return Decision(
-        reason=reason, why=why, ask=_names(roll.stale), look_again=_earliest(now, now + ANSWER, roll.next_change(now))
+        reason=reason,
+        why=why,
+        ask=_names(roll.stale),
+        look_again=_earliest(now, now + ACK_TIMEOUT, roll.next_change(now)),
     )
 
 
-def _conflict(conflict: Conflict, ask: tuple[str, ...], later: datetime | None) -> Decision:
-    wanted = ", ".join(f"{name} wants {strategy}" for strategy, name in conflict.wanted)
-    why = f"candidates of the newest binary version do not agree: {wanted}"
-    return Decision(reason=Reason.STRATEGY_CONFLICT, why=why, ask=ask, look_again=later)
+def _conflict(conflict: StrategyConflict, ask: tuple[str, ...], next_change: datetime | None) -> Decision:
+    requests = ", ".join(f"{name} wants {strategy}" for strategy, name in conflict.strategies)
+    why = f"candidates of the newest binary version do not agree: {requests}"
+    return Decision(reason=Reason.STRATEGY_CONFLICT, why=why, ask=ask, look_again=next_change)
 
 
 def _names(candidates: Sequence[Candidate]) -> tuple[str, ...]:
-    return tuple(one.name for one in candidates)
+    return tuple(candidate.name for candidate in candidates)
 
 
 def _earliest(now: datetime, *moments: datetime | None) -> datetime | None:

@@ -1,22 +1,22 @@
-"""Semantic versions, as far as ordering them goes (semver.org, section 11)."""
+"""Semantic versions in comparable form (semver.org, section 11)."""
 
 from __future__ import annotations
 
 import re
 from typing import Final
 
-#: Numbers, then what tells pre-releases apart; compares as the versions do.
+#: Numbers, then pre-release identifiers; tuples compare like the versions.
 Version = tuple[int, int, int, tuple[tuple[int, int, str], ...]]
 
 ZERO: Final[Version] = (0, 0, 0, ())
 
 _FORM: Final = re.compile(r"v?(\d+)(?:\.(\d+))?(?:\.(\d+))?(?:-([0-9A-Za-z.-]+))?(?:\+[0-9A-Za-z.-]+)?", re.ASCII)
-#: After every pre-release of the same numbers.
+#: Sorts after every pre-release of the same numbers.
 _RELEASE: Final = ((2, 0, ""),)
 
 
 def parse_version(text: str) -> Version:
-    """The version in ``text``; ``ZERO``, which is before all others, when it holds none, as upstream has it."""
+    """Parse a version; ``ZERO``, which sorts first, for malformed text, as upstream."""
     match = _FORM.fullmatch(text)
     if match is None:
         return ZERO
@@ -25,5 +25,5 @@ def parse_version(text: str) -> Version:
 
 
 def _identifiers(text: str) -> tuple[tuple[int, int, str], ...]:
-    """Numbers come before words, and are compared as numbers."""
+    """Return comparable identifiers: numbers sort before words, and numerically."""
     return tuple((0, int(part), "") if part.isdigit() else (1, 0, part) for part in text.split("."))

@@ -1,24 +1,24 @@
-"""Elections for people: who leads, who would like to, what comes next and why."""
+"""Text view of elections: leaders, candidates, and the next step with its reason."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from steersman.controlplane.elections.objects import read_candidate, read_lease
 from steersman.controlplane.elections.roll import call_roll
-from steersman.controlplane.elections.step import Create, Prefer, Publish, Take, decide
+from steersman.controlplane.elections.step import Assign, Create, Prefer, Publish, decide
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from datetime import datetime
 
+    from steersman.apimachinery.trees import Tree
     from steersman.controlplane.elections.objects import Lease
     from steersman.controlplane.elections.step import Decision
 
-    Tree = dict[str, Any]
 
 _COLUMNS: Final = ("CANDIDATE", "EMULATION", "BINARY", "STRATEGY", "RENEWED", "STATE", "ROLE")
-#: What a candidate's place on the roll means.
+#: Text of each liveness.
 _STATES: Final = (
     ("fresh", "answers"),
     ("stale", "to be asked"),
@@ -28,13 +28,13 @@ _STATES: Final = (
 
 
 def show_elections(leases: Iterable[Tree], candidates: Iterable[Tree], *, now: datetime) -> str:
-    """Every Lease that somebody contends for, with what the next step would be if it were taken now."""
+    """Return a table per Lease with candidates, with the step that would be taken now."""
     contested: dict[tuple[str, str], list[Tree]] = {}
     for candidate in candidates:
         name = (candidate.get("spec") or {}).get("leaseName") or ""
         contested.setdefault((candidate["metadata"].get("namespace") or "", name), []).append(candidate)
-    there = {(one["metadata"].get("namespace") or "", one["metadata"]["name"]): one for one in leases}
-    parts = [_show(key, there.get(key), ones, now) for key, ones in sorted(contested.items())]
+    by_key = {(lease["metadata"].get("namespace") or "", lease["metadata"]["name"]): lease for lease in leases}
+    parts = [_show(key, by_key.get(key), group, now) for key, group in sorted(contested.items())]
     return "\n".join(parts) if parts else "no candidates, so no elections\n"
 
 
@@ -58,8 +58,8 @@ def _leader(lease: Lease | None, now: datetime) -> str:
 
 def _rows(lease: Lease | None, candidates: Sequence[Tree], now: datetime) -> Iterator[tuple[str, ...]]:
     roll = call_roll(map(read_candidate, candidates), lease, now=now)
-    states = {one.name: text for place, text in _STATES for one in getattr(roll, place)}
-    for tree in sorted(candidates, key=lambda one: str(one["metadata"]["name"])):
+    states = {candidate.name: text for liveness, text in _STATES for candidate in getattr(roll, liveness)}
+    for tree in sorted(candidates, key=lambda candidate: str(candidate["metadata"]["name"])):
         candidate, spec = read_candidate(tree), tree.get("spec") or {}
         age = None if candidate.renewed is None else (now - candidate.renewed).total_seconds()
         role = {lease.holder: "leader", lease.preferred: "preferred"}.get(candidate.name, "") if lease else ""
@@ -88,7 +88,7 @@ def _next(decision: Decision, now: datetime) -> str:
             parts.append(f"make the Lease, with {holder} as its holder")
         case Create():
             parts.append("make the Lease, without a holder")
-        case Take(holder):
+        case Assign(holder):
             parts.append(f"give the Lease to {holder}")
         case Prefer(holder) if holder:
             parts.append(f"ask the holder to leave it to {holder}")

@@ -1,23 +1,22 @@
-"""Decisions as bodies of requests: each carries the version that it was based on, so of two that race one loses."""
+"""Request bodies of decisions; each carries the version it is based on, so that one of two racing writes fails."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from steersman.apimachinery.timestamps import format_micro_time
-from steersman.controlplane.elections.step import LEASE_DURATION_SECONDS, Prefer, Publish, Take
+from steersman.controlplane.elections.step import LEASE_DURATION_SECONDS, Assign, Prefer, Publish
 
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from steersman.apimachinery.trees import Tree
     from steersman.controlplane.elections.objects import Candidate, Lease
     from steersman.controlplane.elections.step import Create
 
-    Tree = dict[str, Any]
-
 
 def new_lease(create: Create, *, namespace: str, name: str, now: datetime) -> Tree:
-    """The Lease to make; without a holder it only tells the strategy."""
+    """Return the Lease to create; without a holder it only publishes the strategy."""
     spec: Tree = {"strategy": create.strategy, "leaseDurationSeconds": LEASE_DURATION_SECONDS}
     spec["renewTime"] = format_micro_time(now)
     if create.holder:
@@ -26,11 +25,11 @@ def new_lease(create: Create, *, namespace: str, name: str, now: datetime) -> Tr
     return {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata, "spec": spec}
 
 
-def lease_patch(write: Take | Prefer | Publish, lease: Lease, *, now: datetime) -> Tree:
-    """The merge patch that a decision about an existing Lease means."""
+def lease_patch(write: Assign | Prefer | Publish, lease: Lease, *, now: datetime) -> Tree:
+    """Return the merge patch of a decision about an existing Lease."""
     spec: Tree = {"strategy": write.strategy or None}
     match write:
-        case Take(holder):
+        case Assign(holder):
             spec |= {
                 "holderIdentity": holder,
                 "renewTime": format_micro_time(now),
@@ -46,5 +45,5 @@ def lease_patch(write: Take | Prefer | Publish, lease: Lease, *, now: datetime) 
 
 
 def ping(candidate: Candidate, *, now: datetime) -> Tree:
-    """The merge patch that asks a candidate whether it lives."""
+    """Return the merge patch that pings a candidate."""
     return {"metadata": {"resourceVersion": candidate.resource_version}, "spec": {"pingTime": format_micro_time(now)}}

@@ -126,7 +126,7 @@ def test_addresses_of_others_are_not_looked_at():
     assert check_address(foreign).findings == ()
 
 
-def test_an_orphan_is_released_after_its_grace():
+def test_ip_address_without_service_is_deleted_after_its_grace_period():
     young = check_address(address("10.0.0.5", age_seconds=59))
     assert (young.changes, young.again_seconds) == (False, 2)
     assert check_address(address("10.0.0.5", age_seconds=60)).again_seconds == 1

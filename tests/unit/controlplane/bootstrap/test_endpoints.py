@@ -28,7 +28,7 @@ def listed(tree):
     return [one["ip"] for subset in tree["subsets"] for one in subset["addresses"]]
 
 
-def test_they_are_made_with_all_addresses_in_order_and_are_not_mirrored():
+def test_endpoints_list_all_addresses_in_order_and_are_not_mirrored():
     made = plan_endpoints(None, ["192.0.2.9", "192.0.2.10", "192.0.2.9"], PORTS, correct_ports=False)
     assert listed(made) == ["192.0.2.10", "192.0.2.9"]
     assert made["subsets"][0]["ports"] == PORTS
@@ -77,7 +77,7 @@ def test_the_label_comes_back():
         (["192.0.2.1", "192.0.2.2"], "192.0.2.1", None),
     ],
 )
-def test_master_count_drops_those_after_our_own(there, own, left):
+def test_master_count_drops_addresses_after_the_own_one(there, own, left):
     plan = plan_master_count(stored(*there), own, PORTS, count=len(left or there), correct_ports=False)
     assert (plan and listed(plan)) == left
 
@@ -86,7 +86,7 @@ def test_master_count_begins_with_our_own():
     assert listed(plan_master_count(None, "192.0.2.2", PORTS, count=3, correct_ports=False)) == ["192.0.2.2"]
 
 
-def test_one_address_is_taken_away():
+def test_without_address_removes_one_address():
     assert listed(without_address(stored("192.0.2.1", "192.0.2.2"), "192.0.2.1")) == ["192.0.2.2"]
     assert without_address(stored("192.0.2.1"), "192.0.2.1")["subsets"] == []
     assert without_address(stored("192.0.2.1"), "192.0.2.9") is None

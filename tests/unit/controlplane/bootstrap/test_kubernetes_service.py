@@ -5,57 +5,59 @@ from ipaddress import ip_network
 
 import pytest
 
-from steersman.controlplane.bootstrap.kubernetes_service import ServiceWish, plan_service, wanted_service
+from steersman.controlplane.bootstrap.kubernetes_service import DesiredService, build_service, plan_service
 
 RANGES = [ip_network("10.0.0.0/24")]
-WISH = ServiceWish(ip="10.0.0.1", target_port=6443)
+DESIRED = DesiredService(ip="10.0.0.1", target_port=6443)
 BY_SERVER = [{"manager": "kube-apiserver", "fieldsV1": {"f:spec": {"f:ports": {}, "f:type": {}}}}]
 BY_SOMEBODY = [*BY_SERVER, {"manager": "kubectl", "fieldsV1": {"f:spec": {"f:ports": {}}}}]
 
 
 def stored(**spec):
-    tree = copy.deepcopy(wanted_service(WISH))
+    tree = copy.deepcopy(build_service(DESIRED))
     tree["metadata"] |= {"resourceVersion": "7", "managedFields": BY_SERVER}
     tree["spec"] |= {"clusterIPs": ["10.0.0.1"], "ipFamilies": ["IPv4"], **spec}
     return tree
 
 
-def plan(found, wish=WISH, *, at_start=False):
+def plan(found, wish=DESIRED, *, at_start=False):
     return plan_service(found, wish, ranges=RANGES, at_start=at_start)
 
 
-def test_a_missing_service_is_made_without_a_selector():
+def test_missing_service_is_created_without_a_selector():
     made = plan(None).tree
     assert made["spec"]["ports"] == [{"name": "https", "protocol": "TCP", "port": 443, "targetPort": 6443}]
     assert (made["spec"]["clusterIP"], made["spec"]["type"]) == ("10.0.0.1", "ClusterIP")
+    assert made["metadata"]["labels"] == {"component": "apiserver", "provider": "kubernetes"}
+    assert (made["spec"]["ipFamilyPolicy"], made["spec"]["sessionAffinity"]) == ("SingleStack", "None")
     assert "selector" not in made["spec"]
 
 
-def test_a_node_port_makes_it_one():
-    made = plan(None, ServiceWish(ip="10.0.0.1", target_port=6443, node_port=30443)).tree
+def test_service_is_of_type_nodeport_when_a_node_port_is_given():
+    made = plan(None, DesiredService(ip="10.0.0.1", target_port=6443, node_port=30443)).tree
     assert (made["spec"]["type"], made["spec"]["ports"][0]["nodePort"]) == ("NodePort", 30443)
 
 
 @pytest.mark.parametrize("at_start", [True, False])
-def test_a_service_as_wished_stays(at_start):
+def test_service_as_desired_is_not_written(at_start):
     assert plan(stored(), at_start=at_start) is None
 
 
-def test_a_start_corrects_ports_and_type_whoever_wrote_them():
+def test_start_corrects_ports_and_type_of_any_field_manager():
     found = stored(type="NodePort", ports=[{"name": "https", "port": 443, "targetPort": 1, "nodePort": 30000}])
     mended = plan(found, at_start=True).tree
-    assert (mended["spec"]["type"], mended["spec"]["ports"]) == ("ClusterIP", WISH.ports)
+    assert (mended["spec"]["type"], mended["spec"]["ports"]) == ("ClusterIP", DESIRED.ports)
     assert mended["metadata"]["resourceVersion"] == "7"
 
 
-def test_later_only_what_others_changed_is_corrected():
+def test_running_server_corrects_only_changes_of_other_field_managers():
     """Two servers started with different ports would correct each other for ever."""
     found = stored(ports=[{"name": "https", "port": 443, "protocol": "TCP", "targetPort": 16443}])
     assert plan(found) is None
     found["metadata"]["managedFields"] = BY_SOMEBODY
-    assert plan(found).tree["spec"]["ports"] == WISH.ports
+    assert plan(found).tree["spec"]["ports"] == DESIRED.ports
     found["metadata"].pop("managedFields")
-    assert plan(found).tree["spec"]["ports"] == WISH.ports
+    assert plan(found).tree["spec"]["ports"] == DESIRED.ports
 
 
 def test_a_selector_somebody_added_and_labels_somebody_removed_are_put_right():

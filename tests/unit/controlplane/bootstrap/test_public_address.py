@@ -2,7 +2,12 @@
 
 import pytest
 
-from steersman.controlplane.bootstrap.public_address import Place, host_address, is_on_an_interface, public_address
+from steersman.controlplane.bootstrap.public_address import (
+    PublicEndpoint,
+    host_address,
+    is_on_an_interface,
+    public_address,
+)
 from steersman.controlplane.options import APIServerOptions, OptionError
 
 
@@ -27,10 +32,15 @@ def test_the_address_that_others_can_reach(options, address):
     assert public_address(APIServerOptions(**options), find_host=find_host) == address
 
 
-def test_an_address_of_another_family_than_services_is_refused():
+def test_public_address_of_another_family_than_services_is_rejected():
     options = APIServerOptions(advertise_address="2001:db8::1")
     with pytest.raises(OptionError, match=r'service IP family "10\.0\.0\.0/24" must match public address family'):
         public_address(options, find_host=find_host)
+
+
+def test_public_address_of_another_family_is_accepted_without_endpoint_reconciler():
+    options = APIServerOptions(advertise_address="2001:db8::1", endpoint_reconciler_type="none")
+    assert public_address(options, find_host=find_host) == "2001:db8::1"
 
 
 @pytest.mark.parametrize("found", ["", "127.0.0.1"])
@@ -44,8 +54,8 @@ def test_asking_the_machine_raises_nothing():
 
 
 def test_places_as_in_urls():
-    assert Place("192.0.2.1", 6443).authority == "192.0.2.1:6443"
-    assert Place("2001:db8::1", 6443).authority == "[2001:db8::1]:6443"
+    assert PublicEndpoint("192.0.2.1", 6443).authority == "192.0.2.1:6443"
+    assert PublicEndpoint("2001:db8::1", 6443).authority == "[2001:db8::1]:6443"
 
 
 def test_an_advertise_address_of_no_interface_is_logged(caplog):

@@ -6,7 +6,7 @@ from steersman.controlplane.elections.objects import read_candidate, read_lease
 from steersman.controlplane.elections.versions import ZERO, parse_version
 
 
-def test_a_candidate_as_the_api_has_it():
+def test_read_candidate_decodes_all_fields():
     tree = {
         "metadata": {"name": "a", "creationTimestamp": "2026-01-01T00:00:00Z", "resourceVersion": "7"},
         "spec": {
@@ -26,16 +26,16 @@ def test_a_candidate_as_the_api_has_it():
     assert read.resource_version == "7"
 
 
-def test_a_candidate_of_which_nothing_is_known_never_renewed():
+def test_read_candidate_without_spec_has_no_renewal():
     read = read_candidate({"metadata": {"name": "a"}})
     assert (read.renewed, read.pinged, read.binary, read.strategy) == (None, None, ZERO, "")
 
 
-def test_a_lease_runs_out_after_its_duration():
+def test_lease_expires_after_its_duration():
     tree = {"spec": {"holderIdentity": "a", "leaseDurationSeconds": 5, "renewTime": "2026-01-01T00:00:00.000000Z"}}
     assert read_lease(tree).expires == datetime(2026, 1, 1, 0, 0, 5, tzinfo=UTC)
 
 
-def test_a_lease_that_does_not_say_how_long_it_holds_has_run_out():
+def test_lease_without_duration_is_expired():
     assert read_lease({"spec": {"holderIdentity": "a"}}).expires.year == 1970
     assert read_lease({}).holder == ""

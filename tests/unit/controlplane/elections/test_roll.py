@@ -1,4 +1,4 @@
-"""Who is alive, as far as one knows."""
+"""Liveness of candidates."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -43,18 +43,18 @@ def place(renewed, pinged=None, *, lease=None):
         (100, -10, "stale"),
     ],
 )
-def test_where_a_candidate_stands(renewed, pinged, wanted):
+def test_call_roll_classifies_a_candidate(renewed, pinged, wanted):
     """Seconds since it renewed and since it was asked."""
     assert place(renewed, pinged) == wanted
 
 
-def test_a_holder_that_let_the_lease_run_out_has_to_answer_though_it_renewed_a_moment_ago():
+def test_call_roll_treats_the_holder_of_an_expired_lease_as_stale():
     lease = Lease(holder="a", renewed=ago(6), duration_seconds=5)
     assert place(2, lease=lease) == "stale"
     assert place(0.5, lease=lease) == "fresh"
 
 
-def test_candidates_are_asked_in_good_time_before_they_become_invalid():
+def test_to_refresh_returns_candidates_before_they_become_invalid():
     ones = [
         Candidate(name=n, lease_name="l", binary=ZERO, emulation=ZERO, strategy="s", created=NOW, renewed=ago(minutes))
         for n, minutes in (("a", 15 * 60), ("b", 15 * 60 - 30))

@@ -1,0 +1,91 @@
+"""Serving certificates of components: given files, or self-signed in a directory or in memory; and their TLS contexts.
+
+Upstream: ``SecureServingOptions.MaybeDefaultWithSelfSignedCerts``.
+"""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import tempfile
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from steersman.controlplane.files import write_private
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from steersman.runtime.serving_options import ServingOptions
+
+_CA_LIFE: Final = timedelta(days=3650)
+_LEAF_LIFE: Final = timedelta(days=365)
+_ANY_ADDRESS: Final = ("0.0.0.0", "::")  # noqa: S104 — compared with, not bound
+
+TLS_VERSIONS: Final = {
+    "": ssl.TLSVersion.TLSv1_2,
+    "VersionTLS10": ssl.TLSVersion.TLSv1_2,
+    "VersionTLS11": ssl.TLSVersion.TLSv1_2,
+    "VersionTLS12": ssl.TLSVersion.TLSv1_2,
+    "VersionTLS13": ssl.TLSVersion.TLSv1_3,
+}
+
+
+class PemPair(NamedTuple):
+    """A certificate with its chain, and its private key, in PEM."""
+
+    certificate: bytes
+    key: bytes
+
+
+def read_or_make_pair(options: ServingOptions, component: str, *, now: datetime) -> PemPair:
+    """Return the certificate of a component. Raises ``OSError``.
+
+    Without files it is ``COMPONENT.crt`` and ``COMPONENT.key`` in ``--cert-dir``, which are created if one is missing;
+    without a directory a certificate for this process.
+    """
+    if options.tls_cert_file:
+        return PemPair(Path(options.tls_cert_file).read_bytes(), Path(options.tls_private_key_file).read_bytes())
+    if not options.cert_dir:
+        return make_self_signed(component, options.bind_address, now=now)
+    directory = Path(options.cert_dir)
+    certificate, key = directory / f"{component}.crt", directory / f"{component}.key"
+    if not (certificate.exists() and key.exists()):
+        made = make_self_signed(component, options.bind_address, now=now)
+        write_private(key, made.key)
+        write_private(certificate, made.certificate)
+    return PemPair(certificate.read_bytes(), key.read_bytes())
+
+
+def make_self_signed(component: str, address: str, *, now: datetime) -> PemPair:
+    """Return a certificate for this machine, followed by its own CA, whose key is dropped."""
+    from steersman.controlplane import certificates  # noqa: PLC0415 — loads cryptography
+
+    authority = certificates.make_ca(f"{component}-ca", now=now, life=_CA_LIFE)
+    hosts = ["localhost", socket.gethostname(), "127.0.0.1", "::1"]
+    if address and address not in _ANY_ADDRESS:
+        hosts.append(address)
+    made = certificates.make_server(component, list(dict.fromkeys(hosts)), authority, now=now, life=_LEAF_LIFE)
+    return PemPair(made.certificate + authority.certificate, made.key)
+
+
+def make_context(pair: PemPair, client_ca: str, *, minimum_version: str = "") -> ssl.SSLContext:
+    """Return a context for HTTP/1.1 that asks for client certificates of ``client_ca`` (PEM) if there is one.
+
+    Raises ``ssl.SSLError`` for a pair or authorities that are not valid.
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = TLS_VERSIONS[minimum_version]
+    context.set_alpn_protocols(["http/1.1"])
+    with tempfile.TemporaryDirectory(prefix="steersman-serving-") as directory:  # OpenSSL reads pairs from files only
+        path = Path(directory) / "pair.pem"
+        write_private(path, pair.certificate + b"\n" + pair.key)
+        context.load_cert_chain(path)
+    if client_ca:
+        context.verify_mode = ssl.CERT_OPTIONAL
+        context.load_verify_locations(cadata=client_ca)
+        # Certificates of a resumed session are not verified again.
+        context.options |= ssl.OP_NO_TICKET
+        context.num_tickets = 0
+    return context

@@ -1,0 +1,63 @@
+"""Serving certificates of components."""
+
+import ssl
+import stat
+
+import pytest
+from cryptography import x509
+
+from steersman.asynckit.clock import FakeClock
+from steersman.controlplane.serving_certificates import make_context, make_self_signed, read_or_make_pair
+from steersman.runtime.serving_options import ServingOptions
+
+NOW = FakeClock().now()
+NAME = "kube-scheduler"
+
+
+def test_self_signed_certificate_names_this_machine_and_comes_with_its_authority():
+    leaf, authority = x509.load_pem_x509_certificates(make_self_signed(NAME, "10.1.2.3", now=NOW).certificate)
+    names = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    assert "localhost" in names.get_values_for_type(x509.DNSName)
+    assert {"127.0.0.1", "::1", "10.1.2.3"} <= {str(name) for name in names.get_values_for_type(x509.IPAddress)}
+    leaf.verify_directly_issued_by(authority)
+
+
+def test_given_files_are_used(tmp_path):
+    made = make_self_signed(NAME, "", now=NOW)
+    (tmp_path / "a.crt").write_bytes(made.certificate)
+    (tmp_path / "a.key").write_bytes(made.key)
+    options = ServingOptions(tls_cert_file=str(tmp_path / "a.crt"), tls_private_key_file=str(tmp_path / "a.key"))
+    assert read_or_make_pair(options, NAME, now=NOW) == made
+
+
+def test_certificate_directory_keeps_the_pair_of_the_component(tmp_path):
+    options = ServingOptions(cert_dir=str(tmp_path / "pki"))
+    made = read_or_make_pair(options, NAME, now=NOW)
+    assert read_or_make_pair(options, NAME, now=NOW) == made
+    assert (tmp_path / "pki" / f"{NAME}.crt").read_bytes() == made.certificate
+    assert stat.S_IMODE((tmp_path / "pki" / f"{NAME}.key").stat().st_mode) == 0o600
+
+
+def test_without_files_and_directory_each_call_makes_a_certificate():
+    assert read_or_make_pair(ServingOptions(), NAME, now=NOW) != read_or_make_pair(ServingOptions(), NAME, now=NOW)
+
+
+def test_context_asks_for_client_certificates_only_with_an_authority():
+    pair = make_self_signed(NAME, "", now=NOW)
+    assert make_context(pair, "").verify_mode is ssl.CERT_NONE
+    assert make_context(pair, pair.certificate.decode()).verify_mode is ssl.CERT_OPTIONAL
+
+
+@pytest.mark.parametrize(
+    ("text", "version"),
+    [("", ssl.TLSVersion.TLSv1_2), ("VersionTLS10", ssl.TLSVersion.TLSv1_2), ("VersionTLS13", ssl.TLSVersion.TLSv1_3)],
+)
+def test_context_has_the_minimum_version(text, version):
+    context = make_context(make_self_signed(NAME, "", now=NOW), "", minimum_version=text)
+    assert context.minimum_version is version
+
+
+def test_context_of_a_key_of_another_certificate_is_an_error():
+    first, second = make_self_signed(NAME, "", now=NOW), make_self_signed(NAME, "", now=NOW)
+    with pytest.raises(ssl.SSLError):
+        make_context(first._replace(key=second.key), "")
