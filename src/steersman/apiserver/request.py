@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import logging
 from enum import IntEnum
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.apiserver.spec_facts import new_facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import datetime
+
+    from steersman.apiserver.spec_facts import SpecFacts, SpecFactsCache
 
 _log: Final = logging.getLogger(__name__)
 
@@ -248,16 +252,17 @@ class RequestContext:
     """One request's facts as the registry, strategies and admission need them. Not shared between requests."""
 
     __slots__ = (
+        "_spec_cache",
         "annotations",
         "audit_id",
         "dry_run",
         "field_manager",
-        "found",
         "group_resource",
         "is_large",
         "namespace",
         "now",
         "path_name",
+        "spec_facts",
         "subresource",
         "user",
         "verb",
@@ -280,7 +285,7 @@ class RequestContext:
         audit_id: str = "",
         warnings: WarningRecorder | None = None,
         group_resource: str = "",
-        found: object = None,
+        spec_cache: SpecFactsCache | None = None,
         annotations: Annotations | None = None,
     ) -> None:
         self.user = user
@@ -302,8 +307,9 @@ class RequestContext:
         self.warnings: Final = WarningRecorder() if warnings is None else warnings
         #: As messages name what the path asks for: ``pods``, ``deployments.apps``.
         self.group_resource = group_resource
-        #: What the strategy found out about the object when it prepared it, for its next steps in the same write.
-        self.found = found
+        self._spec_cache = spec_cache
+        #: Facts about the spec of a new pod, set when the pod is prepared; no later step changes the spec.
+        self.spec_facts: SpecFacts | None = None
         #: Where ``annotate`` notes; None when nobody records the request.
         self.annotations = annotations
         #: The body is so large that CPU-bound steps belong in workers.
@@ -326,9 +332,17 @@ class RequestContext:
             audit_id=self.audit_id,
             warnings=self.warnings,
             group_resource=self.group_resource if group_resource is None else group_resource,
-            found=self.found,
+            spec_cache=self._spec_cache,
             annotations=self.annotations,
         )
+
+    def facts_for(self, spec: dict[str, Any]) -> SpecFacts:
+        """Return what is known about specs equal to ``spec``; new facts where the server has no cache for the request."""
+        return new_facts(spec) if self._spec_cache is None else self._spec_cache.facts_for(spec)
+
+    def facts_of_new(self, spec: dict[str, Any]) -> SpecFacts:
+        """Return ``spec_facts`` if they are known, else as ``facts_for``."""
+        return self.facts_for(spec) if self.spec_facts is None else self.spec_facts
 
     def annotate(self, key: str, value: str, *, level: AuditLevel = AuditLevel.METADATA) -> None:
         """Note something for the audit log, if it records at least ``level`` of this request."""

@@ -17,6 +17,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+import time
 from concurrent.futures import Future as ThreadFuture
 from contextvars import Context, ContextVar, copy_context
 from queue import SimpleQueue
@@ -39,6 +40,9 @@ LARGE_BYTES: Final = 64 * 1024
 LARGE_YAML_BYTES: Final = 8 * 1024
 #: How long a thread that computes keeps the interpreter lock while the loop waits for it.
 _SWITCH_SECONDS: Final = 0.001
+#: Work that is charged at once, about 10 ms, after which a worker pauses, and for how long.
+PAUSE_UNITS: Final = 20_000
+_PAUSE_SECONDS: Final = 0.005
 #: How often a worker that waits for the loop looks whether its request has ended.
 _POLL_SECONDS: Final = 0.5
 
@@ -46,6 +50,21 @@ _POLL_SECONDS: Final = 0.5
 def is_large(size: int, *, is_yaml: bool = False) -> bool:
     """Report whether a body of ``size`` bytes belongs in a worker from the start."""
     return size > (LARGE_YAML_BYTES if is_yaml else LARGE_BYTES)
+
+
+class _StepMeter(Interruption):
+    """Meter of a step: after a long call of C it leaves the interpreter lock to the loop for a moment.
+
+    Each request of the loop takes the lock several times, as its calls into the TLS library let go of it. Without a pause it
+    would wait for the next long call each time.
+    """
+
+    __slots__ = ()
+
+    def spend(self, units: int) -> None:
+        super().spend(units)
+        if units >= PAUSE_UNITS:
+            time.sleep(_PAUSE_SECONDS)
 
 
 class _Job:
@@ -58,7 +77,7 @@ class _Job:
         self._context: Final = context
         self.loop: Final = loop
         self._future: Final[asyncio.Future[Any]] = loop.create_future()
-        self.interruption: Final = Interruption()
+        self.interruption: Final = _StepMeter()
 
     async def result(self) -> Any:
         """Wait for the step; a cancellation interrupts it."""
@@ -110,18 +129,24 @@ class Workers:
         self._lock: Lock = Lock()
         self._threads: list[Thread] = []
         self._jobs: SimpleQueue[_Job] = SimpleQueue()
+        #: Steps that wait or run.
+        self.pending = 0
 
     async def run(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Return what ``function`` returns in a worker. Raises what it raises."""
         self._start()
         job = _Job(lambda: function(*args, **kwargs), asyncio.get_running_loop(), copy_context())
-        self._jobs.put(job)
-        result: T = await job.result()
+        self.pending += 1
+        try:
+            self._jobs.put(job)
+            result: T = await job.result()
+        finally:
+            self.pending -= 1
         return result
 
     def forget(self) -> None:
         """Start over, in the child of a fork: it has none of the threads."""
-        self._lock, self._threads, self._jobs = Lock(), [], SimpleQueue()
+        self._lock, self._threads, self._jobs, self.pending = Lock(), [], SimpleQueue(), 0
 
     def _start(self) -> None:
         if self._threads:
@@ -148,6 +173,11 @@ os.register_at_fork(after_in_child=_workers.forget)
 
 #: Run a step in a worker from the start.
 in_worker: Final = _workers.run
+
+
+def are_workers_busy() -> bool:
+    """Report whether a step waits or runs in a worker."""
+    return _workers.pending > 0
 
 
 async def with_allowance(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

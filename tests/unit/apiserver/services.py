@@ -9,6 +9,7 @@ from typing import Any
 
 from tests.unit.apiserver.kinds.objects import context, copy, told
 
+from steersman.apimachinery.trees import Tree
 from steersman.apiserver.kinds.core.service.allocation import (
     ADDRESS_PREFIX,
     NODE_PORTS_KEY,
@@ -20,8 +21,6 @@ from steersman.apiserver.kinds.shared.allocation import PortBitmap, PortRange
 from steersman.asynckit.clock import FakeClock
 from steersman.storage.memory import MemoryStore
 from steersman.storage.store import Put
-
-Tree = dict[str, Any]
 
 FOUR = "10.96.0.0/28"
 SIX = "fd00:96::/124"
@@ -53,7 +52,7 @@ class Cluster:
         self.kind.default(obj, "v1")
         self.kind.prepare_for_create(ctx, obj)
         self._check(self.kind.validate(ctx, obj))
-        ops = await self.kind.companions_for_create(ctx, obj)
+        ops = await self.kind.extra_ops_on_create(ctx, obj)
         await self._commit(ops, dry_run=dry_run)
         return obj
 
@@ -65,12 +64,12 @@ class Cluster:
         self.kind.default(obj, "v1")
         self.kind.prepare_for_update(ctx, obj, old)
         self._check(self.kind.validate_update(ctx, obj, old))
-        ops = await self.kind.companions_for_update(ctx, obj, old)
+        ops = await self.kind.extra_ops_on_update(ctx, obj, old)
         await self._commit(ops, dry_run=dry_run)
         return obj
 
     async def delete(self, obj: Tree) -> None:
-        await self._commit(await self.kind.companions_for_delete(context(), obj), dry_run=False)
+        await self._commit(await self.kind.extra_ops_on_delete(context(), obj), dry_run=False)
 
     async def add_range(self, name: str, *cidrs: str, **parts: Any) -> None:
         """A ServiceCIDR object."""

@@ -13,6 +13,7 @@ from steersman.apiserver.request import (
     WarningRecorder,
     bounded_warnings,
 )
+from steersman.apiserver.spec_facts import SpecFacts, SpecFactsCache
 
 
 def test_a_warning_is_told_once_and_in_order():
@@ -102,7 +103,6 @@ def test_a_further_write_of_a_request_has_its_facts_and_tells_its_warnings_with_
         "audit_id": "i",
         "warnings": WarningRecorder(),
         "group_resource": "pods",
-        "found": INFO,
         "annotations": Annotations(),
     }
     changes = {"namespace": "", "group_resource": "namespaces", "dry_run": True}
@@ -110,6 +110,21 @@ def test_a_further_write_of_a_request_has_its_facts_and_tells_its_warnings_with_
     for new, wanted in ((ctx.changed(), facts), (ctx.changed(**changes), {**facts, **changes})):
         assert {part: getattr(new, part) for part in facts} == wanted
         assert new.warnings is ctx.warnings
+
+
+def test_facts_for_uses_the_cache_of_the_server_in_further_writes_too():
+    cache, spec = SpecFactsCache(), {"containers": []}
+    cache.facts_for(spec)
+    ctx = RequestContext(UserInfo("a"), datetime(2026, 1, 1, tzinfo=UTC), spec_cache=cache)
+    assert ctx.facts_for(spec) is cache.facts_for(spec) is ctx.changed().facts_for(spec)
+    assert ctx.facts_of_new(spec) is ctx.facts_for(spec)
+    ctx.spec_facts = SpecFacts()
+    assert ctx.facts_of_new(spec) is ctx.spec_facts
+
+
+def test_facts_for_returns_new_facts_without_a_cache():
+    ctx = RequestContext(UserInfo("a"), datetime(2026, 1, 1, tzinfo=UTC))
+    assert ctx.facts_for({}) is not ctx.facts_for({})
 
 
 def test_warning_recorder_keeps_texts_whole_up_to_4096_characters():

@@ -6,11 +6,14 @@ import threading
 import pytest
 
 from steersman.apimachinery.workmeter import InterruptedWorkError, spend
+from steersman.apiserver import workers
 from steersman.apiserver.workers import (
     LARGE_BYTES,
     LARGE_YAML_BYTES,
     LOOP_ALLOWANCE,
+    PAUSE_UNITS,
     THREADS,
+    are_workers_busy,
     in_worker,
     is_large,
     on_loop,
@@ -34,6 +37,35 @@ async def test_in_worker_raises_what_the_step_raises():
     with pytest.raises(ValueError, match="wrong"):
         await in_worker(fail)
     assert await in_worker(int, "7") == 7
+
+
+async def test_are_workers_busy_while_a_step_runs():
+    begun, release = threading.Event(), threading.Event()
+    assert not are_workers_busy()
+
+    def step():
+        begun.set()
+        release.wait()
+
+    task = asyncio.create_task(in_worker(step))
+    await _until(begun)
+    assert are_workers_busy()
+    release.set()
+    await task
+    assert not are_workers_busy()
+
+
+async def test_step_pauses_after_work_that_is_charged_at_once(monkeypatch):
+    pauses = []
+    monkeypatch.setattr(workers.time, "sleep", pauses.append)
+
+    def step():
+        spend(PAUSE_UNITS - 1)
+        assert pauses == []
+        spend(PAUSE_UNITS)
+
+    await in_worker(step)
+    assert len(pauses) == 1
 
 
 async def test_with_allowance_stays_on_the_loop_for_small_work():

@@ -1,8 +1,8 @@
-"""Admission: what may change or refuse a write between its decoding and its storing.
+"""Admission control: plugins that mutate or reject a write after decoding and before storage.
 
-Promises:
+Guarantees:
 
-* A write pays only for the plugins that say they handle its resource and operation; which these are is worked out once.
-* Mutating plugins run in upstream's order, all of them before any validating one.
-* A plugin refuses by raising a ``StatusError``; any other exception is a bug and ends as a 500.
+* A write calls only the plugins that handle its resource and operation; the selection is computed once.
+* Mutating plugins run in upstream's order, before any validating plugin.
+* A plugin rejects a write with a ``StatusError``; any other exception is a bug and results in status 500.
 """

@@ -1,4 +1,4 @@
-"""``AlwaysAdmit`` and ``AlwaysDeny``: the two plugins without a mind, kept for those who test with them."""
+"""``AlwaysAdmit`` and ``AlwaysDeny``, for tests."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ if TYPE_CHECKING:
 
 
 class AlwaysAdmit(Plugin):
-    """Lets everything pass, as all writes do without it."""
+    """Admit every write."""
 
     name: ClassVar[str] = "AlwaysAdmit"
 
     def handles(self, resource: Resource, subresource: str, operation: Operation) -> bool:
-        """Nothing needs to be asked."""
+        """False: no write needs a check."""
         return False
 
 
 class AlwaysDeny(Plugin):
-    """Refuses every write."""
+    """Reject every write."""
 
     name: ClassVar[str] = "AlwaysDeny"
 
     def handles(self, resource: Resource, subresource: str, operation: Operation) -> bool:
-        """All writes, and what would be handed on to nodes."""
+        """True for all writes and connects."""
         return True
 
     async def admit(self, attributes: Attributes) -> None:
-        """Raises 403."""
+        """Raise 403."""
         raise attributes.forbidden("admission control is denying all modifications")

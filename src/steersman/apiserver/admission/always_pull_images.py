@@ -1,8 +1,8 @@
-"""``AlwaysPullImages``: an image is pulled each time, so that only those who may pull it can run it."""
+"""``AlwaysPullImages``: forces the pull policy ``Always``, so that running an image requires its pull credentials."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from steersman.apimachinery import field
 from steersman.apimachinery.field import Path
@@ -11,26 +11,26 @@ from steersman.apiserver.admission.interface import Attributes, Operation, Plugi
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from steersman.apimachinery.trees import Tree
     from steersman.schema.resources import Resource
 
-    Tree = dict[str, Any]
 
 _ALWAYS: Final = "Always"
 _SPEC: Final = Path("spec")
 
 
 class AlwaysPullImages(Plugin):
-    """Pods; an update only when it brings an image that the pod did not have."""
+    """Pods; updates only if they add an image."""
 
     name: ClassVar[str] = "AlwaysPullImages"
 
     def handles(self, resource: Resource, subresource: str, operation: Operation) -> bool:
-        """Creation and change of pods."""
+        """True for creates and updates of pods."""
         is_pod = resource.group_resource == "pods" and not subresource
         return is_pod and operation in (Operation.CREATE, Operation.UPDATE)
 
     async def admit(self, attributes: Attributes) -> None:
-        """Ask for every image anew."""
+        """Set the pull policy of every image to ``Always``."""
         pod = attributes.object
         if pod is None or not _has_new_images(attributes):
             return
@@ -38,7 +38,7 @@ class AlwaysPullImages(Plugin):
             holder[key] = _ALWAYS
 
     async def validate(self, attributes: Attributes) -> None:
-        """Raises 403 when a later plugin has chosen otherwise."""
+        """Raise 403 if a later plugin changed a pull policy."""
         pod = attributes.object
         if pod is None or not _has_new_images(attributes):
             return
@@ -56,7 +56,7 @@ def _has_new_images(attributes: Attributes) -> bool:
 
 
 def _images(spec: Tree) -> Iterator[tuple[Path, str, str, Tree]]:
-    """Where each image is named, the image, and the field of what holds it that says when it is pulled."""
+    """Yield the path of each image, the image, the name of its pull policy field, and the object with that field."""
     for kind in ("initContainers", "containers", "ephemeralContainers"):
         for position, container in enumerate(spec.get(kind) or ()):
             yield _SPEC.child(kind).index(position), container.get("image") or "", "imagePullPolicy", container

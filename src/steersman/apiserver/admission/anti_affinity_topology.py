@@ -1,4 +1,4 @@
-"""``LimitPodHardAntiAffinityTopology``: nobody keeps others' pods off more than single nodes."""
+"""``LimitPodHardAntiAffinityTopology``: limits required pod anti-affinity to single nodes."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ _HOSTNAME: Final = "kubernetes.io/hostname"
 
 
 class LimitPodHardAntiAffinityTopology(Plugin):
-    """Required anti-affinity of pods speaks of nodes alone."""
+    """Reject required anti-affinity with other topology keys than the hostname."""
 
     name: ClassVar[str] = "LimitPodHardAntiAffinityTopology"
 
     def handles(self, resource: Resource, subresource: str, operation: Operation) -> bool:
-        """Creation and change of pods."""
+        """True for creates and updates of pods."""
         is_pod = resource.group_resource == "pods" and not subresource
         return is_pod and operation in (Operation.CREATE, Operation.UPDATE)
 
     async def validate(self, attributes: Attributes) -> None:
-        """Raises 403."""
+        """Raise 403 for another topology key."""
         spec = (attributes.object or {}).get("spec") or {}
         affinity = (spec.get("affinity") or {}).get("podAntiAffinity") or {}
         for term in affinity.get("requiredDuringSchedulingIgnoredDuringExecution") or ():

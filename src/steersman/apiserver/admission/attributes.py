@@ -1,23 +1,22 @@
-"""One write, as admission plugins see it."""
+"""Attributes of one write for admission plugins."""
 
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from steersman.apimachinery.errors import StatusError, forbidden
 
 if TYPE_CHECKING:
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.generic.options import DeleteOptions, WriteOptions
     from steersman.apiserver.generic.served import ServedResource
     from steersman.apiserver.request import RequestContext, UserInfo
     from steersman.schema.resources import Resource
 
-    Tree = dict[str, Any]
-
 
 class Operation(StrEnum):
-    """What a write does; the values are those of ``AdmissionReview.request.operation``."""
+    """Operation of a write; the values of ``AdmissionReview.request.operation``."""
 
     CREATE = "CREATE"
     UPDATE = "UPDATE"
@@ -26,7 +25,7 @@ class Operation(StrEnum):
 
 
 class Attributes:
-    """One write, as plugins see it (``admission.Attributes`` upstream)."""
+    """Attributes of one write. Upstream: ``admission.Attributes``."""
 
     __slots__ = (
         "ctx",
@@ -54,45 +53,45 @@ class Attributes:
         namespace: str | None = None,
     ) -> None:
         self.operation = operation
-        #: The resource written, in the version that the client speaks.
+        #: Resource in the version of the request.
         self.served = served
         self.ctx = ctx
-        #: Empty for a create whose name is still to be made up, and for each object of a deletecollection.
+        #: Name; empty for a create with ``generateName``, and for each object of a deletecollection.
         self.name = name
-        #: Of a Namespace its own name, as upstream.
-        self.namespace = ctx.namespace if namespace is None else namespace
-        #: What is to be stored, in the storage version; a subresource of another kind: that kind's object.
+        #: Namespace; of a Namespace its own name, as upstream.
+        self.namespace: str = ctx.namespace if namespace is None else namespace
+        #: Object to be stored, in the storage version; of a subresource with its own kind, an object of that kind.
         #: Mutating plugins change it in place. None for deletes.
         self.object = obj
-        #: What is stored, in the storage version; not to be changed. None for creates.
+        #: Stored object, in the storage version; read-only. None for creates.
         self.old_object = old_object
         self.subresource = subresource
         self.options = options
 
     @property
     def resource(self) -> Resource:
-        """The resource written, in the version that the client speaks."""
+        """Resource in the version of the request."""
         return self.served.resource
 
     @property
     def group_resource(self) -> str:
-        """``pods``, ``deployments.apps``."""
+        """Group resource, e.g. ``pods``, ``deployments.apps``."""
         return self.served.group_resource
 
     @property
     def dry_run(self) -> bool:
-        """Nothing will be stored: plugins must not have lasting effects."""
+        """True if nothing will be stored: plugins must not have side effects."""
         return self.ctx.dry_run
 
     @property
     def user(self) -> UserInfo:
-        """Who asks."""
+        """User of the request."""
         return self.ctx.user
 
-    def forbidden(self, why: str) -> StatusError:
-        """403 as plugins say it (``admission.NewForbidden``): of the resource and the object's name."""
+    def forbidden(self, message: str) -> StatusError:
+        """Return a 403 for the resource and the object's name. Upstream: ``admission.NewForbidden``."""
         name = self.name
         if not name:
             metadata = {} if self.object is None else self.object["metadata"]
             name = metadata.get("name") or metadata.get("generateName") or "Unknown"
-        return forbidden(self.group_resource, name, why)
+        return forbidden(self.group_resource, name, message)

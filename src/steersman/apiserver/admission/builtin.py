@@ -1,4 +1,4 @@
-"""The built-in plugins that are on unless somebody switches them off."""
+"""Built-in plugins that are enabled by default."""
 
 from __future__ import annotations
 
@@ -44,10 +44,11 @@ def default_plugins(
     configurations: Mapping[str, Any] | None = None,
     tolerations: tuple[int, int] = (TOLERATION_SECONDS, TOLERATION_SECONDS),
 ) -> tuple[Plugin, ...]:
-    """New plugins; ``stored`` finds what is kept of a resource by name (``nodes``, ``storageclasses.storage.k8s.io``).
+    """Return new plugins; ``stored`` returns the storage of a resource by name (``nodes``,
+    ``storageclasses.storage.k8s.io``).
 
-    ``configurations``: settings of plugins, by their names; ``tolerations``: seconds for which pods tolerate a Node that
-    is not ready or unreachable. Raises ValueError.
+    ``configurations``: plugin configurations by name; ``tolerations``: ``tolerationSeconds`` for Nodes that are not
+    ready or unreachable. Raises ValueError.
     """
 
     def cache_of(group_resource: str) -> WatchCache:

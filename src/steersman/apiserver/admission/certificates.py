@@ -1,32 +1,33 @@
-"""``CertificateApproval``, ``CertificateSigning``, ``CertificateSubjectRestriction``: who may have certificates signed.
+"""``CertificateApproval``, ``CertificateSigning``, ``CertificateSubjectRestriction``: permissions on certificate
+signers.
 
-Who decides on a signing request, or signs one, needs a right on its signer beside that on the request.
+Approving or signing a request requires a permission on its signer beside that on the request.
 """
 
 from __future__ import annotations
 
 import base64
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from steersman.apimachinery.gotext import quote
 from steersman.apiserver.admission.interface import Attributes, Operation, Plugin
 from steersman.apiserver.request import RequestInfo
 
 if TYPE_CHECKING:
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.authz.interface import Authorizer
     from steersman.apiserver.request import UserInfo
     from steersman.schema.resources import Resource
 
-    Tree = dict[str, Any]
 
 _REQUESTS: Final = "certificatesigningrequests.certificates.k8s.io"
-#: Signs what this server takes as a client's certificate.
+#: Signer of client certificates for this API server.
 CLIENT_SIGNER: Final = "kubernetes.io/kube-apiserver-client"
 _MASTERS: Final = "system:masters"
 
 
 class _SignerPlugin(Plugin):
-    """Writes of one subresource need a right on the signer."""
+    """Permission check on the signer for updates of one subresource."""
 
     subresource: ClassVar[str]
     verb: ClassVar[str]
@@ -35,12 +36,12 @@ class _SignerPlugin(Plugin):
         self._authorizer: Final = authorizer
 
     def handles(self, resource: Resource, subresource: str, operation: Operation) -> bool:
-        """Updates of signing requests through the subresource."""
-        is_ours = resource.group_resource == _REQUESTS and subresource == self.subresource
-        return is_ours and operation is Operation.UPDATE
+        """True for updates of signing requests through the subresource."""
+        is_handled = resource.group_resource == _REQUESTS and subresource == self.subresource
+        return is_handled and operation is Operation.UPDATE
 
     def check(self, attributes: Attributes) -> None:
-        """Raises 403. The stored request says which signer it is: a write cannot change it."""
+        """Raise 403 without the permission on the stored request's signer, which is immutable."""
         old = attributes.old_object or {}
         signer = (old.get("spec") or {}).get("signerName") or ""
         if not may_use_signer(self._authorizer, attributes.user, self.verb, signer):
@@ -48,41 +49,41 @@ class _SignerPlugin(Plugin):
 
 
 class CertificateApproval(_SignerPlugin):
-    """Who approves or denies must be allowed to ``approve`` for the signer."""
+    """Require ``approve`` on the signer to approve or deny."""
 
     name: ClassVar[str] = "CertificateApproval"
     subresource = "approval"
     verb = "approve"
 
     async def validate(self, attributes: Attributes) -> None:
-        """Raises 403."""
+        """Raise 403 without the permission."""
         self.check(attributes)
 
 
 class CertificateSigning(_SignerPlugin):
-    """Who issues a certificate, or says why not, must be allowed to ``sign`` for the signer."""
+    """Require ``sign`` on the signer to issue a certificate or set conditions."""
 
     name: ClassVar[str] = "CertificateSigning"
     subresource = "status"
     verb = "sign"
 
     async def validate(self, attributes: Attributes) -> None:
-        """Raises 403, unless neither certificate nor conditions change."""
+        """Raise 403 without the permission, unless certificate and conditions are unchanged."""
         if _issued(attributes.object) != _issued(attributes.old_object):
             self.check(attributes)
 
 
 class CertificateSubjectRestriction(Plugin):
-    """Nobody gets a client's certificate for the group that may do everything."""
+    """Reject requests for client certificates of the group ``system:masters``."""
 
     name: ClassVar[str] = "CertificateSubjectRestriction"
 
     def handles(self, resource: Resource, subresource: str, operation: Operation) -> bool:
-        """New signing requests."""
+        """True for creates of signing requests."""
         return resource.group_resource == _REQUESTS and not subresource and operation is Operation.CREATE
 
     async def validate(self, attributes: Attributes) -> None:
-        """Raises 403."""
+        """Raise 403 for the restricted group."""
         spec = (attributes.object or {}).get("spec") or {}
         if spec.get("signerName") != CLIENT_SIGNER:
             return
@@ -95,12 +96,12 @@ class CertificateSubjectRestriction(Plugin):
 
 
 def organizations(request: str) -> list[str]:
-    """The groups that a PEM request in base64 asks for. Raises ValueError."""
+    """Return the organizations (groups) in the subject of a base64-encoded PEM request. Raises ValueError."""
     return _of_subject(request, "ORGANIZATION_NAME")
 
 
 def common_name(request: str) -> str:
-    """The user that a PEM request in base64 asks for, empty for none. Raises ValueError."""
+    """Return the common name (user) of a base64-encoded PEM request; empty without one. Raises ValueError."""
     return next(iter(_of_subject(request, "COMMON_NAME")), "")
 
 
@@ -112,12 +113,12 @@ def _of_subject(request: str, part: str) -> list[str]:
 
 
 def may_use_signer(authorizer: Authorizer, user: UserInfo, verb: str, signer: str) -> bool:
-    """Whether somebody may do this for a signer, or for all signers of its domain (``example.com/*``)."""
+    """True if the user has the verb on the signer, or on all signers of its domain (``example.com/*``)."""
     domain = signer.partition("/")[0]
-    return any(authorizer.authorize(user, _asked(verb, name)).allowed for name in (signer, f"{domain}/*"))
+    return any(authorizer.authorize(user, _request_info(verb, name)).allowed for name in (signer, f"{domain}/*"))
 
 
-def _asked(verb: str, signer: str) -> RequestInfo:
+def _request_info(verb: str, signer: str) -> RequestInfo:
     return RequestInfo(
         verb=verb,
         path="",

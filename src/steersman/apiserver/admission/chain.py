@@ -1,10 +1,10 @@
-"""The chain of admission plugins: which of them a write meets, in which order."""
+"""Chain of admission plugins: order and selection."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from steersman.apiserver.admission.interface import Operation, Plugin, plugins_that
+from steersman.apiserver.admission.interface import Operation, Plugin, plugins_overriding
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from steersman.apiserver.admission.lookups import Lookup
     from steersman.apiserver.generic.served import ServedResource
 
-    #: What a plugin does, and what it goes by: without any of that it has nothing to do.
+    #: Method of a plugin, and the lookup without whose objects it is skipped.
     Step = tuple[Callable[[Attributes], Awaitable[None] | None], Lookup[Any] | None]
 
-#: Upstream's order (``AllOrderedPlugins``): object defaults, then policies and webhooks, then what must have the last word.
+#: Upstream's order (``AllOrderedPlugins``): defaulting, then policies and webhooks, then quota.
 ORDER: Final = (
     "AlwaysAdmit",
     "NamespaceAutoProvision",
@@ -57,23 +57,23 @@ ORDER: Final = (
     "ResourceQuota",
     "AlwaysDeny",
 )
-_PLACE: Final = {name: place for place, name in enumerate(ORDER)}
+_POSITION: Final = {name: place for place, name in enumerate(ORDER)}
 
 
 def run(steps: Sequence[Step], attributes: Attributes) -> Awaitable[None] | None:
-    """Run the steps as far as they wait for nothing. Returns what does the rest, None when all is done.
+    """Run the steps up to the first that must wait. Return an awaitable for the rest; None when all are done.
 
-    Raises what they refuse with, and so does the rest.
+    Raises the error of a plugin that rejects the write, as does the awaitable.
     """
-    for number, (step, goes_by) in enumerate(steps, 1):
-        if goes_by is None or not goes_by.none():
+    for number, (step, skip_while_empty) in enumerate(steps, 1):
+        if skip_while_empty is None or not skip_while_empty.is_empty():
             waiting = step(attributes)
             if waiting is not None:
-                return _run_on(waiting, steps[number:], attributes)
+                return _run_rest(waiting, steps[number:], attributes)
     return None
 
 
-async def _run_on(waiting: Awaitable[None], steps: Sequence[Step], attributes: Attributes) -> None:
+async def _run_rest(waiting: Awaitable[None], steps: Sequence[Step], attributes: Attributes) -> None:
     await waiting
     rest = run(steps, attributes)
     if rest is not None:
@@ -81,7 +81,7 @@ async def _run_on(waiting: Awaitable[None], steps: Sequence[Step], attributes: A
 
 
 class Steps:
-    """The plugins that one kind of write meets."""
+    """Plugins for one kind of write."""
 
     __slots__ = ("admit", "validate")
 
@@ -90,37 +90,37 @@ class Steps:
         self.validate: Final = validate
 
     async def mutate(self, attributes: Attributes) -> None:
-        """Run the mutating plugins. Raises what they refuse with."""
+        """Run the mutating plugins. Raises the error of a plugin that rejects the write."""
         waiting = run(self.admit, attributes)
         if waiting is not None:
             await waiting
 
     async def check(self, attributes: Attributes) -> None:
-        """Run the validating plugins. Raises what they refuse with."""
+        """Run the validating plugins. Raises the error of a plugin that rejects the write."""
         waiting = run(self.validate, attributes)
         if waiting is not None:
             await waiting
 
 
 class AdmissionChain:
-    """All plugins that are switched on, in order."""
+    """Enabled plugins, in order."""
 
     def __init__(self, plugins: Sequence[Plugin] = ()) -> None:
-        unknown = [plugin.name for plugin in plugins if plugin.name not in _PLACE]
+        unknown = [plugin.name for plugin in plugins if plugin.name not in _POSITION]
         if unknown:
             raise ValueError(f"admission plugins without a place in the order: {', '.join(unknown)}")
-        self.plugins: Final = tuple(sorted(plugins, key=lambda plugin: _PLACE[plugin.name]))
-        self._mutating: Final = plugins_that("admit", self.plugins)
-        self._validating: Final = plugins_that("validate", self.plugins)
+        self.plugins: Final = tuple(sorted(plugins, key=lambda plugin: _POSITION[plugin.name]))
+        self._mutating: Final = plugins_overriding("admit", self.plugins)
+        self._validating: Final = plugins_overriding("validate", self.plugins)
 
     def steps(self, served: ServedResource, subresource: str, operation: Operation) -> Steps:
-        """The plugins for one kind of write; callers keep the answer."""
+        """Return the plugins for one kind of write; callers cache the result."""
         resource = served.resource
 
         def concerned(plugins: Sequence[Plugin]) -> list[Plugin]:
             return [plugin for plugin in plugins if plugin.handles(resource, subresource, operation)]
 
         return Steps(
-            tuple((plugin.admit, plugin.goes_by()) for plugin in concerned(self._mutating)),
-            tuple((plugin.validate, plugin.goes_by()) for plugin in concerned(self._validating)),
+            tuple((plugin.admit, plugin.skip_while_empty()) for plugin in concerned(self._mutating)),
+            tuple((plugin.validate, plugin.skip_while_empty()) for plugin in concerned(self._validating)),
         )

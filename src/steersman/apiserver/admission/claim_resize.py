@@ -1,8 +1,8 @@
-"""``PersistentVolumeClaimResize``: a claim grows only where its storage class says that volumes can."""
+"""``PersistentVolumeClaimResize``: allows expansion of claims only if their StorageClass does."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from steersman.apimachinery.quantity import Quantity, parse
 from steersman.apiserver.admission.interface import Attributes, Operation, Plugin
@@ -10,10 +10,10 @@ from steersman.apiserver.admission.lookups import Lookup
 from steersman.apiserver.generic.columns import storage_class_of
 
 if TYPE_CHECKING:
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.generic.watch_cache import WatchCache
     from steersman.schema.resources import Resource
 
-    Tree = dict[str, Any]
 
 _NOT_BOUND: Final = "Only bound persistent volume claims can be expanded"
 _NOT_EXPANDABLE: Final = (
@@ -22,21 +22,21 @@ _NOT_EXPANDABLE: Final = (
 
 
 class PersistentVolumeClaimResize(Plugin):
-    """Changes of claims that ask for more than before."""
+    """Check of updates that increase the requested size."""
 
     name: ClassVar[str] = "PersistentVolumeClaimResize"
 
     def __init__(self, storage_classes: WatchCache) -> None:
-        #: Whether volumes of a class can grow.
+        #: ``allowVolumeExpansion`` by StorageClass.
         self._expandable: Final = Lookup(storage_classes, _is_expandable)
 
     def handles(self, resource: Resource, subresource: str, operation: Operation) -> bool:
-        """Changes of claims."""
+        """True for updates of claims."""
         is_claim = resource.group_resource == "persistentvolumeclaims" and not subresource
         return is_claim and operation is Operation.UPDATE
 
     async def validate(self, attributes: Attributes) -> None:
-        """Raises 403."""
+        """Raise 403 if the claim cannot be expanded."""
         claim, old = attributes.object, attributes.old_object
         if claim is None or old is None or _size(claim) <= _size(old):
             return

@@ -1,4 +1,4 @@
-"""``DefaultIngressClass``: an Ingress that names no class gets the default one."""
+"""``DefaultIngressClass``: sets the default class of Ingresses without one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CLASS_ANNOTATION: Final = "kubernetes.io/ingress.class"
 
 
 class DefaultIngressClass(Plugin):
-    """Ingresses that are created; the annotation that came before the field is a choice, too."""
+    """Default class of new Ingresses; the legacy annotation also selects a class."""
 
     name: ClassVar[str] = "DefaultIngressClass"
 
@@ -25,12 +25,12 @@ class DefaultIngressClass(Plugin):
         self._classes: Final = Lookup(ingress_classes, _read)
 
     def handles(self, resource: Resource, subresource: str, operation: Operation) -> bool:
-        """Creation of Ingresses."""
+        """True for creates of Ingresses."""
         is_ingress = resource.group_resource == "ingresses.networking.k8s.io" and not subresource
         return is_ingress and operation is Operation.CREATE
 
     async def admit(self, attributes: Attributes) -> None:
-        """Name the newest of the default classes; of those of one second the first by name."""
+        """Set the newest default class; among equally old ones the first by name."""
         ingress = attributes.object
         if ingress is None or ingress["spec"].get("ingressClassName") is not None:
             return

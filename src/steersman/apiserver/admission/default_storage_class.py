@@ -1,4 +1,4 @@
-"""``DefaultStorageClass``: a claim that names no class gets the default one."""
+"""``DefaultStorageClass``: sets the default class of claims without one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _CLASS_ANNOTATION: Final = "volume.beta.kubernetes.io/storage-class"
 
 
 class DefaultStorageClass(Plugin):
-    """Claims that are created; an empty class name is a choice, too."""
+    """Default class of new claims; an empty class name selects no class."""
 
     name: ClassVar[str] = "DefaultStorageClass"
 
@@ -28,12 +28,12 @@ class DefaultStorageClass(Plugin):
         self._classes: Final = Lookup(storage_classes, _read)
 
     def handles(self, resource: Resource, subresource: str, operation: Operation) -> bool:
-        """Creation of claims."""
+        """True for creates of claims."""
         is_claim = resource.group_resource == "persistentvolumeclaims" and not subresource
         return is_claim and operation is Operation.CREATE
 
     async def admit(self, attributes: Attributes) -> None:
-        """Name the newest of the default classes; of those of one second the first by name."""
+        """Set the newest default class; among equally old ones the first by name."""
         claim = attributes.object
         if claim is None or claim["spec"].get("storageClassName") is not None:
             return

@@ -1,4 +1,4 @@
-"""``DefaultTolerationSeconds``: pods tolerate a Node that is not ready or unreachable for a while.
+"""``DefaultTolerationSeconds``: default tolerations for Nodes that are not ready or unreachable.
 
 Upstream: ``plugin/pkg/admission/defaulttolerationseconds``.
 """
@@ -30,7 +30,7 @@ class DefaultTolerationSeconds(Plugin):
         self._seconds: Final = dict(zip(TAINTS, (not_ready_seconds, unreachable_seconds), strict=True))
 
     def handles(self, resource: Resource, subresource: str, operation: Operation) -> bool:
-        """Report whether this is a write of a pod, not of a subresource."""
+        """True for creates and updates of pods."""
         is_pod = resource.name == "pods" and not resource.group and not subresource
         return is_pod and operation in (Operation.CREATE, Operation.UPDATE)
 
@@ -41,7 +41,7 @@ class DefaultTolerationSeconds(Plugin):
 
 
 def add_default_tolerations(spec: dict[str, Any], seconds: Mapping[str, int]) -> None:
-    """Tolerate each taint for its seconds, where no toleration covers it yet."""
+    """Add a toleration with its seconds for each taint that is not yet tolerated."""
     tolerations = spec.get("tolerations")
     missing = [key for key in seconds if not _covers(tolerations, key)] if tolerations else list(seconds)
     if missing:

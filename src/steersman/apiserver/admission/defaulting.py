@@ -1,4 +1,4 @@
-"""Classes of which one may be the default: how several that say so are told apart."""
+"""Selection of the default class among several candidates."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class Candidate(NamedTuple):
-    """A class, and whether an annotation makes it the default."""
+    """A class, with its creation time and whether it is marked as the default."""
 
     name: str
     created: str
@@ -17,17 +17,17 @@ class Candidate(NamedTuple):
 
     @classmethod
     def of(cls, tree: dict[str, Any], *annotations: str) -> Self:
-        """What counts of a class; any of ``annotations`` may say ``true``."""
+        """Read a class; any of ``annotations`` with the value ``true`` marks it as the default."""
         metadata = tree["metadata"]
-        said = metadata.get("annotations") or {}
-        is_default = any(said.get(name) == "true" for name in annotations)
+        annotation_values = metadata.get("annotations") or {}
+        is_default = any(annotation_values.get(name) == "true" for name in annotations)
         return cls(metadata["name"], metadata.get("creationTimestamp", ""), is_default=is_default)
 
 
 def newest_default(candidates: Iterable[Candidate]) -> str | None:
-    """The newest of the default classes, of those of one second the first by name; None without any."""
-    defaults = [one for one in candidates if one.is_default]
+    """Return the newest default class, among equally old ones the first by name; None without any."""
+    defaults = [candidate for candidate in candidates if candidate.is_default]
     if not defaults:
         return None
-    newest = max(one.created for one in defaults)
-    return min(one.name for one in defaults if one.created == newest)
+    newest = max(candidate.created for candidate in defaults)
+    return min(candidate.name for candidate in defaults if candidate.created == newest)

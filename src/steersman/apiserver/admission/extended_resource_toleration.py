@@ -1,4 +1,4 @@
-"""``ExtendedResourceToleration``: a pod that asks for somebody's devices tolerates the taint of the nodes that have them."""
+"""``ExtendedResourceToleration``: tolerations for the taints of nodes with the extended resources that a pod requests."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from steersman.apiserver.kinds.shared.podspec.resource_names import is_extended
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from steersman.apimachinery.trees import Tree
     from steersman.schema.resources import Resource
 
-    Tree = dict[str, Any]
 
-#: What makes two tolerations speak of the same taint.
+#: Fields that identify the tolerated taint.
 _IDENTITY: Final = ("key", "effect", "operator", "value")
 
 
 class ExtendedResourceToleration(Plugin):
-    """Pods; the taint's key is the resource's name, its effect ``NoSchedule``."""
+    """Tolerations with the resource name as key and effect ``NoSchedule``."""
 
     name: ClassVar[str] = "ExtendedResourceToleration"
 
     def handles(self, resource: Resource, subresource: str, operation: Operation) -> bool:
-        """Creation and change of pods."""
+        """True for creates and updates of pods."""
         is_pod = resource.group_resource == "pods" and not subresource
         return is_pod and operation in (Operation.CREATE, Operation.UPDATE)
 
     async def admit(self, attributes: Attributes) -> None:
-        """Add a toleration for each resource, in order of their names."""
+        """Add a toleration for each resource, sorted by name."""
         if attributes.object is None:
             return
         spec = attributes.object["spec"]
@@ -44,7 +44,7 @@ def _extended_resources(spec: Tree) -> set[str]:
 
 
 def with_tolerations(tolerations: Sequence[Tree], resources: Sequence[str]) -> list[Tree]:
-    """Return the tolerations with one for each resource, in place of those of the same taint or else at the end."""
+    """Return the tolerations with one for each resource, replacing those of the same taint."""
     added = {_identity(each): each for each in map(_toleration_of, resources)}
     present = {_identity(each) for each in tolerations}
     replaced = [added.get(_identity(each), each) for each in tolerations]

@@ -1,4 +1,4 @@
-"""``DenyServiceExternalIPs``: Services get no external addresses that they did not have."""
+"""``DenyServiceExternalIPs``: rejects new ``externalIPs`` of Services (CVE-2020-8554)."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ if TYPE_CHECKING:
 
 
 class DenyServiceExternalIPs(Plugin):
-    """Services; addresses may be taken away (CVE-2020-8554 is why they may not be added)."""
+    """Services; addresses can be removed, not added."""
 
     name: ClassVar[str] = "DenyServiceExternalIPs"
 
     def handles(self, resource: Resource, subresource: str, operation: Operation) -> bool:
-        """Creation and change of Services."""
+        """True for creates and updates of Services."""
         is_service = resource.group_resource == "services" and not subresource
         return is_service and operation in (Operation.CREATE, Operation.UPDATE)
 
     async def validate(self, attributes: Attributes) -> None:
-        """Raises 403."""
+        """Raise 403 for added addresses."""
         if not _addresses(attributes.object) <= _addresses(attributes.old_object):
             raise attributes.forbidden("Use of external IPs is denied by admission control")
 

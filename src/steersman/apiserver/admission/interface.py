@@ -1,4 +1,4 @@
-"""What a plugin is, and what it is told of a write."""
+"""Interface of admission plugins. Upstream: staging/src/k8s.io/apiserver/pkg/admission/interfaces.go."""
 
 from __future__ import annotations
 
@@ -13,33 +13,30 @@ if TYPE_CHECKING:
     from steersman.schema.resources import Resource
 
 #: ``attributes`` is a module of its own because it is compiled, which plugins cannot extend (decision 0006).
-__all__ = ["Attributes", "Operation", "Plugin", "plugins_that"]
+__all__ = ["Attributes", "Operation", "Plugin", "plugins_overriding"]
 
 
 class Plugin:
-    """A plugin; it mutates when it overrides ``admit``, and validates when it overrides ``validate``."""
+    """Admission plugin; it mutates if it overrides ``admit``, and validates if it overrides ``validate``."""
 
-    #: As in ``--enable-admission-plugins``.
+    #: Name in ``--enable-admission-plugins``.
     name: ClassVar[str]
 
     def handles(self, resource: Resource, subresource: str, operation: Operation) -> bool:
-        """Whether writes of this kind concern the plugin. Asked once for each combination."""
+        """True if the plugin handles these writes. Called once per combination."""
         raise NotImplementedError
 
-    def goes_by(self) -> Lookup[Any] | None:
-        """What the plugin goes by: while there is none of it the plugin is not asked (most clusters have no policies).
-
-        None for a plugin that always has something to do.
-        """
+    def skip_while_empty(self) -> Lookup[Any] | None:
+        """Return the lookup without whose objects the plugin has no effect and is skipped; None: never skip."""
         return None
 
     def admit(self, attributes: Attributes) -> Awaitable[None] | None:
-        """Change ``attributes.object``, or refuse. Returns what there is to wait for; most writes wait for nothing."""
+        """Mutate ``attributes.object`` or raise. Return an awaitable for the rest, or None if done, as most writes are."""
 
     def validate(self, attributes: Attributes) -> Awaitable[None] | None:
-        """Look at ``attributes.object`` as it will be stored, and refuse or not; returns as ``admit``."""
+        """Validate ``attributes.object`` as it will be stored; raise to reject it. Return as ``admit``."""
 
 
-def plugins_that(method: str, plugins: Sequence[Plugin]) -> tuple[Plugin, ...]:
-    """Those that override ``admit`` or ``validate``."""
+def plugins_overriding(method: str, plugins: Sequence[Plugin]) -> tuple[Plugin, ...]:
+    """Return the plugins that override ``admit`` or ``validate``."""
     return tuple(plugin for plugin in plugins if getattr(type(plugin), method) is not getattr(Plugin, method))

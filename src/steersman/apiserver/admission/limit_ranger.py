@@ -1,4 +1,4 @@
-"""``LimitRanger``: limits and requests that a namespace fills in, and bounds that it sets."""
+"""``LimitRanger``: default limits and requests, and bounds, from the LimitRanges of a namespace."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from steersman.apiserver.kinds.shared.podspec.resources import pod_totals
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.generic.watch_cache import WatchCache
     from steersman.schema.resources import Resource
 
-    Tree = dict[str, Any]
     Amounts = Mapping[str, Quantity]
 
 ANNOTATION: Final = "kubernetes.io/limit-ranger"
@@ -31,7 +31,7 @@ _HANDLED: Final = frozenset(
 
 
 class LimitRanger(Plugin):
-    """All LimitRanges of a namespace hold at once."""
+    """LimitRanges of a namespace; all of them apply."""
 
     name: ClassVar[str] = "LimitRanger"
 
@@ -39,25 +39,25 @@ class LimitRanger(Plugin):
         self._ranges: Final = Lookup(limit_ranges, whole)
 
     def handles(self, resource: Resource, subresource: str, operation: Operation) -> bool:
-        """New pods, pods that are resized, volume claims."""
+        """True for creates and resizes of pods, and for volume claims."""
         return (resource.group_resource, subresource, operation) in _HANDLED
 
-    def goes_by(self) -> Lookup[Any]:
-        """The limit ranges."""
+    def skip_while_empty(self) -> Lookup[Any]:
+        """Return the LimitRanges."""
         return self._ranges
 
     async def admit(self, attributes: Attributes) -> None:
-        """Fill in what containers do not say."""
+        """Set the default requests and limits of containers."""
         pod = attributes.object
-        if pod is None or attributes.group_resource != "pods" or _is_going(attributes.old_object):
+        if pod is None or attributes.group_resource != "pods" or _is_terminating(attributes.old_object):
             return
         for limit_range in await self._ranges.all(namespace=attributes.namespace):
             fill_in(pod, limit_range)
 
     async def validate(self, attributes: Attributes) -> None:
-        """Raises 403."""
+        """Raise 403 for violated bounds."""
         obj = attributes.object
-        if obj is None or _is_going(attributes.old_object):
+        if obj is None or _is_terminating(attributes.old_object):
             return
         violations = pod_violations if attributes.group_resource == "pods" else claim_violations
         for limit_range in await self._ranges.all(namespace=attributes.namespace):
@@ -66,7 +66,7 @@ class LimitRanger(Plugin):
                 raise attributes.forbidden(found[0] if len(found) == 1 else f"[{', '.join(found)}]")
 
 
-def _is_going(old: Tree | None) -> bool:
+def _is_terminating(old: Tree | None) -> bool:
     return old is not None and bool(old["metadata"].get("deletionTimestamp"))
 
 
@@ -80,23 +80,23 @@ def _items(limit_range: Tree, kind: str) -> Iterator[Tree]:
 
 
 def fill_in(pod: Tree, limit_range: Tree) -> None:
-    """Give containers the default limits and requests, and note it in an annotation."""
+    """Set missing limits and requests of containers, and record them in an annotation."""
     limits: dict[str, str] = {}
     requests: dict[str, str] = {}
     for item in _items(limit_range, "Container"):
         limits |= item.get("default") or {}
         requests |= item.get("defaultRequest") or {}
-    notes = [
-        note
+    defaulted = [
+        text
         for kind, title in _CONTAINERS
         for container in pod["spec"].get(kind) or ()
-        for note in _complete(container, title, requests=requests, limits=limits)
+        for text in _complete(container, title, requests=requests, limits=limits)
     ]
-    if notes:
+    if defaulted:
         metadata = pod["metadata"]
         metadata["annotations"] = {
             **(metadata.get("annotations") or {}),
-            ANNOTATION: f"LimitRanger plugin set: {'; '.join(notes)}",
+            ANNOTATION: f"LimitRanger plugin set: {'; '.join(defaulted)}",
         }
 
 
@@ -116,7 +116,7 @@ def _complete(container: Tree, title: str, *, requests: dict[str, str], limits: 
 
 
 def pod_violations(pod: Tree, limit_range: Tree) -> Iterator[str]:
-    """What of a pod is out of bounds, its containers one by one and all together."""
+    """Yield the violated bounds of a pod, by container and in total."""
     spec = pod["spec"]
     for item in (limit_range.get("spec") or {}).get("limits") or ():
         if item.get("type") == "Container":
@@ -130,11 +130,11 @@ def pod_violations(pod: Tree, limit_range: Tree) -> Iterator[str]:
 
 
 def claim_violations(claim: Tree, limit_range: Tree) -> Iterator[str]:
-    """What of a volume claim is out of bounds."""
+    """Yield the violated bounds of a volume claim."""
     requests = _read(((claim.get("spec") or {}).get("resources") or {}).get("requests"))
     for item in _items(limit_range, "PersistentVolumeClaim"):
         for name, bound in sorted(_read(item.get("min")).items()):
-            yield from _below(name, bound, requests, {}, item)
+            yield from _below_minimum(name, bound, requests, {}, item)
         for name, bound in sorted(_read(item.get("max")).items()):
             rule = f"maximum {name} usage per {item['type']} is {bound}"
             amount = requests.get(name)
@@ -146,14 +146,14 @@ def claim_violations(claim: Tree, limit_range: Tree) -> Iterator[str]:
 
 def _violations(item: Tree, requests: Amounts, limits: Amounts) -> Iterator[str]:
     for name, bound in sorted(_read(item.get("min")).items()):
-        yield from _below(name, bound, requests, limits, item)
+        yield from _below_minimum(name, bound, requests, limits, item)
     for name, bound in sorted(_read(item.get("max")).items()):
-        yield from _above(name, bound, requests, limits, item)
+        yield from _above_maximum(name, bound, requests, limits, item)
     for name, bound in sorted(_read(item.get("maxLimitRequestRatio")).items()):
-        yield from _apart(name, bound, requests, limits, item)
+        yield from _ratio_exceeded(name, bound, requests, limits, item)
 
 
-def _below(name: str, bound: Quantity, requests: Amounts, limits: Amounts, item: Tree) -> Iterator[str]:
+def _below_minimum(name: str, bound: Quantity, requests: Amounts, limits: Amounts, item: Tree) -> Iterator[str]:
     rule = f"minimum {name} usage per {item['type']} is {bound}"
     request, limit = requests.get(name), limits.get(name)
     if request is None:
@@ -164,7 +164,7 @@ def _below(name: str, bound: Quantity, requests: Amounts, limits: Amounts, item:
         yield f"{rule}, but limit is {limit}"
 
 
-def _above(name: str, bound: Quantity, requests: Amounts, limits: Amounts, item: Tree) -> Iterator[str]:
+def _above_maximum(name: str, bound: Quantity, requests: Amounts, limits: Amounts, item: Tree) -> Iterator[str]:
     rule = f"maximum {name} usage per {item['type']} is {bound}"
     request, limit = requests.get(name), limits.get(name)
     if limit is None:
@@ -175,8 +175,8 @@ def _above(name: str, bound: Quantity, requests: Amounts, limits: Amounts, item:
         yield f"{rule}, but request is {request}"
 
 
-def _apart(name: str, bound: Quantity, requests: Amounts, limits: Amounts, item: Tree) -> Iterator[str]:
-    """A limit that is too many times the request."""
+def _ratio_exceeded(name: str, bound: Quantity, requests: Amounts, limits: Amounts, item: Tree) -> Iterator[str]:
+    """Yield a violation of the maximum ratio between limit and request."""
     rule = f"{name} max limit to request ratio per {item['type']} is {bound}"
     request, limit = requests.get(name), limits.get(name)
     if not request:

@@ -1,8 +1,10 @@
-"""What plugins know of other objects: the watch caches' state, each object read once for as long as it does not change."""
+"""Lookups of other objects for plugins: decoded objects of a watch cache, memoized until they change."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+
+from steersman.apimachinery.cache_sizes import CacheSize
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -12,23 +14,27 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: Answers kept per look-up; all are forgotten when there are more (objects that went are among them).
-_KEPT_MAX: Final = 4096
+#: Maximum number of memoized objects, deleted ones included; the memo is cleared when it is exceeded.
+_CACHED_MAX: Final = 4096
+#: Bound of the size of one memo, and the estimated size of a decoded object for each byte of its JSON.
+_CACHED_BYTES: Final = 8 * 1024 * 1024
+_BYTES_PER_BYTE: Final = 4
 
 
 class Lookup(Generic[T]):
-    """Objects of one kind as a plugin wants them: ``read`` makes of a tree what the plugin needs of it."""
+    """Objects of one kind as converted by ``read``."""
 
     def __init__(self, cache: WatchCache, read: Callable[[dict[str, Any]], T]) -> None:
         self._cache: Final = cache
         self._read: Final = read
-        self._kept: Final[dict[str, tuple[Entry, T]]] = {}
-        #: What ``all`` answers until something changes; kept up to date from the first such question on.
+        self._cached: Final[dict[str, tuple[Entry, T]]] = {}
+        self._cached_size: Final = CacheSize("objects of admission plugins")
+        #: Result of ``all`` until an object changes; follows the cache after the first call.
         self._all: Sequence[T] | None = None
         self._follows = False
 
     async def get(self, name: str, *, namespace: str = "") -> T | None:
-        """The object of that name, None when there is none. Of a remote store nothing is missing before it was asked."""
+        """Return the object; None if it does not exist. With a remote store, a miss waits until the cache is fresh."""
         cache = self._cache
         if not cache.is_ready:
             await cache.ready()
@@ -38,38 +44,38 @@ class Lookup(Generic[T]):
             await cache.wait_fresh()
             entry = cache.get(key)
         if entry is None:
-            self._kept.pop(key, None)
+            self._forget(key)
             return None
-        kept = self._kept.get(key)
-        return kept[1] if kept is not None and kept[0] is entry else self._of(entry)
+        cached = self._cached.get(key)
+        return cached[1] if cached is not None and cached[0] is entry else self._of(entry)
 
-    def at_once(self, name: str, *, namespace: str = "") -> T | None:
-        """As ``get``, without waiting; None as well when that could not be told."""
+    def get_cached(self, name: str, *, namespace: str = "") -> T | None:
+        """Return the object without waiting; None also if that is unknown."""
         cache = self._cache
         if not cache.is_ready:
             return None
         entry = cache.get(cache.key(namespace, name))
         return None if entry is None else self._of(entry)
 
-    def none(self) -> bool:
-        """Whether there is no object at all, as far as can be told without waiting."""
+    def is_empty(self) -> bool:
+        """True if there are no objects, as far as known without waiting."""
         cache = self._cache
         return cache.is_ready and not len(cache)
 
     async def all(self, *, namespace: str = "") -> Sequence[T]:
-        """All objects, or all of a namespace; of all the same sequence each time until one of them changes."""
+        """Return all objects, or those of a namespace; without namespace, the same sequence until an object changes."""
         cache = self._cache
         if not cache.is_ready:
             await cache.ready()
         if namespace:
             return self._snapshot(namespace) if len(cache) else ()
-        return self._everything()
+        return self._list_all()
 
-    def all_at_once(self) -> Sequence[T] | None:
-        """All objects, without waiting; None when that could not be told."""
-        return self._everything() if self._cache.is_ready else None
+    def list_cached(self) -> Sequence[T] | None:
+        """Return all objects without waiting; None if they are unknown."""
+        return self._list_all() if self._cache.is_ready else None
 
-    def _everything(self) -> Sequence[T]:
+    def _list_all(self) -> Sequence[T]:
         if not self._follows:
             self._follows = True
             self._cache.follow(self)
@@ -82,31 +88,42 @@ class Lookup(Generic[T]):
         cache = self._cache
         return tuple([self._of(entry) for entry in cache.snapshot(cache.scope(namespace))])
 
-    # -- as a follower of the cache ------------------------------------------------------------------------------------
+    # -- follower of the cache -----------------------------------------------------------------------------------------
 
     def reset(self, entries: list[Entry]) -> None:
-        """Other objects may be there."""
+        """Invalidate after a relist."""
         self._all = None
 
     def put(self, entry: Entry) -> None:
-        """An object is another."""
+        """Invalidate after a create or update."""
         self._all = None
 
     def remove(self, key: str) -> None:
-        """An object is gone."""
+        """Invalidate after a delete."""
         self._all = None
 
+    def _forget(self, key: str) -> None:
+        cached = self._cached.pop(key, None)
+        if cached is not None:
+            self._cached_size.size_bytes -= _BYTES_PER_BYTE * len(cached[0].raw)
+
     def _of(self, entry: Entry) -> T:
-        kept = self._kept.get(entry.key)
-        if kept is not None and kept[0] is entry:
-            return kept[1]
-        if len(self._kept) >= _KEPT_MAX:
-            self._kept.clear()
+        cached = self._cached.get(entry.key)
+        if cached is not None and cached[0] is entry:
+            return cached[1]
+        self._forget(entry.key)
+        size, value_bytes = self._cached_size, _BYTES_PER_BYTE * len(entry.raw)
         value = self._read(entry.tree())
-        self._kept[entry.key] = (entry, value)
+        if value_bytes > _CACHED_BYTES // 8:
+            return value
+        if len(self._cached) >= _CACHED_MAX or size.size_bytes + value_bytes > _CACHED_BYTES:
+            self._cached.clear()
+            size.size_bytes = 0
+        size.size_bytes += value_bytes
+        self._cached[entry.key] = (entry, value)
         return value
 
 
 def whole(tree: dict[str, Any]) -> dict[str, Any]:
-    """For plugins that look at the object as it is; they must not change it."""
+    """Return the tree unchanged, for plugins that read the object itself; it is shared and read-only."""
     return tree

@@ -1,6 +1,6 @@
-"""``MutatingAdmissionPolicy``: expressions that change what is written (KEP-3962).
+"""``MutatingAdmissionPolicy``: CEL mutations of writes (KEP-3962).
 
-A policy that asks for it (``reinvocationPolicy: IfNeeded``) is asked a second time when a later one changed the object.
+A policy with ``reinvocationPolicy: IfNeeded`` is invoked again if a later one changed the object.
 """
 
 from __future__ import annotations
@@ -18,30 +18,29 @@ from steersman.apiserver.admission.validating_policy_params import Configuration
 from steersman.apiserver.workers import with_allowance
 from steersman.schema.decoding import decode
 from steersman.schema.loader import struct_for
+from steersman.schema.resources import Resource  # noqa: TC001 — compiled named tuples load the types of their fields
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from steersman.apimachinery.errors import StatusError
+    from steersman.apimachinery.trees import Tree
     from steersman.apimachinery.typemodel import Struct
     from steersman.apiserver.admission.mutating_policy_rules import MutatingRules
     from steersman.apiserver.authz.interface import Authorizer
     from steersman.apiserver.generic.registry import Registry
     from steersman.apiserver.generic.served import ServedResource
-    from steersman.schema.resources import Resource
-
-    Tree = dict[str, Any]
 
 
 class _Policy:
-    """A policy; compiled when it first matches."""
+    """A policy, compiled on its first match."""
 
     def __init__(self, tree: Tree) -> None:
         self.name: Final[str] = tree["metadata"]["name"]
         self.spec: Final[Tree] = tree.get("spec") or {}
         self.matcher: Final = Matcher(self.spec.get("matchConstraints") or {})
         self.fails: Final = self.spec.get("failurePolicy") != "Ignore"
-        self.may_repeat: Final = self.spec.get("reinvocationPolicy") == "IfNeeded"
+        self.is_reinvoked: Final = self.spec.get("reinvocationPolicy") == "IfNeeded"
         self._rules: MutatingRules | None = None
 
     @property
@@ -59,7 +58,7 @@ class _Policy:
 
 
 class _Invocation(NamedTuple):
-    """A policy to be asked, with one of its parameters."""
+    """A policy to invoke with one parameter."""
 
     policy: _Policy
     binding: str
@@ -73,7 +72,7 @@ class _Fault(NamedTuple):
 
 
 class MutatingAdmissionPolicy(Plugin):
-    """Lets the policies change what is created or updated."""
+    """Apply the matching policies to creates and updates."""
 
     name: ClassVar[str] = "MutatingAdmissionPolicy"
 
@@ -84,15 +83,15 @@ class MutatingAdmissionPolicy(Plugin):
         self._bindings: Final = Lookup(registry.stored(f"mutatingadmissionpolicybindings.{group}").cache, Binding)
 
     def handles(self, resource: Resource, subresource: str, operation: Operation) -> bool:
-        """Creates and updates of everything but the policies themselves, and reviews."""
+        """True for creates and updates, except of policies and reviews."""
         return operation in (Operation.CREATE, Operation.UPDATE) and not is_exempt(resource)
 
-    def goes_by(self) -> Lookup[Any]:
-        """The policies."""
+    def skip_while_empty(self) -> Lookup[Any]:
+        """Return the policies."""
         return self._policies
 
     async def admit(self, attributes: Attributes) -> None:
-        """Change the object. Raises 403 where a policy cannot be followed."""
+        """Mutate the object. Raises 403 if a policy fails."""
         policies = await self._policies.all()
         if not policies or attributes.object is None:
             return
@@ -107,12 +106,12 @@ class MutatingAdmissionPolicy(Plugin):
         if invocations:
             faults += await self._run(invocations, attributes)
         if faults:
-            raise _refusal(attributes, faults)
+            raise _denied_error(attributes, faults)
 
     async def _select(
         self, policy: _Policy, bindings: Sequence[Binding], attributes: Attributes, faults: list[_Fault]
     ) -> list[_Invocation]:
-        """How a policy is to be asked; what is wrong with it goes to ``faults``."""
+        """Return the invocations of a policy; append errors to ``faults``."""
         sources = self._sources
         matched = await policy.matcher.match(attributes, namespace=sources.namespace, resource=sources.resource)
         if matched is None:
@@ -143,7 +142,7 @@ class MutatingAdmissionPolicy(Plugin):
         return found
 
     async def _run(self, invocations: Sequence[_Invocation], attributes: Attributes) -> list[_Fault]:
-        """Ask all; then those again that want it, if a later one changed the object."""
+        """Invoke all policies, then reinvoke those that require it."""
         faults: list[_Fault] = []
         changes: list[int] = []
         for position, invocation in enumerate(invocations):
@@ -152,7 +151,7 @@ class MutatingAdmissionPolicy(Plugin):
             if attributes.object != before:
                 changes.append(position)
         for position, invocation in enumerate(invocations):
-            if invocation.policy.may_repeat and any(change > position for change in changes):
+            if invocation.policy.is_reinvoked and any(change > position for change in changes):
                 faults += await self._invoke(invocation, attributes)
         return faults
 
@@ -160,8 +159,8 @@ class MutatingAdmissionPolicy(Plugin):
         from steersman.apiserver.admission.validating_policy_rules import EvaluationError  # noqa: PLC0415
 
         policy, matched = invocation.policy, invocation.matched
-        around = await variables_of(attributes, matched, self._sources)
-        around["params"] = invocation.parameter
+        variables = await variables_of(attributes, matched, self._sources)
+        variables["params"] = invocation.parameter
         faults: list[_Fault] = []
 
         def fail(error: EvaluationError) -> None:
@@ -169,7 +168,7 @@ class MutatingAdmissionPolicy(Plugin):
                 faults.append(_Fault(_denial(policy.name, invocation.binding, str(error)), "Invalid"))
 
         try:
-            if not await with_allowance(policy.holds, around):
+            if not await with_allowance(policy.holds, variables):
                 return []
         except EvaluationError as error:
             fail(error)
@@ -180,17 +179,19 @@ class MutatingAdmissionPolicy(Plugin):
             return []
         for position in range(len(policy.rules)):
             try:
-                changed = await with_allowance(policy.rules.mutate, position, around["object"], around, struct)
+                changed = await with_allowance(policy.rules.mutate, position, variables["object"], variables, struct)
             except EvaluationError as error:
                 fail(error)
                 continue
             own = struct is served.struct
-            around["object"] = _settle(changed, attributes, served) if own else _take(changed, attributes, struct)
+            variables["object"] = (
+                _replace_object(changed, attributes, served) if own else _replace_body(changed, attributes, struct)
+            )
         return faults
 
 
 def _struct_of(attributes: Attributes, matched: Resource, served: ServedResource | None) -> Struct | None:
-    """The type of the body: of a subresource perhaps another than the resource's."""
+    """Return the type of the request body, which a subresource may define."""
     from steersman.apiserver.admission.validating_policy_input import kind_of  # noqa: PLC0415 — loads the language
 
     kind = kind_of(matched, attributes.subresource)
@@ -202,8 +203,8 @@ def _struct_of(attributes: Attributes, matched: Resource, served: ServedResource
         return None
 
 
-def _take(changed: Tree, attributes: Attributes, struct: Struct) -> Tree:
-    """Take a changed body of a subresource over."""
+def _replace_body(changed: Tree, attributes: Attributes, struct: Struct) -> Tree:
+    """Replace the object by a mutated body of a subresource."""
     tree, _ = decode(struct, copy_tree(changed))
     if attributes.object is not None:
         attributes.object.clear()
@@ -211,8 +212,8 @@ def _take(changed: Tree, attributes: Attributes, struct: Struct) -> Tree:
     return tree
 
 
-def _settle(changed: Tree, attributes: Attributes, served: ServedResource) -> Tree:
-    """Take a changed object over: decoded and defaulted as if it had been written so. The object in the matched version."""
+def _replace_object(changed: Tree, attributes: Attributes, served: ServedResource) -> Tree:
+    """Replace the object by a mutated one, decoded and defaulted. Return it in the matched version."""
     tree: Tree = copy_tree(changed)
     unknown: list[str] = []
     if served.decode is not None:
@@ -235,7 +236,7 @@ def _denial(policy: str, binding: str, message: str) -> str:
     return f"policy '{policy}'{within} denied request: {message}"
 
 
-def _refusal(attributes: Attributes, faults: Sequence[_Fault]) -> StatusError:
+def _denied_error(attributes: Attributes, faults: Sequence[_Fault]) -> StatusError:
     error = attributes.forbidden("admission request denied by policy")
     error.status["message"] = faults[0].message
     if faults[0].reason:

@@ -1,6 +1,6 @@
-"""A mutating policy, compiled, and what it makes of an object (``mutating/patch`` upstream).
+"""Compiled mutating policies. Upstream: ``plugin/policy/mutating/patch``.
 
-Loaded with the first policy, as it loads the expression language.
+Imported with the first policy, because it imports the CEL compiler.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from steersman.apimachinery.typemodel import ListOf, ListType, MapOf, Struct
 from steersman.apiserver.admission.validating_policy_input import Spending
 from steersman.apiserver.admission.validating_policy_rules import BUDGET, EvaluationError, Expressions, evaluate
 from steersman.cel import admission
-from steersman.cel.trees import misnamed, to_tree
+from steersman.cel.trees import object_type_error, to_tree
 from steersman.cel.values import EvalError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from steersman.apimachinery.trees import Tree
     from steersman.apimachinery.typemodel import Type
 
-    Tree = dict[str, Any]
 
 _PATCH_MEMBERS: Final = ("op", "path", "from", "value")
 
 
 class MutatingRules(Expressions):
-    """A mutating policy."""
+    """Compiled mutations of a policy."""
 
     def __init__(self, spec: Tree) -> None:
         super().__init__(spec, mutates=True)
@@ -43,11 +43,11 @@ class MutatingRules(Expressions):
             self._mutations.append((expression, self.compiled(expression, purpose), change))
 
     def __len__(self) -> int:
-        """How many mutations it has."""
+        """Return the number of mutations."""
         return len(self._mutations)
 
     def mutate(self, position: int, obj: Tree, around: Mapping[str, Any], struct: Struct) -> Tree:
-        """What one mutation makes of the object, which is not changed. Raises EvaluationError."""
+        """Return the object after one mutation; the argument is unchanged. Raises EvaluationError."""
         expression, program, change = self._mutations[position]
         spending = Spending(BUDGET)
         value = evaluate(expression, program, self.input(around, spending), spending)
@@ -58,7 +58,7 @@ class MutatingRules(Expressions):
 
 
 def _apply_configuration(obj: Tree, value: Any, struct: Struct) -> Tree:
-    if fault := misnamed(value):
+    if fault := object_type_error(value):
         raise EvaluationError(f"type mismatch: {fault}")
     config = {**to_tree(value), "apiVersion": obj.get("apiVersion"), "kind": obj.get("kind")}
     if faults := faults_of(config, struct):
@@ -74,7 +74,7 @@ def _apply_configuration(obj: Tree, value: Any, struct: Struct) -> Tree:
 
 
 def _atomics(value: Any, type_: Type, path: str) -> Iterator[str]:
-    """Where a configuration holds something that can only be replaced whole."""
+    """Yield the paths of atomic values in a configuration, which it cannot set."""
     if isinstance(value, dict) and isinstance(type_, Struct | MapOf):
         if type_.atomic:
             yield path
@@ -101,5 +101,5 @@ def _apply_patch(obj: Tree, value: Any, _: Struct) -> Tree:
 
 
 def _operation(item: Tree) -> Tree:
-    """One operation as JSON."""
+    """Convert one operation to JSON."""
     return {name: to_tree(item[name]) for name in _PATCH_MEMBERS if name in item and (name != "from" or item[name])}

@@ -1,4 +1,4 @@
-"""``NamespaceExists`` and ``NamespaceAutoProvision``: what becomes of a write in a namespace that is missing."""
+"""``NamespaceExists`` and ``NamespaceAutoProvision``: reject writes in missing namespaces, or create the namespace."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class NamespaceExists(Plugin):
-    """Refuses it, deletes among them."""
+    """Reject writes in missing namespaces, deletes included."""
 
     name: ClassVar[str] = "NamespaceExists"
 
@@ -23,17 +23,17 @@ class NamespaceExists(Plugin):
         self._names: Final = Lookup(namespaces, _name)
 
     def handles(self, resource: Resource, subresource: str, operation: Operation) -> bool:
-        """Writes in namespaces."""
+        """True for writes in namespaces."""
         return resource.namespaced and operation is not Operation.CONNECT
 
     async def validate(self, attributes: Attributes) -> None:
-        """Raises 404."""
+        """Raise 404 if the namespace does not exist."""
         if await self._names.get(attributes.namespace) is None:
             raise not_found("namespaces", attributes.namespace)
 
 
 class NamespaceAutoProvision(Plugin):
-    """Makes the namespace."""
+    """Create missing namespaces."""
 
     name: ClassVar[str] = "NamespaceAutoProvision"
 
@@ -42,11 +42,11 @@ class NamespaceAutoProvision(Plugin):
         self._names: Final = Lookup(namespaces.cache, _name)
 
     def handles(self, resource: Resource, subresource: str, operation: Operation) -> bool:
-        """Creation of what lies in namespaces."""
+        """True for creates in namespaces."""
         return resource.namespaced and operation is Operation.CREATE
 
     async def admit(self, attributes: Attributes) -> None:
-        """Create the namespace unless it is there, or nothing is to be stored. Raises what its creation is refused with."""
+        """Create the namespace if it is missing, except for dry-run. Raises the error of its creation."""
         name = attributes.namespace
         if attributes.dry_run or await self._names.get(name) is not None:
             return

@@ -1,4 +1,4 @@
-"""``NamespaceLifecycle``: nothing is made in a namespace that is missing or going away, and three are never deleted."""
+"""``NamespaceLifecycle``: rejects creates in missing or terminating namespaces, and deletes of system namespaces."""
 
 from __future__ import annotations
 
@@ -14,40 +14,40 @@ if TYPE_CHECKING:
     from steersman.apiserver.generic.watch_cache import WatchCache
     from steersman.schema.resources import Resource
 
-#: ``kube-node-lease`` may be deleted, as upstream.
+#: Namespaces that cannot be deleted; ``kube-node-lease`` can, as upstream.
 IMMORTAL_NAMESPACES: Final = frozenset({"default", "kube-system", "kube-public"})
 
 
 class NamespaceLifecycle(Plugin):
-    """Looks namespaces up in their cache."""
+    """Namespace checks against the cache of namespaces."""
 
     name: ClassVar[str] = "NamespaceLifecycle"
 
     def __init__(self, namespaces: WatchCache) -> None:
-        #: Whether a namespace is terminating, as its phase says.
+        #: True for a namespace whose phase is ``Terminating``.
         self._terminating: Final = Lookup(namespaces, _is_terminating)
 
     def handles(self, resource: Resource, subresource: str, operation: Operation) -> bool:
-        """Writes in namespaces, and deletes of namespaces."""
+        """True for writes in namespaces, and deletes of namespaces."""
         if operation is Operation.DELETE:
             return _is_namespaces(resource)
-        if resource.group == "authorization.k8s.io":  # what a review says of a namespace would tell that it exists
+        if resource.group == "authorization.k8s.io":  # a 404 would disclose which namespaces exist
             return False
         return resource.namespaced and operation is not Operation.CONNECT
 
     def admit(self, attributes: Attributes) -> Awaitable[None] | None:
-        """404 when the namespace is missing, 403 when it is terminating (creates only) or must stay (deletes)."""
+        """Raise 404 for a missing namespace, 403 for a create in a terminating one or a delete of a system namespace."""
         if attributes.operation is Operation.DELETE:
             if attributes.name in IMMORTAL_NAMESPACES:
                 raise attributes.forbidden("this namespace may not be deleted")
             return None
-        terminating = self._terminating.at_once(attributes.namespace)
+        terminating = self._terminating.get_cached(attributes.namespace)
         if terminating is None:
-            return self._ask(attributes)
+            return self._admit_after_lookup(attributes)
         _check(attributes, terminating=terminating)
         return None
 
-    async def _ask(self, attributes: Attributes) -> None:
+    async def _admit_after_lookup(self, attributes: Attributes) -> None:
         terminating = await self._terminating.get(attributes.namespace)
         if terminating is None:
             raise not_found("namespaces", attributes.namespace)
@@ -56,7 +56,7 @@ class NamespaceLifecycle(Plugin):
 
 def _check(attributes: Attributes, *, terminating: bool) -> None:
     if terminating and attributes.operation is Operation.CREATE:
-        raise _refusal(attributes, attributes.namespace)
+        raise _terminating_error(attributes, attributes.namespace)
 
 
 def _is_terminating(namespace: dict[str, Any]) -> bool:
@@ -68,7 +68,7 @@ def _is_namespaces(resource: Resource) -> bool:
     return resource.name == "namespaces" and not resource.group
 
 
-def _refusal(attributes: Attributes, namespace: str) -> Exception:
+def _terminating_error(attributes: Attributes, namespace: str) -> Exception:
     error = attributes.forbidden(
         f"unable to create new content in namespace {namespace} because it is being terminated"
     )

@@ -1,11 +1,11 @@
-"""For whom a kubelet may ask tokens of its pods' accounts: for whom the pods do (KEP-4412).
+"""Audiences for which a kubelet may request service account tokens: those that its pods use (KEP-4412).
 
-A pod asks by a projected token, or by a volume whose driver wants one.
+A pod uses an audience by a projected token, or by a volume whose CSI driver requires one.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery.gotext import quote
 from steersman.apiserver.admission.lookups import Lookup, whole
@@ -14,17 +14,17 @@ from steersman.apiserver.request import RequestInfo
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.admission.interface import Attributes
     from steersman.apiserver.authz.interface import Authorizer
     from steersman.apiserver.generic.watch_cache import WatchCache
 
-    Tree = dict[str, Any]
 
 _VERB: Final = "request-serviceaccounts-token-audience"
 
 
 class Audiences:
-    """Looks volumes and their drivers up."""
+    """Check of token audiences, with lookups of volumes and CSI drivers."""
 
     def __init__(self, cache_of: Callable[[str], WatchCache], authorizer: Authorizer) -> None:
         self._claims: Final = Lookup(cache_of("persistentvolumeclaims"), whole)
@@ -33,14 +33,14 @@ class Audiences:
         self._authorizer: Final = authorizer
 
     async def check(self, attributes: Attributes, audiences: Sequence[str], pod: Tree) -> None:
-        """Raises 403 when neither the pod wants the audience nor a right allows it (``""``: the server's own)."""
+        """Raise 403 unless the pod uses the audience or a permission allows it (``""``: the API server's audience)."""
         if len(audiences) > 1:
             raise attributes.forbidden("node may only request 0 or 1 audiences")
         audience = audiences[0] if audiences else ""
         for volume in pod["spec"].get("volumes") or ():
-            if audience in await self._wanted(pod, volume):
+            if audience in await self._audiences_of_volume(pod, volume):
                 return
-        asked = RequestInfo(
+        request = RequestInfo(
             verb=_VERB,
             path="",
             is_resource=True,
@@ -49,14 +49,14 @@ class Audiences:
             resource=audience,
             name=attributes.name,
         )
-        if not self._authorizer.authorize(attributes.user, asked).allowed:
+        if not self._authorizer.authorize(attributes.user, request).allowed:
             raise attributes.forbidden(
                 f"audience {quote(audience)} not found in pod spec volume,"
                 f" {attributes.user.name} is not authorized to request tokens for this audience"
             )
 
-    async def _wanted(self, pod: Tree, volume: Tree) -> set[str]:
-        """The audiences of the tokens that come with a volume."""
+    async def _audiences_of_volume(self, pod: Tree, volume: Tree) -> set[str]:
+        """Return the audiences of the tokens that a volume uses."""
         if (projected := volume.get("projected")) is not None:
             tokens = [part.get("serviceAccountToken") for part in projected.get("sources") or ()]
             return {token.get("audience") or "" for token in tokens if token is not None}
@@ -64,7 +64,7 @@ class Audiences:
         return await self._drivers.get(driver) or set() if driver else set()
 
     async def _driver(self, pod: Tree, volume: Tree) -> str:
-        """The CSI driver of a volume; empty when it has none."""
+        """Return the CSI driver of a volume; empty without one."""
         metadata = pod["metadata"]
         if (csi := volume.get("csi")) is not None:
             return csi.get("driver") or ""

@@ -1,8 +1,8 @@
-"""``NodeDeclaredFeatureValidator``: a pod that runs is not changed into something that its node cannot do."""
+"""``NodeDeclaredFeatureValidator``: rejects pod updates that require features which the pod's node does not declare."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from steersman.apiserver.admission.interface import Attributes, Operation, Plugin
 from steersman.apiserver.admission.lookups import Lookup
@@ -11,14 +11,13 @@ from steersman.apiserver.kinds.shared.podspec.resources import is_sidecar
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.generic.watch_cache import WatchCache
     from steersman.schema.resources import Resource
 
-    Tree = dict[str, Any]
-
 
 class NodeDeclaredFeatureValidator(Plugin):
-    """Nodes declare what they can do beyond what all can; some changes of pods need that."""
+    """Check of required features against ``status.declaredFeatures`` of the node (KEP-5328)."""
 
     name: ClassVar[str] = "NodeDeclaredFeatureValidator"
 
@@ -26,11 +25,11 @@ class NodeDeclaredFeatureValidator(Plugin):
         self._features: Final = Lookup(nodes, _declared)
 
     def handles(self, resource: Resource, subresource: str, operation: Operation) -> bool:
-        """Updates of pods and of their resources."""
+        """True for updates and resizes of pods."""
         return operation is Operation.UPDATE and resource.group_resource == "pods" and subresource in ("", "resize")
 
     async def validate(self, attributes: Attributes) -> None:
-        """Raises 403."""
+        """Raise 403 for missing features."""
         pod, old = attributes.object, attributes.old_object
         if pod is None or old is None or pod["metadata"].get("generation") == old["metadata"].get("generation"):
             return
@@ -50,7 +49,7 @@ class NodeDeclaredFeatureValidator(Plugin):
 
 
 def needed_features(pod: Tree, old: Tree) -> Iterator[str]:
-    """Features that a change of a pod needs of its node."""
+    """Yield the node features that an update of a pod requires."""
     spec, before = pod["spec"], old["spec"]
     init_pairs = zip(spec.get("initContainers") or (), before.get("initContainers") or (), strict=False)
     if any(not is_sidecar(one) and container.get("resources") != one.get("resources") for container, one in init_pairs):

@@ -1,13 +1,14 @@
-"""Which labels a kubelet may give its Node (``kubeletapis.IsKubeletLabel`` upstream)."""
+"""Labels that a kubelet may set on its Node. Upstream: ``kubeletapis.IsKubeletLabel``."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    Tree = dict[str, Any]
+    from steersman.apimachinery.trees import Tree
+
 
 _KUBELET_LABELS: Final = frozenset(
     {
@@ -26,12 +27,12 @@ _KUBELET_LABELS: Final = frozenset(
 )
 _KUBELET_DOMAINS: Final = ("kubelet.kubernetes.io", "node.kubernetes.io")
 _KUBERNETES_DOMAINS: Final = ("kubernetes.io", "k8s.io")
-#: Those who keep workloads apart by node use labels below it.
+#: Domain reserved for node isolation.
 _RESTRICTED_DOMAINS: Final = ("node-restriction.kubernetes.io",)
 
 
 def forbidden_labels(new: Tree, old: Tree | None) -> list[str]:
-    """Labels that differ between two Nodes and that a kubelet may not touch, sorted."""
+    """Return the changed labels that a kubelet may not change, sorted."""
     now, before = _labels(new), _labels(old)
     changed = [key for key in {*now, *before} if key not in now or now[key] != before.get(key)]
     return sorted(key for key in changed if _is_forbidden(key))

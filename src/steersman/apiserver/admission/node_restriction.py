@@ -1,11 +1,11 @@
-"""``NodeRestriction``: a kubelet writes its own Node and what runs there, and nothing that would draw others' pods to it.
+"""``NodeRestriction``: limits a kubelet to its own Node, and to the pods bound to it.
 
-The Node authorizer knows names alone; what depends on an object's content is decided here.
+The Node authorizer decides by names; this plugin decides by the content of objects.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from steersman.apimachinery.errors import not_found
 from steersman.apimachinery.gotext import quote
@@ -20,27 +20,27 @@ from steersman.apiserver.authz.node import node_of
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.authz.interface import Authorizer
     from steersman.apiserver.generic.watch_cache import WatchCache
     from steersman.schema.resources import Resource
 
-    Tree = dict[str, Any]
     Rule = Callable[[str, Attributes], Awaitable[None]]
 
 _LEASES_NAMESPACE: Final = "kube-node-lease"
-#: Signers whose certificates make a kubelet's client or server believed.
+#: Signers of the kubelets' client and serving certificates.
 _KUBELET_SIGNERS: Final = ("kubernetes.io/kubelet-serving", "kubernetes.io/kube-apiserver-client-kubelet")
-#: What a kubelet may tell of the growth of a claim's volume.
+#: Status fields of a claim that a kubelet may change during volume expansion.
 _CLAIM_STATUS: Final = ("capacity", "conditions", "allocatedResourceStatuses", "allocatedResources")
 
 
 class NodeRestriction(Plugin):
-    """Writes of users ``system:node:<name>`` in ``system:nodes``."""
+    """Restrictions of users ``system:node:<name>`` in the group ``system:nodes``."""
 
     name: ClassVar[str] = "NodeRestriction"
 
     def __init__(self, cache_of: Callable[[str], WatchCache], *, authorizer: Authorizer) -> None:
-        """``cache_of`` finds what is stored of a resource by name."""
+        """``cache_of`` returns the watch cache of a resource by name."""
         self._pods: Final = Lookup(cache_of("pods"), whole)
         self._nodes: Final = Lookup(cache_of("nodes"), whole)
         self._audiences: Final = Audiences(cache_of, authorizer)
@@ -56,11 +56,11 @@ class NodeRestriction(Plugin):
         }
 
     def handles(self, resource: Resource, subresource: str, operation: Operation) -> bool:
-        """Writes of what kubelets write."""
+        """True for the resources that kubelets write."""
         return resource.group_resource in self._rules and operation is not Operation.CONNECT
 
     async def admit(self, attributes: Attributes) -> None:
-        """Raises 403, and 404 for what does not exist (any more)."""
+        """Raise 403 for a forbidden write, 404 for a missing object."""
         node = node_of(attributes.user)
         if node is None:
             return
@@ -89,8 +89,8 @@ class NodeRestriction(Plugin):
         if attributes.operation is Operation.DELETE:
             pod = await self._stored_pod(attributes, attributes.name)
             if pod["spec"].get("nodeName") != node:
-                why = f"node {quote(node)} can only delete pods with spec.nodeName set to itself"
-                raise attributes.forbidden(why)
+                message = f"node {quote(node)} can only delete pods with spec.nodeName set to itself"
+                raise attributes.forbidden(message)
         elif attributes.operation is Operation.CREATE and attributes.object is not None:
             uid = owner_uid(node, attributes, attributes.object)
             found = await self._nodes.get(node)
@@ -112,7 +112,7 @@ class NodeRestriction(Plugin):
             raise not_found("pods", name)
         return pod
 
-    # -- what belongs to a node ----------------------------------------------------------------------------------------
+    # -- objects of a node ---------------------------------------------------------------------------------------------
 
     async def _node(self, node: str, attributes: Attributes) -> None:
         if attributes.name != node:
@@ -128,7 +128,7 @@ class NodeRestriction(Plugin):
     async def _claim(self, node: str, attributes: Attributes) -> None:
         if attributes.subresource != "status":
             raise attributes.forbidden("may only update PVC status")
-        if _beside_growth(attributes.object or {}) != _beside_growth(attributes.old_object or {}):
+        if _without_expansion_fields(attributes.object or {}) != _without_expansion_fields(attributes.old_object or {}):
             raise attributes.forbidden(
                 f"node {quote(node)} is not allowed to update fields other than status.quantity and status.conditions"
             )
@@ -184,7 +184,7 @@ class NodeRestriction(Plugin):
 
 
 def _name_of(attributes: Attributes) -> str:
-    """The object's name: of a new one its own."""
+    """Return the object's name; on create from its metadata."""
     if attributes.operation is Operation.CREATE and attributes.object is not None:
         return attributes.object["metadata"].get("name") or ""
     return attributes.name
@@ -208,9 +208,9 @@ def _check_pod_status(node: str, attributes: Attributes) -> None:
 def _check_new_node(node: str, attributes: Attributes, new: Tree) -> None:
     if (new.get("spec") or {}).get("configSource") is not None:
         raise attributes.forbidden(f"node {quote(node)} is not allowed to create pods with a non-nil configSource")
-    if refused := forbidden_labels(new, None):
+    if forbidden_keys := forbidden_labels(new, None):
         raise attributes.forbidden(
-            f"node {quote(node)} is not allowed to set the following labels: {', '.join(refused)}"
+            f"node {quote(node)} is not allowed to set the following labels: {', '.join(forbidden_keys)}"
         )
 
 
@@ -218,18 +218,18 @@ def _check_changed_node(node: str, attributes: Attributes, new: Tree, old: Tree)
     spec, before = new.get("spec") or {}, old.get("spec") or {}
     source = spec.get("configSource")
     if source is not None and source != before.get("configSource"):
-        why = f"node {quote(node)} is not allowed to update configSource to a new non-nil configSource"
-        raise attributes.forbidden(why)
+        message = f"node {quote(node)} is not allowed to update configSource to a new non-nil configSource"
+        raise attributes.forbidden(message)
     if (spec.get("taints") or []) != (before.get("taints") or []):
         raise attributes.forbidden(f"node {quote(node)} is not allowed to modify taints")
     if (new["metadata"].get("ownerReferences") or []) != (old["metadata"].get("ownerReferences") or []):
         raise attributes.forbidden(f"node {quote(node)} is not allowed to modify ownerReferences")
-    if refused := forbidden_labels(new, old):
-        raise attributes.forbidden(f"is not allowed to modify labels: {', '.join(refused)}")
+    if forbidden_keys := forbidden_labels(new, old):
+        raise attributes.forbidden(f"is not allowed to modify labels: {', '.join(forbidden_keys)}")
 
 
-def _beside_growth(claim: Tree) -> Tree:
-    """A claim without what a kubelet may change of it."""
+def _without_expansion_fields(claim: Tree) -> Tree:
+    """Return a claim without the fields that a kubelet may change."""
     metadata = {
         key: value for key, value in claim["metadata"].items() if key not in ("resourceVersion", "managedFields")
     }

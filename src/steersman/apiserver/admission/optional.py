@@ -1,4 +1,4 @@
-"""The built-in plugins that are off unless ``--enable-admission-plugins`` names them."""
+"""Built-in plugins that are enabled by ``--enable-admission-plugins`` only."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.admission.interface import Plugin
     from steersman.apiserver.authz.interface import Authorizer
     from steersman.apiserver.generic.registry import Registry
     from steersman.apiserver.generic.watch_cache import WatchCache
 
-    Tree = dict[str, Any]
 
-#: Plugins that need nothing to work with → their modules.
+#: Modules of plugins without dependencies.
 _PLAIN: Final = {
     "AlwaysAdmit": "always",
     "AlwaysDeny": "always",
@@ -25,7 +25,7 @@ _PLAIN: Final = {
     "ExtendedResourceToleration": "extended_resource_toleration",
     "LimitPodHardAntiAffinityTopology": "anti_affinity_topology",
 }
-#: Plugins that look at namespaces → their modules.
+#: Modules of plugins that depend on namespaces and a configuration.
 _BY_NAMESPACE: Final = {
     "PodNodeSelector": "pod_node_selector",
     "PodTolerationRestriction": "pod_toleration_restriction",
@@ -35,21 +35,28 @@ _BY_NAMESPACE: Final = {
 def optional_plugins(
     registry: Registry, *, authorizer: Authorizer, configurations: Mapping[str, Tree] | None = None
 ) -> Mapping[str, Callable[[], Plugin]]:
-    """How to make each, by name, which raises ValueError when its configuration is wrong. Modules load when needed."""
-    told = configurations or {}
+    """Return the plugins' factories by name, which raise ValueError for an invalid configuration. Modules are imported
+    lazily.
+    """
+    plugin_configurations = configurations or {}
     stored = registry.stored
 
     def cache_of(group_resource: str) -> WatchCache:
         return stored(group_resource).cache
 
     def by_namespace(name: str) -> Plugin:
-        return _make(name, _BY_NAMESPACE[name], cache_of("namespaces"), told.get(name))
+        return _make(name, _BY_NAMESPACE[name], cache_of("namespaces"), plugin_configurations.get(name))
 
     return {
         **{name: partial(_make, name, module) for name, module in _PLAIN.items()},
         **{name: partial(by_namespace, name) for name in _BY_NAMESPACE},
         "EventRateLimit": (
-            lambda: _make("EventRateLimit", "event_rate_limit", told.get("EventRateLimit") or {}, clock=registry.clock)
+            lambda: _make(
+                "EventRateLimit",
+                "event_rate_limit",
+                plugin_configurations.get("EventRateLimit") or {},
+                clock=registry.clock,
+            )
         ),
         "NamespaceAutoProvision": (
             lambda: _make("NamespaceAutoProvision", "namespace_existence", stored("namespaces"))

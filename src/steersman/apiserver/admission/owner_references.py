@@ -1,12 +1,12 @@
-"""``OwnerReferencesPermissionEnforcement``: nobody has the garbage collector delete, or keep, what he may not.
+"""``OwnerReferencesPermissionEnforcement``: permissions on the objects and owners of owner references.
 
-Who changes owner references must be allowed to delete the object; who blocks the deletion of an owner, to change the
+Changing owner references requires ``delete`` on the object; setting ``blockOwnerDeletion`` requires ``update`` on the
 owner's finalizers.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from steersman.apimachinery.gotext import quote
 from steersman.apiserver.admission.interface import Attributes, Operation, Plugin
@@ -15,30 +15,29 @@ from steersman.apiserver.request import RequestInfo
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.authz.interface import Authorizer
     from steersman.schema.resources import Resource
 
-    Tree = dict[str, Any]
-
 
 class OwnerReferencesPermissionEnforcement(Plugin):
-    """All kinds; not ``pods/status``, through which kubelets write."""
+    """Every resource except ``pods/status``, which kubelets write."""
 
     name: ClassVar[str] = "OwnerReferencesPermissionEnforcement"
 
     def __init__(self, authorizer: Authorizer, resources: Callable[[str, str], Iterable[Resource]]) -> None:
-        """``resources`` finds what keeps objects of an apiVersion and kind."""
+        """``resources`` returns the resources of an API version and kind."""
         self._authorizer: Final = authorizer
         self._resources: Final = resources
 
     def handles(self, resource: Resource, subresource: str, operation: Operation) -> bool:
-        """Creation and change of everything."""
+        """True for creates and updates."""
         if (resource.group_resource, subresource) == ("pods", "status"):
             return False
         return operation in (Operation.CREATE, Operation.UPDATE)
 
     async def validate(self, attributes: Attributes) -> None:
-        """Raises 403."""
+        """Raise 403 without the permissions."""
         owners, before = _owners(attributes.object), _owners(attributes.old_object)
         if owners == before:
             return
@@ -49,7 +48,7 @@ class OwnerReferencesPermissionEnforcement(Plugin):
 
     def _check_delete(self, attributes: Attributes) -> None:
         resource = attributes.resource
-        asked = RequestInfo(
+        request = RequestInfo(
             verb="delete",
             path="",
             is_resource=True,
@@ -60,10 +59,10 @@ class OwnerReferencesPermissionEnforcement(Plugin):
             name=attributes.name,
             subresource=attributes.subresource,
         )
-        decision = self._authorizer.authorize(attributes.user, asked)
+        decision = self._authorizer.authorize(attributes.user, request)
         if not decision.allowed:
-            why = f"cannot set an ownerRef on a resource you can't delete: {decision.reason}, <nil>"
-            raise attributes.forbidden(why)
+            message = f"cannot set an ownerRef on a resource you can't delete: {decision.reason}, <nil>"
+            raise attributes.forbidden(message)
 
     def _check_owner(self, attributes: Attributes, owner: Tree) -> None:
         version, kind = owner.get("apiVersion") or "", owner.get("kind") or ""
@@ -74,7 +73,7 @@ class OwnerReferencesPermissionEnforcement(Plugin):
                 f" Kind {kind}: no matches for kind {quote(kind)} in version {quote(version)}"
             )
         for resource in found:
-            asked = RequestInfo(
+            request = RequestInfo(
                 verb="update",
                 path="",
                 is_resource=True,
@@ -85,7 +84,7 @@ class OwnerReferencesPermissionEnforcement(Plugin):
                 name=owner.get("name") or "",
                 subresource="finalizers",
             )
-            decision = self._authorizer.authorize(attributes.user, asked)
+            decision = self._authorizer.authorize(attributes.user, request)
             if not decision.allowed:
                 raise attributes.forbidden(
                     "cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set finalizers"
@@ -98,6 +97,6 @@ def _owners(obj: Tree | None) -> list[Tree]:
 
 
 def _newly_blocked(owners: list[Tree], before: list[Tree]) -> list[Tree]:
-    """Owners whose deletion is blocked from now on."""
+    """Return the owners with a new ``blockOwnerDeletion``."""
     blocked = {owner.get("uid") for owner in before if owner.get("blockOwnerDeletion")}
     return [owner for owner in owners if owner.get("blockOwnerDeletion") and owner.get("uid") not in blocked]

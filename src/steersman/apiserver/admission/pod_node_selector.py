@@ -1,4 +1,4 @@
-"""``PodNodeSelector``: the annotation of a namespace says on which nodes its pods may run."""
+"""``PodNodeSelector``: node selectors for the pods of a namespace, from its annotation."""
 
 from __future__ import annotations
 
@@ -11,60 +11,60 @@ from steersman.apiserver.admission.interface import Attributes, Operation, Plugi
 from steersman.apiserver.admission.lookups import Lookup
 
 if TYPE_CHECKING:
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.generic.watch_cache import WatchCache
     from steersman.schema.resources import Resource
 
-    Tree = dict[str, Any]
 
 ANNOTATION: Final = "scheduler.alpha.kubernetes.io/node-selector"
 _CONFIGURATION: Final = "podNodeSelectorPluginConfig"
 _DEFAULT: Final = "clusterDefaultNodeSelector"
-#: No annotation; an empty one is a choice, too.
+#: Value for a missing annotation; an empty annotation is a valid selector.
 _NO_TEXT: Final = "\0"
 _NOT_ALLOWED: Final = "pod node label selector labels conflict with its namespace whitelist"
 _CONFLICT: Final = "pod node label selector conflicts with its namespace node label selector"
 
 
 class PodNodeSelector(Plugin):
-    """Pods that are created."""
+    """Node selectors of new pods."""
 
     name: ClassVar[str] = "PodNodeSelector"
 
     def __init__(self, namespaces: WatchCache, configuration: Tree | None = None) -> None:
-        """``configuration``: the labels that pods of a namespace are limited to, and what holds without an annotation.
+        """``configuration``: selectors allowed by namespace, and the default for namespaces without the annotation.
 
         Raises ValueError.
         """
         self._selectors: Final = Lookup(namespaces, _annotation)
-        said = (configuration or {}).get(_CONFIGURATION) or {}
-        self._cluster: Final = {name: parse_selector(text) for name, text in said.items()}
+        cluster_selectors = (configuration or {}).get(_CONFIGURATION) or {}
+        self._cluster: Final = {name: parse_selector(text) for name, text in cluster_selectors.items()}
 
     def handles(self, resource: Resource, subresource: str, operation: Operation) -> bool:
-        """Creation of pods."""
+        """True for creates of pods."""
         return resource.group_resource == "pods" and not subresource and operation is Operation.CREATE
 
     async def admit(self, attributes: Attributes) -> None:
-        """Merge the namespace's labels into the pod's selector. Raises 403 where they differ."""
+        """Merge the namespace's selector into the pod's. Raises 403 for a conflict."""
         pod = attributes.object
         if pod is None:
             return
-        wanted = await self._wanted(attributes)
+        selector = await self._selector_of_namespace(attributes)
         own = pod["spec"].get("nodeSelector") or {}
-        _check(attributes, wanted, own)
-        if wanted:
-            pod["spec"]["nodeSelector"] = {**wanted, **own}
+        _check(attributes, selector, own)
+        if selector:
+            pod["spec"]["nodeSelector"] = {**selector, **own}
 
     async def validate(self, attributes: Attributes) -> None:
-        """Raises 403 where the pod's selector differs from the namespace's."""
+        """Raise 403 for a conflict with the namespace's selector."""
         if attributes.object is None:
             return
         own = attributes.object["spec"].get("nodeSelector") or {}
-        _check(attributes, await self._wanted(attributes), own)
+        _check(attributes, await self._selector_of_namespace(attributes), own)
         allowed = self._cluster.get(attributes.namespace)
         if allowed and any(allowed.get(key) != value for key, value in own.items()):
             raise attributes.forbidden(_NOT_ALLOWED)
 
-    async def _wanted(self, attributes: Attributes) -> dict[str, str]:
+    async def _selector_of_namespace(self, attributes: Attributes) -> dict[str, str]:
         text = await self._selectors.get(attributes.namespace)
         if text is None:
             raise not_found("namespaces", attributes.namespace)
@@ -77,7 +77,7 @@ class PodNodeSelector(Plugin):
 
 
 def parse_selector(text: str) -> dict[str, str]:
-    """The labels of ``a=b,c=d``. Raises ValueError."""
+    """Parse ``a=b,c=d``. Raises ValueError."""
     labels: dict[str, str] = {}
     for part in text.split(",") if text else ():
         key, *values = part.split("=")
@@ -92,8 +92,8 @@ def parse_selector(text: str) -> dict[str, str]:
     return labels
 
 
-def _check(attributes: Attributes, wanted: dict[str, str], own: dict[str, str]) -> None:
-    if any(own.get(key, value) != value for key, value in wanted.items()):
+def _check(attributes: Attributes, selector: dict[str, str], own: dict[str, str]) -> None:
+    if any(own.get(key, value) != value for key, value in selector.items()):
         raise attributes.forbidden(_CONFLICT)
 
 

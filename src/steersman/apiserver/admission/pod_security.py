@@ -1,7 +1,7 @@
-"""``PodSecurity``: pods keep to the standard that the labels of their namespace ask for.
+"""``PodSecurity``: enforces the Pod Security Standards that the labels of a namespace select.
 
-Pods that break the enforced standard are refused. Templates of workloads never are; whoever writes them is warned of what
-their pods would be told. Who makes the enforced standard stricter is told which pods break it already.
+Pods that violate the enforced standard are rejected. Workload templates are not; their author gets a warning. A
+namespace update that tightens the enforced standard warns about existing pods that violate it.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from steersman.apiserver.kinds.shared.podsecurity.levels import (
     policy_of,
     says_policy,
 )
-from steersman.apiserver.kinds.shared.podspec.known import Known
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Iterable, Sequence
 
     from steersman.apimachinery.field import FieldError
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.generic.watch_cache import WatchCache
+    from steersman.apiserver.spec_facts import SpecFacts
     from steersman.schema.resources import Resource
 
-    Tree = dict[str, Any]
 
-#: Where workloads keep the template of their pods.
+#: Paths of the pod template in workloads.
 _TEMPLATES: Final = {
     "podtemplates": ("template",),
     "replicationcontrollers": ("spec", "template"),
@@ -45,45 +45,45 @@ _TEMPLATES: Final = {
 }
 _POD_SUBRESOURCES: Final = ("", "ephemeralcontainers", "resize")
 _SECCOMP: Final = "container.seccomp.security.alpha.kubernetes.io/"
-#: What the audit log is told: the standard that was enforced, and what breaks the audited one.
+#: Audit annotations: the enforced standard, the exemption, violations of the audited standard.
 _ENFORCED: Final = "pod-security.kubernetes.io/enforce-policy"
 _EXEMPT: Final = "pod-security.kubernetes.io/exempt"
 _VIOLATIONS: Final = "pod-security.kubernetes.io/audit-violations"
-#: Pods looked at when a namespace becomes stricter.
+#: Maximum number of pods checked when a namespace's standard is tightened.
 _PODS_MAX: Final = 3000
 
 
 class Exemptions:
-    """Whom the standards do not bind."""
+    """Exempt namespaces, users and runtime classes."""
 
     __slots__ = ("_runtime_classes", "_users", "namespaces")
 
-    def __init__(self, said: Tree) -> None:
-        self.namespaces: Final = frozenset(said.get("namespaces") or ())
-        self._users: Final = frozenset(said.get("usernames") or ())
-        self._runtime_classes: Final = frozenset(said.get("runtimeClasses") or ())
+    def __init__(self, exemptions: Tree) -> None:
+        self.namespaces: Final = frozenset(exemptions.get("namespaces") or ())
+        self._users: Final = frozenset(exemptions.get("usernames") or ())
+        self._runtime_classes: Final = frozenset(exemptions.get("runtimeClasses") or ())
 
     def of_request(self, attributes: Attributes) -> str:
-        """Why a whole request is exempt, empty when it is not."""
+        """Return the dimension by which the request is exempt; empty if it is not."""
         if attributes.namespace in self.namespaces:
             return "namespace"
         return "user" if attributes.user.name in self._users else ""
 
     def has_runtime_class(self, pod: Tree) -> bool:
-        """Whether a pod runs by a class that is exempt."""
+        """True if the pod's runtime class is exempt."""
         return (pod.get("spec") or {}).get("runtimeClassName") in self._runtime_classes
 
 
 class PodSecurity(Plugin):
-    """Exempt are those whom the configuration names; by default nobody."""
+    """Pod Security admission, with the exemptions of its configuration."""
 
     name: ClassVar[str] = "PodSecurity"
 
     def __init__(self, *, namespaces: WatchCache, pods: WatchCache, configuration: Tree | None = None) -> None:
         """``configuration``: a ``PodSecurityConfiguration``. Raises ValueError."""
-        said = configuration or {}
-        self._defaults: Final = default_policy(said.get("defaults") or {})
-        self._exempt: Final = Exemptions(said.get("exemptions") or {})
+        settings = configuration or {}
+        self._defaults: Final = default_policy(settings.get("defaults") or {})
+        self._exempt: Final = Exemptions(settings.get("exemptions") or {})
         self._policies: Final = Lookup(namespaces, lambda tree: self._policy_of(tree["metadata"].get("labels"))[0])
         self._pods: Final = pods
 
@@ -91,7 +91,7 @@ class PodSecurity(Plugin):
         return policy_of(labels, self._defaults)
 
     def handles(self, resource: Resource, subresource: str, operation: Operation) -> bool:
-        """Creates and updates of namespaces, pods and what makes pods."""
+        """True for creates and updates of namespaces, pods and workloads."""
         if operation not in (Operation.CREATE, Operation.UPDATE):
             return False
         if resource.group_resource == "pods":
@@ -99,7 +99,7 @@ class PodSecurity(Plugin):
         return not subresource and (resource.group_resource == "namespaces" or resource.group_resource in _TEMPLATES)
 
     def validate(self, attributes: Attributes) -> Awaitable[None] | None:
-        """Raises 403, and 422 for labels that cannot be read. Warns."""
+        """Raise 403 for violations, and 422 for invalid labels. Add warnings and audit annotations."""
         obj = attributes.object
         if obj is None:
             return None
@@ -108,13 +108,13 @@ class PodSecurity(Plugin):
         if exempt := self._exempt.of_request(attributes):
             attributes.ctx.annotate(_EXEMPT, exempt)
             return None
-        policy = self._policies.at_once(attributes.namespace)
+        policy = self._policies.get_cached(attributes.namespace)
         if policy is None:
-            return self._ask(attributes, obj)
+            return self._validate_after_lookup(attributes, obj)
         self._apply(attributes, policy, obj)
         return None
 
-    async def _ask(self, attributes: Attributes, obj: Tree) -> None:
+    async def _validate_after_lookup(self, attributes: Attributes, obj: Tree) -> None:
         self._apply(attributes, await self._policies.get(attributes.namespace) or self._defaults, obj)
 
     def _apply(self, attributes: Attributes, policy: Policy, obj: Tree) -> None:
@@ -124,7 +124,7 @@ class PodSecurity(Plugin):
                 if attributes.ctx.annotations is not None:
                     attributes.ctx.annotate(_ENFORCED, str(policy.enforce))
             elif old is None or is_significant(obj, old):
-                self._judge(attributes, policy, obj, enforces=True)
+                self._evaluate(attributes, policy, obj, enforces=True)
             return
         if policy.asks_nothing:
             return
@@ -132,13 +132,13 @@ class PodSecurity(Plugin):
         for step in _TEMPLATES[attributes.group_resource]:
             template = (template or {}).get(step)
         if template:
-            self._judge(attributes, policy, template, enforces=False)
+            self._evaluate(attributes, policy, template, enforces=False)
 
-    def _judge(self, attributes: Attributes, policy: Policy, pod: Tree, *, enforces: bool) -> None:
+    def _evaluate(self, attributes: Attributes, policy: Policy, pod: Tree, *, enforces: bool) -> None:
         if self._exempt.has_runtime_class(pod):
             attributes.ctx.annotate(_EXEMPT, "runtimeClass")
         else:
-            _judge(attributes, policy, pod, enforces=enforces)
+            _evaluate(attributes, policy, pod, enforces=enforces)
 
     async def _validate_namespace(self, attributes: Attributes, namespace: Tree) -> None:
         name = namespace["metadata"].get("name", "")
@@ -165,42 +165,43 @@ class PodSecurity(Plugin):
 
 
 def _is_stricter(now: Standard, before: Standard) -> bool:
-    """Whether pods that were allowed may not be any more."""
+    """True if pods that were allowed may now violate the standard."""
     if now.level == PRIVILEGED or now == before:
         return False
     return now.version != before.version or LEVELS.index(now.level) > LEVELS.index(before.level)
 
 
-def _judge(attributes: Attributes, policy: Policy, pod: Tree, *, enforces: bool) -> None:
+def _evaluate(attributes: Attributes, policy: Policy, pod: Tree, *, enforces: bool) -> None:
     ctx = attributes.ctx
     is_new_pod = enforces and attributes.operation is Operation.CREATE
-    known = ctx.found if is_new_pod and isinstance(ctx.found, Known) else None
+    facts = ctx.spec_facts if is_new_pod else None
     if enforces and ctx.annotations is not None:
         ctx.annotate(_ENFORCED, str(policy.enforce))
     if ctx.annotations is not None:
-        broken = _broken(policy.audit, pod, known)
+        broken = _violations_of(policy.audit, pod, facts)
         if broken:
             ctx.annotate(_VIOLATIONS, f'would violate PodSecurity "{policy.audit}": {", ".join(broken)}')
     if enforces:
-        broken = _broken(policy.enforce, pod, known)
+        broken = _violations_of(policy.enforce, pod, facts)
         if broken:
             raise attributes.forbidden(f'violates PodSecurity "{policy.enforce}": {", ".join(broken)}')
-    broken = _broken(policy.warn, pod, known)
+    broken = _violations_of(policy.warn, pod, facts)
     if broken:
         ctx.warn(f'would violate PodSecurity "{policy.warn}": {", ".join(broken)}')
 
 
-def _broken(standard: Standard, pod: Tree, known: Known | None) -> Sequence[str]:
-    """What a pod breaks of a standard. ``known``: what is known of its spec, where that has been looked up."""
+def _violations_of(standard: Standard, pod: Tree, facts: SpecFacts | None) -> Sequence[str]:
+    """Return the violations of a pod. ``facts``: those of the spec of a new pod."""
     metadata, spec = pod.get("metadata") or {}, pod.get("spec") or {}
-    if known is None or metadata.get("annotations"):
+
+    def compute() -> Sequence[str]:
         return [str(violation) for violation in violations(standard, metadata, spec)]
-    said = known.said.get(standard)
-    return known.say(standard, map(str, violations(standard, metadata, spec))) if said is None else said
+
+    return compute() if facts is None or metadata.get("annotations") else facts.texts_for(standard, compute)
 
 
 def is_significant(pod: Tree, old: Tree) -> bool:
-    """Whether a change of a pod may make it break a standard; labels and the like may not."""
+    """True if an update can introduce violations; changes of labels cannot."""
     annotations, annotations_before = (one["metadata"].get("annotations") or {} for one in (pod, old))
     for kind in ("containers", "initContainers", "ephemeralContainers"):
         before = {container.get("name"): container for container in old["spec"].get(kind) or ()}
@@ -218,7 +219,7 @@ def is_significant(pod: Tree, old: Tree) -> bool:
 
 
 def namespace_warnings(name: str, standard: Standard, pods: Iterable[Tree]) -> list[str]:
-    """Which pods of a namespace break a standard, by what they break."""
+    """Return warnings about the pods that violate a standard, grouped by violation."""
     found: dict[str, list[str]] = {}
     for pod in pods:
         broken = violations(standard, pod["metadata"], pod["spec"])
@@ -227,11 +228,11 @@ def namespace_warnings(name: str, standard: Standard, pods: Iterable[Tree]) -> l
             found.setdefault(reasons, []).append(pod["metadata"]["name"])
     if not found:
         return []
-    listed = sorted(f"{_some(names)}: {reasons}" for reasons, names in found.items())
+    listed = sorted(f"{_first_of(names)}: {reasons}" for reasons, names in found.items())
     return [f'existing pods in namespace "{name}" violate the new PodSecurity enforce level "{standard}"', *listed]
 
 
-def _some(names: list[str]) -> str:
-    """The first name, and how many more there are."""
+def _first_of(names: list[str]) -> str:
+    """Format the first name and the number of others."""
     more = len(names) - 1
     return names[0] if not more else f"{names[0]} (and {more} other {'pod' if more == 1 else 'pods'})"

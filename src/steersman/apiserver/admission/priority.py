@@ -1,8 +1,8 @@
-"""``Priority``: a pod's class becomes numbers that the scheduler compares."""
+"""``Priority``: resolves a pod's PriorityClass to its priority and preemption policy."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
 from steersman.apiserver.admission.interface import Attributes, Operation, Plugin
 from steersman.apiserver.admission.lookups import Lookup
@@ -10,16 +10,16 @@ from steersman.apiserver.admission.lookups import Lookup
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Sequence
 
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.generic.watch_cache import WatchCache
     from steersman.schema.resources import Resource
 
-    Tree = dict[str, Any]
 
 PREEMPT_LOWER: Final = "PreemptLowerPriority"
 
 
 class _Class(NamedTuple):
-    """What a PriorityClass gives."""
+    """Fields of a PriorityClass."""
 
     name: str
     value: int
@@ -27,28 +27,28 @@ class _Class(NamedTuple):
     is_default: bool
 
 
-#: For pods without a class, where no class is the default.
+#: Values of pods without a class if there is no default class.
 _NO_CLASS: Final = _Class("", 0, PREEMPT_LOWER, is_default=True)
 
 
 class Priority(Plugin):
-    """Pods get their priority at creation and keep it; only one class may be everybody's default."""
+    """Set the priority of pods on create; keep it on update; allow one default class."""
 
     name: ClassVar[str] = "Priority"
 
     def __init__(self, priority_classes: WatchCache) -> None:
         self._classes: Final = Lookup(priority_classes, _read)
-        #: The default among certain classes.
+        #: Memoized default class of a sequence of classes.
         self._known_default: tuple[Sequence[_Class], _Class] = ((), _NO_CLASS)
 
     def handles(self, resource: Resource, subresource: str, operation: Operation) -> bool:
-        """Pods and priority classes that are created or updated."""
+        """True for creates and updates of pods and priority classes."""
         if subresource or operation not in (Operation.CREATE, Operation.UPDATE):
             return False
         return resource.group_resource in ("pods", "priorityclasses.scheduling.k8s.io")
 
     def admit(self, attributes: Attributes) -> Awaitable[None] | None:
-        """Write the class's numbers into the pod. 403 for an unknown class, and for numbers that differ from it."""
+        """Set priority and preemption policy. Raises 403 for an unknown class, and for values that differ from it."""
         pod = attributes.object
         if pod is None or attributes.group_resource != "pods":
             return None
@@ -57,7 +57,7 @@ class Priority(Plugin):
             _keep(spec, (attributes.old_object or {}).get("spec") or {})
             return None
         name = spec.get("priorityClassName")
-        classes = None if name else self._classes.all_at_once()
+        classes = None if name else self._classes.list_cached()
         if classes is None:
             return self._choose(attributes, spec, name)
         _write(attributes, spec, self._default_of(classes))
@@ -70,7 +70,7 @@ class Priority(Plugin):
         _write(attributes, spec, chosen)
 
     def validate(self, attributes: Attributes) -> Awaitable[None] | None:
-        """403 for a second default class."""
+        """Raise 403 for a second default class."""
         new = attributes.object
         if new is None or attributes.group_resource == "pods" or not new.get("globalDefault"):
             return None
@@ -85,10 +85,10 @@ class Priority(Plugin):
             )
 
     def _default_of(self, classes: Sequence[_Class]) -> _Class:
-        """The lowest of the default classes (there can be two after a race)."""
+        """Return the default class with the lowest value (a race can create two)."""
         known, default = self._known_default
         if classes is not known:
-            default = min((one for one in classes if one.is_default), key=lambda one: one.value, default=_NO_CLASS)
+            default = min((each for each in classes if each.is_default), key=lambda each: each.value, default=_NO_CLASS)
             self._known_default = classes, default
         return default
 

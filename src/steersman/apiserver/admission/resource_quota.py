@@ -1,8 +1,9 @@
-"""``ResourceQuota``: a namespace has only as much as its quotas allow, and what is taken is counted in their status.
+"""``ResourceQuota``: enforces a namespace's quotas and charges usage to their status.
 
-A quota holds as its *status* says. Counting is an atomic update of that status, made again when somebody else counted
-meanwhile; it comes before the object is stored, so that too much may be counted for a while and never too little. What is
-deleted, or was counted and then refused, a controller takes back.
+The status of a quota is authoritative. Usage is charged by an atomic update of the status, retried on conflict, before
+the object is stored: usage may temporarily be too high, never too low. The quota controller releases the usage of
+deleted objects and of writes that are rejected after the charge. Upstream:
+staging/.../plugin/resourcequota/controller.go.
 """
 
 from __future__ import annotations
@@ -22,22 +23,22 @@ from steersman.apiserver.request import SERVER_USER, RequestContext
 from steersman.schema.loader import struct_for
 
 if TYPE_CHECKING:
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.generic.registry import Kept
     from steersman.schema.resources import Resource
 
-    Tree = dict[str, Any]
 
-#: The server changes quotas in its own name.
+#: Field manager of the status updates.
 _MANAGER: Final = "kube-apiserver"
 _RESET: Final = (("spec",),)
-#: Namespaced kinds that are not stored, or go on their own.
+#: Namespaced resources that are not stored or expire.
 _IGNORED: Final = frozenset(
     {"bindings", "events", "events.events.k8s.io", "localsubjectaccessreviews.authorization.k8s.io"}
 )
 
 
 class ResourceQuota(Plugin):
-    """Creations, and updates of what may come to take more."""
+    """Quota check of creates, and of updates that may increase usage."""
 
     name: ClassVar[str] = "ResourceQuota"
 
@@ -47,7 +48,7 @@ class ResourceQuota(Plugin):
         self._struct: Final = struct_for("", "v1", "ResourceQuota")
 
     def handles(self, resource: Resource, subresource: str, operation: Operation) -> bool:
-        """All namespaced kinds but those that are not worth counting."""
+        """True for namespaced resources that quotas count."""
         if not resource.namespaced or resource.group_resource in _IGNORED:
             return False
         evaluator = evaluator_for(resource.group_resource)
@@ -57,46 +58,46 @@ class ResourceQuota(Plugin):
             return False
         return evaluator.counts_updates if not subresource else subresource in evaluator.counted_subresources
 
-    def goes_by(self) -> Lookup[Any]:
-        """The quotas."""
+    def skip_while_empty(self) -> Lookup[Any]:
+        """Return the quotas."""
         return self._quotas
 
     async def validate(self, attributes: Attributes) -> None:
-        """Raises 403."""
+        """Raise 403 if a quota is exceeded; otherwise charge the usage."""
         namespace, obj = attributes.namespace, attributes.object
         if not namespace or obj is None:
             return
         quotas = await self._quotas.all(namespace=namespace)
         if not quotas:
             return
-        claim = _Claim(attributes, evaluator_for(attributes.group_resource), obj)
-        pertinent = [quota for quota in quotas if claim.concerns(quota)]
-        if not pertinent or not claim.usage:
+        charge = _QuotaCharge(attributes, evaluator_for(attributes.group_resource), obj)
+        matching = [quota for quota in quotas if charge.concerns(quota)]
+        if not matching or not charge.usage:
             return
-        changed = [quota for quota in pertinent if claim.on(quota) is not None]
+        changed = [quota for quota in matching if charge.usage_after(quota) is not None]
         if attributes.dry_run:
             return
         for quota in changed:
-            await self._count(claim, namespace, quota["metadata"]["name"])
+            await self._charge(charge, namespace, quota["metadata"]["name"])
 
-    async def _count(self, claim: _Claim, namespace: str, name: str) -> None:
-        """Add what is claimed to what is used. Raises 403 when somebody else took what was left."""
-        asked = claim.attributes.ctx
+    async def _charge(self, charge: _QuotaCharge, namespace: str, name: str) -> None:
+        """Add the charge to the used amounts. Raises 403 if concurrent writes have used up the quota."""
+        requested = charge.attributes.ctx
         ctx = RequestContext(
             SERVER_USER,
-            asked.now,
+            requested.now,
             namespace=namespace,
             version="v1",
             subresource="status",
             field_manager=_MANAGER,
-            audit_id=asked.audit_id,
+            audit_id=requested.audit_id,
             group_resource="resourcequotas",
         )
 
         async def transform(old: Tree | None) -> Tree:
             if old is None:
                 raise not_found("resourcequotas", name)
-            used = claim.on(old)
+            used = charge.usage_after(old)
             new = {**old, "metadata": dict(old["metadata"]), "status": dict(old.get("status") or {})}
             if used is None:
                 return new
@@ -116,8 +117,8 @@ class ResourceQuota(Plugin):
         await self._objects.update(ctx, name, Change(transform, subresource="status"))
 
 
-class _Claim:
-    """What one write takes of quotas."""
+class _QuotaCharge:
+    """Usage that one write adds."""
 
     def __init__(self, attributes: Attributes, evaluator: Evaluator, obj: Tree) -> None:
         self.attributes: Final = attributes
@@ -128,11 +129,11 @@ class _Claim:
         self._negative: Final = sorted(name for name, amount in usage.items() if amount.nanos < 0)
         if attributes.operation is Operation.UPDATE and attributes.old_object is not None:
             usage = minus(usage, evaluator.usage(attributes.old_object, now))
-        #: What is taken now that was not taken before.
+        #: Change of usage.
         self.usage: Final[Amounts] = {name: amount for name, amount in usage.items() if amount}
 
     def concerns(self, quota: Tree) -> bool:
-        """Whether the quota counts the object. Raises 403 for an object that may not come under it."""
+        """True if the quota applies to the object. Raises 403 for an object that the quota cannot count."""
         if not is_pertinent(quota, self._evaluator, self._object):
             return False
         name, status = quota["metadata"]["name"], quota.get("status") or {}
@@ -146,18 +147,18 @@ class _Claim:
             raise self.attributes.forbidden(f"quota usage is negative for resource(s): {','.join(self._negative)}")
         return True
 
-    def on(self, quota: Tree) -> Amounts | None:
-        """What is used of the quota afterwards; None when that stays the same. Raises 403 when it is too much."""
+    def usage_after(self, quota: Tree) -> Amounts | None:
+        """Return the quota's used amounts after the charge; None if unchanged. Raises 403 if a limit is exceeded."""
         status = quota.get("status") or {}
         hard, used = read(status.get("hard")), read(status.get("used"))
-        asked = only(self.usage, hard)
-        if not asked:
+        requested = only(self.usage, hard)
+        if not requested:
             return None
-        after = plus(used, asked)
-        exceeded = [name for name in asked if after[name] > hard[name]]
+        after = plus(used, requested)
+        exceeded = [name for name in requested if after[name] > hard[name]]
         if exceeded:
             raise self.attributes.forbidden(
-                f"exceeded quota: {quota['metadata']['name']}, requested: {shown(only(asked, exceeded))}, "
+                f"exceeded quota: {quota['metadata']['name']}, requested: {shown(only(requested, exceeded))}, "
                 f"used: {shown(only(used, exceeded))}, limited: {shown(only(hard, exceeded))}"
             )
         return after

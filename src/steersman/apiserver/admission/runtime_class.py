@@ -1,8 +1,8 @@
-"""``RuntimeClass``: a pod gets the overhead and the placement of the runtime that it asks for."""
+"""``RuntimeClass``: overhead and scheduling of a pod's RuntimeClass."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from steersman.apimachinery.quantity import parse
 from steersman.apiserver.admission.interface import Attributes, Operation, Plugin
@@ -12,16 +12,16 @@ from steersman.apiserver.admission.tolerations import merge_tolerations
 if TYPE_CHECKING:
     from collections.abc import Awaitable
 
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.generic.watch_cache import WatchCache
     from steersman.schema.resources import Resource
 
-    Tree = dict[str, Any]
 
 _DIFFERS: Final = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"
 
 
 class RuntimeClass(Plugin):
-    """Pods that are created."""
+    """Overhead, node selector and tolerations of new pods."""
 
     name: ClassVar[str] = "RuntimeClass"
 
@@ -29,11 +29,11 @@ class RuntimeClass(Plugin):
         self._classes: Final = Lookup(runtime_classes, whole)
 
     def handles(self, resource: Resource, subresource: str, operation: Operation) -> bool:
-        """Creation of pods."""
+        """True for creates of pods."""
         return resource.group_resource == "pods" and not subresource and operation is Operation.CREATE
 
     def admit(self, attributes: Attributes) -> Awaitable[None] | None:
-        """403 for an unknown class, and for an overhead or node selector that contradicts it."""
+        """Apply the class. Raises 403 for an unknown class, and for a conflicting overhead or node selector."""
         if attributes.object is None:
             return None
         spec = attributes.object["spec"]
@@ -51,7 +51,7 @@ class RuntimeClass(Plugin):
             _add_scheduling(attributes, spec, scheduling)
 
     def validate(self, attributes: Attributes) -> Awaitable[None] | None:
-        """403 when the overhead is not the class's in the end."""
+        """Raise 403 if the overhead differs from the class's."""
         if attributes.object is None:
             return None
         spec = attributes.object["spec"]

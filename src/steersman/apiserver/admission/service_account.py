@@ -1,4 +1,4 @@
-"""``ServiceAccount``: every pod runs as an account that exists, and gets its token and its pull secrets."""
+"""``ServiceAccount``: default service account, token volume and pull secrets of pods."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ from steersman.apimachinery.errors import not_found
 from steersman.apimachinery.names import generate_name
 from steersman.apiserver.admission.interface import Attributes, Operation, Plugin
 from steersman.apiserver.admission.lookups import Lookup, whole
-from steersman.apiserver.kinds.shared.podspec.known import TOKEN_VOLUME_PREFIX
 from steersman.apiserver.kinds.shared.podspec.secrets import secret_names
+from steersman.apiserver.spec_facts import TOKEN_VOLUME_PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
 
     from steersman.apimachinery.names import Dice
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.generic.watch_cache import WatchCache
     from steersman.schema.resources import Resource
 
-    Tree = dict[str, Any]
-    #: What is done with a pod's spec and its account.
+    #: Action on a pod's spec and its service account.
     _Act = Callable[[Attributes, Tree, Tree], None]
 
 DEFAULT_ACCOUNT: Final = "default"
 MIRROR_ANNOTATION: Final = "kubernetes.io/config.mirror"
 ENFORCE_ANNOTATION: Final = "kubernetes.io/enforce-mountable-secrets"
 TOKEN_PATH: Final = "/var/run/secrets/kubernetes.io/serviceaccount"  # noqa: S105 — where tokens are mounted
-#: An hour and seven seconds: kubelets know by it that the token was not asked for, and make it last longer.
+#: Upstream's marker (``WarnOnlyBoundTokenExpirationPeriod``): the token was not requested by the pod's author.
 TOKEN_SECONDS: Final = 3607
 
 
 class ServiceAccount(Plugin):
-    """On pods that are created; ephemeral containers are only held to the account's secrets."""
+    """New pods; for ephemeral containers only the check of mountable secrets."""
 
     name: ClassVar[str] = "ServiceAccount"
 
@@ -40,7 +40,7 @@ class ServiceAccount(Plugin):
         self._dice: Final = dice
 
     def handles(self, resource: Resource, subresource: str, operation: Operation) -> bool:
-        """Creation of pods, and changes of their ephemeral containers."""
+        """True for creates of pods, and updates of their ephemeral containers."""
         if resource.name != "pods" or resource.group:
             return False
         if subresource == "ephemeralcontainers":
@@ -48,7 +48,7 @@ class ServiceAccount(Plugin):
         return not subresource and operation is Operation.CREATE
 
     def admit(self, attributes: Attributes) -> Awaitable[None] | None:
-        """Fill in the account, its token volume and its pull secrets. 403 when there is no such account."""
+        """Set the account, its token volume and pull secrets. Raises 403 for a missing account."""
         pod = attributes.object
         if pod is None or attributes.subresource:
             return None
@@ -67,7 +67,7 @@ class ServiceAccount(Plugin):
             spec["imagePullSecrets"] = [{"name": ref["name"]} for ref in account["imagePullSecrets"] if ref.get("name")]
 
     def validate(self, attributes: Attributes) -> Awaitable[None] | None:
-        """The account is there, and where it says so the pod uses no secrets but the account's."""
+        """Raise 403 for a missing account, or for secrets that the account does not allow."""
         pod = attributes.object
         if pod is None:
             return None
@@ -83,22 +83,22 @@ class ServiceAccount(Plugin):
         return self._with_account(attributes, spec, name, act=_check_secrets)
 
     def _with_account(self, attributes: Attributes, spec: Tree, name: str, *, act: _Act) -> Awaitable[None] | None:
-        """Act at once when the account is known, as it nearly always is."""
-        account = self._accounts.at_once(name, namespace=attributes.namespace)
+        """Call ``act``, immediately if the account is cached."""
+        account = self._accounts.get_cached(name, namespace=attributes.namespace)
         if account is None:
-            return self._ask(attributes, spec, name, act=act)
+            return self._act_after_lookup(attributes, spec, name, act=act)
         act(attributes, spec, account)
         return None
 
-    async def _ask(self, attributes: Attributes, spec: Tree, name: str, *, act: _Act) -> None:
+    async def _act_after_lookup(self, attributes: Attributes, spec: Tree, name: str, *, act: _Act) -> None:
         account = await self._accounts.get(name, namespace=attributes.namespace)
         if account is None:
-            why = not_found("serviceaccount", name).message
-            raise attributes.forbidden(f"error looking up service account {attributes.namespace}/{name}: {why}")
+            message = not_found("serviceaccount", name).message
+            raise attributes.forbidden(f"error looking up service account {attributes.namespace}/{name}: {message}")
         act(attributes, spec, account)
 
     def _mount_token(self, spec: Tree) -> None:
-        """Mount the token where a container has nothing at its place; one volume serves all."""
+        """Mount the token in containers without a mount at its path, from one shared volume."""
         names = [volume["name"] for volume in spec.get("volumes") or ()]
         existing = next((name for name in names if name.startswith(TOKEN_VOLUME_PREFIX)), None)
         name = existing or generate_name(TOKEN_VOLUME_PREFIX, self._dice)
@@ -115,7 +115,7 @@ class ServiceAccount(Plugin):
 
 
 def _token_source() -> Tree:
-    """A token, the cluster's CA and the namespace, as ``rest.InClusterConfig`` looks for them."""
+    """Return the projected volume with token, cluster CA and namespace, as ``rest.InClusterConfig`` expects."""
     namespace = {"path": "namespace", "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.namespace"}}
     return {
         "defaultMode": 0o644,
@@ -133,7 +133,7 @@ def _is_mirror(pod: Tree) -> bool:
 
 
 def _check_mirror(attributes: Attributes, pod: Tree) -> None:
-    """A kubelet's copy of a static pod may not use what only the API server could give it."""
+    """Raise 403 if a mirror pod uses service accounts, secrets or tokens."""
     spec = pod["spec"]
     if spec.get("serviceAccountName"):
         raise attributes.forbidden("a mirror pod may not reference service accounts")
@@ -146,7 +146,7 @@ def _check_mirror(attributes: Attributes, pod: Tree) -> None:
 
 
 def _mounts_token(spec: Tree, account: Tree) -> bool:
-    """The pod decides, else the account; else yes."""
+    """Return ``automountServiceAccountToken`` of the pod, else of the account, else True."""
     for decider in (spec, account):
         decision = decider.get("automountServiceAccountToken")
         if decision is not None:
@@ -162,7 +162,7 @@ def _check_secrets(attributes: Attributes, spec: Tree, account: Tree) -> None:
 
 
 def _unlisted_secrets(spec: Tree, account: Tree) -> Iterator[str]:
-    """What the pod uses of secrets that its account does not list, in upstream's order."""
+    """Yield the secrets that the pod uses and its account does not list, in upstream's order."""
     mountable = {ref.get("name") for ref in account.get("secrets") or ()}
     ending = f"is not allowed because service account {account['metadata']['name']} does not reference that"
     for volume in spec.get("volumes") or ():
@@ -182,14 +182,14 @@ def _unlisted_secrets(spec: Tree, account: Tree) -> Iterator[str]:
             yield f'imagePullSecrets[{position}].name="{ref.get("name", "")}" {ending} imagePullSecret'
 
 
-def _unlisted_in_container(who: str, container: Tree, mountable: set[Any], ending: str) -> Iterator[str]:
+def _unlisted_in_container(subject: str, container: Tree, mountable: set[Any], ending: str) -> Iterator[str]:
     for variable in container.get("env") or ():
         ref = (variable.get("valueFrom") or {}).get("secretKeyRef")
         if ref is not None and ref.get("name") not in mountable:
             yield (
-                f'{who} with envVar {variable["name"]} referencing secret.secretName="{ref.get("name", "")}" {ending} secret'
+                f'{subject} with envVar {variable["name"]} referencing secret.secretName="{ref.get("name", "")}" {ending} secret'
             )
     for source in container.get("envFrom") or ():
         ref = source.get("secretRef")
         if ref is not None and ref.get("name") not in mountable:
-            yield f'{who} with envFrom referencing secret.secretName="{ref.get("name", "")}" {ending} secret'
+            yield f'{subject} with envFrom referencing secret.secretName="{ref.get("name", "")}" {ending} secret'

@@ -1,4 +1,4 @@
-"""``StorageObjectInUseProtection``: volumes, claims and their classes stay while they are used."""
+"""``StorageObjectInUseProtection``: finalizers that prevent the deletion of storage objects in use."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ FINALIZERS: Final = {
 
 
 class StorageObjectInUseProtection(Plugin):
-    """Volumes, claims and classes of attributes that are created."""
+    """Finalizers of new volumes, claims and VolumeAttributesClasses."""
 
     name: ClassVar[str] = "StorageObjectInUseProtection"
 
     def handles(self, resource: Resource, subresource: str, operation: Operation) -> bool:
-        """Creation of these kinds."""
+        """True for creates of these resources."""
         return resource.group_resource in FINALIZERS and not subresource and operation is Operation.CREATE
 
     async def admit(self, attributes: Attributes) -> None:
-        """Add the finalizer that a controller takes away when nothing uses the object."""
+        """Add the finalizer, which a controller removes when the object is unused."""
         if attributes.object is None:
             return
         metadata = attributes.object["metadata"]

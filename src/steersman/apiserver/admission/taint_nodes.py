@@ -1,4 +1,4 @@
-"""``TaintNodesByCondition``: nothing is scheduled on a new node before somebody has seen that it is ready."""
+"""``TaintNodesByCondition``: taints new Nodes as not ready."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ NOT_READY: Final = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule
 
 
 class TaintNodesByCondition(Plugin):
-    """Nodes that are created."""
+    """Taint of new Nodes, removed by the node lifecycle controller."""
 
     name: ClassVar[str] = "TaintNodesByCondition"
 
     def handles(self, resource: Resource, subresource: str, operation: Operation) -> bool:
-        """Creation of nodes."""
+        """True for creates of Nodes."""
         return resource.group_resource == "nodes" and not subresource and operation is Operation.CREATE
 
     async def admit(self, attributes: Attributes) -> None:
-        """Add the taint unless the node brings it."""
+        """Add the taint if it is missing."""
         if attributes.object is None:
             return
         spec = attributes.object.setdefault("spec", {})

@@ -1,18 +1,19 @@
-"""What the plugins that fill in tolerations have in common (``pkg/util/tolerations`` upstream)."""
+"""Comparison and merging of tolerations. Upstream: ``pkg/util/tolerations``."""
 
 from __future__ import annotations
 
 import math
 from itertools import product
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from steersman.apimachinery.trees import tree_key
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    Tree = dict[str, Any]
+    from steersman.apimachinery.trees import Tree
+
     #: Key, effect, operator and value.
     _Class: TypeAlias = tuple[str, str, str, str]
     #: Seconds that a toleration lasts, whether it has no operator (it is covered by none that has one), and position.
@@ -20,19 +21,23 @@ if TYPE_CHECKING:
 
 
 def merge_tolerations(first: Sequence[Tree], second: Sequence[Tree]) -> list[Tree]:
-    """Return both lists as one, without tolerations that another one covers; of equal ones the first stays.
+    """Merge both lists, without tolerations that another one covers; the first of equal ones is kept.
 
-    Of tolerations with the same key, effect, operator and value the one that lasts longest covers the others, so each
-    toleration is compared with at most eight others.
+    Among tolerations with the same key, effect, operator and value, the one with the longest duration covers the
+    others, so each toleration is compared with at most eight others.
     """
     by_key: dict[bytes, Tree] = {}
-    for toleration in (*first, *second):
-        by_key.setdefault(tree_key(toleration), toleration)
+    #: Of several that cover each other, the one whose last repetition is the latest is kept.
+    last_positions: dict[bytes, int] = {}
+    for position, toleration in enumerate((*first, *second)):
+        key = tree_key(toleration)
+        by_key.setdefault(key, toleration)
+        last_positions[key] = position
     distinct = list(by_key.values())
     widest: dict[_Class, tuple[_Rank, Tree]] = {}
-    for position, toleration in enumerate(distinct):
+    for key, toleration in by_key.items():
         class_ = _class_of(toleration)
-        ranked = (_rank(toleration, position), toleration)
+        ranked = (_rank(toleration, last_positions[key]), toleration)
         widest[class_] = max(widest.get(class_, ranked), ranked, key=itemgetter(0))
     return [each for each in distinct if not _is_covered(each, widest)]
 
@@ -59,7 +64,7 @@ def _is_covered(toleration: Tree, widest: dict[_Class, tuple[_Rank, Tree]]) -> b
 
 
 def covers(wide: Tree, narrow: Tree) -> bool:
-    """Whether ``wide`` tolerates all that ``narrow`` does."""
+    """True if ``wide`` tolerates all taints that ``narrow`` does."""
     if wide == narrow:
         return True
     if wide.get("key", "") != narrow.get("key", "") and (wide.get("key") or wide.get("operator") != "Exists"):

@@ -1,4 +1,4 @@
-"""``PodTopologyLabels``: a pod that has a node is labelled with the node's zone and region."""
+"""``PodTopologyLabels``: copies zone and region labels of a Node to its pods."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LABELS: Final = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
 
 
 class PodTopologyLabels(Plugin):
-    """Pods created with a node, and bindings; the binding's labels go over to the pod."""
+    """Labels of pods created with a node, and of bindings, whose labels are copied to the pod."""
 
     name: ClassVar[str] = "PodTopologyLabels"
 
@@ -25,13 +25,13 @@ class PodTopologyLabels(Plugin):
         self._labels: Final = Lookup(nodes, _read)
 
     def handles(self, resource: Resource, subresource: str, operation: Operation) -> bool:
-        """Creation of pods and of what binds them."""
+        """True for creates of pods and bindings."""
         if operation is not Operation.CREATE or resource.group:
             return False
         return (resource.name, subresource) in (("pods", ""), ("pods", "binding"), ("bindings", ""))
 
     def admit(self, attributes: Attributes) -> Awaitable[None] | None:
-        """Copy the labels over the object's own; a node that is unknown gives none."""
+        """Copy the labels of the node, if it exists."""
         obj = attributes.object
         if obj is None:
             return None

@@ -1,6 +1,6 @@
-"""``ValidatingAdmissionPolicy``: expressions that a write must satisfy (KEP-3488).
+"""``ValidatingAdmissionPolicy``: CEL validations of writes (KEP-3488).
 
-A policy is asked only where a binding says so. The expression language is loaded with the first policy that matches.
+A policy applies through its bindings. The CEL compiler is imported with the first policy that matches.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from steersman.apimachinery.errors import StatusError
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.admission.validating_policy_rules import Decision, Outcome, ValidatingRules
     from steersman.apiserver.authz.interface import Authorizer
     from steersman.apiserver.generic.registry import Registry
     from steersman.apiserver.generic.served import ServedResource
     from steersman.schema.resources import Resource
 
-    Tree = dict[str, Any]
 
 _FAILURE_KEY: Final = "validation.policy.admission.k8s.io/validation_failure"
 _ANNOTATION_MAX_BYTES: Final = 10 * 1024
@@ -32,7 +32,7 @@ _CODES: Final = {"Unauthorized": 401, "Forbidden": 403, "RequestEntityTooLarge":
 
 
 class PolicySources:
-    """What policies of both kinds need of the server."""
+    """Dependencies of validating and mutating policies."""
 
     def __init__(self, registry: Registry, *, authorizer: Authorizer) -> None:
         self._registry: Final = registry
@@ -40,31 +40,31 @@ class PolicySources:
         self._namespaces: Final = Lookup(registry.stored("namespaces").cache, whole)
 
     async def namespace(self, name: str) -> Tree | None:
-        """A namespace, which must not be changed."""
+        """Return a namespace; read-only."""
         return await self._namespaces.get(name)
 
     async def namespace_of(self, attributes: Attributes) -> Tree | None:
-        """The namespace that is written in; None for objects outside of namespaces, and for Namespaces themselves."""
+        """Return the namespace of the write; None for cluster-scoped objects and Namespaces."""
         if not attributes.namespace or is_namespace(attributes):
             return None
         return await self._namespaces.get(attributes.namespace)
 
     def resource(self, group: str, version: str, name: str) -> Resource | None:
-        """What a URL names."""
+        """Return the resource of a URL."""
         return self._registry.resource(group, version, name)
 
     def served(self, group: str, version: str, name: str) -> ServedResource | None:
-        """A resource that keeps objects."""
+        """Return a resource that stores objects."""
         return self._registry.get(group, version, name)
 
     def of_kind(self, api_version: str, kind: str) -> ServedResource | None:
-        """The resource that keeps objects of a kind."""
+        """Return the resource that stores objects of a kind."""
         found = [self.served(r.group, r.version, r.name) for r in self._registry.of_kind(api_version, kind)]
         return next((served for served in found if served is not None), None)
 
 
 class _Policy:
-    """A policy; compiled when it first matches."""
+    """A policy, compiled on its first match."""
 
     def __init__(self, tree: Tree) -> None:
         self.name: Final[str] = tree["metadata"]["name"]
@@ -87,7 +87,7 @@ class _Policy:
 
 
 class Binding:
-    """Where a policy is asked, with which parameters, and what a failure does."""
+    """A binding: matched resources, parameters and validation actions."""
 
     def __init__(self, tree: Tree) -> None:
         spec: Tree = tree.get("spec") or {}
@@ -107,7 +107,7 @@ class _Denial(NamedTuple):
 
 
 class ValidatingAdmissionPolicy(Plugin):
-    """Asks the policies about every write."""
+    """Evaluate the matching policies on every write."""
 
     name: ClassVar[str] = "ValidatingAdmissionPolicy"
 
@@ -118,15 +118,15 @@ class ValidatingAdmissionPolicy(Plugin):
         self._bindings: Final = Lookup(registry.stored(f"validatingadmissionpolicybindings.{group}").cache, Binding)
 
     def handles(self, resource: Resource, subresource: str, operation: Operation) -> bool:
-        """Everything but the policies themselves, and reviews."""
+        """True for all writes, except of policies and reviews."""
         return not is_exempt(resource)
 
-    def goes_by(self) -> Lookup[Any]:
-        """The policies."""
+    def skip_while_empty(self) -> Lookup[Any]:
+        """Return the policies."""
         return self._policies
 
     async def validate(self, attributes: Attributes) -> None:
-        """422 (or what the policy says) for a write that a policy denies; warnings and audit notes for others."""
+        """Raise 422 (or the policy's reason) for a denied write; add warnings and audit annotations."""
         policies = await self._policies.all()
         if not policies:
             return
@@ -136,11 +136,11 @@ class ValidatingAdmissionPolicy(Plugin):
         denials: list[_Denial] = []
         for policy in policies:
             if policy.name in by_policy:
-                denials += await self._ask(policy, by_policy[policy.name], attributes)
+                denials += await self._evaluate(policy, by_policy[policy.name], attributes)
         if denials:
-            raise _refusal(attributes, denials[0])
+            raise _denied_error(attributes, denials[0])
 
-    async def _ask(self, policy: _Policy, bindings: Sequence[Binding], attributes: Attributes) -> list[_Denial]:
+    async def _evaluate(self, policy: _Policy, bindings: Sequence[Binding], attributes: Attributes) -> list[_Denial]:
         sources = self._sources
         matched = await policy.matcher.match(attributes, namespace=sources.namespace, resource=sources.resource)
         if matched is None:
@@ -153,7 +153,7 @@ class ValidatingAdmissionPolicy(Plugin):
             return [_Denial(policy.name, "", f"failed to configure policy: {error}")] if fails else []
         denials: list[_Denial] = []
         notes: dict[str, list[str]] = {}
-        around: Tree | None = None
+        variables: Tree | None = None
         for binding in bindings:
             if not await _applies(binding, attributes, sources):
                 continue
@@ -163,11 +163,11 @@ class ValidatingAdmissionPolicy(Plugin):
                 if fails:
                     denials.append(_Denial(policy.name, binding.name, f"failed to configure binding: {error}"))
                 continue
-            if around is None:
-                around = await variables_of(attributes, matched, sources)
+            if variables is None:
+                variables = await variables_of(attributes, matched, sources)
             for parameter in parameters:
-                outcome = await with_allowance(policy.validate, {**around, "params": parameter})
-                denials += _settle(attributes, policy.name, binding, outcome)
+                outcome = await with_allowance(policy.validate, {**variables, "params": parameter})
+                denials += _apply_actions(attributes, policy.name, binding, outcome)
                 for key, value in outcome.annotations:
                     if value not in notes.setdefault(key, []):
                         notes[key].append(value.encode()[:_ANNOTATION_MAX_BYTES].decode(errors="ignore"))
@@ -196,8 +196,8 @@ async def variables_of(attributes: Attributes, matched: Resource, sources: Polic
     }
 
 
-def _settle(attributes: Attributes, policy: str, binding: Binding, outcome: Outcome) -> list[_Denial]:
-    """Do what the binding says of failures; what is left denies the write."""
+def _apply_actions(attributes: Attributes, policy: str, binding: Binding, outcome: Outcome) -> list[_Denial]:
+    """Perform the validation actions of the binding; return the failures that deny the write."""
     denials = [_Denial(policy, binding.name, text) for text in outcome.annotation_errors]
     for position, decision in enumerate(outcome.decisions):
         if not decision.denied:
@@ -206,8 +206,8 @@ def _settle(attributes: Attributes, policy: str, binding: Binding, outcome: Outc
             if action == "Deny":
                 denials.append(_Denial(policy, binding.name, decision.message, decision.reason))
             elif action == "Warn":
-                told = f"Validation failed for ValidatingAdmissionPolicy '{policy}' with binding '{binding.name}'"
-                attributes.ctx.warn(f"{told}: {decision.message}")
+                prefix = f"Validation failed for ValidatingAdmissionPolicy '{policy}' with binding '{binding.name}'"
+                attributes.ctx.warn(f"{prefix}: {decision.message}")
             elif action == "Audit":
                 attributes.ctx.annotate(_FAILURE_KEY, _failure_note(policy, binding, position, decision))
     return denials
@@ -224,7 +224,7 @@ def _failure_note(policy: str, binding: Binding, position: int, decision: Decisi
     return to_json([note])
 
 
-def _refusal(attributes: Attributes, denial: _Denial) -> StatusError:
+def _denied_error(attributes: Attributes, denial: _Denial) -> StatusError:
     within = f" with binding '{denial.binding}'" if denial.binding else ""
     message = f"ValidatingAdmissionPolicy '{denial.policy}'{within} denied request: {denial.message}"
     error = attributes.forbidden(message)

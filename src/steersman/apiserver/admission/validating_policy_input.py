@@ -1,4 +1,4 @@
-"""What the expressions of a policy see of a write: objects in the matched version, the request, an authorizer.
+"""Inputs of policy expressions: objects in the matched version, the request, the authorizer.
 
 Loaded with the first policy, as it loads the expression language.
 """
@@ -12,22 +12,22 @@ from steersman.apiserver.admission.interface import Operation
 from steersman.apiserver.generic.options import DeleteOptions, WriteOptions
 from steersman.apiserver.request import RequestInfo, UserInfo
 from steersman.apiserver.workers import on_loop
-from steersman.cel.library.authorizer import Answer, Query, authorizer, request_resource
+from steersman.cel.library.authorizer import CheckAttributes, CheckDecision, authorizer, request_resource
 from steersman.cel.values import EvalError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.admission.interface import Attributes
     from steersman.apiserver.authz.interface import Authorizer
     from steersman.apiserver.generic.served import ServedResource
     from steersman.cel.program import Program
     from steersman.schema.resources import Resource
 
-    Tree = dict[str, Any]
     FindServed = Callable[[str, str, str], ServedResource | None]
 
-#: What expressions see of a Namespace's metadata.
+#: Metadata of ``namespaceObject``.
 _NAMESPACE_METADATA: Final = [
     "name",
     "generateName",
@@ -45,7 +45,7 @@ _NAMESPACE_METADATA: Final = [
 
 
 class Spending:
-    """What the expressions of one policy may still cost together."""
+    """Remaining cost budget of a policy's expressions."""
 
     __slots__ = ("left",)
 
@@ -54,11 +54,11 @@ class Spending:
 
 
 class PolicyVariables(dict[str, Any]):
-    """The value of ``variables``: each is evaluated when it is first asked for."""
+    """The value of ``variables``: each is evaluated on first access."""
 
     def __init__(self, programs: Mapping[str, Program | str], around: Mapping[str, Any], spending: Spending) -> None:
         super().__init__()
-        #: A text in the place of a program says why there is none.
+        #: A text instead of a program is its compilation error.
         self._programs: Final = programs
         self._around: Final = around
         self._spending: Final = spending
@@ -79,7 +79,7 @@ class PolicyVariables(dict[str, Any]):
 
 
 def kind_of(resource: Resource, subresource: str) -> dict[str, str]:
-    """Group, version and kind of the body of a request."""
+    """Return group, version and kind of the request body."""
     for known in resource.subresources if subresource else ():
         if known.name == subresource:
             group = known.group if known.version else resource.group
@@ -88,7 +88,7 @@ def kind_of(resource: Resource, subresource: str) -> dict[str, str]:
 
 
 def in_version(tree: Tree | None, attributes: Attributes, matched: Resource, find: FindServed) -> Tree | None:
-    """An object of the write in the version that was matched; not to be changed."""
+    """Return an object of the write in the matched version; read-only."""
     if tree is None or kind_of(matched, attributes.subresource)["kind"] != matched.kind:
         return tree
     served = find(matched.group, matched.version, matched.name)
@@ -98,7 +98,7 @@ def in_version(tree: Tree | None, attributes: Attributes, matched: Resource, fin
 
 
 def request_of(attributes: Attributes, matched: Resource) -> Tree:
-    """The value of ``request``: an AdmissionRequest without objects. Empty texts are left out, as Go leaves them out."""
+    """Return the value of ``request``: an AdmissionRequest without objects and, as in Go, without empty strings."""
     own, user = attributes.resource, attributes.user
     request = {
         "kind": kind_of(matched, attributes.subresource),
@@ -137,7 +137,7 @@ def _options(attributes: Attributes) -> Tree | None:
 
 
 def namespace_object(namespace: Tree | None) -> Tree | None:
-    """The value of ``namespaceObject``: what is told of the namespace that is written in."""
+    """Return the value of ``namespaceObject``."""
     if namespace is None:
         return None
     metadata = namespace["metadata"]
@@ -146,17 +146,17 @@ def namespace_object(namespace: Tree | None) -> Tree | None:
 
 
 def authorizer_variables(attributes: Attributes, asked: Authorizer) -> Tree:
-    """The values of ``authorizer`` and ``authorizer.requestResource``; the same question is asked once."""
-    answers: dict[Query, Answer] = {}
+    """Return the values of ``authorizer`` and ``authorizer.requestResource``; identical checks are evaluated once."""
+    answers: dict[CheckAttributes, CheckDecision] = {}
 
-    def ask(query: Query) -> Answer:
+    def ask(query: CheckAttributes) -> CheckDecision:
         known = answers.get(query)
         if known is None:
             known = answers[query] = _ask(query, attributes.user, asked)
         return known
 
     resource = attributes.resource
-    query = Query(
+    query = CheckAttributes(
         group=resource.group,
         resource=resource.name,
         subresource=attributes.subresource,
@@ -166,7 +166,7 @@ def authorizer_variables(attributes: Attributes, asked: Authorizer) -> Tree:
     return {"authorizer": authorizer(ask), "authorizer.requestResource": request_resource(ask, query)}
 
 
-def _ask(query: Query, user: UserInfo, asked: Authorizer) -> Answer:
+def _ask(query: CheckAttributes, user: UserInfo, asked: Authorizer) -> CheckDecision:
     if query.service_account is not None:
         namespace, name = query.service_account
         groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}", "system:authenticated")
@@ -186,4 +186,4 @@ def _ask(query: Query, user: UserInfo, asked: Authorizer) -> Answer:
             subresource=query.subresource,
         )
     decision = on_loop(asked.authorize, user, info)
-    return Answer(decision.allowed, decision.reason)
+    return CheckDecision(decision.allowed, decision.reason)

@@ -1,8 +1,8 @@
-"""Which writes a policy or a binding is for: rules over resources, and selectors of namespaces and objects."""
+"""Matching of policies and bindings: resource rules, and selectors of namespaces and objects."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery.errors import not_found
 from steersman.apimachinery.selectors.labels import from_label_selector
@@ -11,16 +11,16 @@ from steersman.apiserver.admission.interface import Operation
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.admission.interface import Attributes
     from steersman.schema.resources import Resource
 
-    Tree = dict[str, Any]
-    #: A namespace by its name, None when there is none.
+    #: Return a namespace by name; None if it does not exist.
     FindNamespace = Callable[[str], Awaitable[Tree | None]]
-    #: A resource by group, version and name.
+    #: Return a resource by group, version and name.
     FindResource = Callable[[str, str, str], Resource | None]
 
-#: What policies are never asked about: they could lock themselves in, and reviews are questions, not writes.
+#: Resources exempt from policies, which could otherwise prevent their own removal; reviews are not writes.
 _EXEMPT: Final = frozenset(
     (
         "mutatingadmissionpolicies.admissionregistration.k8s.io",
@@ -40,17 +40,17 @@ _EXEMPT: Final = frozenset(
 
 
 def is_exempt(resource: Resource) -> bool:
-    """Whether no policy sees writes of the resource."""
+    """True if the resource is exempt from policies."""
     return resource.group_resource in _EXEMPT
 
 
 def is_namespace(attributes: Attributes) -> bool:
-    """Whether a Namespace itself is written."""
+    """True if the write is of a Namespace."""
     return attributes.group_resource == "namespaces"
 
 
 class Matcher:
-    """``matchConstraints`` of a policy, ``matchResources`` of a binding."""
+    """``matchConstraints`` of a policy, or ``matchResources`` of a binding."""
 
     def __init__(self, tree: Tree) -> None:
         self._rules: Final[Sequence[Tree]] = tree.get("resourceRules") or ()
@@ -62,7 +62,7 @@ class Matcher:
     async def match(
         self, attributes: Attributes, *, namespace: FindNamespace, resource: FindResource
     ) -> Resource | None:
-        """The resource, in the version that the rules ask for; None when the write is none of theirs. Raises 404."""
+        """Return the resource in the version of the matching rule; None without a match. Raises 404."""
         if not self._objects.is_empty and not self._selects_object(attributes):
             return None
         if self._find(self._excluded, attributes, resource) is not None:
@@ -106,7 +106,7 @@ def _labels(tree: Tree) -> dict[str, str]:
 
 
 def _equivalents(rule: Tree, resource: Resource, find: FindResource) -> list[Resource]:
-    """The same resource under other names that the rule speaks of."""
+    """Return the equivalent resources that the rule names."""
     groups = [group for group in rule.get("apiGroups") or () if group != "*"] or [resource.group]
     versions = [version for version in rule.get("apiVersions") or () if version != "*"] or [resource.version]
     found = [find(group, version, resource.name) for group in groups for version in versions]
@@ -133,7 +133,7 @@ def _has(values: Sequence[str] | None, value: str) -> bool:
 
 
 def _names(text: str, resource: str, subresource: str) -> bool:
-    """``pods``, ``pods/status``, ``*``, ``pods/*``, ``*/scale``, ``*/*``."""
+    """True if ``text`` matches: ``pods``, ``pods/status``, ``*``, ``pods/*``, ``*/scale``, ``*/*``."""
     wanted, slash, part = text.partition("/")
     if wanted not in ("*", resource):
         return False

@@ -1,26 +1,26 @@
-"""The parameters of a policy: objects that its bindings name or select."""
+"""Parameters of policies: objects that bindings reference or select."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from steersman.apimachinery.selectors.labels import from_label_selector
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.generic.served import ServedResource
 
-    Tree = dict[str, Any]
     FindKind = Callable[[str, str], ServedResource | None]
 
 
 class ConfigurationError(Exception):
-    """A policy or a binding cannot be used as it is; the text is told to who writes."""
+    """Invalid policy or binding; clients receive the message."""
 
 
 def served_kind(kind: Tree, find: FindKind) -> ServedResource:
-    """The resource of a ``paramKind``. Raises ConfigurationError."""
+    """Return the resource of a ``paramKind``. Raises ConfigurationError."""
     api_version, name = kind.get("apiVersion") or "", kind.get("kind") or ""
     served = find(api_version, name)
     if served is None:
@@ -30,7 +30,7 @@ def served_kind(kind: Tree, find: FindKind) -> ServedResource:
 
 
 async def collect(reference: Tree | None, served: ServedResource | None, *, namespace: str) -> Sequence[Tree | None]:
-    """The parameters that a binding brings; one None where there are to be none. Raises ConfigurationError."""
+    """Return the parameters of a binding; a single None without parameters. Raises ConfigurationError."""
     if served is None or reference is None:
         return [None]
     within = ""

@@ -1,4 +1,4 @@
-"""A validating policy, compiled, and what it says of a write (``validator.go`` upstream).
+"""Compiled validating policies. Upstream: ``validator.go`` of plugin/policy/validating.
 
 Loaded with the first policy, as it loads the expression language.
 """
@@ -14,23 +14,23 @@ from steersman.cel.admission import Compiler, ExpressionError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from steersman.apimachinery.trees import Tree
     from steersman.cel.admission import Purpose
     from steersman.cel.program import Program
 
-    Tree = dict[str, Any]
 
-#: What all expressions of one kind of one policy may cost together.
+#: Cost budget of all expressions of one policy.
 BUDGET: Final = 10_000_000
 _MESSAGE_MAX_BYTES: Final = 5 * 1024
 _OUT_OF_BUDGET: Final = "validation failed due to running out of cost budget, no further validation rules will be run"
 
 
 class EvaluationError(Exception):
-    """An expression of a policy has no value; the text is told to who writes."""
+    """An expression has no value; clients receive the message."""
 
 
 class Decision(NamedTuple):
-    """What one validation says."""
+    """Result of one validation."""
 
     denied: bool
     message: str = ""
@@ -38,17 +38,17 @@ class Decision(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What a policy says of a write."""
+    """Result of a policy."""
 
     decisions: tuple[Decision, ...] = ()
-    #: Keys and values to be noted for the audit log.
+    #: Keys and values of audit annotations.
     annotations: tuple[tuple[str, str], ...] = ()
-    #: What went wrong with such notes, where that denies.
+    #: Errors of audit annotations that deny the write.
     annotation_errors: tuple[str, ...] = ()
 
 
 class Expressions:
-    """The parts that validating and mutating policies share: conditions and variables."""
+    """Match conditions and variables, shared by validating and mutating policies."""
 
     def __init__(self, spec: Tree, *, mutates: bool = False) -> None:
         self.spec: Final = spec
@@ -73,11 +73,11 @@ class Expressions:
             return str(error)
 
     def compiled(self, expression: str, purpose: Purpose, *, authorizer: bool = True) -> Program | str:
-        """A program, or why there is none."""
+        """Return a program, or its compilation error."""
         return _compiled(self._compiler, expression, purpose, authorizer=authorizer)
 
     def holds(self, around: Mapping[str, Any]) -> bool:
-        """Whether the conditions say that the policy is to be asked. Raises EvaluationError."""
+        """True if the match conditions hold. Raises EvaluationError."""
         spending = Spending(BUDGET)
         faults: list[str] = []
         for expression, program in self._conditions:
@@ -92,7 +92,7 @@ class Expressions:
         return not faults
 
     def input(self, around: Mapping[str, Any], spending: Spending) -> dict[str, Any]:
-        """The values of all variables, with those that the policy declares."""
+        """Return the values of all variables, including those of the policy."""
         if not self.variables:
             return dict(around)
         return {**around, "variables": PolicyVariables(self.variables, around, spending)}
@@ -106,7 +106,7 @@ def _compiled(compiler: Compiler, expression: str, purpose: Purpose, *, authoriz
 
 
 def evaluate(expression: str, program: Program | str, variables: Mapping[str, Any], spending: Spending) -> Any:
-    """The value of one of a policy's expressions. Raises EvaluationError."""
+    """Return the value of an expression. Raises EvaluationError."""
     if isinstance(program, str):
         raise EvaluationError(f"compilation error: {program}")
     found = program.evaluate(variables)
@@ -119,11 +119,11 @@ def evaluate(expression: str, program: Program | str, variables: Mapping[str, An
 
 
 class OutOfBudgetError(EvaluationError):
-    """All expressions together cost too much: nothing more is evaluated."""
+    """The policy's expressions exceed their cost budget; evaluation stops."""
 
 
 class ValidatingRules(Expressions):
-    """A validating policy."""
+    """Compiled validations of a policy."""
 
     def __init__(self, spec: Tree) -> None:
         super().__init__(spec)
@@ -142,7 +142,7 @@ class ValidatingRules(Expressions):
         return None if isinstance(found, str) else found
 
     def validate(self, around: Mapping[str, Any]) -> Outcome:
-        """What the policy says; ``around`` are the values of the variables that all policies have."""
+        """Evaluate the policy; ``around`` are the predefined variables."""
         try:
             if not self.holds(around):
                 return Outcome()
@@ -200,7 +200,7 @@ class ValidatingRules(Expressions):
 
 
 def _message_text(program: Program, variables: Mapping[str, Any], spending: Spending) -> str:
-    """What a messageExpression says; empty when it says nothing that can be told."""
+    """Return the value of a messageExpression; empty if it is not usable."""
     found = program.evaluate(variables)
     spending.left -= found.cost
     text = found.value.strip() if isinstance(found.value, str) else ""

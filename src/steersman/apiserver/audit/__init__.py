@@ -1,10 +1,11 @@
-"""The audit log: what is recorded of which request, as upstream writes it (``audit.k8s.io/v1``).
+"""Audit log of requests in upstream's format (``audit.k8s.io/v1``).
 
-Promises, which the tests check:
+Guarantees, covered by tests:
 
-- ``policy`` decides by the first rule that fits; a file that is not exactly a policy is refused, with the reason.
-- ``event`` says what the policy's level allows and no more; no header but the user agent and addresses is ever in it.
-- ``log`` keeps a bounded queue. In the blocking modes who has something to record waits until it is written; in batch
-  mode events that find the queue full are dropped and counted. What was taken is written before ``close`` returns.
-- ``files`` never writes over anything: a full file is put aside under a name with the time, old ones go by age and number.
+- ``policy``: the first matching rule decides; an invalid policy file is rejected with the reason.
+- ``event``: an event has what the policy's level allows, and no headers but the user agent and source addresses.
+- ``log``: the queue is bounded. In the blocking modes requests wait until their event is written; in batch mode events
+  are dropped and counted when the queue is full. Accepted events are written before ``close`` returns.
+- ``files``: existing files are never overwritten; a full file is renamed with a timestamp, and backups expire by age and
+  number.
 """

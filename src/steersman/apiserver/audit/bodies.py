@@ -1,4 +1,4 @@
-"""What clients send and get, as the JSON that an event holds."""
+"""Request and response bodies as the JSON of audit events."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PROTOBUF: Final = "application/vnd.kubernetes.protobuf"
 
 
 class Identity(msgspec.Struct, rename="camel", frozen=True):
-    """What an object's metadata say of which object it is."""
+    """Identity of an object, from its metadata."""
 
     namespace: str = ""
     name: str = ""
@@ -29,41 +29,41 @@ class _Identified(msgspec.Struct, frozen=True):
 
 _decode_identified: Final = msgspec.json.Decoder(_Identified).decode
 
-#: Of what names nothing.
-IDENTIFIED: Final = Identity()
+#: Identity of a body without metadata.
+NO_IDENTITY: Final = Identity()
 
 
 class RequestBody:
-    """A body that a client sent."""
+    """A request body."""
 
     __slots__ = ("_json", "_media_type", "_raw", "is_patch")
 
     def __init__(self, raw: bytes, media_type: str) -> None:
         self._raw = raw
         self._media_type = media_type
-        #: It is a change of an object and no object.
+        #: True for patches, which are not objects.
         self.is_patch = media_type.endswith(("patch+json", "patch+yaml"))
         self._json: msgspec.Raw | None = None
 
     def json(self) -> msgspec.Raw | None:
-        """As JSON on one line; None for what cannot be read."""
+        """Return the body as JSON on one line; None if it cannot be decoded."""
         if self._json is None and self._raw:
             self._json = _as_json(self._raw, self._media_type)
         return self._json
 
     def identity(self) -> Identity:
-        """Which object it is; empty for patches and what cannot be read."""
+        """Return the identity of the object; empty for patches and bodies that cannot be decoded."""
         if self.is_patch or not self._raw:
-            return IDENTIFIED
+            return NO_IDENTITY
         found = self._raw if self._media_type.endswith("json") else self.json()
         try:
-            return IDENTIFIED if found is None else _decode_identified(found).metadata
+            return NO_IDENTITY if found is None else _decode_identified(found).metadata
         except (msgspec.MsgspecError, UnicodeDecodeError):
-            return IDENTIFIED
+            return NO_IDENTITY
 
 
 class ResponseBody:
-    """A body that a client got; of a stream what was kept of it."""
+    """A response body; of a stream, the recorded part."""
 
     __slots__ = ("_gzipped", "_media_type", "pieces")
 
@@ -73,7 +73,7 @@ class ResponseBody:
         self._gzipped = gzipped
 
     def json(self) -> msgspec.Raw | None:
-        """As JSON on one line; None for what is none."""
+        """Return the body as JSON on one line; None if it is not JSON."""
         raw = b"".join(self.pieces)
         if self._gzipped:
             try:
@@ -84,7 +84,7 @@ class ResponseBody:
 
 
 def _as_json(raw: bytes, media_type: str) -> msgspec.Raw | None:
-    """Read and written again: neither line ends nor half an object may come into the log."""
+    """Decode and encode again, so that the log has neither line breaks nor truncated objects."""
     try:
         if media_type.endswith("yaml"):
             return msgspec.Raw(encode(decode_yaml(raw).tree))
@@ -98,7 +98,7 @@ def _as_json(raw: bytes, media_type: str) -> msgspec.Raw | None:
 
 
 def without_managed_fields(raw: msgspec.Raw) -> Any:
-    """An object, or the objects of a list, without ``metadata.managedFields``."""
+    """Return an object, or a list, without ``metadata.managedFields``."""
     tree = msgspec.json.decode(raw)
     if not isinstance(tree, dict):
         return tree

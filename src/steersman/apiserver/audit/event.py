@@ -1,9 +1,8 @@
-"""What is recorded of one request: ``audit.k8s.io/v1 Event`` as a tree, stage by stage (upstream's ``pkg/audit``)."""
+"""Audit event of one request, by stage: ``audit.k8s.io/v1 Event`` as a tree. Upstream: ``pkg/audit``."""
 
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,17 +10,18 @@ import msgspec
 
 from steersman.apimachinery.codec import encode
 from steersman.apimachinery.gotext import quote
-from steersman.apiserver.audit.bodies import IDENTIFIED, RequestBody, ResponseBody, without_managed_fields
+from steersman.apimachinery.text_cache import text_cache
+from steersman.apiserver.audit.bodies import NO_IDENTITY, RequestBody, ResponseBody, without_managed_fields
 from steersman.apiserver.audit.policy import API_VERSION, PANIC, REQUEST_RECEIVED
 from steersman.apiserver.request import Annotations, AuditLevel, UserInfo
 
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.audit.policy import Outcome
     from steersman.apiserver.http import Request
 
-    Tree = dict[str, Any]
 
 _LEVEL_NAMES: Final = {
     AuditLevel.METADATA: "Metadata",
@@ -30,15 +30,15 @@ _LEVEL_NAMES: Final = {
 }
 _USER_AGENT_MAX: Final = 1024
 _TRUNCATED: Final = "...TRUNCATED"
-#: Noted of events that lost their objects because they were too large.
+#: Annotation of events whose objects were removed because of their size.
 TRUNCATED_KEY: Final = "audit.k8s.io/truncated"
 _STATUS: Final = re.compile(rb'\{\s*"kind":\s*"Status"')
-#: What is taken over from a Status; the rest may be of any size.
+#: Recorded fields of a Status; the size of the others is unbounded.
 _STATUS_FIELDS: Final = ("status", "message", "reason", "details")
 
 
 class AuditEvent:
-    """One request under way. ``tree`` tells it at any stage; the answer is added when it is there."""
+    """Event of one request in progress. ``tree`` returns it for a stage; the response is added when available."""
 
     __slots__ = (
         "_headers",
@@ -53,35 +53,35 @@ class AuditEvent:
     )
 
     def __init__(self, request: Request, user: UserInfo, outcome: Outcome, *, received: datetime) -> None:
-        """``user`` is who has been authenticated; ``request.user`` may become another one."""
+        """``user``: the authenticated user; impersonation may change ``request.user``."""
         self._request: Final = request
         self._impersonator: Final = user
         self._outcome: Final = outcome
         self._received: Final = received
         self.notes: Final = request.annotations or Annotations()
-        #: What the client sent and what it got, as far as they are known.
+        #: Request and response bodies, if recorded.
         self.request_body: RequestBody | None = None
         self.response_body: ResponseBody | None = None
-        #: The answer as a Status, without ``metadata``; None before there is one.
+        #: Response status without ``metadata``; None before the response.
         self.status: Tree | None = None
 
     @property
     def level(self) -> AuditLevel:
-        """How much of the request is recorded."""
+        """Audit level of the request."""
         return self._outcome.level
 
     def omits(self, stage: str) -> bool:
-        """Whether the policy leaves that stage out."""
+        """True if the policy omits the stage."""
         return stage in self._outcome.omit_stages
 
     def answered(self, code: int, status: Tree | None = None) -> None:
-        """What the client was told; ``status`` when that was a Status."""
-        told: Tree = {} if status is None else {name: status[name] for name in _STATUS_FIELDS if name in status}
-        told["code"] = code
-        self.status = told
+        """Record the response code, and the Status if the response is one."""
+        fields: Tree = {} if status is None else {name: status[name] for name in _STATUS_FIELDS if name in status}
+        fields["code"] = code
+        self.status = fields
 
     def tree(self, stage: str, *, now: datetime) -> Tree:
-        """The event of a stage, its fields in upstream's order."""
+        """Return the event of a stage, with fields in upstream's order."""
         request = self._request
         tree: Tree = {
             "kind": "Event",
@@ -150,7 +150,7 @@ def _user_agent(request: Request) -> str:
 
 
 def source_ips(request: Request) -> list[str]:
-    """Where the request comes from, as the proxies tell that it passed, and the last of them (``SourceIPs``)."""
+    """Return the source IPs from the proxies' headers and the connection. Upstream: ``SourceIPs``."""
     ips = [ip for part in request.header(b"x-forwarded-for").split(",") if (ip := _ip(part))]
     real = _ip(request.header(b"x-real-ip"))
     if real and real not in ips:
@@ -162,9 +162,9 @@ def source_ips(request: Request) -> list[str]:
     return ips
 
 
-@lru_cache(maxsize=1024)
+@text_cache(1024, length_max=64)
 def _ip(text: str) -> str:
-    """The address in its usual form; empty for what is none."""
+    """Return the canonical address; empty for an invalid one."""
     try:
         return str(ip_address(text.strip()))
     except ValueError:
@@ -173,7 +173,7 @@ def _ip(text: str) -> str:
 
 def _object_ref(request: Request, body: RequestBody | None) -> Tree:
     info = request.info
-    identity = IDENTIFIED if body is None else body.identity()
+    identity = NO_IDENTITY if body is None else body.identity()
     tree: Tree = {}
     _put(tree, "resource", info.resource)
     _put(tree, "namespace", info.namespace or identity.namespace)
@@ -186,21 +186,21 @@ def _object_ref(request: Request, body: RequestBody | None) -> Tree:
     return tree
 
 
-def micro_time(moment: datetime) -> str:
-    """As ``metav1.MicroTime`` is written."""
-    return f"{moment.replace(tzinfo=None).isoformat(timespec='microseconds')}Z"
+def micro_time(time: datetime) -> str:
+    """Format a time as ``metav1.MicroTime``."""
+    return f"{time.replace(tzinfo=None).isoformat(timespec='microseconds')}Z"
 
 
 def json_line(tree: Tree) -> bytes:
-    """``--audit-log-format=json``."""
+    """Format an event for ``--audit-log-format=json``."""
     return encode(tree) + b"\n"
 
 
 def legacy_line(tree: Tree) -> bytes:
-    """``--audit-log-format=legacy``: one line of text, without objects (``EventString``)."""
+    """Format an event for ``--audit-log-format=legacy``: one line of text, without objects (``EventString``)."""
     user, other = tree["user"], tree.get("impersonatedUser")
     ips, status = tree.get("sourceIPs"), tree.get("responseStatus")
-    told = {
+    fields = {
         "id": quote(tree["auditID"]),
         "stage": quote(tree["stage"]),
         "ip": quote(ips[0] if ips else "<unknown>"),
@@ -214,7 +214,7 @@ def legacy_line(tree: Tree) -> bytes:
         "uri": quote(tree["requestURI"]),
         "response": f'"{status["code"] if status else "<deferred>"}"',
     }
-    text = " ".join(f"{name}={value}" for name, value in told.items())
+    text = " ".join(f"{name}={value}" for name, value in fields.items())
     return f"{tree['requestReceivedTimestamp']} AUDIT: {text}\n".encode()
 
 
@@ -223,7 +223,10 @@ def _quoted(words: list[str] | None, otherwise: str) -> str:
 
 
 def fitted(tree: Tree, *, size_max_bytes: int) -> Tree | None:
-    """The event, without its objects when it is larger; None when even that is too large (``plugin/buffered/truncate``)."""
+    """Return the event within the size limit, without its objects if necessary; None if it is still too large.
+
+    Upstream: ``plugin/buffered/truncate``.
+    """
     if len(encode(tree)) <= size_max_bytes:
         return tree
     small = {name: value for name, value in tree.items() if name not in ("requestObject", "responseObject")}
@@ -232,7 +235,7 @@ def fitted(tree: Tree, *, size_max_bytes: int) -> Tree | None:
 
 
 def is_status(body: bytes) -> bool:
-    """Whether an answer is a Status, as this server writes it, for machines or for people."""
+    """True if a response body is a Status, compact or indented."""
     return _STATUS.match(body) is not None
 
 

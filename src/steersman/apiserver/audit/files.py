@@ -1,4 +1,4 @@
-"""Where lines go: a file that is put aside when it is full, or standard output. Called from one thread at a time."""
+"""Outputs of audit lines: a rotated file, or standard output. Not thread-safe."""
 
 from __future__ import annotations
 
@@ -22,29 +22,29 @@ _COMPRESSED: Final = ".gz"
 
 
 class LineFile(Protocol):
-    """Takes lines that end in a line feed."""
+    """Output of lines that end in a line feed."""
 
     def write(self, lines: Iterable[bytes]) -> None:
-        """They are with the operating system when it returns. Raises ``OSError``."""
+        """Write and flush lines. Raises ``OSError``."""
 
     def close(self) -> None:
-        """Nothing is written any more. Idempotent."""
+        """Close the output. Idempotent."""
 
 
 class StandardOutput:
-    """``--audit-log-path=-``."""
+    """Output for ``--audit-log-path=-``."""
 
     def write(self, lines: Iterable[bytes]) -> None:
-        """Raises ``OSError``."""
+        """Write lines to standard output. Raises ``OSError``."""
         sys.stdout.buffer.write(b"".join(lines))
         sys.stdout.buffer.flush()
 
     def close(self) -> None:
-        """It is not ours to close."""
+        """Do nothing; standard output stays open."""
 
 
 class Rotation(msgspec.Struct, frozen=True, kw_only=True):
-    """When a file is full, and what is kept of full ones. Defaults are kube-apiserver's; 0 is no limit."""
+    """Limits of the file and its backups. Defaults are kube-apiserver's; 0: no limit."""
 
     size_max_bytes: int = 100 * 1024 * 1024
     age_max_days: int = 366
@@ -53,13 +53,13 @@ class Rotation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RotatingFile:
-    """Appends to a file, readable by its owner only. A full one is renamed to ``<name>-<time><suffix>``.
+    """Append-only file with mode 0600, rotated to ``<name>-<time><suffix>``.
 
-    A line that is larger than a whole file may be gets one of its own.
+    A line that exceeds the size limit gets a file of its own.
     """
 
     def __init__(self, path: Path, rotation: Rotation, *, now: Callable[[], datetime]) -> None:
-        """Opens the file. Raises ``OSError``."""
+        """Open the file. Raises ``OSError``."""
         self._path: Final = path
         self._rotation: Final = rotation
         self._now: Final = now
@@ -73,7 +73,7 @@ class RotatingFile:
         return os.fdopen(descriptor, "ab")
 
     def write(self, lines: Iterable[bytes]) -> None:
-        """Raises ``OSError``; it is tried again with the next lines."""
+        """Append lines, rotating as needed. Raises ``OSError``; the next write retries."""
         limit = self._rotation.size_max_bytes
         for line in lines:
             if self._file is None:
@@ -87,7 +87,7 @@ class RotatingFile:
             self._file.flush()
 
     def close(self) -> None:
-        """Idempotent."""
+        """Close the file. Idempotent."""
         file, self._file = self._file, None
         if file is not None:
             file.close()
@@ -103,17 +103,17 @@ class RotatingFile:
             old.unlink(missing_ok=True)
 
     def _free_name(self) -> Path:
-        """A name that no file has: several may get full in one millisecond."""
-        moment = self._now().astimezone(UTC)
+        """Return an unused backup name: several files may be rotated within a millisecond."""
+        time = self._now().astimezone(UTC)
         while True:
-            text = f"{moment.strftime(_TIME_FORMAT)}.{moment.microsecond // 1000:03d}"
+            text = f"{time.strftime(_TIME_FORMAT)}.{time.microsecond // 1000:03d}"
             path = self._path.with_name(f"{self._path.stem}-{text}{self._path.suffix}")
             if not path.exists() and not path.with_name(path.name + _COMPRESSED).exists():
                 return path
-            moment += timedelta(milliseconds=1)
+            time += timedelta(milliseconds=1)
 
     def _outdated(self) -> list[Path]:
-        """Full files that are too old, or too many; the newest are kept."""
+        """Return the backups that exceed age or number; the newest are kept."""
         backups = sorted(self._backups().items(), key=lambda item: item[1], reverse=True)
         rotation = self._rotation
         kept = backups[: rotation.backups_max] if rotation.backups_max else backups

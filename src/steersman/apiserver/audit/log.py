@@ -1,9 +1,8 @@
-"""The queue before a file or a webhook: events are encoded on the loop and written off it, many at once.
+"""Queue of audit events before a file or webhook; events are written in batches outside the event loop.
 
-In the modes ``blocking`` and ``blocking-strict`` whoever has an event waits until it is written (and, before that, for room
-in the queue). In mode ``batch`` nobody waits: events that find the queue full are dropped, counted and told in the log.
-The last event of a stream never waits and always finds room in the blocking modes, as there are no more of them than
-streams.
+In the modes ``blocking`` and ``blocking-strict`` a request waits for space in the queue and until its event is written.
+In mode ``batch`` requests do not wait: events are dropped, counted and logged when the queue is full. The last event of
+a stream never waits, and is always accepted in the blocking modes, because their number is bounded by that of streams.
 """
 
 from __future__ import annotations
@@ -23,61 +22,61 @@ BATCH: Final = "batch"
 BLOCKING: Final = "blocking"
 BLOCKING_STRICT: Final = "blocking-strict"
 MODES: Final = (BATCH, BLOCKING, BLOCKING_STRICT)
-#: Lines that one write takes at most when nothing else bounds it.
+#: Default maximum of lines per write.
 _WRITE_MAX: Final = 1000
-#: In mode ``batch`` a write waits so long for more lines: handing one to the thread costs more than all else.
+#: Default wait for more lines in mode ``batch``: the hand-over to a thread dominates the cost of a write.
 _LINGER_SECONDS: Final = 0.005
 
 _log = logging.getLogger(__name__)
 
 
 class Destination(Protocol):
-    """Where events go."""
+    """Asynchronous output of audit lines."""
 
     async def write(self, lines: list[bytes]) -> None:
-        """They are there when it returns. Raises ``OSError`` when they are lost."""
+        """Write lines. Raises ``OSError`` if they are lost."""
 
     def hurry(self) -> None:
-        """The server stops: what is not written soon never will be."""
+        """Shorten retries and timeouts: the server is shutting down."""
 
     async def close(self) -> None:
-        """Nothing is written any more."""
+        """Close the output."""
 
 
 class Threaded:
-    """A file, which is written in a thread."""
+    """Destination that writes a file in a thread."""
 
     def __init__(self, file: LineFile) -> None:
         self._file: Final = file
 
     async def write(self, lines: list[bytes]) -> None:
-        """Raises ``OSError``."""
+        """Write lines. Raises ``OSError``."""
         await asyncio.to_thread(self._file.write, lines)
 
     def hurry(self) -> None:
-        """Files are quick."""
+        """Do nothing: file writes have no delays."""
 
     async def close(self) -> None:
-        """Idempotent."""
+        """Close the file. Idempotent."""
         self._file.close()
 
 
 class Batching(msgspec.Struct, frozen=True, kw_only=True):
-    """How the queue is kept; what concerns batches counts in mode ``batch`` only. Defaults are kube-apiserver's."""
+    """Queue options; batch options apply in mode ``batch`` only. Defaults are kube-apiserver's."""
 
     mode: str = BLOCKING
     buffer_size: int = 10_000
     batch_max_size: int = 1
     batch_max_wait_seconds: float = 0.0
-    #: Of all lines that go together; a longer line goes alone. 0: no bound.
+    #: Maximum size of a batch; a longer line is written alone. 0: no limit.
     batch_max_bytes: int = 0
-    #: Batches a second, and how many may come at once; 0: as many as there are.
+    #: Batches per second, and burst; 0: no limit.
     throttle_qps: float = 0.0
     throttle_burst: int = 0
 
 
-class _Waiting:
-    """One line, and who wants to know that it is written."""
+class _QueuedLine:
+    """A queued line, and the future of its writer."""
 
     __slots__ = ("done", "line")
 
@@ -91,33 +90,33 @@ class _Waiting:
 
 
 class AuditLog:
-    """Takes lines, and writes them in order. ``run`` is the writer, as a task of the owner; ``close`` ends it."""
+    """Ordered audit log. ``run`` is the writer, a task of the owner; ``close`` ends it."""
 
     def __init__(self, destination: Destination, batching: Batching, *, clock: Clock) -> None:
         self._destination: Final = destination
         self._batching: Final = batching
         self._blocks: Final = batching.mode != BATCH
-        #: Whether a request that cannot be recorded must fail.
+        #: True if a request whose event cannot be written must fail.
         self.strict: Final = batching.mode == BLOCKING_STRICT
         self._clock: Final = clock
-        #: At most ``buffer_size``, and in blocking modes the ends of streams.
-        self._queue: deque[_Waiting] = deque()
+        #: Queued lines, at lines_max ``buffer_size`` plus, in blocking modes, the last events of streams.
+        self._queue: deque[_QueuedLine] = deque()
         self._filled: Final = asyncio.Event()
-        #: Set while there is room.
+        #: Set while the queue has space.
         self._room: Final = asyncio.Event()
         self._room.set()
         self._closing = False
-        #: No writer is to begin any more: ``close`` writes what is left.
-        self._left_to_close = False
+        #: True when ``close`` writes the remaining lines; ``run`` then returns immediately.
+        self._is_writer_done = False
         self._running: asyncio.Future[None] | None = None
         self._tokens = float(batching.throttle_burst)
         self._refilled = clock.monotonic()
-        #: Lines that could not be written, and those that found no room.
+        #: Numbers of lines that failed to be written and that were dropped.
         self.failed = 0
         self.dropped = 0
 
     async def record(self, line: bytes) -> bool:
-        """Whether the line is written (in mode ``batch``: will be)."""
+        """Queue a line; return True when it is written (in mode ``batch``: accepted)."""
         if not self._blocks:
             return self.post(line)
         while len(self._queue) >= self._batching.buffer_size and not self._closing:
@@ -126,27 +125,27 @@ class AuditLog:
         if self._closing:
             return False
         done: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        self._put(_Waiting(line, done))
+        self._put(_QueuedLine(line, done))
         return await done
 
     def post(self, line: bytes) -> bool:
-        """Take a line without waiting; whether there was room for it."""
+        """Queue a line without waiting; return False if the queue is full or closed."""
         full = not self._blocks and len(self._queue) >= self._batching.buffer_size
         if full or self._closing:
             if not self.dropped:
                 _log.error("audit events are dropped: the queue is full or closed")
             self.dropped += 1
             return False
-        self._put(_Waiting(line, None))
+        self._put(_QueuedLine(line, None))
         return True
 
-    def _put(self, waiting: _Waiting) -> None:
+    def _put(self, waiting: _QueuedLine) -> None:
         self._queue.append(waiting)
         self._filled.set()
 
     async def run(self) -> None:
-        """Write until ``close``; what is there then is still written."""
-        if self._left_to_close:
+        """Write until ``close``, including the lines queued by then."""
+        if self._is_writer_done:
             return
         self._running = asyncio.get_running_loop().create_future()
         try:
@@ -161,24 +160,24 @@ class AuditLog:
         finally:
             self._running.set_result(None)
 
-    async def _batch(self) -> list[_Waiting]:
-        """The next lines; in mode ``batch`` when enough are there or the first has waited long enough."""
+    async def _batch(self) -> list[_QueuedLine]:
+        """Return the next lines; in mode ``batch``, once the batch is full or its wait has elapsed."""
         batching = self._batching
-        most = _WRITE_MAX
+        lines_max = _WRITE_MAX
         if not self._blocks:
             bounded = batching.batch_max_wait_seconds > 0 or batching.throttle_qps > 0
             enough = max(1, batching.batch_max_size) if bounded else _WRITE_MAX
             await self._gather(enough, batching.batch_max_wait_seconds or _LINGER_SECONDS)
             # a file takes more at once, unless the rate is limited
-            most = enough if batching.throttle_qps > 0 else _WRITE_MAX
-        taken = self._take(most, self._batching.batch_max_bytes)
+            lines_max = enough if batching.throttle_qps > 0 else _WRITE_MAX
+        taken = self._take(lines_max, self._batching.batch_max_bytes)
         self._room.set()
         return taken
 
-    def _take(self, most: int, bytes_max: int) -> list[_Waiting]:
-        taken: list[_Waiting] = []
+    def _take(self, lines_max: int, bytes_max: int) -> list[_QueuedLine]:
+        taken: list[_QueuedLine] = []
         size = 0
-        while self._queue and len(taken) < most:
+        while self._queue and len(taken) < lines_max:
             size += len(self._queue[0].line)
             if taken and 0 < bytes_max < size:
                 break
@@ -187,9 +186,9 @@ class AuditLog:
 
     async def _gather(self, enough: int, wait_seconds: float) -> None:
         end = self._clock.monotonic() + wait_seconds
-        while len(self._queue) < enough and not self._closing and (left := end - self._clock.monotonic()) > 0:
+        while len(self._queue) < enough and not self._closing and (remaining := end - self._clock.monotonic()) > 0:
             self._filled.clear()
-            timer = self._clock.timer(left, self._filled.set)
+            timer = self._clock.timer(remaining, self._filled.set)
             await self._filled.wait()
             timer.cancel()
 
@@ -203,7 +202,7 @@ class AuditLog:
         if self._tokens < 0:
             await self._clock.sleep(-self._tokens / qps)
 
-    async def _write(self, taken: list[_Waiting]) -> None:
+    async def _write(self, taken: list[_QueuedLine]) -> None:
         written = True
         try:
             await self._destination.write([waiting.line for waiting in taken])
@@ -215,14 +214,14 @@ class AuditLog:
             waiting.settle(written=written)
 
     async def close(self) -> None:
-        """Write what is left, take nothing more, close the file. Idempotent."""
+        """Write the remaining lines and close the destination. Idempotent."""
         self._closing = True
         self._filled.set()
         self._room.set()
         self._destination.hurry()
         if self._running is not None:
             await self._running
-        self._left_to_close = True
+        self._is_writer_done = True
         while self._queue:  # the writer never ran, or was stopped
             await self._write(self._take(_WRITE_MAX, self._batching.batch_max_bytes))
         await self._destination.close()

@@ -1,4 +1,4 @@
-"""Which requests are recorded, and how much of them: ``audit.k8s.io/v1 Policy`` (upstream's ``audit/policy``)."""
+"""Audit policy: ``audit.k8s.io/v1 Policy``. Upstream: ``pkg/audit/policy``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LEVELS: Final = {
     "Request": AuditLevel.REQUEST,
     "RequestResponse": AuditLevel.REQUEST_RESPONSE,
 }
-#: When something is recorded: before it is handled, when a long answer begins, when it is over, when the server failed.
+#: Stages of a request.
 REQUEST_RECEIVED: Final = "RequestReceived"
 RESPONSE_STARTED: Final = "ResponseStarted"
 RESPONSE_COMPLETE: Final = "ResponseComplete"
@@ -32,7 +32,7 @@ STAGES: Final = (REQUEST_RECEIVED, RESPONSE_STARTED, RESPONSE_COMPLETE, PANIC)
 
 
 class PolicyError(ValueError):
-    """What was read is no policy; the text says why."""
+    """Invalid policy; the text is the reason."""
 
 
 class _Strict(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw_only=True):
@@ -40,7 +40,7 @@ class _Strict(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields
 
 
 class GroupResources(_Strict, frozen=True):
-    """Resources of one group; without names all of them."""
+    """Resources of one API group; without names, all of them."""
 
     group: str = ""
     #: ``pods``, ``pods/log``, ``pods/*``, ``*/scale``, ``*``.
@@ -48,7 +48,7 @@ class GroupResources(_Strict, frozen=True):
     resource_names: tuple[str, ...] | None = None
 
     def match(self, info: RequestInfo) -> bool:
-        """Whether a request for a resource is for one of these."""
+        """True if the request is for one of these resources."""
         if self.group != info.group:
             return False
         if not self.resources:
@@ -56,28 +56,28 @@ class GroupResources(_Strict, frozen=True):
         if self.resource_names and info.name not in self.resource_names:
             return False
         combined = f"{info.resource}/{info.subresource}" if info.subresource else info.resource
-        wanted = {"*", combined, f"{info.resource}/*"}
+        patterns = {"*", combined, f"{info.resource}/*"}
         if info.subresource:
-            wanted.add(f"*/{info.subresource}")
-        return not wanted.isdisjoint(self.resources)
+            patterns.add(f"*/{info.subresource}")
+        return not patterns.isdisjoint(self.resources)
 
 
 class PolicyRule(_Strict, frozen=True):
-    """One rule; what it does not mention does not matter to it."""
+    """One rule; unset fields match everything."""
 
     level: str = ""
     users: tuple[str, ...] | None = None
     user_groups: tuple[str, ...] | None = None
     verbs: tuple[str, ...] | None = None
     resources: tuple[GroupResources, ...] | None = None
-    #: The empty text stands for what has no namespace.
+    #: Namespaces; the empty string matches cluster-scoped requests.
     namespaces: tuple[str, ...] | None = None
     non_resource_urls: tuple[str, ...] | None = msgspec.field(default=None, name="nonResourceURLs")
     omit_stages: tuple[str, ...] | None = None
     omit_managed_fields: bool | None = None
 
     def match(self, user: UserInfo, info: RequestInfo) -> bool:
-        """Whether the rule is about such a request."""
+        """True if the rule matches the request."""
         if self.users and user.name not in self.users:
             return False
         if self.user_groups and set(self.user_groups).isdisjoint(user.groups):
@@ -106,7 +106,7 @@ class _Document(_Strict, frozen=True):
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """What a policy says of one request."""
+    """Result of a policy for one request."""
 
     level: AuditLevel
     omit_stages: frozenset[str]
@@ -114,7 +114,7 @@ class Outcome(msgspec.Struct, frozen=True):
 
 
 class Policy:
-    """Rules in order; the first that fits decides. What none fits is not recorded."""
+    """Ordered rules; the first match decides. Requests without a match are not recorded."""
 
     def __init__(self, document: _Document) -> None:
         always = document.omit_stages or ()
@@ -133,7 +133,7 @@ class Policy:
         ]
 
     def evaluate(self, user: UserInfo, info: RequestInfo) -> Outcome:
-        """What is recorded of a request of ``user`` for what ``info`` says."""
+        """Return the outcome for a request."""
         for rule, outcome in self._rules:
             if rule.match(user, info):
                 return outcome
@@ -141,7 +141,7 @@ class Policy:
 
 
 def read_policy(raw: bytes) -> Policy:
-    """The policy that a file holds, YAML or JSON. Raises ``PolicyError``, also for fields that no policy has."""
+    """Parse a policy file, YAML or JSON. Raises ``PolicyError``, also for unknown fields."""
     try:
         yaml = decode_yaml(raw)
         if yaml.duplicates:
@@ -150,8 +150,8 @@ def read_policy(raw: bytes) -> Policy:
     except (DecodeError, msgspec.ValidationError) as error:
         raise PolicyError(str(error)) from None
     if document.api_version != API_VERSION or document.kind != "Policy":
-        said = f"kind {quote(document.kind)} of apiVersion {quote(document.api_version)}"
-        raise PolicyError(f"{said} is no Policy of {API_VERSION}")
+        type_text = f"kind {quote(document.kind)} of apiVersion {quote(document.api_version)}"
+        raise PolicyError(f"{type_text} is no Policy of {API_VERSION}")
     errors = list(_faults(document))
     if errors:
         raise PolicyError("; ".join(errors))
@@ -159,7 +159,7 @@ def read_policy(raw: bytes) -> Policy:
 
 
 def _faults(document: _Document) -> Iterator[str]:
-    """As upstream's ``ValidatePolicy``."""
+    """Yield validation errors. Upstream: ``ValidatePolicy``."""
     yield from _stage_faults("omitStages", document.omit_stages)
     if not document.rules:
         yield "rules: a policy without rules records nothing"

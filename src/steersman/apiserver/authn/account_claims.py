@@ -29,7 +29,7 @@ class Bound(msgspec.Struct, frozen=True, omit_defaults=True):
     warnafter: int | None = None
 
 
-class AccountClaims(msgspec.Struct, frozen=True):
+class AccountClaims(msgspec.Struct, frozen=True, rename={"bound": "kubernetes.io"}):
     """All claims of a token."""
 
     iss: str = ""
@@ -40,7 +40,7 @@ class AccountClaims(msgspec.Struct, frozen=True):
     nbf: float | None = None
     iat: float | None = None
     jti: str = ""
-    bound: Bound = msgspec.field(default=Bound(), name="kubernetes.io")
+    bound: Bound = Bound()
 
     @property
     def audiences(self) -> tuple[str, ...]:

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import base64
 import binascii
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, Protocol
 
 from steersman.apiserver.authn.interface import InvalidCredentials, Reviewed, with_authenticated_group
 from steersman.apiserver.authn.notes import note_for
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from steersman.apiserver.authn.interface import TokenAuthenticator
+    from steersman.apiserver.authn.interface import TokenAuthenticator, VerifiedUser
     from steersman.apiserver.http import Request
     from steersman.apiserver.request import UserInfo
+    from steersman.asynckit.clock import Clock
 
+#: Bound of the headers whose tokens were verified; the oldest is forgotten for another.
+_VERIFIED_MAX: Final = 4096
+#: Longer headers are not kept: after the token a client may write what it likes.
+_HEADER_BYTES_MAX: Final = 4096
 _PROTOCOL_PREFIX = "base64url.bearer.authorization.k8s.io."
 
 
@@ -36,11 +41,48 @@ async def review_token(token: str, audiences: Sequence[str], authenticators: Seq
     raise InvalidCredentials("invalid bearer token")
 
 
-class BearerToken:
-    """``Authorization: Bearer <token>``. Another scheme is no credential at all, as upstream has it."""
+class VerifiedTokens(Protocol):
+    """A token authenticator whose answers hold for a time."""
 
-    def __init__(self, authenticators: Sequence[TokenAuthenticator]) -> None:
+    def verified(self, token: str) -> VerifiedUser | None:
+        """Return the bearer of a token that ``authenticate_token`` has just accepted; None: it is to be asked each time."""
+
+
+class BearerToken:
+    """``Authorization: Bearer <token>``. Another scheme is no credential at all, as upstream has it.
+
+    Callers of verified tokens are kept by the whole header: to hash a token takes longer than everything else about it.
+    Headers whose time is over are forgotten when another is kept.
+    """
+
+    def __init__(
+        self,
+        authenticators: Sequence[TokenAuthenticator],
+        *,
+        clock: Clock,
+        fixed_tokens: Mapping[str, UserInfo] | None = None,
+        remembering: VerifiedTokens | None = None,
+    ) -> None:
+        """``fixed_tokens`` are those that one of the authenticators accepts for good, ``remembering`` is one of them."""
         self._authenticators = authenticators
+        self._clock: Final = clock
+        self._remembering: Final = remembering
+        #: By the header. Other ways to write it (another case, more spaces) are left to the authenticators.
+        self._fixed: Final = {
+            f"Bearer {token}".encode(): with_authenticated_group(user)
+            for token, user in (fixed_tokens or {}).items()
+            if token.isascii() and not any(map(str.isspace, token))
+        }
+        #: By the header, oldest first.
+        self._verified: Final[dict[bytes, VerifiedUser]] = {}
+
+    def at_once(self, header: bytes) -> UserInfo | None:
+        """Return the bearer of a fixed or verified token, in ``system:authenticated``; None: ask ``authenticate``."""
+        user = self._fixed.get(header)
+        if user is not None:
+            return user
+        verified = self._verified.get(header)
+        return None if verified is None else verified.at(self._clock.monotonic())
 
     async def authenticate(self, request: Request) -> UserInfo | None:
         """The token's bearer. Raises ``InvalidCredentials`` for a token that nobody knows."""
@@ -57,7 +99,19 @@ class BearerToken:
                 )
             return None
         note_for(request)
-        return await _ask(parts[1], self._authenticators)
+        user = await _ask(parts[1], self._authenticators)
+        if self._remembering is not None:
+            self._remember(request.first_headers[b"authorization"], self._remembering.verified(parts[1]))
+        return user
+
+    def _remember(self, header: bytes, user: VerifiedUser | None) -> None:
+        table, now = self._verified, self._clock.monotonic()
+        table.pop(header, None)
+        if user is None or len(header) > _HEADER_BYTES_MAX:
+            return
+        while table and (next(iter(table.values())).is_expired(now) or len(table) >= _VERIFIED_MAX):
+            del table[next(iter(table))]
+        table[header] = user
 
 
 class WebSocketToken:

@@ -7,7 +7,7 @@ import binascii
 import hmac
 import re
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from steersman.apiserver.authn.interface import review_for_server
 from steersman.apiserver.request import UserInfo
@@ -15,10 +15,10 @@ from steersman.apiserver.request import UserInfo
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.authn.interface import Reviewed, SecretSource
     from steersman.asynckit.clock import Clock
 
-    Tree = dict[str, Any]
 
 _TOKEN: Final = re.compile(r"([a-z0-9]{6})\.([a-z0-9]{16})")
 _GROUP: Final = re.compile(r"system:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]")

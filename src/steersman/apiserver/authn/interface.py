@@ -33,6 +33,45 @@ class RequestAuthenticator(Protocol):
         """The caller; None without credentials of this kind. Raises ``InvalidCredentials``."""
 
 
+class ServerAuthenticator(RequestAuthenticator, Protocol):
+    """The authenticator of all requests of a server."""
+
+    def at_once(self, request: Request) -> UserInfo | None:
+        """Return the caller where its credentials were verified before and still hold; None: ask ``authenticate``."""
+
+
+class StoredState(Protocol):
+    """State of a stored object."""
+
+    def is_current(self) -> bool:
+        """Report whether the object exists and has not been written since."""
+
+
+class VerifiedUser:
+    """A caller whose token was verified: valid for a bounded time, while no object that the token is bound to is written."""
+
+    __slots__ = ("_bound", "_until", "_user")
+
+    def __init__(self, user: UserInfo, bound: tuple[StoredState, ...], *, until: float) -> None:
+        """``until``: in the clock's monotonic seconds."""
+        self._user: Final = user
+        self._bound: Final = bound
+        self._until: Final = until
+
+    def is_expired(self, now: float) -> bool:
+        """Report whether its time is over."""
+        return now >= self._until
+
+    def at(self, now: float) -> UserInfo | None:
+        """Return the user; None where the token has to be checked again."""
+        if now >= self._until:
+            return None
+        for state in self._bound:
+            if not state.is_current():
+                return None
+        return self._user
+
+
 class Reviewed(msgspec.Struct, frozen=True):
     """Whose a token is, and for which of the audiences asked about."""
 

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
 
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.authn.interface import Reviewed, SecretSource
     from steersman.apiserver.authn.service_account import BoundObjects, KeyRing
 
-    Tree = dict[str, Any]
 
 ISSUER: Final = "kubernetes/serviceaccount"
 _CLAIM: Final = "kubernetes.io/serviceaccount/"

@@ -1,7 +1,8 @@
 """Tokens of service accounts that this server has signed (or whoever else has the key).
 
-A signature is verified once; that the token has not expired, and that its account and what it is bound to are still
-there, is looked at with every request, so a token ends with them.
+A signature is verified once. Each request checks that the token has not expired and that its account and the objects it
+is bound to exist, so a token ends with them: either in full, or, for some seconds after that (``verified``), by asking
+whether any of these objects has been written since.
 """
 
 from __future__ import annotations
@@ -13,12 +14,18 @@ import msgspec
 
 from steersman.apiserver.authn import jws
 from steersman.apiserver.authn.account_claims import AccountClaims, Ref, read_claims
-from steersman.apiserver.authn.interface import InvalidCredentials, Reviewed
+from steersman.apiserver.authn.interface import (
+    InvalidCredentials,
+    Reviewed,
+    StoredState,
+    VerifiedUser,
+    with_authenticated_group,
+)
 from steersman.apiserver.authn.notes import annotate
 from steersman.apiserver.request import UserInfo
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from steersman.asynckit.clock import Clock
 
@@ -26,6 +33,9 @@ if TYPE_CHECKING:
 _LEEWAY_SECONDS: Final = 60.0
 #: Bound of the table of verified tokens; it is emptied when full.
 _VERIFIED_MAX: Final = 4096
+#: How long a token that was checked in full may be used before it is checked in full again. Upstream's token cache
+#: believes it that long whatever happens to its objects (``TokenSuccessCacheTTL``).
+_TRUSTED_SECONDS: Final = 10.0
 _EXTRA: Final = "authentication.kubernetes.io/"
 
 
@@ -44,6 +54,9 @@ class BoundObjects(Protocol):
 
     async def find(self, kind: str, name: str, *, namespace: str) -> Found | None:
         """The object of a kind (``ServiceAccount``, ``Pod``, ``Secret``, ``Node``); None when there is none."""
+
+    def state(self, kind: str, name: str, *, namespace: str) -> tuple[Found, StoredState] | None:
+        """The object and its present state, without waiting; None when there is none or that cannot be told."""
 
 
 class KeyRing(Protocol):
@@ -88,7 +101,7 @@ class ServiceAccountTokens:
         """As ``authenticate_token``, for one of these audiences; with those that the token is for."""
         if not jws.looks_signed(token):
             return None
-        digest = hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()
+        digest = _digest(token)
         verified = self._verified.get(digest)
         if verified is None:
             verified = await self._verify(token)
@@ -109,6 +122,30 @@ class ServiceAccountTokens:
         if claims.bound.warnafter is not None:
             self._note_stale(claims, claims.bound.warnafter)
         return Reviewed(verified.user, common)
+
+    def verified(self, token: str) -> VerifiedUser | None:
+        """Return the account of a token that was just accepted, until an object it is bound to is written.
+
+        None when it has to be checked in full each time: its objects are being deleted, or its use is worth a note.
+        """
+        verified = self._verified.get(_digest(token))
+        if verified is None:
+            return None
+        claims = verified.claims
+        now = self._clock.now().timestamp()
+        seconds = _TRUSTED_SECONDS
+        if claims.exp is not None:
+            seconds = min(seconds, claims.exp + _LEEWAY_SECONDS - now)
+        if claims.bound.warnafter is not None:
+            seconds = min(seconds, claims.bound.warnafter - now)
+        states = []
+        for kind, ref, namespace in _bound_objects(claims):
+            state = self._objects.state(kind, ref.name, namespace=namespace)
+            if state is None or state[0].uid != ref.uid or state[0].deleted_seconds is not None:
+                return None
+            states.append(state[1])
+        user = with_authenticated_group(verified.user)
+        return VerifiedUser(user, tuple(states), until=self._clock.monotonic() + seconds)
 
     async def _verify(self, text: str) -> _Verified | None:
         """The token's claims when its signature is right; None when another issuer says to have made it."""
@@ -149,14 +186,8 @@ class ServiceAccountTokens:
             annotate("authentication.k8s.io/stale-token", text)
 
     async def _check_objects(self, claims: AccountClaims) -> None:
-        bound = claims.bound
-        await self._check_object("ServiceAccount", bound.serviceaccount, bound.namespace)
-        if bound.secret is not None:
-            await self._check_object("Secret", bound.secret, bound.namespace)
-        if bound.pod is not None:
-            await self._check_object("Pod", bound.pod, bound.namespace)
-        elif bound.node is not None:  # of a pod's node only the name is told
-            await self._check_object("Node", bound.node, "")
+        for kind, ref, namespace in _bound_objects(claims):
+            await self._check_object(kind, ref, namespace)
 
     async def _check_object(self, kind: str, ref: Ref, namespace: str) -> None:
         found = await self._objects.find(kind, ref.name, namespace=namespace)
@@ -165,6 +196,22 @@ class ServiceAccountTokens:
         deleted = found.deleted_seconds
         if deleted is not None and deleted < self._clock.now().timestamp() - _LEEWAY_SECONDS:
             raise InvalidCredentials(f"the {kind} that the token is bound to has been deleted")
+
+
+def _bound_objects(claims: AccountClaims) -> Iterator[tuple[str, Ref, str]]:
+    """Yield kind, reference and namespace of each object that has to exist."""
+    bound = claims.bound
+    yield "ServiceAccount", bound.serviceaccount, bound.namespace
+    if bound.secret is not None:
+        yield "Secret", bound.secret, bound.namespace
+    if bound.pod is not None:
+        yield "Pod", bound.pod, bound.namespace
+    elif bound.node is not None:  # a pod's node is named for information
+        yield "Node", bound.node, ""
+
+
+def _digest(token: str) -> bytes:
+    return hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()
 
 
 def _user(claims: AccountClaims) -> UserInfo:

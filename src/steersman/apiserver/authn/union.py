@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 from steersman.apiserver.authn.interface import ANONYMOUS_USER, InvalidCredentials, with_authenticated_group
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
+    from steersman.apiserver.authn.bearer import BearerToken
+    from steersman.apiserver.authn.client_certificate import ClientCertificate
     from steersman.apiserver.authn.interface import RequestAuthenticator
     from steersman.apiserver.http import Request
     from steersman.apiserver.request import UserInfo
@@ -26,27 +28,26 @@ class Union:
         authenticators: Sequence[RequestAuthenticator],
         *,
         anonymous: bool,
-        fixed_tokens: Mapping[str, UserInfo] | None = None,
+        certificates: ClientCertificate | None = None,
+        bearer_tokens: BearerToken | None = None,
     ) -> None:
-        """``fixed_tokens``: bearer tokens that one of the authenticators knows for good, as ``at_once`` takes them."""
+        """``certificates`` and ``bearer_tokens``: the first two authenticators, as ``at_once`` asks them."""
         self._authenticators = authenticators
         self._anonymous = anonymous
-        #: By the whole header. Other ways to write it (another case, more spaces) go the long way.
-        self._by_header = {
-            f"Bearer {token}".encode(): with_authenticated_group(user)
-            for token, user in (fixed_tokens or {}).items()
-            if token.isascii() and not any(map(str.isspace, token))
-        }
+        self._certificates = certificates
+        self._bearer_tokens = bearer_tokens
         #: By identity, as authenticators that keep tables hand out the same object; the value keeps its key alive.
         self._known: dict[int, tuple[UserInfo, UserInfo]] = {}
 
     def at_once(self, request: Request) -> UserInfo | None:
-        """The bearer of a fixed token; None for whoever else asks, and for who has a certificate, which goes first."""
-        user = self._by_header.get(request.first_headers.get(b"authorization", b""))
-        if user is None:
-            return None
+        """Return the caller where its credentials were verified before and still hold. A certificate goes before a token."""
         tls = request.scope.get("extensions", _NOTHING).get("tls")
-        return None if tls and tls["client_cert_chain"] else user
+        if tls and tls["client_cert_chain"]:
+            return None if self._certificates is None else self._certificates.at_once(tls)
+        header = request.first_headers.get(b"authorization")
+        if header is None or self._bearer_tokens is None:
+            return None
+        return self._bearer_tokens.at_once(header)
 
     async def authenticate(self, request: Request) -> UserInfo | None:
         """The caller, or ``system:anonymous`` where that is allowed, or None. Raises ``InvalidCredentials``."""

@@ -7,7 +7,7 @@ on any node or on the one of his token.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery import field
 from steersman.apiserver.authz.impersonation import service_account
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
     from steersman.apimachinery.errors import StatusError
     from steersman.apimachinery.field import FieldError
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.authz.interface import Authorizer
     from steersman.apiserver.request import RequestContext, UserInfo
 
-    Tree = dict[str, Any]
 
 _STATUS: Final = field.Path("status")
 _NODE_NAME_EXTRA: Final = "authentication.kubernetes.io/node-name"

@@ -11,7 +11,8 @@ from itertools import islice, product
 from operator import and_
 from typing import TYPE_CHECKING, Final
 
-from steersman.apiserver.authz.policy import PolicyRule
+from steersman.apimachinery.workmeter import spend
+from steersman.apiserver.authz.policy import ALL, PolicyRule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,6 +21,12 @@ if TYPE_CHECKING:
 _UNCOVERED_MAX: Final = 1000
 #: Combinations of groups of values that are looked at for one rule.
 _COMBINATIONS_MAX: Final = 100_000
+#: Sets of so few rules are made each time, as there may be one for each value.
+_SMALL_SET: Final = 16
+
+
+#: Work of a comparison for one rule that is wanted, in units of the work meter.
+_UNITS_PER_RULE: Final = 40
 
 
 def uncovered(held: Sequence[PolicyRule], wanted: Iterable[PolicyRule]) -> list[PolicyRule]:
@@ -29,31 +36,105 @@ def uncovered(held: Sequence[PolicyRule], wanted: Iterable[PolicyRule]) -> list[
     cost grows with the number of groups and not with the product. A rule with more combinations of groups than
     ``_COMBINATIONS_MAX`` counts as not covered.
     """
-    return list(islice((each for rule in wanted for each in _uncovered(held, rule)), _UNCOVERED_MAX))
+    index = _Held(held)
+    return list(islice((each for rule in wanted for each in _uncovered(index, rule)), _UNCOVERED_MAX))
 
 
-def _uncovered(held: Sequence[PolicyRule], rule: PolicyRule) -> Iterator[PolicyRule]:
-    verbs = _grouped(held, rule.verbs, PolicyRule.allows_verb)
+class _Held:
+    """Held rules by the values that they allow. Sets of rules are bits of a number."""
+
+    def __init__(self, rules: Iterable[PolicyRule]) -> None:
+        distinct = tuple(dict.fromkeys(rules))
+        self._size_bytes: Final = len(distinct) // 8 + 1
+        self._verbs: Final = _positions(rule.verbs for rule in distinct)
+        self._groups: Final = _positions(rule.api_groups for rule in distinct)
+        self._resources: Final = _positions(rule.resources for rule in distinct)
+        self._names: Final = _positions(rule.resource_names for rule in distinct)
+        self._urls: Final = _positions(rule.non_resource_urls for rule in distinct)
+        self._prefixes: Final = _positions(
+            [url.rstrip(ALL) for url in rule.non_resource_urls if url.endswith(ALL)] for rule in distinct
+        )
+        self._prefix_lengths: Final = sorted({len(prefix) for prefix in self._prefixes})
+        self._with_any_name: Final = self._set([n for n, rule in enumerate(distinct) if not rule.resource_names])
+        self._large: Final[dict[tuple[int, str], int]] = {}
+
+    def by_verb(self, verb: str) -> int:
+        """Return the rules that allow a verb."""
+        return self._of(self._verbs, verb) | self._of(self._verbs, ALL)
+
+    def by_group(self, group: str) -> int:
+        """Return the rules about an API group."""
+        return self._of(self._groups, group) | self._of(self._groups, ALL)
+
+    def by_resource_path(self, path: str) -> int:
+        """Return the rules about ``resource`` or ``resource/subresource``; see ``PolicyRule.allows_resource_path``."""
+        resource, _, subresource = path.partition("/")
+        if not subresource:
+            return self._of(self._resources, resource) | self._of(self._resources, ALL)
+        found = self._of(self._resources, path) | self._of(self._resources, ALL)
+        return found | self._of(self._resources, f"{ALL}/{subresource}")
+
+    def by_name(self, name: str) -> int:
+        """Return the rules about an object of that name; the empty name stands for any."""
+        return self._with_any_name | (self._of(self._names, name) if name else 0)
+
+    def by_url(self, url: str) -> int:
+        """Return the rules about a path outside the API."""
+        found = self._of(self._urls, url)
+        for length in self._prefix_lengths:
+            if length > len(url):
+                break
+            found |= self._of(self._prefixes, url[:length])
+        return found
+
+    def _of(self, table: dict[str, list[int]], value: str) -> int:
+        positions = table.get(value)
+        if positions is None:
+            return 0
+        if len(positions) <= _SMALL_SET:
+            return self._set(positions)
+        key = (id(table), value)
+        known = self._large.get(key)
+        if known is None:
+            known = self._large[key] = self._set(positions)
+        return known
+
+    def _set(self, positions: Iterable[int]) -> int:
+        bits = bytearray(self._size_bytes)
+        for position in positions:
+            bits[position >> 3] |= 1 << (position & 7)
+        return int.from_bytes(bits, "little")
+
+
+def _positions(values_of_rules: Iterable[Iterable[str]]) -> dict[str, list[int]]:
+    """Return the positions of the rules that name each value."""
+    table: dict[str, list[int]] = {}
+    for position, values in enumerate(values_of_rules):
+        for value in values:
+            table.setdefault(value, []).append(position)
+    return table
+
+
+def _uncovered(held: _Held, rule: PolicyRule) -> Iterator[PolicyRule]:
+    spend(_UNITS_PER_RULE)
+    verbs = _grouped(rule.verbs, held.by_verb)
     if rule.api_groups and rule.resources:
-        groups = _grouped(held, rule.api_groups, PolicyRule.allows_group)
-        resources = _grouped(held, rule.resources, PolicyRule.allows_resource_path)
-        names = _grouped(held, rule.resource_names or ("",), PolicyRule.allows_name)
+        groups = _grouped(rule.api_groups, held.by_group)
+        resources = _grouped(rule.resources, held.by_resource_path)
+        names = _grouped(rule.resource_names or ("",), held.by_name)
         for group, resource, verb, name in _uncovered_values(groups, resources, verbs, names):
             yield PolicyRule((verb,), (group,), (resource,), (name,) if name else ())
     if rule.non_resource_urls:
-        urls = _grouped(held, rule.non_resource_urls, PolicyRule.allows_path)
+        urls = _grouped(rule.non_resource_urls, held.by_url)
         for url, verb in _uncovered_values(urls, verbs):
             yield PolicyRule((verb,), non_resource_urls=(url,))
 
 
-def _grouped(
-    held: Sequence[PolicyRule], values: Iterable[str], allows: Callable[[PolicyRule, str], bool]
-) -> dict[int, list[str]]:
-    """Return the values by the set of held rules that allow them, as bits of a number."""
+def _grouped(values: Iterable[str], rules_of: Callable[[str], int]) -> dict[int, list[str]]:
+    """Return the values by the set of held rules that allow them."""
     groups: dict[int, list[str]] = {}
     for value in values:
-        mask = sum(1 << position for position, rule in enumerate(held) if allows(rule, value))
-        groups.setdefault(mask, []).append(value)
+        groups.setdefault(rules_of(value), []).append(value)
     return groups
 
 

@@ -14,16 +14,21 @@ if TYPE_CHECKING:
 
 GROUP: Final = "rbac.authorization.k8s.io"
 ALL: Final = "*"
+_FIELD_NAMES: Final = {
+    "api_groups": "apiGroups",
+    "resource_names": "resourceNames",
+    "non_resource_urls": "nonResourceURLs",
+}
 
 
-class PolicyRule(msgspec.Struct, frozen=True, rename="camel", dict=True):
+class PolicyRule(msgspec.Struct, frozen=True, rename=_FIELD_NAMES, dict=True):
     """Verbs on resources of API groups, or on paths. Order is kept, as clients are shown it."""
 
     verbs: tuple[str, ...] = ()
     api_groups: tuple[str, ...] = ()
     resources: tuple[str, ...] = ()
     resource_names: tuple[str, ...] = ()
-    non_resource_urls: tuple[str, ...] = msgspec.field(default=(), name="nonResourceURLs")
+    non_resource_urls: tuple[str, ...] = ()
 
     def allows_verb(self, verb: str) -> bool:
         """Whether the verb is among the rule's."""

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 #: Bounds of what is kept: users, and answers of each. What is full is emptied.
 _USERS_MAX: Final = 4096
 _ANSWERS_MAX: Final = 2048
+#: Answers about longer paths and names are worked out each time.
+_KEY_LENGTH_MAX: Final = 1024
 
 
 class _Answer:
@@ -54,6 +56,8 @@ class _Rights:
     def answer(self, key: tuple[str, ...], info: RequestInfo) -> Decision | _Answer:
         """The answer to a new question, which is kept."""
         answer = self._of_resource(info) if info.is_resource else self._of_path(info)
+        if sum(map(len, key)) > _KEY_LENGTH_MAX:
+            return answer
         if len(self.answers) >= _ANSWERS_MAX:
             self.answers.clear()
         self.answers[key] = answer

@@ -1,8 +1,8 @@
-"""What a CustomResourceDefinition says, in the terms of the server: one ``CustomVersion`` for each served version."""
+"""Reader of CustomResourceDefinitions: one ``CustomVersion`` for each served version."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -11,11 +11,11 @@ from steersman.schema.openapi_types import from_openapi
 from steersman.schema.resources import Resource, Subresource
 
 if TYPE_CHECKING:
+    from steersman.apimachinery.trees import Tree
     from steersman.apimachinery.typemodel import Struct
 
-Tree = dict[str, Any]
 
-#: In the order in which upstream lists the verbs of custom resources.
+#: Verbs in upstream's order.
 _VERBS: Final = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
 _SUBRESOURCE_VERBS: Final = ("get", "patch", "update")
 _ANYTHING: Final = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
@@ -34,33 +34,33 @@ class CustomVersion(msgspec.Struct, frozen=True):
     scale: Tree | None
     has_status: bool
     has_defaults: bool
-    #: Objects are stored in it.
+    #: True for the storage version.
     is_stored: bool
 
 
 def _storage_version(definition: Tree) -> str:
-    """The version that objects are stored in."""
+    """Return the name of the storage version."""
     versions = definition["spec"].get("versions") or ()
     return next((str(v["name"]) for v in versions if v.get("storage")), "")
 
 
 def served_versions(definition: Tree) -> list[CustomVersion]:
-    """All served versions, with the names that were accepted."""
+    """Return all served versions, with the accepted names."""
     return [_version(definition, version) for version in definition["spec"]["versions"] if version.get("served")]
 
 
 def stored_form(definition: Tree) -> CustomVersion:
-    """The version that objects are stored in, served or not."""
+    """Return the storage version, served or not."""
     return next(_version(definition, version) for version in definition["spec"]["versions"] if version.get("storage"))
 
 
 def is_established(definition: Tree) -> bool:
-    """Whether its resource is to be served."""
+    """True if the definition's resource is to be served."""
     return condition_is(definition, "Established", "True")
 
 
 def condition_is(definition: Tree, type_: str, status: str) -> bool:
-    """Whether a condition of the definition has that status."""
+    """True if a condition of the definition has the status."""
     conditions = (definition.get("status") or {}).get("conditions") or ()
     return any(c.get("type") == type_ and c.get("status") == status for c in conditions)
 

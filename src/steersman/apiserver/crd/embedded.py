@@ -1,4 +1,4 @@
-"""Objects within custom objects (``x-kubernetes-embedded-resource``): they say what they are, and have metadata like others."""
+"""Embedded objects in custom objects (``x-kubernetes-embedded-resource``): type and metadata."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from steersman.apimachinery.field import FieldError
+    from steersman.apimachinery.trees import Tree
 
-Tree = dict[str, Any]
 
 _EMBEDDED: Final = "x-kubernetes-embedded-resource"
-#: Where an embedded object without a name is checked as if it had one.
+#: Name under which an embedded object without a name is validated.
 _SOME_NAME: Final = "fakename"
 
 
 def type_embedded(schema: Tree, value: Any) -> None:
-    """Hold what all objects have as the Go type would hold it. Raises DecodeError for values of the wrong type."""
+    """Coerce type and metadata of embedded objects as Go's types do. Raises DecodeError for values of the wrong type."""
     for place, found in _embedded(schema, value, None):
         for name in ("apiVersion", "kind"):
             if name in found and not isinstance(found[name], str):
@@ -38,7 +38,7 @@ def type_embedded(schema: Tree, value: Any) -> None:
 
 
 def validate_embedded(schema: Tree, value: Any) -> Iterator[FieldError]:
-    """Everything that is wrong with what all objects have."""
+    """Yield the errors of type and metadata of embedded objects."""
     for place, found in _embedded(schema, value, None):
         api_version, kind = found.get("apiVersion", ""), found.get("kind", "")
         for name, text in (("apiVersion", api_version), ("kind", kind)):
@@ -63,7 +63,7 @@ def validate_embedded(schema: Tree, value: Any) -> Iterator[FieldError]:
 
 
 def _embedded(schema: Tree, value: Any, path: Path | None) -> Iterator[tuple[Path, Tree]]:
-    """The embedded objects in a value, with their places."""
+    """Yield the embedded objects in a value with their paths."""
     if isinstance(value, dict):
         if schema.get(_EMBEDDED) and path is not None:
             yield path, value

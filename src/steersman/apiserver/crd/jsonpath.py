@@ -1,13 +1,15 @@
-"""The part of kubectl's JSONPath that printer columns and selectable fields use: names, indexes, ``*``, simple filters.
+"""Subset of kubectl's JSONPath for printer columns and selectable fields: names, indexes, ``*``, simple filters.
 
-``.spec.replicas``, ``.metadata.labels['a.b/c']``, ``.status.conditions[?(@.type=="Ready")].status``, ``.items[*].name``.
+``.spec.replicas``, ``.metadata.labels['a.b/c']``, ``.status.conditions[?(@.type=="Ready")].status``,
+``.items[*].name``.
 """
 
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
+
+from steersman.apimachinery.text_cache import text_cache
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -27,12 +29,12 @@ _TOKEN: Final = re.compile(
 
 
 class JSONPathError(ValueError):
-    """The path is not one of the supported form."""
+    """Malformed or unsupported path."""
 
 
-@lru_cache(maxsize=1024)
+@text_cache(1024, length_max=1024)
 def compile_path(path: str) -> tuple[Step, ...]:
-    """The steps of a path. Raises JSONPathError."""
+    """Return the steps of a path. Raises JSONPathError."""
     steps: list[Step] = []
     at = 0
     text = path if path.startswith((".", "[")) else f".{path}"
@@ -46,7 +48,7 @@ def compile_path(path: str) -> tuple[Step, ...]:
 
 
 def find(path: str, tree: Any) -> list[Any]:
-    """All values at the path. Raises JSONPathError."""
+    """Return all values at the path. Raises JSONPathError."""
     values = [tree]
     for step in compile_path(path):
         values = [found for value in values for found in step(value)]

@@ -1,12 +1,12 @@
-"""The status of a definition: which names are accepted (nobody else in its group may have them), and how far its end has come.
+"""Status of CustomResourceDefinitions: accepted names, which are unique in their group, and progress of termination.
 
-Upstream's naming, approval and finalizing controllers.
+Upstream: the naming, approval and finalizing controllers of apiextensions-apiserver.
 """
 
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery.gotext import quote
 from steersman.apiserver.crd.definition import condition_is
@@ -19,13 +19,14 @@ from steersman.apiserver.kinds.apiextensions.customresourcedefinition.approval i
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-Tree = dict[str, Any]
+    from steersman.apimachinery.trees import Tree
+
 
 _TERMINATING: Final = "Terminating"
 
 
 def plan_status(definition: Tree, others: Iterable[Tree], *, now: str) -> Tree | None:
-    """The status that the definition should have, None when it has it. ``others`` are the group's other definitions."""
+    """Return the desired status of a definition; None if unchanged. ``others``: the group's other definitions."""
     status: Tree = {**(definition.get("status") or {})}
     accepted, conflict = _accept(definition, others)
     conditions = [dict(c) for c in status.get("conditions") or ()]
@@ -48,7 +49,7 @@ def plan_status(definition: Tree, others: Iterable[Tree], *, now: str) -> Tree |
 
 
 class Ending(Enum):
-    """How far a definition that goes has come, as its condition ``Terminating`` tells it."""
+    """Progress of a terminating definition, as in its condition ``Terminating``."""
 
     IN_PROGRESS = ("True", "InstanceDeletionInProgress", "CustomResource deletion is in progress")
     COMPLETED = ("False", "InstanceDeletionCompleted", "removed all instances")
@@ -56,14 +57,14 @@ class Ending(Enum):
 
 
 def ending_of(definition: Tree) -> Ending | None:
-    """How far it has come; None before it was looked at."""
+    """Return the progress; None before the first one."""
     conditions = (definition.get("status") or {}).get("conditions") or ()
     reasons = {c.get("reason") for c in conditions if c.get("type") == _TERMINATING}
     return next((ending for ending in Ending if ending.value[1] in reasons), None)
 
 
 def with_ending(definition: Tree, ending: Ending, *, now: str) -> Tree:
-    """The status of a definition that has come so far."""
+    """Return the status of a definition with this progress."""
     status: Tree = {**(definition.get("status") or {})}
     conditions = [dict(c) for c in status.get("conditions") or ()]
     _set(conditions, _TERMINATING, *ending.value, now=now)
@@ -71,7 +72,7 @@ def with_ending(definition: Tree, ending: Ending, *, now: str) -> Tree:
 
 
 def _accept(definition: Tree, others: Iterable[Tree]) -> tuple[Tree, tuple[str, str] | None]:
-    """The names to serve under, and reason and message of the last conflict. What was accepted once stays accepted."""
+    """Return the accepted names, and reason and message of the last conflict. Accepted names stay accepted."""
     wanted = definition["spec"]["names"]
     accepted: Tree = {**((definition.get("status") or {}).get("acceptedNames") or {"plural": "", "kind": ""})}
     resources: set[str] = set()
@@ -108,7 +109,7 @@ def _put(names: Tree, field: str, values: list[str]) -> None:
 
 
 def _set(conditions: list[Tree], type_: str, status: str, reason: str, message: str, *, now: str) -> None:
-    """Set a condition; its time moves only with its status."""
+    """Set a condition; its transition time changes only with its status."""
     known = next((c for c in conditions if c.get("type") == type_), None)
     if known is None:
         known = {"type": type_}

@@ -1,4 +1,4 @@
-"""What an update leaves as it was may stay, even if the schema forbids it by now (KEP-4008)."""
+"""Validation ratcheting (KEP-4008): unchanged values may stay invalid on update."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from steersman.schema import openapi_values
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from steersman.apimachinery.trees import Tree
     from steersman.schema.openapi_values import Fault
 
-    Tree = dict[str, Any]
 
 _LIST_TYPE = "x-kubernetes-list-type"
 
 
 def new_faults(schema: Tree, faults: Sequence[Fault], obj: Any, old: Any) -> Sequence[Fault]:
-    """The faults of ``obj``, a value by its schema, that an update of ``old`` brings in."""
+    """Return the faults of ``obj`` in values that differ from ``old``."""
     if not faults:
         return faults
     unchanged = set(_unchanged(schema, obj, old, ""))
@@ -37,7 +37,7 @@ def _lies_in(place: str, unchanged: set[str]) -> bool:
 
 
 def _unchanged(schema: Tree, value: Any, old: Any, path: str) -> Iterator[str]:
-    """Paths of values that are as they were; nothing below them is named."""
+    """Yield the paths of unchanged values, without those below them."""
     if path and _is_same(schema, value, old):
         yield path
     elif isinstance(value, dict) and isinstance(old, dict):
@@ -52,14 +52,14 @@ def _unchanged(schema: Tree, value: Any, old: Any, path: str) -> Iterator[str]:
 
 
 def _schema_of(schema: Tree, name: str) -> Tree | None:
-    """The schema of a field; None of one that the schema does not speak of."""
+    """Return the schema of a field; None if unspecified."""
     others = schema.get("additionalProperties")
     found = (schema.get("properties") or {}).get(name, others)
     return found if isinstance(found, dict) else None
 
 
 def _partners(schema: Tree, items: list[Any], old: list[Any]) -> list[Any]:
-    """What each item was before; None where nobody can tell."""
+    """Return the old value of each item; None without a correlated item."""
     match schema.get(_LIST_TYPE):
         case "map":
             keys = schema.get("x-kubernetes-list-map-keys") or ()
@@ -75,7 +75,7 @@ def _key(item: Any, keys: Sequence[str]) -> str:
 
 
 def _is_same(schema: Tree, value: Any, old: Any) -> bool:
-    """Whether a value is as it was, as far as it can be followed: items of sets cannot, nor can unknown fields."""
+    """True if a value is unchanged and can be correlated: items of sets and unknown fields cannot."""
     if isinstance(value, dict) and isinstance(old, dict):
         if len(value) != len(old):
             return False

@@ -1,6 +1,6 @@
-"""The rules of a custom resource (``x-kubernetes-validations``, KEP-2876), held against its objects on every write.
+"""CEL validation rules of custom resources (``x-kubernetes-validations``, KEP-2876).
 
-A rule that fails on what a write does not change only warns (KEP-4008), unless it compares with what was before.
+A rule that fails on unchanged values only warns (KEP-4008), unless it is a transition rule.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from steersman.schema.openapi_values import NO_PATH
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from steersman.apimachinery.trees import Tree
     from steersman.cel.program import Program
     from steersman.cel.schema_rules import Rule
 
-    Tree = dict[str, Any]
 
 _log: Final = logging.getLogger(__name__)
 
-#: What all rules of one object may cost together.
+#: Cost budget of all rules for one object.
 _BUDGET: Final = 10_000_000
 _MESSAGE_MAX_BYTES: Final = 5 * 1024
 _RULES: Final = "x-kubernetes-validations"
 _EMBEDDED: Final = "x-kubernetes-embedded-resource"
 _OUT_OF_BUDGET: Final = "validation failed due to running out of cost budget, no further validation rules will be run"
 _COST_FAULT: Final = "operation cancelled: actual cost limit exceeded"
-#: Faults that leave rules nothing sound to look at.
+#: Schema errors after which rules are not evaluated.
 _BLOCKING: Final = frozenset(
     (ErrorType.NOT_SUPPORTED, ErrorType.REQUIRED, ErrorType.TOO_LONG, ErrorType.TOO_MANY, ErrorType.TYPE_INVALID)
 )
@@ -42,7 +42,7 @@ _NOT_CHECKED: Final = (
 
 
 class ObjectRules:
-    """The rules of one version; compiled when the first object is written."""
+    """Rules of one version, compiled on the first write."""
 
     def __init__(self, schema: Tree) -> None:
         self._schema: Final = schema
@@ -52,7 +52,7 @@ class ObjectRules:
     def validate(
         self, obj: Tree, old: Tree | None, *, faults: Sequence[FieldError], warn: Callable[[str], None]
     ) -> list[FieldError]:
-        """``faults`` of the object, and the rules that it breaks."""
+        """Return ``faults`` and the errors of violated rules."""
         if not self._exist:
             return list(faults)
         if any(fault.type in _BLOCKING for fault in faults):
@@ -69,7 +69,7 @@ class ObjectRules:
 
 
 class _Node:
-    """A place in the schema with rules at it or below it."""
+    """A schema node with rules at or below it."""
 
     __slots__ = ("convert", "items", "keys", "others", "properties", "rules", "type")
 
@@ -84,7 +84,7 @@ class _Node:
         }
         self.others: Final = _node_of(schema.get("additionalProperties"))
         self.items: Final = _node_of(schema.get("items"))
-        #: What items are known by; None when they cannot be told apart.
+        #: Keys that correlate items; None if they cannot be correlated.
         is_map = schema.get("x-kubernetes-list-type") == "map"
         self.keys: Final = tuple(schema.get("x-kubernetes-list-map-keys") or ()) if is_map else None
 
@@ -96,7 +96,7 @@ def _node_of(schema: Any) -> _Node | None:
 
 
 class _Placed:
-    """A rule, and where below its place it reports."""
+    """A compiled rule with its ``fieldPath``."""
 
     __slots__ = ("path", "rule")
 
@@ -130,16 +130,16 @@ class _OutOfBudgetError(Exception):
 
 
 class _Run:
-    """One object against the rules."""
+    """Evaluation of the rules for one object."""
 
     def __init__(self, warn: Callable[[str], None]) -> None:
         self._warn: Final = warn
         self._budget = _BUDGET
-        #: What was found so far, for when the budget ends.
+        #: Errors so far, reported when the budget is exceeded.
         self.errors: list[FieldError] = []
 
     def check(self, node: _Node, path: Path | None, obj: Any, old: Any, *, unchanged: bool) -> Iterator[FieldError]:
-        """A value and all below it; ``old`` is None where there is no value to compare with."""
+        """Yield the errors of a value and below; ``old`` is None without a correlated value."""
         if obj is None:
             return
         for error in self._check_rules(node, path, obj, old, unchanged=unchanged):
@@ -211,7 +211,7 @@ class _Run:
         return _failure(where, type_, detail or _default_message(rule.rule), rule.rule.get("reason"))
 
     def _message(self, rule: Rule, variables: Mapping[str, Any], where: Path | str, type_: str) -> str:
-        """What the rule's own expression says; empty if it says nothing that can be told."""
+        """Return the value of ``messageExpression``; empty if unusable."""
         program: Program | None = rule.message
         if program is None:
             return ""
@@ -258,7 +258,7 @@ def _default_message(rule: Tree) -> str:
 
 
 def _fault(text: str, rule: str, where: Path | str, type_: str) -> FieldError:
-    """A rule that has no value."""
+    """Return the error of a rule without a value."""
     if text.startswith(_COST_FAULT):
         detail = f"'{text}': no further validation rules will be run due to call cost exceeds limit for rule: {rule}"
         raise _OutOfBudgetError(field.invalid(where, type_, detail))

@@ -1,4 +1,4 @@
-"""The numbers that a custom resource's ``scale`` shows, where its definition says they stand."""
+"""Validation of the fields that a custom resource's ``scale`` subresource maps."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from steersman.apimachinery.field import FieldError
+    from steersman.apimachinery.trees import Tree
 
-Tree = dict[str, Any]
 
 _REPLICAS_MAX: Final = 2**31 - 1
 _GO_TYPES: Final = {
@@ -25,13 +25,13 @@ _GO_TYPES: Final = {
 
 
 def validate_scale_spec(scale: Tree | None, obj: Tree) -> Iterator[FieldError]:
-    """What is wanted."""
+    """Yield errors of the spec replicas."""
     if scale is not None:
         yield from _validate_replicas(scale.get("specReplicasPath") or "", obj)
 
 
 def validate_scale_status(scale: Tree | None, obj: Tree) -> Iterator[FieldError]:
-    """What there is, and what selects it."""
+    """Yield errors of the status replicas and the selector."""
     if scale is None:
         return
     yield from _validate_replicas(scale.get("statusReplicasPath") or "", obj)
@@ -53,7 +53,7 @@ def _validate_replicas(path: str, obj: Tree) -> Iterator[FieldError]:
 
 
 def _look_up(path: str, obj: Tree, kind: str, shown: str) -> tuple[Any, str]:
-    """The value at a path (None: there is none), or why it cannot be there."""
+    """Return the value at a path (None if missing), or the reason why it cannot exist."""
     steps = path.removeprefix(".").split(".")
     value: Any = obj
     for position, step in enumerate(steps):

@@ -1,7 +1,7 @@
-"""Follows the definitions: accepts their names, serves their resources, empties them when they go.
+"""Controller of CustomResourceDefinitions: accepts names, serves resources, finalizes deleted definitions.
 
-One loop, level-triggered: whatever changed, every definition whose version is new is looked at again. What becomes of a
-definition is written through the API (``DefinitionWriter``), so that it looks as if upstream's controllers had done it.
+One level-triggered loop: after any change, every definition with a new version is synced. Statuses are written through
+the API (``DefinitionWriter``), like those of upstream's controllers.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 import msgspec
 
@@ -30,30 +30,30 @@ from steersman.apiserver.request import SERVER_USER, RequestContext
 from steersman.storage.store import StoreError
 
 if TYPE_CHECKING:
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.discovery.catalog import Catalog
     from steersman.apiserver.generic.entry import Entry
     from steersman.apiserver.generic.registry import Kept, Registry
     from steersman.asynckit.clock import Clock
     from steersman.schema.resources import Resource
 
-    Tree = dict[str, Any]
 
 _log = logging.getLogger(__name__)
 
-#: Holds a definition until its objects are gone.
+#: Finalizer that retains a definition until its objects are deleted.
 CLEANUP_FINALIZER: Final = "customresourcecleanup.apiextensions.k8s.io"
-#: What can be done with objects whose definition goes, as discovery tells it (updates are answered nevertheless).
+#: Verbs in discovery while the definition terminates (updates are served nevertheless).
 _VERBS_AT_THE_END: Final = ("delete", "deletecollection", "get", "list", "watch")
 _DEFINITIONS: Final = "customresourcedefinitions.apiextensions.k8s.io"
-#: After a write that failed, everything is looked at again this much later.
+#: Delay of the next sync after a failed write.
 _RETRY_SECONDS: Final = 1.0
 
 
 class DefinitionWriter(Protocol):
-    """The few calls that this loop makes of the API."""
+    """API calls of the loop."""
 
     async def put_status(self, definition: Tree) -> None:
-        """Write ``/status`` of a definition, based on its resourceVersion. Raises StatusError."""
+        """Update ``/status`` of a definition with its resourceVersion. Raises StatusError."""
         ...
 
     async def release(self, definition: Tree) -> None:
@@ -62,10 +62,10 @@ class DefinitionWriter(Protocol):
 
 
 class _Custom:
-    """One definition that is established: its objects are kept, and served in those versions that it serves, if any."""
+    """An established definition, with its storage and served versions."""
 
     def __init__(self, source: Tree, kept: Kept, life: Life, versions: dict[str, CustomVersion]) -> None:
-        #: What of the definition matters for serving it.
+        #: Fields of the definition that affect serving.
         self.source = source
         self.kept = kept
         self.life = life
@@ -84,7 +84,7 @@ class _Bell:
 
 
 class CustomResources:
-    """The served custom resources. ``run`` it as a task; ``synced`` is set after the first look at all definitions."""
+    """Served custom resources. ``run`` it as a task; ``synced`` is set after the first sync of all definitions."""
 
     def __init__(self, registry: Registry, catalog: Catalog, *, clock: Clock, writer: DefinitionWriter) -> None:
         self._registry = registry
@@ -92,7 +92,7 @@ class CustomResources:
         self._clock = clock
         self._writer = writer
         self._definitions = registry.stored(_DEFINITIONS)
-        #: Name of a definition → the version of it that was looked at last.
+        #: Last synced version by definition name.
         self._seen: dict[str, int] = {}
         self._custom: dict[str, _Custom] = {}
         self.synced = asyncio.Event()
@@ -104,7 +104,7 @@ class CustomResources:
         return version.schema if version is not None else None
 
     async def run(self) -> None:
-        """Follow the definitions until cancelled."""
+        """Sync the definitions until cancelled."""
         cache = self._definitions.cache
         await cache.ready()
         bell = _Bell()
@@ -124,7 +124,7 @@ class CustomResources:
                 custom.kept.cache.close()
 
     async def _sync(self) -> bool:
-        """Look at every definition that is new or changed; False when something has to be tried again."""
+        """Sync every new or changed definition; return False if one must be retried."""
         entries = {entry.name: entry for entry in self._definitions.cache.snapshot()}
         for name in [name for name in self._seen if name not in entries]:
             self._stop_serving(name)
@@ -169,7 +169,9 @@ class CustomResources:
         return True
 
     async def _empty(self, name: str, definition: Tree, *, now: str) -> bool:
-        """Delete the objects of a definition that goes, then let it go. Each step is told, and looked at anew."""
+        """Delete the objects of a terminating definition, then remove its finalizer. Each step is written to the status
+        first.
+        """
         if is_established(definition):
             self._serve(name, definition)  # what holds its objects must be able to release them
         if CLEANUP_FINALIZER not in (definition["metadata"].get("finalizers") or ()):
@@ -185,16 +187,16 @@ class CustomResources:
             return False
         else:
             ending = naming.Ending.COMPLETED
-        told = {**definition, "status": naming.with_ending(definition, ending, now=now)}
+        updated = {**definition, "status": naming.with_ending(definition, ending, now=now)}
         if custom is not None:
-            self._tell_life(custom, told)  # whoever sees it in the status finds it so
-        await self._writer.put_status(told)
+            self._tell_life(custom, updated)  # before the status is visible to clients
+        await self._writer.put_status(updated)
         return True
 
     async def _delete_objects(self, kept: Kept) -> int:
-        """Delete all objects of a definition; how many are left (held by finalizers).
+        """Delete all objects of a definition; return how many remain (held by finalizers).
 
-        Not through the API, which may not serve them, as upstream's finalizing controller: admission has no say in it.
+        Bypasses the API and admission, as upstream's finalizing controller does: the API may not serve the objects.
         """
         cache = kept.cache
         ctx = RequestContext(SERVER_USER, self._clock.now(), group_resource=kept.strategy.group_resource)
@@ -213,9 +215,9 @@ class CustomResources:
         source = {"spec": definition["spec"], "names": definition["status"].get("acceptedNames")}
         if known is not None and known.source == source:
             self._tell_life(known, definition)
-            return  # its watches go on
+            return  # keeps its watches
         versions = served_versions(definition)
-        #: One and the same object where it is served, too: that is how it is known.
+        #: The same object as in ``versions`` if it is served: it is compared by identity.
         stored = next((v for v in versions if v.is_stored), None) or stored_form(definition)
         labels = labels_of(versions)
         life = Life()
@@ -223,7 +225,7 @@ class CustomResources:
         if known is not None:
             self._withdraw(known)
         custom = _Custom(source, kept, life, {v.resource.version: v for v in versions})
-        #: A definition that never changed has let in nothing that it does not specify.
+        #: Objects of an unchanged definition have no unspecified fields.
         is_first = definition["metadata"].get("generation") == 1
         for version in versions:
             strategy = CustomResourceStrategy(version, stored, labels, life)
@@ -235,7 +237,7 @@ class CustomResources:
         self._tell_life(custom, definition)
 
     def _tell_life(self, custom: _Custom, definition: Tree) -> None:
-        """While the definition goes nothing new is made of it, and discovery says so."""
+        """Reject creates while the definition terminates, and update discovery."""
         is_terminating = condition_is(definition, "Terminating", "True")
         if custom.life.is_terminating is is_terminating:
             return
@@ -277,7 +279,7 @@ def _served(
         strategy=strategy,
         struct=version.struct,
         to_storage=store if other else None,
-        # a schema with defaults shows them in objects that were stored before it had them
+        # defaults of the schema apply to objects stored before it had them
         from_storage=None
         if is_first and not other and not stored.has_defaults
         else partial(structure.shown, version, stored),

@@ -1,4 +1,4 @@
-"""The strategy of a custom resource in one version: what its definition says instead of a module of its own."""
+"""Strategy of a custom resource in one version, derived from its definition."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from steersman.apimachinery import names
 from steersman.apimachinery.errors import method_not_supported
 from steersman.apimachinery.field import ErrorType
 from steersman.apimachinery.gotext import quote, to_json
-from steersman.apimachinery.trees import copy_tree
+from steersman.apimachinery.trees import Tree, copy_tree
 from steersman.apiserver.crd import jsonpath, structure
 from steersman.apiserver.crd.embedded import validate_embedded
 from steersman.apiserver.crd.ratcheting import new_faults
 from steersman.apiserver.crd.rules import ObjectRules
 from steersman.apiserver.crd.scaling import validate_scale_spec, validate_scale_status
 from steersman.apiserver.generic import columns
-from steersman.apiserver.generic.strategy import Column, ScalePaths, Strategy, Tree
+from steersman.apiserver.generic.strategy import Column, ScalePaths, Strategy
 from steersman.schema import openapi_values
 from steersman.schema.openapi_values import placed
 from steersman.schema.pruning import prune
@@ -33,7 +33,7 @@ _AGE: Tree = {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTime
 
 
 class Life:
-    """What becomes of a definition while it is served."""
+    """Lifecycle state of a definition."""
 
     __slots__ = ("is_terminating",)
 
@@ -42,10 +42,7 @@ class Life:
 
 
 class CustomResourceStrategy(Strategy):
-    """One for each served version, whose schema, columns and subresources count for what is written and read in it.
-
-    New ones take their place when the definition changes.
-    """
+    """Strategy of one served version, with its schema, columns and subresources; replaced when the definition changes."""
 
     has_generation = True
     is_metered = True
@@ -60,7 +57,7 @@ class CustomResourceStrategy(Strategy):
         field_labels: Mapping[str, Callable[[Tree], str]],
         life: Life,
     ) -> None:
-        """``stored``: the version that objects are kept in. ``field_labels``: those of all versions, as one cache has."""
+        """``stored``: the storage version. ``field_labels``: those of all versions, which share one watch cache."""
         self._version: Final = version
         self._stored: Final = stored
         self._life: Final = life
@@ -89,7 +86,7 @@ class CustomResourceStrategy(Strategy):
             super().prepare_for_update(ctx, obj, old)
 
     def prepare_for_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
-        """Metadata stays too, which it does not for built-in kinds."""
+        """Reset everything but the status; unlike for built-in kinds, also metadata."""
         super().prepare_for_status_update(ctx, obj, old)
         written = obj["metadata"]
         kept = {key: value for key, value in old["metadata"].items() if key != "managedFields"}
@@ -102,7 +99,7 @@ class CustomResourceStrategy(Strategy):
         return self._validate(ctx, obj, old)
 
     def _validate(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> Sequence[FieldError]:
-        """By the version that the request is made in: what ``obj`` and ``old`` say is what it shows of them."""
+        """Validate in the version of the request, to which ``obj`` and ``old`` are converted."""
         version = self._version
         obj = {**obj, "apiVersion": version.resource.api_version}
         faults: Sequence[Fault] = openapi_values.validate(version.schema, obj)
@@ -119,7 +116,7 @@ class CustomResourceStrategy(Strategy):
         return self._rules.validate(obj, old, faults=errors, warn=ctx.warn)
 
     def validate_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
-        """Messages name fields of the status as if it were the whole."""
+        """Validate the status; messages name its fields relative to the object."""
         version = self._version
         obj = {**obj, "apiVersion": version.resource.api_version}
         old = structure.shown(version, self._stored, copy_tree(old))
@@ -133,14 +130,14 @@ class CustomResourceStrategy(Strategy):
         return self._rules.validate(obj, old, faults=errors, warn=ctx.warn)
 
     def canonicalize(self, obj: Tree) -> None:
-        """What the stored version does not specify is not kept."""
+        """Prune fields that the storage version does not specify."""
         if self._version is not self._stored:
             kept = prune(self._stored.struct, obj).tree
             obj.clear()
             obj.update(kept)
 
     def warnings(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> Sequence[str]:
-        """New finalizers should have a domain."""
+        """Warn about new finalizers without a domain."""
         before = old["metadata"].get("finalizers") or () if old is not None else ()
         added = sorted(set(obj["metadata"].get("finalizers") or ()).difference(before))
         return [text for name in added for text in _finalizer_warnings(name)]
@@ -166,7 +163,7 @@ def _finalizer_warnings(name: str) -> Iterator[str]:
 
 
 _STANDARD_FINALIZERS = ("orphan", "foregroundDeletion")
-#: What of the metadata a write of the status does say: who owns its fields, and what it is based on.
+#: Metadata fields that a status update sets.
 _WRITTEN = ("managedFields", "resourceVersion")
 _COLUMN_TEXT = "Custom resource definition column (in JSONPath format): "
 _ENVELOPE = ("apiVersion", "kind", "metadata")
@@ -185,7 +182,9 @@ def _column(said: Tree) -> Column:
 
 
 def _cell(column: Tree, obj: Tree, now: datetime) -> Any:
-    """The first value at the column's path, if it is of the column's type: an age for a date, anything for a text."""
+    """Return the first value at the column's path if it has the column's type: an age for a date, anything for a
+    string.
+    """
     try:
         found = jsonpath.find(column["jsonPath"], obj)
     except jsonpath.JSONPathError:
@@ -217,7 +216,7 @@ def _text(value: Any) -> str:
 
 
 def labels_of(versions: Iterable[CustomVersion]) -> Mapping[str, Callable[[Tree], str]]:
-    """The selectable fields of all versions as field labels."""
+    """Return the selectable fields of all versions as field labels."""
 
     def read(path: str) -> Callable[[Tree], str]:
         def value(obj: Tree) -> str:

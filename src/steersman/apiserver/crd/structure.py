@@ -1,8 +1,7 @@
-"""Custom objects by their structural schema: nulls, defaults and pruning, in upstream's order.
+"""Pruning, defaulting and dropping of nulls by structural schema, in upstream's order.
 
-On a write what the schema does not know is pruned, nulls of fields that may not be null are dropped, then defaults are filled
-in. On a read defaults of the stored version are (a schema may have got new ones),
-and what the version read in does not know is pruned.
+A write prunes unspecified fields, drops nulls of non-nullable fields, then applies defaults. A read applies the
+defaults of the storage version (which may be newer than the object), and prunes by the requested version.
 """
 
 from __future__ import annotations
@@ -15,14 +14,13 @@ from steersman.schema import decoding, loader
 from steersman.schema.pruning import prune
 
 if TYPE_CHECKING:
+    from steersman.apimachinery.trees import Tree
     from steersman.apimachinery.typemodel import Struct
     from steersman.apiserver.crd.definition import CustomVersion
 
-Tree = dict[str, Any]
-
 
 def decode(struct: Struct, schema: Tree, tree: Tree) -> tuple[Tree, list[str]]:
-    """An object as it is to be kept, and the paths of the fields that nobody specified. Raises DecodeError."""
+    """Return an object for storage, and the paths of unspecified fields. Raises DecodeError."""
     metadata = decoding.decode(loader.struct(loader.OBJECT_META), tree.get("metadata") or {}).tree
     pruned = prune(struct, tree)
     drop_nulls(schema, pruned.tree)
@@ -33,7 +31,7 @@ def decode(struct: Struct, schema: Tree, tree: Tree) -> tuple[Tree, list[str]]:
 
 
 def shown(version: CustomVersion, stored: CustomVersion, tree: Tree) -> Tree:
-    """A stored object, which may be changed, as a version shows it: in another one that is all but a conversion webhook."""
+    """Convert a stored object in place to a version: apply defaults, prune, set apiVersion."""
     if stored.has_defaults:
         fill_defaults(stored.schema, tree)
     kept: Tree = prune(version.struct, tree).tree
@@ -42,7 +40,7 @@ def shown(version: CustomVersion, stored: CustomVersion, tree: Tree) -> Tree:
 
 
 def fill_defaults(schema: Tree, value: Any) -> None:
-    """Fill in what the schema has defaults for, below objects that are there (or that default to something)."""
+    """Apply the schema's defaults in existing objects, and in objects that are defaults."""
     if isinstance(value, dict):
         for name, below in (schema.get("properties") or {}).items():
             if name not in value and below.get("default") is not None:
@@ -60,7 +58,7 @@ def fill_defaults(schema: Tree, value: Any) -> None:
 
 
 def drop_nulls(schema: Tree, value: Any) -> None:
-    """Drop nulls of fields that may not be null; a default takes the place of such a one in a list or map of any keys."""
+    """Drop nulls of non-nullable fields; in lists and maps with additionalProperties, a default replaces them."""
     if isinstance(value, dict):
         properties, others = schema.get("properties") or {}, schema.get("additionalProperties")
         for name, item in list(value.items()):
@@ -82,7 +80,7 @@ def drop_nulls(schema: Tree, value: Any) -> None:
 
 
 def has_defaults(schema: Any) -> bool:
-    """Whether there is anything to fill in."""
+    """True if the schema has defaults."""
     if not isinstance(schema, dict):
         return False
     if any(

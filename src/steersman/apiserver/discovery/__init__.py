@@ -1,5 +1,5 @@
-"""What is served, told to clients: ``/api``, ``/apis``, group and version documents, and the aggregated form.
+"""Discovery: ``/api``, ``/apis``, group and version documents, and aggregated discovery.
 
-``catalog`` knows which resources there are at the moment (built-in and custom), ``documents`` says it in the wire forms,
-``handlers`` negotiates and caches.
+``catalog`` holds the served resources (built-in and custom), ``documents`` builds the documents, ``handlers``
+negotiates and caches.
 """

@@ -1,7 +1,7 @@
-"""Which groups, versions and resources are served at the moment, in the order that clients rely on.
+"""Catalog of served groups, versions and resources, in the order that clients rely on.
 
-Built-in groups come in upstream's order of priority; groups that are added at run time (custom resources) come after
-them by name, their versions newest first as Kubernetes compares versions (``v2`` > ``v1`` > ``v1beta2`` > ``v1alpha1``).
+Built-in groups come in upstream's order of priority; groups added at run time (custom resources) follow by name, with
+their versions in Kubernetes' version order, newest first (``v2`` > ``v1`` > ``v1beta2`` > ``v1alpha1``).
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ _STAGES = {"alpha": 0, "beta": 1, None: 2}
 
 
 def version_key(version: str) -> tuple[int, int, int, int, str]:
-    """Sorts versions by priority, highest first when reversed; odd names come last, by name.
+    """Return a sort key of version priority, highest first when reversed; other names come last, by name.
 
-    The rule of https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning.
+    https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning
     """
     match = _VERSION.fullmatch(version)
     if match is None:
@@ -40,19 +40,19 @@ class GroupVersion(msgspec.Struct):
 
     @property
     def api_version(self) -> str:
-        """``v1``, ``apps/v1``."""
+        """API version, e.g. ``v1``, ``apps/v1``."""
         return f"{self.group}/{self.version}" if self.group else self.version
 
 
 class Group(msgspec.Struct):
-    """One group; its versions in order of preference, the first is the preferred one."""
+    """One group; its versions in order of preference."""
 
     name: str
     versions: list[GroupVersion]
 
 
 class Catalog:
-    """The served resources. Changes at run time bump ``generation``, by which documents are cached."""
+    """The served resources. Changes at run time increment ``generation``, the key of cached documents."""
 
     def __init__(self, built_in: ResourceTable) -> None:
         self._rank = {group.name: index for index, group in enumerate(built_in.groups)}
@@ -65,7 +65,7 @@ class Catalog:
             self.add(resource)
 
     def add(self, resource: Resource) -> None:
-        """Serve a resource (or serve it differently)."""
+        """Add or replace a resource."""
         group = self._groups.setdefault(resource.group, Group(resource.group, []))
         version = next((v for v in group.versions if v.version == resource.version), None)
         if version is None:
@@ -77,7 +77,7 @@ class Catalog:
         self.on_change()
 
     def remove(self, resource: Resource) -> None:
-        """Serve it no longer; a version or group that is left empty goes with it."""
+        """Remove a resource, and its version and group if they become empty."""
         group = self._groups.get(resource.group)
         if group is None:
             return
@@ -91,21 +91,21 @@ class Catalog:
         self.on_change()
 
     def groups(self) -> list[Group]:
-        """Every group but the core one, in order of priority."""
+        """Return all groups but the core group, in order of priority."""
         last = len(self._rank)
         names = sorted((n for n in self._groups if n), key=lambda n: (self._rank.get(n, last), n))
         return [self._groups[name] for name in names]
 
     def group(self, name: str) -> Group | None:
-        """The group of that name (empty: the core group)."""
+        """Return a group by name (empty: the core group)."""
         return self._groups.get(name)
 
     def is_built_in(self, name: str) -> bool:
-        """Whether the group came with the server."""
+        """True if the group is built in."""
         return name in self._rank
 
     def group_version(self, group: str, version: str) -> GroupVersion | None:
-        """One version of a group, if it is served."""
+        """Return one version of a group; None if it is not served."""
         found = self._groups.get(group)
         return next((v for v in found.versions if v.version == version), None) if found else None
 
@@ -118,4 +118,4 @@ class Catalog:
 
 
 def _nothing() -> None:
-    """Nobody listens."""
+    """Do nothing."""

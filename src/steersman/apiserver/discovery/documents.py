@@ -6,17 +6,16 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.discovery.catalog import Group, GroupVersion
     from steersman.schema.resources import Resource, Subresource
 
-Tree = dict[str, Any]
-
 
 def api_versions(group: Group, *, server_address: str) -> Tree:
-    """``/api``: the versions of the core group. It carries no apiVersion, upstream's doesn't either."""
+    """Return the document of ``/api``: versions of the core group. Like upstream's, it has no apiVersion."""
     return {
         "kind": "APIVersions",
         "versions": [v.version for v in group.versions],
@@ -25,12 +24,12 @@ def api_versions(group: Group, *, server_address: str) -> Tree:
 
 
 def group_list(groups: list[Group]) -> Tree:
-    """``/apis``."""
+    """Return the document of ``/apis``."""
     return {"kind": "APIGroupList", "apiVersion": "v1", "groups": [_group(g) for g in groups]}
 
 
 def group_document(group: Group) -> Tree:
-    """``/apis/<group>``."""
+    """Return the document of ``/apis/<group>``."""
     return {"kind": "APIGroup", "apiVersion": "v1", **_group(group)}
 
 
@@ -40,13 +39,13 @@ def _group(group: Group) -> Tree:
 
 
 def resource_list(version: GroupVersion) -> Tree:
-    """``/api/v1``, ``/apis/<group>/<version>``: resources by name, each followed by its subresources."""
+    """Return the document of ``/api/v1`` or ``/apis/<group>/<version>``: resources by name, each with its subresources."""
     rows: list[Tree] = []
     for _, resource in sorted(version.resources.items()):
         rows.append(_resource(resource))
         rows += [_subresource(resource, subresource) for subresource in resource.subresources]
     document: Tree = {"kind": "APIResourceList", "groupVersion": version.api_version, "resources": rows}
-    if version.group:  # the core group's list says no apiVersion of its own
+    if version.group:  # the core group's list has no apiVersion
         document["apiVersion"] = "v1"
     return document
 
@@ -84,13 +83,13 @@ def _subresource(resource: Resource, subresource: Subresource) -> Tree:
 
 
 def storage_version_hash(group: str, version: str, kind: str) -> str:
-    """The same for all versions of a resource that are stored alike (KEP-1333 era; opaque to clients)."""
+    """Return an opaque hash, equal for all versions of a resource with the same storage version (KEP-1333)."""
     digest = hashlib.sha256(f"{group}/{version}/{kind}".encode()).digest()
     return base64.b64encode(digest[:8]).decode()
 
 
 def aggregated(groups: list[Group]) -> Tree:
-    """``/api`` and ``/apis`` in one piece, ``apidiscovery.k8s.io/v2``."""
+    """Return the aggregated document of ``/api`` or ``/apis``, ``apidiscovery.k8s.io/v2``."""
     return {
         "kind": "APIGroupDiscoveryList",
         "apiVersion": "apidiscovery.k8s.io/v2",

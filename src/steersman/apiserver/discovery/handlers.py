@@ -1,4 +1,4 @@
-"""``/api``, ``/apis`` and what lies below: negotiated, encoded once and kept until the catalog changes."""
+"""Handlers of ``/api``, ``/apis`` and below: negotiation, and a cache of encoded documents by catalog generation."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _AGGREGATED_VERSIONS = ("v2", "v2beta1")
 
 
 class Form(msgspec.Struct, frozen=True):
-    """How a discovery document is wanted."""
+    """Negotiated form of a discovery document."""
 
     yaml: bool = False
     #: Version of ``APIGroupDiscoveryList``; empty for the legacy documents.
@@ -37,7 +37,7 @@ class Form(msgspec.Struct, frozen=True):
 
 
 def negotiate(accept: str) -> Form:
-    """The first acceptable alternative of an Accept header; raises 406."""
+    """Return the first acceptable form of an Accept header. Raises 406."""
     for alternative in (accept or "*/*").split(","):
         name, *parameters = (part.strip() for part in alternative.split(";"))
         wanted = dict(p.split("=", 1) for p in parameters if "=" in p and not p.startswith("q="))
@@ -54,7 +54,7 @@ def negotiate(accept: str) -> Form:
 
 
 class DiscoveryHandlers:
-    """The endpoints. The cache holds one body per path and form, so it is bounded by what is served."""
+    """Discovery endpoints. The cache holds one body per path and form."""
 
     def __init__(self, catalog: Catalog, *, server_address: Callable[[], str]) -> None:
         self._catalog = catalog
@@ -63,15 +63,15 @@ class DiscoveryHandlers:
         self._bodies: dict[tuple[str, Form], tuple[bytes, bytes]] = {}
 
     async def core(self, request: Request) -> Response:
-        """``/api``: versions of the core group, or all its resources in the aggregated form."""
+        """Serve ``/api``: versions of the core group, or all its resources in the aggregated form."""
         return self._serve(request, "/api", self._core, aggregates=True)
 
     async def groups(self, request: Request) -> Response:
-        """``/apis``: all other groups, or all their resources in the aggregated form."""
+        """Serve ``/apis``: all other groups, or all their resources in the aggregated form."""
         return self._serve(request, "/apis", self._groups, aggregates=True)
 
     async def below(self, request: Request) -> Response:
-        """``/api/v1``, ``/apis/<group>`` and ``/apis/<group>/<version>``, with or without a slash at the end."""
+        """Serve ``/api/v1``, ``/apis/<group>`` and ``/apis/<group>/<version>``, with or without a trailing slash."""
         match request.path.strip("/").split("/"):
             case ["api", version]:
                 return self._group_version(request, "", version)
@@ -82,7 +82,7 @@ class DiscoveryHandlers:
         return page_not_found()
 
     def paths(self) -> Iterator[str]:
-        """What ``below`` serves, for the list of paths at ``/``."""
+        """Yield the paths that ``below`` serves, for the list at ``/``."""
         core = self._catalog.group("")
         yield from (f"/api/{version.version}" for version in (core.versions if core else ()))
         for group in self._catalog.groups():

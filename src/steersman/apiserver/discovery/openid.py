@@ -1,4 +1,4 @@
-"""How others check service account tokens: the issuer's discovery document and its public keys (OpenID Connect)."""
+"""OpenID Connect endpoints of the service account issuer: discovery document and public keys."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 CONFIGURATION_PATH = "/.well-known/openid-configuration"
 KEYS_PATH = "/openid/v1/jwks"
 
-#: Relying parties ask seldom, and keys change seldom.
+#: Cache headers of both endpoints.
 _CACHED = [(b"cache-control", b"public, max-age=3600")]
 
 
@@ -32,9 +32,9 @@ class OpenID:
         keys: Callable[[], Awaitable[list[dict[str, Any]]]],
         jwks_uri: str = "",
     ) -> None:
-        """``address`` is where clients reach the server, ``keys`` gives the public keys as JSON Web Keys (RFC 7517).
+        """``address``: external address of the server; ``keys``: public keys as JSON Web Keys (RFC 7517).
 
-        ``jwks_uri``: where clients find them, when that is not here.
+        ``jwks_uri``: URL of the keys, if not served here.
         """
         self._issuer = issuer
         self._jwks_uri = jwks_uri
@@ -42,7 +42,7 @@ class OpenID:
         self._keys = keys
 
     async def configuration(self, request: Request) -> Response:
-        """``/.well-known/openid-configuration``. Raises 406."""
+        """Serve ``/.well-known/openid-configuration``. Raises 406."""
         require_accepted(request, "application/json")
         document = {
             "issuer": self._issuer,
@@ -54,7 +54,7 @@ class OpenID:
         return Response(200, msgspec.json.encode(document), headers=_CACHED)
 
     async def keys(self, request: Request) -> Response:
-        """``/openid/v1/jwks``. Raises 406, also for plain JSON."""
+        """Serve ``/openid/v1/jwks``. Raises 406, also for plain JSON."""
         require_accepted(request, "application/jwk-set+json")
         body = msgspec.json.encode({"keys": await self._keys()})
         return Response(200, body, content_type=b"application/jwk-set+json", headers=_CACHED)

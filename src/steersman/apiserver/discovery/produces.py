@@ -1,4 +1,4 @@
-"""What go-restful refuses before a handler is asked: an ``Accept`` that names none of the forms that a path has."""
+"""Check of the ``Accept`` header by produced media types, which go-restful performs before handlers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def require_accepted(request: Request, media_type: str) -> None:
-    """Raises 406 unless the client takes ``media_type`` or anything. Parameters and weights do not count, as upstream."""
+    """Raise 406 unless the client accepts ``media_type``. Parameters and weights are ignored, as upstream."""
     accept = request.header(b"accept")
     ranges = {part.partition(";")[0].strip() for part in accept.split(",")}
     if accept and not ranges & {"*/*", media_type}:

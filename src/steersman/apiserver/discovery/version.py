@@ -1,4 +1,4 @@
-"""``/version``: which Kubernetes this is, in a form that clients parse."""
+"""``/version``: the Kubernetes version, as clients parse it."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ from steersman.version import KUBERNETES_VERSION, __version__
 if TYPE_CHECKING:
     from steersman.apiserver.http import Request
 
-#: Machine names as clients know them from Go.
+#: Go's names of machine architectures.
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 
 
 def version_document() -> dict[str, str]:
-    """``version.Info``. ``gitVersion`` is semver with our own version as build metadata, so that comparisons ignore it."""
+    """Return ``version.Info``. ``gitVersion`` is a semver with Steersman's version as build metadata, ignored by
+    comparisons.
+    """
     major, minor, _ = KUBERNETES_VERSION.removeprefix("v").split(".")
     machine = os.uname().machine
     python = sys.implementation.name
@@ -32,7 +34,7 @@ def version_document() -> dict[str, str]:
         "minCompatibilityMajor": major,
         "minCompatibilityMinor": str(int(minor) - 1),
         "gitVersion": f"{KUBERNETES_VERSION}+steersman-{__version__}",
-        # What the package was built from, and when, is not known at run time.
+        # Commit and date of the build are unknown at run time.
         "gitCommit": "unknown",
         "gitTreeState": "clean",
         "buildDate": "1970-01-01T00:00:00Z",
@@ -43,12 +45,12 @@ def version_document() -> dict[str, str]:
 
 
 class VersionEndpoint:
-    """Keeps the answer, which never changes."""
+    """Endpoint with a constant document."""
 
     def __init__(self) -> None:
         self._body = msgspec.json.format(msgspec.json.encode(version_document()), indent=2)
 
     async def __call__(self, request: Request) -> Response:
-        """The document; there is no form but JSON. Raises 406."""
+        """Serve the document as JSON. Raises 406."""
         require_accepted(request, "application/json")
         return Response(200, self._body)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery import field
 from steersman.apimachinery.errors import StatusError, bad_request, conflict, plain_error
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from steersman.apimachinery.field import FieldError
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.admission.chain import AdmissionChain
     from steersman.apiserver.authz.interface import Authorizer
     from steersman.apiserver.http import Request, Response
     from steersman.schema.resources import Resource
 
-    Tree = dict[str, Any]
 
 _PODS: Final = "pods"
 

@@ -32,9 +32,9 @@ from steersman.schema.resources import table
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.generic.options import WriteOptions
 
-    Tree = dict[str, Any]
     #: What is to be kept of a tree, and the paths of what is not. Raises ``DecodeError``; the tree stays as it is.
     Decode = Callable[[Tree], tuple[Tree, list[str]]]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from steersman.apimachinery.codec import encode
 from steersman.apimachinery.errors import method_not_supported, not_found
@@ -16,11 +16,10 @@ from steersman.apiserver.generic.entry import Entry
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.generic.served import ServedResource
     from steersman.apiserver.health.component_probes import Components
     from steersman.apiserver.http import Request, Response
-
-    Tree = dict[str, Any]
 
 
 def component_endpoints(
@@ -42,9 +41,8 @@ async def list_components(served: ServedResource, components: Components, reques
     return await render_list(served, request, options.selection.of(entries), form=form, metadata={})
 
 
-async def refuse_watch(served: ServedResource, request: Request) -> Response:
+async def refuse_watch(served: ServedResource, request: Request) -> Response:  # noqa: ARG001 — a handler's shape
     """405."""
-    del request
     raise method_not_supported(served.resource.group_resource, "watch")
 
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from steersman.apiserver.admission.interface import Attributes, Operation
 from steersman.apiserver.endpoints.query_objects import read_query_object
 from steersman.apiserver.request import RequestContext
 
 if TYPE_CHECKING:
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.admission.chain import AdmissionChain, Steps
     from steersman.apiserver.generic.served import ServedResource
     from steersman.apiserver.http import Request
-
-    Tree = dict[str, Any]
 
 
 class Connecting:

@@ -10,20 +10,23 @@ What a frame and a spec say is known when they were in faultless bodies before, 
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from steersman.apimachinery.codec import DecodeError, decode_json, encode, may_hide_keys
-from steersman.apimachinery.remembering import Remembered
+from steersman.apimachinery.remembering import Doorkeeper, Remembered
 from steersman.apimachinery.typemodel import Struct
 from steersman.schema.decoding import decode, zero
 
-Tree = dict[str, Any]
+if TYPE_CHECKING:
+    from steersman.apimachinery.trees import Tree
+
 #: What stands before the metadata, between them and the spec, and after that.
 Frame = tuple[bytes, bytes, bytes]
 
-#: Bounds: some 12 MiB for a kind whose specs are all of that size.
+#: Bounds for one kind.
+_SPECS_BYTES_MAX: Final = 12 * 1024 * 1024
 _SPEC_BYTES_MAX: Final = 4096
 _SPECS_MAX: Final = 1024
 _FRAME_BYTES_MAX: Final = 256
@@ -55,7 +58,7 @@ class KnownSpec:
 class CreateBodyCache:
     """The bodies of one kind in one version, if ``default`` fills its specs in by what they hold alone."""
 
-    __slots__ = ("_frames", "_identity", "_met", "_metadata", "_others", "_specs")
+    __slots__ = ("_doorkeeper", "_frames", "_identity", "_metadata", "_others", "_specs")
 
     def __init__(self, struct: Struct, kind: str, api_version: str) -> None:
         metadata = struct.fields["metadata"].type
@@ -67,9 +70,10 @@ class CreateBodyCache:
         self._others: Final = encode({k: v for k, v in zero(struct).items() if k not in ("metadata", "spec")})
         #: By their length: the last that was met of each.
         self._frames: Final[dict[int, Frame]] = {}
-        self._specs: Final = Remembered[KnownSpec](entries_max=_SPECS_MAX)
-        #: Hashes of the specs that came once. Many come only once, and are not worth the memory.
-        self._met: Final = Remembered[bool](entries_max=4 * _SPECS_MAX)
+        self._specs: Final = Remembered[KnownSpec](
+            entries_max=_SPECS_MAX, bytes_max=_SPECS_BYTES_MAX, name="bodies of new objects"
+        )
+        self._doorkeeper: Final = Doorkeeper()
 
     def read(self, raw: bytes) -> tuple[Tree, KnownSpec] | None:
         """The object of a body, its spec with the defaults; None when the body has to be read in the usual way."""
@@ -103,9 +107,7 @@ class CreateBodyCache:
         if parts is None or len(parts[1]) > _SPEC_BYTES_MAX:
             return
         metadata_text, spec_text = parts
-        met = hash(spec_text)
-        if not self._met.get(met):
-            self._met.put(met, True)
+        if not self._doorkeeper.admits(spec_text):
             return
         before, _, rest = raw.partition(metadata_text)
         between, _, after = rest.partition(spec_text)
@@ -116,7 +118,7 @@ class CreateBodyCache:
         text = encode(tree["spec"])
         if encode(_decode(text)) == text:
             self._frames[sum(map(len, frame))] = frame
-            self._specs.put(spec_text, KnownSpec(text))
+            self._specs.put(spec_text, KnownSpec(text), len(spec_text) + len(text))
 
 
 def _parts(raw: bytes) -> tuple[bytes, bytes] | None:

@@ -12,16 +12,13 @@ from steersman.apiserver.endpoints.representation import render_object, render_t
 from steersman.apiserver.generic import deletion
 
 if TYPE_CHECKING:
-    from typing import Any
-
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.endpoints.request_scope import RequestScope
     from steersman.apiserver.generic.deletion import ValidateDelete
     from steersman.apiserver.generic.entry import Entry
     from steersman.apiserver.generic.options import DeleteOptions
     from steersman.apiserver.http import Request, Response
     from steersman.apiserver.request import RequestContext
-
-    Tree = dict[str, Any]
 
 
 class _Identity(msgspec.Struct, gc=False):

@@ -8,7 +8,7 @@ eviction that fails half-way leaves a counted disruption, which the budget's con
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -28,13 +28,13 @@ from steersman.apiserver.request import SERVER_USER, RequestContext
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.admission.chain import AdmissionChain
     from steersman.apiserver.authz.interface import Authorizer
     from steersman.apiserver.endpoints.posting import Posted
     from steersman.apiserver.generic.served import ServedResource
     from steersman.apiserver.http import Request, Response
 
-    Tree = dict[str, Any]
 
 _TWO_BUDGETS: Final = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
 #: The server changes budgets in its own name.

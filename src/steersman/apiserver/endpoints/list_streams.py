@@ -7,6 +7,7 @@ import zlib
 from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery.codec import prettify
+from steersman.apiserver.workers import LARGE_BYTES, in_worker
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -24,16 +25,25 @@ _GZIP_FRAMED: Final = 16 + zlib.MAX_WBITS
 
 
 async def pieces_of(served: ServedResource, view: View, entries: list[Entry], size: int) -> AsyncIterator[bytes]:
-    """The elements of a list, joined in groups; other requests run between two groups."""
-    step = max(1, PIECE_BYTES * len(entries) // size) if view.is_raw and size else PIECE_OBJECTS
-    for start in range(0, len(entries), step):
-        if start:
+    """The elements of a list, joined in groups; other requests run between two groups. Workers encode large elements."""
+    if view.is_raw:
+        step = max(1, PIECE_BYTES * len(entries) // size) if size else PIECE_OBJECTS
+        for start in range(0, len(entries), step):
+            if start:
+                await served.clock.sleep(0)
+            yield b",".join([entry.raw for entry in entries[start : start + step]])
+        return
+    items: list[bytes] = []
+    left = PIECE_BYTES
+    for entry in entries:
+        if left <= 0 or len(items) == PIECE_OBJECTS:
+            yield b",".join(items)
             await served.clock.sleep(0)
-        group = entries[start : start + step]
-        if view.is_raw:
-            yield b",".join([entry.raw for entry in group])
-        else:
-            yield b",".join(map(view.item, group))
+            items, left = [], PIECE_BYTES
+        left -= len(entry.raw)
+        items.append(await in_worker(view.item, entry) if len(entry.raw) > LARGE_BYTES else view.item(entry))
+    if items:
+        yield b",".join(items)
 
 
 async def streamed(pieces: AsyncIterator[bytes], head: bytes, tail: bytes, *, pretty: bool) -> AsyncIterator[bytes]:

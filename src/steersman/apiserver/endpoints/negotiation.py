@@ -8,13 +8,13 @@ for the next one; when none can be met the answer is 406, before anything is loo
 from __future__ import annotations
 
 from enum import StrEnum
-from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from steersman.apimachinery import meta_protobuf
 from steersman.apimachinery.errors import Reason, failure, not_acceptable
+from steersman.apimachinery.text_cache import text_cache
 
 if TYPE_CHECKING:
     from steersman.apimachinery.errors import StatusError
@@ -113,7 +113,7 @@ def is_true(text: str) -> bool:
     return text in _TRUE
 
 
-@lru_cache(maxsize=256)
+@text_cache(256, length_max=512)
 def _negotiated(accept: str, stream: bool, is_custom: bool) -> Form | None:  # noqa: FBT001 — keys of the cache
     if not accept:
         return PLAIN
@@ -128,7 +128,7 @@ def _negotiated(accept: str, stream: bool, is_custom: bool) -> Form | None:  # n
     return None
 
 
-@lru_cache(maxsize=256)
+@text_cache(256, length_max=512)
 def _negotiated_status(accept: str) -> Form | None:
     if not accept:
         return PLAIN

@@ -12,14 +12,12 @@ from steersman.apimachinery.remembering import Remembered, digest
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
-    from typing import Any
 
     from steersman.apiserver.endpoints.request_scope import RequestScope
     from steersman.apiserver.generic.entry import Entry
     from steersman.apiserver.generic.options import WriteOptions
     from steersman.apiserver.request import RequestContext
 
-    Tree = dict[str, Any]
 
 #: Applies of one resource.
 _KEPT_MAX = 4096

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery import field
@@ -12,6 +11,7 @@ from steersman.apimachinery.envelope import type_meta, unreadable_json
 from steersman.apimachinery.errors import StatusError, bad_request, invalid
 from steersman.apimachinery.gotext import quote
 from steersman.apimachinery.remembering import Remembered
+from steersman.apimachinery.text_cache import text_cache
 from steersman.apimachinery.yaml_codec import decode_yaml
 from steersman.apiserver.endpoints.media import PROTOBUF, YAML, body_media_type
 from steersman.apiserver.generic.options import (
@@ -228,7 +228,7 @@ def field_manager_of(request: Request, options: WriteOptions) -> str:
     return options.field_manager or _manager_of_agent(request.header(b"user-agent"))
 
 
-@lru_cache(maxsize=1024)
+@text_cache(1024, length_max=512)
 def _manager_of_agent(user_agent: str) -> str:
     printable = "".join(filter(str.isprintable, _utf8(user_agent).partition("/")[0]))
     return printable.encode()[:FIELD_MANAGER_BYTES_MAX].decode(errors="ignore") or "unknown"

@@ -21,11 +21,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from steersman.apimachinery.errors import StatusError
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.endpoints.request_scope import RequestScope
     from steersman.apiserver.generic.options import WriteOptions
     from steersman.apiserver.request import RequestContext
-
-    Tree = dict[str, Any]
 
 
 #: The type that patches are read into, as messages name it.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlencode
 
 from steersman.apimachinery import field
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 
     from steersman.apimachinery.field import FieldError
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.endpoints.connecting import Connecting
     from steersman.apiserver.generic.served import ServedResource
     from steersman.apiserver.http import Request
     from steersman.apiserver.proxying.connections import Connections
 
-    Tree = dict[str, Any]
     Endpoint = Callable[[Request], Awaitable[Response]]
 
 _NOT_NEGATIVE: Final = "must be greater than or equal to 0"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from functools import partial
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import quote as quote_url
 
 import msgspec
@@ -20,12 +20,12 @@ from steersman.apiserver.proxying.kubelet import ADDRESS_TYPES, Location, node_l
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.endpoints.connecting import Connecting
     from steersman.apiserver.generic.served import ServedResource
     from steersman.apiserver.http import Request
     from steersman.apiserver.proxying.connections import Connections
 
-    Tree = dict[str, Any]
     Endpoint = Callable[[Request], Awaitable[Response]]
     Locate = Callable[[Connecting, Request], Awaitable[Location]]
 
@@ -110,13 +110,12 @@ def _is_global(text: str) -> bool:
 
 async def locate_node(
     nodes: ServedResource,
-    connecting: Connecting,
+    connecting: Connecting,  # noqa: ARG001 — all locators have it
     request: Request,
     *,
     address_types: Sequence[str] = ADDRESS_TYPES,
 ) -> Location:
     """The node's kubelet, or another port of its host. Raises 400 for a port of this very machine, 404, 500."""
-    del connecting
     wanted = destination_of(request.info.name, "node")
     await nodes.cache.wait_fresh()
     kubelet = node_location(nodes, wanted.name, address_types=address_types)

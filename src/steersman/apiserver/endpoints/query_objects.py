@@ -14,7 +14,8 @@ from steersman.schema.gotime import normalize_seconds
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    Tree = dict[str, Any]
+    from steersman.apimachinery.trees import Tree
+
     #: What a parameter's values mean; None: nothing.
     Read = Callable[[Sequence[str]], Any]
 

@@ -26,21 +26,24 @@ from steersman.apiserver.endpoints.negotiation import PLAIN, Media, accepts_gzip
 from steersman.apiserver.endpoints.views import tree_bytes, view_of
 from steersman.apiserver.generic.entry import Entry
 from steersman.apiserver.http import Response
+from steersman.apiserver.workers import LARGE_BYTES, in_worker
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from steersman.apimachinery.errors import StatusError
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.endpoints.negotiation import Form
-    from steersman.apiserver.generic.entry import Tree
     from steersman.apiserver.generic.served import ServedResource
     from steersman.apiserver.generic.strategy import Column
     from steersman.apiserver.http import Request
 
 #: Larger answers are compressed for those who accept it, as upstream's ``defaultGzipThresholdBytes``.
 GZIP_ABOVE_BYTES: Final = 128 * 1024
-#: More than this is made into YAML in a thread.
-_INLINE_YAML_BYTES: Final = 32 * 1024
+#: Lists of larger objects are sent in pieces also when there are few.
+_STREAMED_BYTES: Final = 1024 * 1024
+#: More than this is made into another form than compact JSON in a worker.
+_INLINE_BYTES: Final = 32 * 1024
 
 _GZIPPED: Final = [(b"content-encoding", b"gzip"), (b"vary", b"Accept-Encoding")]
 _CONTENT_TYPES: Final = {media: media.value.encode() for media in Media}
@@ -55,11 +58,20 @@ async def render_object(
     Raises 406 for the form of a list, 400 for an ``includeObject`` that is none.
     """
     if form is PLAIN:
-        body = served.object_bytes(obj) if type(obj) is Entry else encode(obj)
-        if len(body) <= GZIP_ABOVE_BYTES:
-            return Response(code, body)
+        if type(obj) is not Entry:
+            body = encode(obj)
+        elif len(obj.raw) > LARGE_BYTES and served.from_storage is not None:
+            body = await in_worker(served.object_bytes, obj)
+        else:
+            body = served.object_bytes(obj)
+        return Response(code, body) if len(body) <= GZIP_ABOVE_BYTES else await _whole(request, form, body, code=code)
     view = view_of(served, form, include=request.param("includeObject"))
-    body = view.whole(obj) if isinstance(obj, Entry) else view.whole_of(obj)
+    if not isinstance(obj, Entry):
+        body = view.whole_of(obj)
+    elif len(obj.raw) > LARGE_BYTES:
+        body = await in_worker(view.whole, obj)
+    else:
+        body = view.whole(obj)
     return await _whole(request, form, body, code=code)
 
 
@@ -88,11 +100,11 @@ async def render_list(
     """A list. ``metadata`` is its ListMeta. Raises as ``render_object``."""
     view = view_of(served, form, include=request.param("includeObject"), is_list=True)
     size = sum([len(entry.raw) for entry in entries])
-    streams = size > PIECE_BYTES if view.is_raw else len(entries) > PIECE_OBJECTS
+    streams = size > PIECE_BYTES if view.is_raw else len(entries) > PIECE_OBJECTS or size > _STREAMED_BYTES
     head, tail = view.list_ends(metadata, is_empty=not entries)
     if not streams or form.media is not Media.JSON:
-        pieces = [piece async for piece in pieces_of(served, view, entries, size)]
-        return await _whole(request, form, b"%b%b%b" % (head, b",".join(pieces), tail))
+        pieces = [piece async for piece in streamed(pieces_of(served, view, entries, size), head, tail, pretty=False)]
+        return await _whole(request, form, b"".join(pieces) if entries else head + tail)
     stream = streamed(pieces_of(served, view, entries, size), head, tail, pretty=form.pretty)
     if accepts_gzip(request) and size > GZIP_ABOVE_BYTES:
         return Response(200, stream=compressed(stream), headers=_GZIPPED)
@@ -112,8 +124,8 @@ def render_status(request: Request, error: StatusError) -> Response:
 
 async def _whole(request: Request, form: Form, body: bytes, *, code: int = 200) -> Response:
     """An answer in one piece, from JSON."""
-    if form.media is Media.YAML and len(body) > _INLINE_YAML_BYTES:
-        body = await asyncio.to_thread(_encoded, form, body)
+    if form is not PLAIN and len(body) > _INLINE_BYTES:
+        body = await in_worker(_encoded, form, body)
     else:
         body = _encoded(form, body)
     headers = []

@@ -6,9 +6,9 @@ Upstream: ``RequestScope`` (staging/src/k8s.io/apiserver/pkg/endpoints/handlers/
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from steersman.apimachinery.managedfields.creating import creation_of
+from steersman.apimachinery.managedfields.creating import Creation
 from steersman.apimachinery.managedfields.ownership import filter_of
 from steersman.apimachinery.managedfields.schema import UnknownVersionError
 from steersman.apimachinery.managedfields.updating import own_new
@@ -28,8 +28,8 @@ from steersman.schema.decoding import decode
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping
 
-    from steersman.apimachinery.managedfields.creating import Creation
     from steersman.apimachinery.managedfields.schema import Versions
+    from steersman.apimachinery.trees import Tree
     from steersman.apimachinery.typemodel import Struct
     from steersman.apiserver.admission.chain import AdmissionChain, Steps
     from steersman.apiserver.authz.interface import Authorizer, Decision
@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from steersman.apiserver.generic.served import ServedResource
     from steersman.apiserver.generic.store import ObjectStore
     from steersman.apiserver.http import Request, Response
-
-    Tree = dict[str, Any]
 
 
 def _with_verb(info: RequestInfo, verb: str) -> RequestInfo:
@@ -144,6 +142,7 @@ class RequestScope:
             warnings=request.warnings,
             annotations=request.annotations,
             group_resource=self.group_resource,
+            spec_cache=self.served.spec_facts,
         )
 
     def write_context(self, request: Request, options: WriteOptions) -> RequestContext:
@@ -223,7 +222,7 @@ class RequestScope:
         )
 
     def _new_creation(self, struct: Struct) -> Creation:
-        creation = self._creation = creation_of(struct, filter_of(self.reset_fields))
+        creation = self._creation = Creation(struct, filter_of(self.reset_fields))
         return creation
 
     def to_storage_version(self, tree: Tree) -> Tree:

@@ -22,7 +22,6 @@ from steersman.apiserver.endpoints.scale import ScaleScope, get_scale
 from steersman.apiserver.endpoints.unsafe_delete import delete_even_corrupt, delete_readable_collection
 from steersman.apiserver.endpoints.update import update
 from steersman.apiserver.endpoints.watch import watch
-from steersman.apiserver.generic.writing import can_update
 from steersman.apiserver.http import page_not_found
 
 if TYPE_CHECKING:
@@ -156,7 +155,7 @@ class Router:
             return {}
         if found.kind == SCALE_KIND and found.group == "autoscaling":
             return self._of_scales(served)
-        if found.kind == resource.kind and "update" in found.verbs and can_update(served.strategy, subresource):
+        if found.kind == resource.kind and "update" in found.verbs and subresource in served.strategy.update_hooks():
             return self._of_whole_objects(served, subresource, found.verbs)
         return dict.fromkeys(found.verbs, _not_served)
 

@@ -22,6 +22,7 @@ from steersman.schema.decoding import decode
 from steersman.schema.loader import struct_for
 
 if TYPE_CHECKING:
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.admission.chain import AdmissionChain
     from steersman.apiserver.admission.interface import Attributes
     from steersman.apiserver.authz.interface import Authorizer
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from steersman.apiserver.http import Request, Response
     from steersman.apiserver.request import RequestContext
 
-    Tree = dict[str, Any]
 
 KIND: Final = "Scale"
 _COLUMNS: Final = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery import field
 from steersman.apimachinery.errors import bad_request, conflict, invalid, not_found
@@ -18,6 +18,7 @@ from steersman.apiserver.generic.writing import time_text
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.admission.chain import AdmissionChain
     from steersman.apiserver.authn.issuing import TokenIssuer
     from steersman.apiserver.authz.interface import Authorizer
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from steersman.apiserver.generic.served import ServedResource
     from steersman.apiserver.http import Request, Response
 
-    Tree = dict[str, Any]
 
 _GROUP_KIND: Final = "TokenRequest.authentication.k8s.io"
 #: What the audit log is told of a token: which it is.

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from steersman.apimachinery.errors import StatusError
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.endpoints.negotiation import Form
-    from steersman.apiserver.generic.entry import Entry, Tree
+    from steersman.apiserver.generic.entry import Entry
     from steersman.apiserver.generic.served import ServedResource
     from steersman.apiserver.generic.strategy import Column
 

@@ -20,8 +20,9 @@ from steersman.apiserver.generic.listing import parse_version
 from steersman.apiserver.http import Response
 
 if TYPE_CHECKING:
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.endpoints.negotiation import Form
-    from steersman.apiserver.generic.entry import Entry, Tree
+    from steersman.apiserver.generic.entry import Entry
     from steersman.apiserver.generic.listing import ListOptions
     from steersman.apiserver.generic.served import ServedResource
     from steersman.apiserver.http import Request

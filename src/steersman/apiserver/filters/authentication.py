@@ -9,25 +9,17 @@ from steersman.apimachinery.errors import unauthorized
 from steersman.apiserver.authn.interface import InvalidCredentials
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable
 
-    from steersman.apiserver.authn.interface import RequestAuthenticator
+    from steersman.apiserver.authn.interface import ServerAuthenticator
     from steersman.apiserver.http import Filter, Handler, Request, Response
-    from steersman.apiserver.request import UserInfo
 
 _log = logging.getLogger(__name__)
 
 
-def _nobody(request: Request) -> None:
-    """Of authenticators that always have to be waited for."""
-    del request
-
-
-def authentication(authenticator: RequestAuthenticator) -> Filter:
+def authentication(authenticator: ServerAuthenticator) -> Filter:
     """Sets ``request.user``. Raises 401 for bad credentials, and for none where anonymous requests are not allowed."""
-    authenticate = authenticator.authenticate
-    #: Most callers are known without waiting.
-    at_once: Callable[[Request], UserInfo | None] = getattr(authenticator, "at_once", _nobody)
+    authenticate, at_once = authenticator.authenticate, authenticator.at_once
 
     def wrap(handler: Handler) -> Handler:
         def filtered(request: Request) -> Awaitable[Response]:

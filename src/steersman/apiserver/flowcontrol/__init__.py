@@ -1,15 +1,15 @@
-"""API priority and fairness (KEP-1040): whose requests are handled at once, whose wait, and whose are refused.
+"""API priority and fairness (KEP-1040): immediate execution, queuing and rejection of requests.
 
-Pure but for the time, which comes in as a parameter; the filter ``filters.flow_control`` waits and answers. Promises, which
-the tests check:
+Pure functions of a time parameter; the filter ``filters.priority_and_fairness`` waits and responds. Guarantees, covered
+by tests:
 
-- Every request belongs to exactly one flow: of the schema that comes first, told apart by user or namespace.
-- No level has more seats in use than its limit, unless a single request is wider than all of it.
-- Among queues that have something to do none is served more than its share: who floods waits behind himself.
-- Queues are bounded: what finds its queue full is refused, and so is what waits too long.
-- A level never gets less than it does not lend, nor more than it may borrow.
+- Every request belongs to exactly one flow: the first matching FlowSchema, distinguished by user or namespace.
+- A level does not use more seats than its limit, except for a single request wider than the limit.
+- Among active queues none is served more than its share: a flooding flow delays only its own queue.
+- Queues are bounded: requests are rejected when their queue is full or they have waited too long.
+- A level never has fewer seats than it does not lend, nor more than it may borrow.
 
-Simpler than upstream: a request that can start at once is not charged to a queue; the work that a write makes for watchers
-is not estimated; a list is as wide as what is stored is large, whatever its limit and selectors; the seat of a list that is
-streamed is free again when the answer begins.
+Simplifications: a request that starts immediately is not charged to a queue; the work of a write for watchers is not
+estimated; the width of a list follows the number of stored objects, whatever its limit and selectors; a streamed list
+releases its seats when the response begins.
 """

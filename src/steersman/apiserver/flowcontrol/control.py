@@ -1,8 +1,8 @@
-"""All levels and schemas of a server: which flow a request belongs to, and how the seats move among levels."""
+"""Flow control of a server: classification of requests into flows, and borrowing of seats between priority levels."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from steersman.apiserver.flowcontrol.counts import FlowCounts
 from steersman.apiserver.flowcontrol.levels import PriorityLevel
@@ -12,19 +12,19 @@ from steersman.apiserver.flowcontrol.shares import Claim, allocate, limits_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.flowcontrol.schemas import PolicyRule
     from steersman.apiserver.request import RequestInfo, UserInfo
 
-    Tree = dict[str, Any]
 
-#: Users whose schemas are remembered; emptied when full.
+#: Maximum number of users with memoized schemas; cleared when exceeded.
 _USERS_MAX: Final = 4096
-#: Where requests go that no schema is about, which only a server without mandatory objects has.
+#: Schema of requests that match no other; one of the mandatory objects.
 _CATCH_ALL: Final = "catch-all"
 
 
 class Flow:
-    """A schema and its level, as the filter needs them."""
+    """A FlowSchema with its priority level and counters."""
 
     __slots__ = ("counts", "headers", "level", "schema")
 
@@ -32,7 +32,7 @@ class Flow:
         self.schema: Final = schema
         self.level: Final = level
         self.counts: Final = counts
-        #: Of every answer.
+        #: Headers of every response.
         self.headers: Final = [
             (b"x-kubernetes-pf-flowschema-uid", schema.uid.encode("latin-1", "replace")),
             (b"x-kubernetes-pf-prioritylevel-uid", level.uid.encode("latin-1", "replace")),
@@ -43,22 +43,22 @@ class FlowControl:
     """Priority and fairness of one server."""
 
     def __init__(self, *, seats: int, mandatory_schemas: Sequence[Tree], mandatory_levels: Sequence[Tree]) -> None:
-        """``seats``: how much may run at once in all. The mandatory objects stand in for those that are not stored."""
+        """``seats``: concurrency limit of the server. The mandatory objects apply where they are not stored."""
         self._seats: Final = seats
         self._mandatory_schemas: Final = mandatory_schemas
         self._mandatory_levels: Final = mandatory_levels
         self.levels: dict[str, PriorityLevel] = {}
         self._flows: list[Flow] = []
-        #: By schema and level: they outlive the objects, as counters must not go back.
+        #: Counters by schema and level; kept after the objects are deleted, because counters must not decrease.
         self.counts: Final[dict[tuple[str, str], FlowCounts]] = {}
-        #: By name and groups of a user: the flows that it may be in, and the rules that say so.
+        #: Candidate flows and their matching rules, by name and groups of a user.
         self._candidates: Final[dict[tuple[str, tuple[str, ...]], list[tuple[Flow, tuple[PolicyRule, ...]]]]] = {}
-        #: Proportion of what they want that levels got last.
+        #: Fair fraction of the last adjustment.
         self.fair_proportion = 1.0
         self.targets: dict[str, float] = {}
 
     def configure(self, schemas: Sequence[Tree], levels: Sequence[Tree], *, now: float) -> None:
-        """Go by these objects from now on. A level that is no more is left to those who are in it."""
+        """Apply these objects. A removed level continues to serve its queued requests."""
         trees = {tree["metadata"]["name"]: tree for tree in (*self._mandatory_levels, *levels)}
         specs = {name: tree.get("spec") or {} for name, tree in trees.items()}
         limits = limits_of(specs, total=self._seats)
@@ -70,7 +70,7 @@ class FlowControl:
         self.levels = kept
         named = {tree["metadata"]["name"]: tree for tree in (*self._mandatory_schemas, *schemas)}
         read = sorted(map(FlowSchema, named.values()), key=lambda schema: (schema.precedence, schema.name))
-        # a schema whose level is not there counts for nothing until it comes
+        # a dangling schema is ignored until its level exists
         self._flows = [self._flow(schema, kept[schema.level]) for schema in read if schema.level in kept]
         self._candidates.clear()
 
@@ -79,7 +79,7 @@ class FlowControl:
         return Flow(schema, level, counts)
 
     def classify(self, user: UserInfo, info: RequestInfo) -> Flow:
-        """The flow of a request: of the first schema that is about it."""
+        """Return the flow of a request: that of the first matching schema."""
         key = (user.name, user.groups)
         for flow, rules in self._candidates.get(key) or self._candidates_of(key, user):
             for rule in rules:
@@ -97,7 +97,7 @@ class FlowControl:
         return found
 
     def adjust(self, now: float) -> None:
-        """Lend the seats that levels have not needed of late to those that do (every few seconds)."""
+        """Move unused seats to levels with demand; called periodically."""
         limited = [level for level in self.levels.values() if not level.exempt]
         claims = []
         for level in limited:

@@ -1,4 +1,4 @@
-"""What is counted of the requests of a flow schema in its priority level, for metrics."""
+"""Counters of a FlowSchema in a priority level, for metrics."""
 
 from __future__ import annotations
 
@@ -8,31 +8,31 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-#: Upper bounds, upstream's.
+#: Upper bounds of upstream's histograms.
 SECONDS: Final = (0, 0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30)
 LENGTHS: Final = (0, 10, 25, 50, 100, 250, 500, 1000)
 SEATS: Final = (1, 2, 4, 10)
 
 
 class Histogram:
-    """Observed values by size."""
+    """Histogram of observed values."""
 
     __slots__ = ("bounds", "buckets", "sum")
 
     def __init__(self, bounds: Sequence[float]) -> None:
         self.bounds: Final = bounds
-        #: The last one is above all bounds.
+        #: Counts by bucket; the last one is +Inf.
         self.buckets: Final = [0] * (len(bounds) + 1)
         self.sum = 0.0
 
     def observe(self, value: float) -> None:
-        """One more."""
+        """Count one value."""
         self.buckets[bisect_left(self.bounds, value)] += 1
         self.sum += value
 
 
 class FlowCounts:
-    """Of one schema in one level."""
+    """Counters of one schema in one level."""
 
     __slots__ = (
         "dispatched",
@@ -54,15 +54,15 @@ class FlowCounts:
         self.executing_seats = 0
         self.waiting = 0
         self.waiting_seats = 0
-        #: By reason: ``queue-full``, ``concurrency-limit``, ``time-out``, ``cancelled``.
+        #: Rejections by reason: ``queue-full``, ``concurrency-limit``, ``time-out``, ``cancelled``.
         self.rejected: Final[dict[str, int]] = {}
         self.execution_seconds: Final = Histogram(SECONDS)
-        #: Of requests that were executed in the end, and of others.
+        #: Queue times of requests that were executed, and of those that were not.
         self.waited_seconds: Final = Histogram(SECONDS)
         self.waited_in_vain_seconds: Final = Histogram(SECONDS)
         self.queue_lengths: Final = Histogram(LENGTHS)
         self.seats: Final = Histogram(SEATS)
 
     def reject(self, reason: str) -> None:
-        """One that was refused."""
+        """Count one rejected request."""
         self.rejected[reason] = self.rejected.get(reason, 0) + 1

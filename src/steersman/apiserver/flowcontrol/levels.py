@@ -1,13 +1,13 @@
-"""One priority level: its seats, and fair queues before them (``queueset`` upstream).
+"""One priority level: seats, and fair queues. Upstream: ``flowcontrol/fairqueuing/queueset``.
 
-Fairness is that of fair queuing by virtual time: all queues that have something to do would be served at once, each at the
-same rate; a queue's next request is due when that ideal server would be through with it, and the one that is due first goes.
+Fair queuing by virtual time: an ideal server would serve all active queues simultaneously at the same rate; a queue's
+next request is due when that server would start it, and the request due first is dispatched.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from steersman.apiserver.flowcontrol.shares import Demand, Limits
 from steersman.apiserver.flowcontrol.shuffling import deal
@@ -15,21 +15,21 @@ from steersman.apiserver.flowcontrol.shuffling import deal
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.flowcontrol.counts import FlowCounts
 
-    Tree = dict[str, Any]
 
 QUEUE_FULL: Final = "queue-full"
 CONCURRENCY_LIMIT: Final = "concurrency-limit"
 TIME_OUT: Final = "time-out"
 CANCELLED: Final = "cancelled"
-#: What a request is expected to take until it has, as upstream guesses.
+#: Estimated duration of a request until it is known, as upstream.
 _EXPECTED_SECONDS: Final = 0.003
 _RETRY_AFTER_MAX_SECONDS: Final = 32
 
 
 class Waiting:
-    """One request in a queue. ``wake`` is called when it may run; its seats are taken by then."""
+    """A queued request. ``wake`` is called when it is dispatched, after its seats are taken."""
 
     __slots__ = ("_queue", "_since", "arrived", "dispatched", "seats", "wake")
 
@@ -38,7 +38,7 @@ class Waiting:
         self.arrived: Final = arrived
         self.wake: Final = wake
         self.dispatched = False
-        #: When its seats were taken.
+        #: Time of dispatch.
         self._since = arrived
         self._queue: _Queue
 
@@ -50,14 +50,14 @@ class _Queue:
         self.number: Final = number
         self.requests: Final[deque[Waiting]] = deque()
         self.waiting_seats = 0
-        #: Seats of requests that came from here.
+        #: Seats in use by requests of this queue.
         self.in_use = 0
-        #: In virtual time: when the ideal server would begin with the first request.
+        #: Virtual start time of the first request.
         self.due = 0.0
 
 
 class RetryAfter:
-    """When refused clients shall come back: later, the more of them there are (``dropped_requests_tracker``)."""
+    """``Retry-After`` of rejected requests, increasing with their rate. Upstream: ``dropped_requests_tracker``."""
 
     __slots__ = ("_dropped", "_since", "seconds")
 
@@ -67,7 +67,7 @@ class RetryAfter:
         self._dropped = 0
 
     def refuse(self, now: float) -> int:
-        """The seconds for one more that is refused."""
+        """Count a rejected request; return its seconds."""
         if now - self._since >= self.seconds:
             if self._dropped >= 3 * self.seconds:
                 self.seconds = min(_RETRY_AFTER_MAX_SECONDS, 2 * self.seconds)
@@ -80,14 +80,14 @@ class RetryAfter:
 
 
 class PriorityLevel:
-    """A level under load. Times are those of one monotonic clock, in seconds."""
+    """A priority level. Times are in seconds of one monotonic clock."""
 
     def __init__(self, name: str, *, now: float) -> None:
         self.name: Final = name
         self.uid = ""
         self.exempt = False
         self.limits = Limits(0, 0, 0)
-        #: Seats that may be in use now: between ``limits.lower`` and ``limits.upper``.
+        #: Current limit of seats, between ``limits.lower`` and ``limits.upper``.
         self.limit = 0
         self.in_use = 0
         self.waiting = 0
@@ -97,13 +97,13 @@ class PriorityLevel:
         self._queues: list[_Queue] = []
         self._hand_size = 0
         self._length_max = 0
-        #: Those with requests that wait or run, by number: only they share the virtual time.
+        #: Queues with queued or running requests, by number; they share the virtual time.
         self._active: Final[dict[int, _Queue]] = {}
         self._virtual = 0.0
         self._advanced = now
 
     def configure(self, spec: Tree, limits: Limits, *, uid: str, now: float) -> None:
-        """Take over what the object says. What waits stays where it is, also in queues that are no more dealt."""
+        """Apply the level's spec. Queued requests keep their queue, even if it is no longer dealt."""
         self._advance(now)
         self.uid = uid
         self.exempt = spec.get("type") == "Exempt"
@@ -119,13 +119,13 @@ class PriorityLevel:
         self._dispatch()
 
     def resize(self, limit: int, now: float) -> None:
-        """Seats have been lent or given back."""
+        """Set the limit of seats after lending or borrowing."""
         self._advance(now)
         self.limit = limit
         self._dispatch()
 
     def begin(self, seats: int, now: float) -> bool:
-        """Whether a request may run at once; its seats are taken then, to be given back by ``finish``."""
+        """Take seats if the request can run immediately; return whether it can. Release them by ``finish``."""
         if self.exempt:
             self.in_use += seats
             return True
@@ -136,7 +136,9 @@ class PriorityLevel:
         return True
 
     def enqueue(self, entropy: int, waiting: Waiting, counts: FlowCounts) -> str:
-        """Put a request into the shortest queue of its flow's hand; the reason when it is refused, else empty."""
+        """Add a request to the shortest queue of its flow's hand; return the reason of a rejection, else an empty
+        string.
+        """
         if not self._queues:
             return CONCURRENCY_LIMIT
         hand = deal(entropy, deck_size=len(self._queues), hand_size=self._hand_size)
@@ -159,17 +161,17 @@ class PriorityLevel:
         return ""
 
     def leave(self, waiting: Waiting, now: float) -> None:
-        """A request that still waits gives up."""
+        """Remove a request that stops waiting."""
         self._advance(now)
         queue = waiting._queue
         queue.requests.remove(waiting)
         self._unqueue(queue, waiting)
         self.demand.add(-waiting.seats, now)
         self._rest(queue)
-        self._dispatch()  # it may have been too wide for the seats that others fit
+        self._dispatch()  # requests behind it may fit the free seats
 
     def finish(self, seats: int, now: float, *, waited: Waiting | None = None) -> None:
-        """A request is through; ``waited`` is what it was in the queue, if it was."""
+        """Release the seats of a finished request; ``waited``: its queue entry, if it was queued."""
         self.in_use -= seats
         if self.exempt:
             return
@@ -187,18 +189,18 @@ class PriorityLevel:
     # -- inside --------------------------------------------------------------------------------------------------------
 
     def _fits(self, seats: int) -> bool:
-        # what is wider than the whole level runs alone
+        # a request wider than the limit runs alone
         return self.in_use + seats <= self.limit or self.in_use == 0
 
     def _advance(self, now: float) -> None:
-        """Virtual time goes at the rate at which each active queue would be served."""
+        """Advance the virtual time by the rate at which each active queue is served."""
         if self._active:
             served = min(self.limit, self.in_use + self._waiting_seats)
             self._virtual += (now - self._advanced) * served / len(self._active)
         self._advanced = now
 
     def _dispatch(self) -> None:
-        """Let go whoever fits, in the order of who is due first."""
+        """Dispatch requests in order of their due time while they fit."""
         while self.waiting:
             queue = min(
                 (one for one in self._active.values() if one.requests),

@@ -1,23 +1,23 @@
-"""Which requests a FlowSchema is about, and how it tells their flows apart (``flowcontrol/rule.go`` upstream)."""
+"""FlowSchemas: matching of requests, and flow distinguishers. Upstream: ``flowcontrol/rule.go``."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.request import RequestInfo, UserInfo
 
-    Tree = dict[str, Any]
 
 _ALL: Final = "*"
-#: What a schema without ``matchingPrecedence`` has.
+#: Default of ``matchingPrecedence``.
 _PRECEDENCE: Final = 1000
 
 
 class _Subjects:
-    """Whom a rule is about."""
+    """Subjects of a rule."""
 
     __slots__ = ("_all", "_groups", "_namespaces", "_users")
 
@@ -65,7 +65,7 @@ class _ResourceRule:
         self._namespaces: Final = frozenset(tree.get("namespaces") or ())
         self._cluster: Final = bool(tree.get("clusterScope"))
         stars = all(_ALL in each for each in (self._verbs, self._groups, self._resources, self._namespaces))
-        #: Nothing need be looked at.
+        #: True if the rule matches every request.
         self.takes_all: Final = stars and self._cluster
 
     def match(self, info: RequestInfo) -> bool:
@@ -107,14 +107,14 @@ class PolicyRule:
         self._every_path: Final = any(rule.takes_all for rule in self._paths)
 
     def match(self, info: RequestInfo) -> bool:
-        """Whether it is about such a request, of a user whom it is about."""
+        """True if the rule matches the request; subjects are matched before."""
         if info.is_resource:
             return self._every_resource or any(rule.match(info) for rule in self._resources)
         return self._every_path or any(rule.match(info) for rule in self._paths)
 
 
 class FlowSchema:
-    """A schema, read."""
+    """A parsed FlowSchema."""
 
     __slots__ = ("distinguisher", "level", "name", "precedence", "rules", "uid")
 
@@ -122,7 +122,7 @@ class FlowSchema:
         metadata, spec = tree.get("metadata") or {}, tree.get("spec") or {}
         self.name: Final[str] = metadata.get("name", "")
         self.uid: Final[str] = metadata.get("uid", "")
-        #: Lower ones are asked first.
+        #: Precedence; lower values match first.
         self.precedence: Final[int] = spec.get("matchingPrecedence") or _PRECEDENCE
         #: Name of its priority level.
         self.level: Final[str] = (spec.get("priorityLevelConfiguration") or {}).get("name", "")
@@ -131,11 +131,11 @@ class FlowSchema:
         self.rules: Final = tuple(PolicyRule(rule) for rule in spec.get("rules") or ())
 
     def rules_of(self, user: UserInfo) -> tuple[PolicyRule, ...]:
-        """The rules that are about a user."""
+        """Return the rules whose subjects match a user."""
         return tuple(rule for rule in self.rules if rule.subjects.match(user))
 
     def flow_of(self, user: UserInfo, info: RequestInfo) -> str:
-        """What tells the request's flow from the schema's others."""
+        """Return the flow distinguisher of a request."""
         if self.distinguisher == "ByUser":
             return user.name
         return info.namespace if self.distinguisher == "ByNamespace" else ""

@@ -1,23 +1,24 @@
-"""How the server's seats are divided among priority levels, and lent by those that do not need theirs."""
+"""Division of the server's seats among priority levels, and lending of unused seats."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    Tree = dict[str, Any]
+    from steersman.apimachinery.trees import Tree
 
-#: Halvings until the fair proportion is exact to the last bit of a float.
+
+#: Bisection steps to the precision of a float.
 _STEPS: Final = 80
 
 
 class Limits(msgspec.Struct, frozen=True):
-    """Seats of one level: its own, the least that it keeps, the most that it may get."""
+    """Seats of one level: nominal, lower and upper limit."""
 
     nominal: int
     lower: int
@@ -25,7 +26,7 @@ class Limits(msgspec.Struct, frozen=True):
 
 
 def limits_of(specs: Mapping[str, Tree], *, total: int) -> dict[str, Limits]:
-    """The limits of levels, by name, from their specs; ``total`` is the number of the server's seats."""
+    """Return the limits of levels by name from their specs; ``total`` is the server's concurrency limit."""
     parts = {name: spec.get("limited") or spec.get("exempt") or {} for name, spec in specs.items()}
     all_shares = sum(part.get("nominalConcurrencyShares") or 0 for part in parts.values())
     limits = {}
@@ -40,7 +41,7 @@ def limits_of(specs: Mapping[str, Tree], *, total: int) -> dict[str, Limits]:
 
 
 class Claim(msgspec.Struct, frozen=True):
-    """What one level wants of the seats, and between which bounds."""
+    """Target and bounds of one level's seats."""
 
     lower: float
     upper: float
@@ -48,9 +49,9 @@ class Claim(msgspec.Struct, frozen=True):
 
 
 def allocate(claims: Sequence[Claim], *, total: float) -> tuple[list[float], float]:
-    """Seats that sum to ``total``, as far as the bounds let them, and the proportion of their targets that levels get.
+    """Return seats that sum to ``total``, as far as the bounds allow, and the fair proportion of targets.
 
-    Every level gets that proportion, or the bound that keeps it from it (``computeConcurrencyAllocation`` upstream).
+    Every level gets that proportion within its bounds. Upstream: ``computeConcurrencyAllocation``.
     """
 
     def at(proportion: float) -> list[float]:
@@ -69,26 +70,26 @@ def allocate(claims: Sequence[Claim], *, total: float) -> tuple[list[float], flo
 
 
 class Demand:
-    """Seats that are in use or waited for, over time: their mean, spread and peak of a period."""
+    """Seats in use or requested over time: mean, deviation and peak of a period."""
 
     __slots__ = ("_area", "_level", "_since", "_squares", "_start", "average", "deviation", "peak", "smoothed")
 
-    #: How much of what was smoothed before stays after a period (upstream's ``seatDemandSmoothingCoefficient``).
-    _KEPT: Final = 0.977
+    #: Weight of the previous smoothed value (upstream: ``seatDemandSmoothingCoefficient``).
+    _SMOOTHING: Final = 0.977
 
     def __init__(self, now: float) -> None:
         self._start = self._since = now
         self._level = 0
         self._area = 0.0
         self._squares = 0.0
-        #: Highest of the running period; of ``average`` and ``deviation`` it is the last one.
+        #: Peak of the current period; ``average`` and ``deviation`` are of the last one.
         self.peak = 0
         self.average = 0.0
         self.deviation = 0.0
         self.smoothed = 0.0
 
     def add(self, seats: int, now: float) -> None:
-        """From now on there are so many more (or fewer)."""
+        """Change the demand by a number of seats, from ``now`` on."""
         level = self._level
         if now > self._since:
             weighted = level * (now - self._since)
@@ -100,14 +101,14 @@ class Demand:
             self.peak = level
 
     def end_period(self, now: float) -> int:
-        """Work out ``average``, ``deviation`` and ``smoothed``, begin anew, and return the period's peak."""
+        """Update ``average``, ``deviation`` and ``smoothed``, start a new period, and return the peak of the old one."""
         self.add(0, now)
         lasted = now - self._start
         if lasted > 0:
             self.average = self._area / lasted
             self.deviation = math.sqrt(max(0.0, self._squares / lasted - self.average**2))
         envelope = self.average + self.deviation
-        self.smoothed = max(envelope, self._KEPT * self.smoothed + (1 - self._KEPT) * envelope)
+        self.smoothed = max(envelope, self._SMOOTHING * self.smoothed + (1 - self._SMOOTHING) * envelope)
         peak, self.peak = self.peak, self._level
         self._start = now
         self._area = self._squares = 0.0

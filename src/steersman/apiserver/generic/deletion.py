@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from datetime import datetime, timedelta
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -25,11 +25,11 @@ from steersman.storage.store import Conflict
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.generic.options import DeleteOptions
     from steersman.apiserver.generic.store import ObjectStore
     from steersman.apiserver.request import RequestContext
 
-    Tree = dict[str, Any]
     #: Admission's word on removing what is stored.
     ValidateDelete = Callable[[Tree], Awaitable[None]]
 
@@ -217,6 +217,7 @@ async def delete(
     for _ in range(ATTEMPTS_MAX):
         if entry is None:
             raise not_found(ctx.group_resource, name)
+        ctx.is_large = len(entry.raw) > LARGE_BYTES
         obj = await _tree_of(objects, entry)
         check_preconditions(objects, obj, name, options, any_version=marked_by_us)
         objects.strategy.check_graceful_delete(ctx, obj)

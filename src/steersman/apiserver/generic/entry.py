@@ -12,17 +12,19 @@ so that a list item is ``raw``, a whole object is ``head + raw[1:]``, and neithe
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from steersman.apimachinery.codec import encode
-from steersman.apiserver.generic.entry_parts import labels_of, labels_text, version_of
+from steersman.apimachinery.remembering import Remembered
+from steersman.apiserver.generic.entry_parts import PARTS_BYTES, labels_of, labels_text, tree_in_parts, version_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-Tree = dict[str, Any]
+    from steersman.apimachinery.trees import Tree
+
 
 _decode: Final = msgspec.json.Decoder().decode
 
@@ -31,9 +33,9 @@ _NO_LABELS: Final[dict[str, str]] = {}
 
 #: Equal label sets share one dict, equal field values one tuple; most pods of a workload have the same. Emptied when
 #: full, so both are bounded.
-_label_sets: dict[bytes, dict[str, str]] = {}
-_field_sets: dict[tuple[str, ...], tuple[str, ...]] = {}
-_SETS_MAX: Final = 4096
+_SETS_BYTES: Final = 4 * 1024 * 1024
+_label_sets: Final = Remembered[dict[str, str]](entries_max=4096, bytes_max=_SETS_BYTES, name="label sets")
+_field_sets: Final = Remembered[tuple[str, ...]](entries_max=4096, bytes_max=_SETS_BYTES, name="field values")
 
 
 class UnreadableValueError(Exception):
@@ -70,9 +72,15 @@ class Entry(msgspec.Struct, gc=False, eq=False):
             fields = self._fields = _fields_of(self.raw, values)
         return fields
 
+    @property
+    def has_fields(self) -> bool:
+        """Report whether ``fields`` were read before."""
+        return self._fields is not None
+
     def tree(self) -> Tree:
         """A new tree of the object in the storage version, without kind and apiVersion."""
-        tree: Tree = _decode(self.raw)
+        raw = self.raw
+        tree: Tree = _decode(raw) if len(raw) < PARTS_BYTES else tree_in_parts(raw)
         return tree
 
     def at(self, revision: int) -> Entry:
@@ -87,18 +95,19 @@ def _labels_of(raw: bytes) -> dict[str, str]:
         return _NO_LABELS
     labels = _label_sets.get(text)
     if labels is None:
-        if len(_label_sets) >= _SETS_MAX:
-            _label_sets.clear()
-        labels = _label_sets[text] = labels_of(text) or _NO_LABELS
+        labels = labels_of(text) or _NO_LABELS
+        _label_sets.put(text, labels, 4 * len(text))
     return labels
 
 
 def _fields_of(raw: bytes, values: Mapping[str, Callable[[Tree], str]]) -> tuple[str, ...]:
-    tree = _decode(raw)
+    tree = _decode(raw) if len(raw) < PARTS_BYTES else tree_in_parts(raw, with_managed_fields=False)
     fields = tuple([value_of(tree) for value_of in values.values()])
-    if len(_field_sets) >= _SETS_MAX:
-        _field_sets.clear()
-    return _field_sets.setdefault(fields, fields)
+    known = _field_sets.get(fields)
+    if known is None:
+        known = fields
+        _field_sets.put(fields, fields, sum([80 + len(value) for value in fields]))
+    return known
 
 
 class Layout:
@@ -131,9 +140,11 @@ class Layout:
             value = value[:-1]
         if not value.startswith(head) or not value.endswith(b"}") or _says_version(value):
             value = self._normalized(key, value)
-        rest = value[len(head) :]
-        comma = b"" if rest.startswith(b"}") else b","
-        return Entry(key, b'%b%d"%b%b' % (_RAW_HEAD, revision, comma, rest), revision)
+        start = len(head)
+        comma = b"" if value.startswith(b"}", start) else b","
+        if len(value) < PARTS_BYTES:
+            return Entry(key, b'%b%d"%b%b' % (_RAW_HEAD, revision, comma, value[start:]), revision)
+        return Entry(key, b"".join((b'%b%d"%b' % (_RAW_HEAD, revision, comma), memoryview(value)[start:])), revision)
 
     def tree(self, entry: Entry) -> Tree:
         """A new, whole tree of the object: kind, apiVersion, metadata with resourceVersion, and the rest."""

@@ -11,8 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from weakref import WeakValueDictionary
 
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.generic.change_ring import Change
-    from steersman.apiserver.generic.entry import Entry, Tree
+    from steersman.apiserver.generic.entry import Entry
     from steersman.apiserver.generic.selection import Selection
     from steersman.apiserver.generic.watch_cache import WatchCache
 

@@ -12,12 +12,14 @@ from steersman.apimachinery.errors import StatusError, bad_request, resource_exp
 from steersman.apimachinery.gotext import quote
 from steersman.apiserver.generic.continue_token import decode_continue, encode_continue
 from steersman.apiserver.generic.corrupt import corrupt_list
-from steersman.apiserver.generic.entry import Entry, Tree  # noqa: TC001 — compiled code looks at a Struct's types
+from steersman.apiserver.generic.entry import Entry  # noqa: TC001 — compiled code looks at a Struct's types
 from steersman.apiserver.generic.selection import Selection  # noqa: TC001 — as above
+from steersman.apiserver.workers import LARGE_BYTES, in_worker
 from steersman.storage.store import Compacted, CorruptValue, StoreError
 
 if TYPE_CHECKING:
     from steersman.apimachinery.field import FieldError
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.generic.watch_cache import WatchCache
 
 EXACT: Final = "Exact"
@@ -28,6 +30,8 @@ _UINT64: Final = 1 << 64
 _DIGITS_MAX: Final = 25
 #: Objects that are looked at before other requests get their turn.
 _STEP: Final = 1000
+#: Bytes of objects that are decoded before other requests get their turn: 10 ms of work.
+_STEP_BYTES: Final = 512 * 1024
 
 _TOO_OLD: Final = "The resourceVersion for the provided list is too old."
 _CONTINUE_TOO_OLD: Final = (
@@ -145,13 +149,32 @@ async def _entries(cache: WatchCache, selection: Selection, place: _Place, revis
 async def _matching(cache: WatchCache, selection: Selection, entries: list[Entry]) -> list[Entry]:
     if selection.takes_all:
         return entries
-    if len(entries) <= _STEP:
+    if len(entries) <= _STEP and not selection.reads_objects:
         return selection.of(entries)
     found: list[Entry] = []
     for start in range(0, len(entries), _STEP):
-        found += selection.of(entries[start : start + _STEP])
+        found += await _matching_of(cache, selection, entries[start : start + _STEP])
         await cache.clock.sleep(0)
     return found
+
+
+async def _matching_of(cache: WatchCache, selection: Selection, entries: list[Entry]) -> list[Entry]:
+    """The objects of one step that match. Objects that must be decoded are looked at in smaller steps, large ones in workers."""
+    if not selection.reads_objects:
+        return selection.of(entries)
+    left = _STEP_BYTES
+    for entry in entries:
+        if entry.has_fields:
+            continue
+        if len(entry.raw) > LARGE_BYTES:
+            await in_worker(selection.matches, entry)
+            continue
+        if left <= 0:
+            await cache.clock.sleep(0)
+            left = _STEP_BYTES
+        left -= len(entry.raw)
+        selection.matches(entry)
+    return selection.of(entries)
 
 
 async def _first(
@@ -160,7 +183,7 @@ async def _first(
     """The first ``limit`` that match, and whether any object, matching or not, follows them."""
     found: list[Entry] = []
     for start in range(0, len(entries), _STEP):
-        found += selection.of(entries[start : start + _STEP])
+        found += await _matching_of(cache, selection, entries[start : start + _STEP])
         if len(found) >= limit:
             break
         await cache.clock.sleep(0)

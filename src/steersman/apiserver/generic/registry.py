@@ -14,19 +14,20 @@ from steersman.apiserver.generic.lifetimes import Lifetimes
 from steersman.apiserver.generic.served import ServedResource
 from steersman.apiserver.generic.store import ObjectStore
 from steersman.apiserver.generic.watch_cache import WatchCache
+from steersman.apiserver.spec_facts import SpecFactsCache
 from steersman.schema.loader import struct
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from random import Random
 
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.generic.strategy import Strategy
     from steersman.asynckit.clock import Clock
     from steersman.asynckit.tasks import Supervisor
     from steersman.schema.resources import Resource
     from steersman.storage.store import Store
 
-    Tree = dict[str, Any]
     Conversion = Callable[[Tree], Tree]
 
 
@@ -77,6 +78,7 @@ class Registry:
         self.clock: Final = clock
         self._tasks: Final = tasks
         self._identities: Final = Identities(dice)
+        self._spec_facts: Final = SpecFactsCache()
         self._kinds: Final = kinds
         self._remote: Final = remote
         self._min_request_timeout_seconds: Final = min_request_timeout_seconds
@@ -190,6 +192,7 @@ class Registry:
             to_storage=to_storage,
             from_storage=from_storage,
             field_labels=self._kinds.field_labels(resource),
+            spec_facts=self._spec_facts,
         )
 
     def _lifetimes(self, resource: Resource) -> Lifetimes | None:

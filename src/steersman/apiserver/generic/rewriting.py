@@ -6,7 +6,7 @@ changed, the generation stays. Upstream does it by a bare ``GuaranteedUpdate`` o
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from steersman.apimachinery.errors import StatusError, conflict, not_found
 from steersman.apiserver.generic.write_pipeline import ATTEMPTS_MAX
@@ -15,11 +15,11 @@ from steersman.storage.store import Conflict
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.generic.entry import Entry
     from steersman.apiserver.generic.store import ObjectStore
     from steersman.apiserver.request import RequestContext
 
-    Tree = dict[str, Any]
     #: Changes a new tree of what is stored in place; called again after each lost race. Raises ``StatusError``.
     Rewrite = Callable[[Tree], None]
 

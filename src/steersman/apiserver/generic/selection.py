@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from steersman.apimachinery.selectors import FieldRequirement, FieldSelector, LabelSelector
-    from steersman.apiserver.generic.entry import Entry, Tree
+    from steersman.apimachinery.trees import Tree
+    from steersman.apiserver.generic.entry import Entry
     from steersman.apiserver.generic.watch_cache import WatchCache
 
     Test = Callable[[Entry], bool]
@@ -24,10 +25,17 @@ NAMESPACE = "metadata.namespace"
 class Selection:
     """A question about entries of one cache."""
 
-    __slots__ = ("_tests", "base", "identity", "is_single", "scope")
+    __slots__ = ("_tests", "base", "identity", "is_single", "reads_objects", "scope")
 
     def __init__(
-        self, scope: str, *, base: str, is_single: bool, tests: Sequence[Test], identity: tuple[str, ...]
+        self,
+        scope: str,
+        *,
+        base: str,
+        is_single: bool,
+        tests: Sequence[Test],
+        identity: tuple[str, ...],
+        reads_objects: bool = False,
     ) -> None:
         #: Keys of what is shown begin with this; with ``is_single`` it is the only one.
         self.scope = scope
@@ -35,6 +43,8 @@ class Selection:
         #: The prefix that the path alone asks for; places in pages are told relative to it.
         self.base = base
         self._tests = tuple(tests)
+        #: A test decodes each object that no such test has seen before.
+        self.reads_objects = reads_objects
         #: Equal for questions with the same answers, so that watchers can share work.
         self.identity = identity
 
@@ -84,7 +94,8 @@ def select(
     is_single = bool(name) and (bool(namespace) or not cache.namespaced)
     scope = cache.key(namespace, name or "") if is_single else cache.scope(namespace)
     identity = (scope, str(labels or ""), str(fields or ""), shard[0] if shard else "")
-    return Selection(scope, base=base, is_single=is_single, tests=tests, identity=identity)
+    reads_objects = any(requirement[0] not in (NAME, NAMESPACE) for requirement in requirements)
+    return Selection(scope, base=base, is_single=is_single, tests=tests, identity=identity, reads_objects=reads_objects)
 
 
 def _field_test(cache: WatchCache, requirement: FieldRequirement, values: Mapping[str, Callable[[Tree], str]]) -> Test:

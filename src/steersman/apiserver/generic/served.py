@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from steersman.apimachinery.codec import encode
 from steersman.apiserver.generic.entry import object_head
+from steersman.apiserver.generic.entry_parts import PARTS_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from steersman.apimachinery.trees import Tree
     from steersman.apimachinery.typemodel import Struct
-    from steersman.apiserver.generic.entry import Entry, Tree
+    from steersman.apiserver.generic.entry import Entry
     from steersman.apiserver.generic.strategy import Strategy
     from steersman.apiserver.generic.watch_cache import WatchCache
+    from steersman.apiserver.spec_facts import SpecFactsCache
     from steersman.asynckit.clock import Clock
     from steersman.schema.resources import Resource
 
@@ -38,6 +41,7 @@ class ServedResource:
         "list_kind",
         "random",
         "resource",
+        "spec_facts",
         "storage",
         "strategy",
         "struct",
@@ -60,6 +64,7 @@ class ServedResource:
         decode: Callable[[Tree], tuple[Tree, list[str]]] | None = None,
         clock: Clock | None = None,
         random: Callable[[], float] = random.random,
+        spec_facts: SpecFactsCache | None = None,
     ) -> None:
         """What is kept nowhere (reviews) has a ``clock`` and no cache."""
         #: In the version served.
@@ -87,6 +92,8 @@ class ServedResource:
         self.field_labels = field_labels
         #: Makes a body's tree what is to be kept of it, and names what is not. None: as the struct says.
         self.decode = decode
+        #: Facts about specs of pods; None: not remembered.
+        self.spec_facts = spec_facts
         #: From 0 to 1; spreads the ends of watches.
         self.random = random
         #: Goes before an entry's ``raw[1:]`` to make a whole object in this version (when ``from_storage`` is None).
@@ -95,7 +102,8 @@ class ServedResource:
     def object_bytes(self, entry: Entry) -> bytes:
         """The whole object, encoded, in the version served."""
         if self.from_storage is None:
-            return self.head + entry.raw[1:]
+            raw = entry.raw
+            return self.head + (raw[1:] if len(raw) < PARTS_BYTES else memoryview(raw)[1:])
         return encode(self.tree(entry))
 
     def tree(self, entry: Entry) -> Tree:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -11,10 +11,10 @@ from steersman.apiserver.generic.write_pipeline import Write
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.generic.store import ObjectStore
     from steersman.apiserver.request import RequestContext
 
-    Tree = dict[str, Any]
     #: From the object as it will be stored and the stored one (None: a create), both in the storage version, to what there is to wait for.
     Validate = Callable[[Tree, Tree | None], Awaitable[None] | None]
     #: From the stored object (None: there is none) to the changed one, a new tree; called again after each lost race.

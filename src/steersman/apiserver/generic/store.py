@@ -11,7 +11,7 @@ Promises:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery.errors import (
     StatusError,
@@ -26,12 +26,11 @@ from steersman.apimachinery.trees import copy_tree, same_tree
 from steersman.apiserver.generic.contention import Turns
 from steersman.apiserver.generic.corrupt import corrupt_object
 from steersman.apiserver.generic.entry import Entry
+from steersman.apiserver.generic.entry_parts import is_terminating
 from steersman.apiserver.generic.server_writes import ServerCreate, ServerUpdate
 from steersman.apiserver.generic.strategy import Strategy
 from steersman.apiserver.generic.write_pipeline import ATTEMPTS_MAX, run_create, run_update
 from steersman.apiserver.generic.writing import (
-    CreateRules,
-    UpdateRules,
     prepare_create,
     prepare_update,
     resource_version_of,
@@ -46,6 +45,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
     from contextlib import AbstractAsyncContextManager
 
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.generic.identity import Identities
     from steersman.apiserver.generic.lifetimes import Lifetimes
     from steersman.apiserver.generic.server_writes import Change, Validate
@@ -53,7 +53,6 @@ if TYPE_CHECKING:
     from steersman.apiserver.request import RequestContext
     from steersman.storage.store import KeyValue, Op, Store
 
-    Tree = dict[str, Any]
     #: Runs a synchronous step elsewhere: ``in_worker``, ``with_allowance``.
     Runner = Callable[..., Awaitable[None]]
 
@@ -62,14 +61,13 @@ class ObjectStore:
     """See the module's promises. ``ctx`` says namespace, time, dry run and how messages name the resource."""
 
     __slots__ = (
-        "_allocates",
-        "_create_rules",
+        "_has_extra_ops",
         "_identities",
         "_is_metered",
         "_lifetimes",
-        "_rules",
         "_store",
         "_turns",
+        "_update_hooks",
         "cache",
         "group_kind",
         "kind",
@@ -99,14 +97,10 @@ class ObjectStore:
         self._identities: Final = identities
         self._lifetimes: Final = lifetimes
         self._turns: Final = Turns()
-        self._create_rules: Final = CreateRules(strategy)
         self._is_metered: Final[bool] = strategy.is_metered
-        self._rules: Final[dict[str, UpdateRules]] = {}
-        #: Which of the strategy's companions there are: most kinds have none, and pay nothing.
-        self._allocates: Final = {
-            verb: getattr(type(strategy), f"companions_for_{verb}") is not getattr(Strategy, f"companions_for_{verb}")
-            for verb in ("create", "update", "delete")
-        }
+        self._update_hooks: Final = strategy.update_hooks()
+        #: Most kinds write no other keys, so their objects need no copy for another attempt.
+        self._has_extra_ops: Final = _has_extra_ops(type(strategy))
 
     def under(self, strategy: Strategy) -> ObjectStore:
         """The same objects by other rules: those of another version of a custom resource."""
@@ -184,21 +178,21 @@ class ObjectStore:
 
     def prepare_create(self, ctx: RequestContext, new: Tree) -> None:
         """Apply the strategy's preparation to a new object. Raises 400."""
-        prepare_create(self._create_rules, ctx, new)
+        prepare_create(self.strategy, ctx, new)
 
     def validate_create(self, ctx: RequestContext, new: Tree) -> None:
         """Check a prepared new object. Raises 422."""
-        validate_create(self._create_rules, ctx, new, group_kind=self.group_kind, namespaced=self.namespaced)
+        validate_create(self.strategy, ctx, new, group_kind=self.group_kind, namespaced=self.namespaced)
 
     def prepare_update(self, ctx: RequestContext, new: Tree, old: Tree, subresource: str) -> None:
         """Apply the strategy's preparation to a change through a subresource (or none). Raises 400."""
-        prepare_update(self.strategy, self._rules_for(subresource), ctx, new, old, namespaced=self.namespaced)
+        prepare_update(self.strategy, self._update_hooks[subresource], ctx, new, old, namespaced=self.namespaced)
 
     def validate_update(self, ctx: RequestContext, new: Tree, old: Tree, subresource: str) -> None:
         """Check a prepared change. Raises 422."""
         validate_update(
             self.strategy,
-            self._rules_for(subresource),
+            self._update_hooks[subresource],
             ctx,
             new,
             old,
@@ -206,15 +200,9 @@ class ObjectStore:
             namespaced=self.namespaced,
         )
 
-    def _rules_for(self, subresource: str) -> UpdateRules:
-        rules = self._rules.get(subresource)
-        if rules is None:
-            rules = self._rules[subresource] = UpdateRules(self.strategy, subresource)
-        return rules
-
     def runner(self, *, is_large: bool) -> Runner | None:
         """Return what runs preparation and validation elsewhere than on the loop; None: they run on the loop."""
-        if is_large and self.strategy.runs_in_workers:
+        if is_large:
             return in_worker
         return with_allowance if self._is_metered else None
 
@@ -223,18 +211,19 @@ class ObjectStore:
         key = self.cache.key(ctx.namespace, new["metadata"]["name"])
         if ctx.dry_run:
             return self._try_insert(ctx, key, new)
-        if self._allocates["create"]:
-            return self._put_with(key, new, 0, lambda tree: self.strategy.companions_for_create(ctx, tree))
-        return self._put(key, new, expected=0)
+        if self._has_extra_ops:
+            return self._put_with(ctx, key, new, 0, lambda tree: self.strategy.extra_ops_on_create(ctx, tree))
+        return self._put(ctx, key, new, expected=0)
 
     async def _try_insert(self, ctx: RequestContext, key: str, tree: Tree) -> Entry:
-        """Insert of a dry run."""
+        """Insert of a dry run: the object has no version."""
         kv = await self._store.get(key)
         if kv is not None:
             raise Conflict(key, kv)
-        if self._allocates["create"]:
-            await self.strategy.companions_for_create(ctx, tree)
-        return self._without_version(key, tree)
+        if self._has_extra_ops:
+            await self.strategy.extra_ops_on_create(ctx, tree)
+        value = await in_worker(self.layout.encode, tree) if ctx.is_large else self.layout.encode(tree)
+        return Entry(key, b"{" + value[len(self.layout.head) :], 0)
 
     async def replace(self, ctx: RequestContext, new: Tree, old: Tree, entry: Entry) -> Entry:
         """Store a changed object; remove it when nothing holds it any more. Raises ``Conflict``.
@@ -245,17 +234,17 @@ class ObjectStore:
         if self._is_released(new, old):
             if not ctx.dry_run:
                 await self.delete(ctx, key, new, expected=entry.revision)
-            return self.layout.entry(key, self.layout.encode(new), entry.revision)
+            return await self._unstored(ctx, key, new, entry.revision)
         if await in_worker(same_tree, new, old) if ctx.is_large else same_tree(new, old):
             return entry
         if ctx.dry_run:
-            if self._allocates["update"]:
-                await self.strategy.companions_for_update(ctx, new, old)
-            return self.layout.entry(key, self.layout.encode(new), entry.revision)
-        if not self._allocates["update"]:
-            return await self._put(key, new, expected=entry.revision)
+            if self._has_extra_ops:
+                await self.strategy.extra_ops_on_update(ctx, new, old)
+            return await self._unstored(ctx, key, new, entry.revision)
+        if not self._has_extra_ops:
+            return await self._put(ctx, key, new, expected=entry.revision)
         return await self._put_with(
-            key, new, entry.revision, lambda tree: self.strategy.companions_for_update(ctx, tree, old)
+            ctx, key, new, entry.revision, lambda tree: self.strategy.extra_ops_on_update(ctx, tree, old)
         )
 
     def _is_released(self, new: Tree, old: Tree) -> bool:
@@ -272,7 +261,7 @@ class ObjectStore:
         """Return the 409 for a create whose name is taken by ``kv``."""
         error = already_exists(ctx.group_resource, name)
         entry = self.entry_of(kv)
-        if entry is not None and entry.tree()["metadata"].get("deletionTimestamp"):
+        if entry is not None and is_terminating(entry.raw):
             error.status["message"] = f"object is being deleted: {error.message}"
         return error
 
@@ -295,18 +284,22 @@ class ObjectStore:
 
     async def put(self, ctx: RequestContext, key: str, tree: Tree, entry: Entry) -> Entry:
         """Store a tree in the place of ``entry`` as it is, unless nothing differs. Raises ``Conflict``."""
-        value = self.layout.encode(tree)
-        changed = self.layout.entry(key, value, entry.revision)
+        changed = await self._unstored(ctx, key, tree, entry.revision)
         if ctx.dry_run or changed.raw == entry.raw:
             return changed
-        return await self._put(key, tree, expected=entry.revision)
+        return await self._put(ctx, key, tree, expected=entry.revision)
+
+    async def _unstored(self, ctx: RequestContext, key: str, tree: Tree, revision: int) -> Entry:
+        """Return the entry of an object that is not stored like this."""
+        value = await in_worker(self.layout.encode, tree) if ctx.is_large else self.layout.encode(tree)
+        return self.layout.entry(key, value, revision)
 
     async def delete(self, ctx: RequestContext, key: str, tree: Tree, *, expected: int) -> int:
         """Remove an object and what was allocated to it; answers the revision. Raises ``Conflict``."""
         for _ in range(ATTEMPTS_MAX):
             ops: list[Op] = []
-            if self._allocates["delete"]:
-                ops += await self.strategy.companions_for_delete(ctx, tree)
+            if self._has_extra_ops:
+                ops += await self.strategy.extra_ops_on_delete(ctx, tree)
             ops.append(Delete(key, expected=expected))  # last: its revision is the transaction's
             try:
                 return await self._commit(ops)
@@ -322,13 +315,15 @@ class ObjectStore:
         except Conflict as lost:
             raise plain_error(f"{lost.key} was written meanwhile", code=409) from lost
 
-    async def _put(self, key: str, tree: Tree, *, expected: int, companions: Sequence[Op] = ()) -> Entry:
-        value = self.layout.encode(tree)
+    async def _put(
+        self, ctx: RequestContext, key: str, tree: Tree, *, expected: int, extra_ops: Sequence[Op] = ()
+    ) -> Entry:
+        value = await in_worker(self.layout.encode, tree) if ctx.is_large else self.layout.encode(tree)
         if self._lifetimes is not None:
             return await self._put_leased(key, value, self._lifetimes, expected=expected)
         try:
             # the object comes last: its revision is the transaction's
-            revision = await self._store.txn([*companions, Put(key, value, expected)])
+            revision = await self._store.txn([*extra_ops, Put(key, value, expected)])
         except Unavailable as error:  # as ``_commit``, without one more coroutine in every write
             raise service_unavailable(str(error)) from error
         except CorruptValue as error:
@@ -351,18 +346,23 @@ class ObjectStore:
         return entry
 
     async def _put_with(
-        self, key: str, tree: Tree, expected: int, companions: Callable[[Tree], Awaitable[Sequence[Op]]]
+        self,
+        ctx: RequestContext,
+        key: str,
+        tree: Tree,
+        expected: int,
+        make_extra_ops: Callable[[Tree], Awaitable[Sequence[Op]]],
     ) -> Entry:
-        """Store an object together with its companions, which are asked for again when one of them meets another's."""
-        pristine = copy_tree(tree)
+        """Store an object with operations on other keys, which are made again when the expectation of one of them fails."""
+        pristine = await in_worker(copy_tree, tree) if ctx.is_large else copy_tree(tree)
         for _ in range(ATTEMPTS_MAX):
-            ops = await companions(tree)
+            ops = await make_extra_ops(tree)
             try:
-                return await self._put(key, tree, expected=expected, companions=ops)
+                return await self._put(ctx, key, tree, expected=expected, extra_ops=ops)
             except Conflict as lost:
                 if lost.key == key:
                     raise
-            tree = copy_tree(pristine)
+            tree = await in_worker(copy_tree, pristine) if ctx.is_large else copy_tree(pristine)
         raise plain_error(f"the allocations of {key} were taken by others again and again")
 
     async def _commit(self, ops: Sequence[Op]) -> int:
@@ -373,6 +373,10 @@ class ObjectStore:
         except CorruptValue as error:
             raise corrupt_object(error.keys[0]) from error
 
-    def _without_version(self, key: str, tree: Tree) -> Entry:
-        """An object that is not stored, as the answer to a dry run."""
-        return Entry(key, b"{" + self.layout.encode(tree)[len(self.layout.head) :], 0)
+
+def _has_extra_ops(kind: type[Strategy]) -> bool:
+    return (kind.extra_ops_on_create, kind.extra_ops_on_update, kind.extra_ops_on_delete) != (
+        Strategy.extra_ops_on_create,
+        Strategy.extra_ops_on_update,
+        Strategy.extra_ops_on_delete,
+    )

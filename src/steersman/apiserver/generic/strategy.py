@@ -3,13 +3,12 @@
 The generic store calls the methods in upstream's order (``rest.BeforeCreate``/``BeforeUpdate``):
 
 create: ``default`` (in the client's version) → [managedFields, mutating admission] → ``prepare_for_create`` →
-``validate`` → ``canonicalize`` → [validating admission] → ``companions_for_create`` → one transaction
-update: ``default`` → [managedFields, mutating admission] → ``prepare_for_update`` → ``validate_update`` →
-``canonicalize`` → [validating admission] → ``companions_for_update`` → one transaction
+``validate`` → ``canonicalize`` → [validating admission] → ``extra_ops_on_create`` → one transaction
+update: ``default`` → [managedFields, mutating admission] → ``UpdateHooks.prepare`` → ``UpdateHooks.validate`` →
+``canonicalize`` → [validating admission] → ``extra_ops_on_update`` → one transaction
 
-A write through ``/status`` calls ``prepare_for_status_update`` and ``validate_status_update`` instead, one through another
-subresource that shows the object whole (``finalize``, ``approval``, ``resize``) ``prepare_for_finalize`` and
-``validate_finalize`` (the latter only if the kind has it), and so on.
+``Strategy.update_hooks`` names the hooks of the main resource, of ``/status``, and of the other subresources through which
+a kind's object is written as a whole (``finalize``, ``approval``, ``resize``, …).
 
 Objects are trees in the *storage version* of the kind, except in ``default`` (the client's version). Methods change the
 new object in place and never the old one.
@@ -18,7 +17,7 @@ new object in place and never the old one.
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import msgspec
 
@@ -33,10 +32,9 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from steersman.apimachinery.field import FieldError
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.request import RequestContext
     from steersman.storage.store import Op
-
-Tree = dict[str, Any]
 
 
 class Column(msgspec.Struct, frozen=True):
@@ -69,8 +67,29 @@ class ScalePaths(msgspec.Struct, frozen=True):
     selector: tuple[str, ...] = ("spec", "selector")
 
 
+class UpdateHooks(NamedTuple):
+    """Hooks of updates through one subresource, or of the main resource. Upstream: ``rest.RESTUpdateStrategy``.
+
+    Each gets the request, the new object and the stored one.
+    """
+
+    #: Carry over from the stored object what the write may not change.
+    prepare: Callable[[RequestContext, Tree, Tree], None]
+    #: Return the errors of the change; metadata is checked by the caller.
+    validate: Callable[[RequestContext, Tree, Tree], Sequence[FieldError]]
+    #: Return texts for Warning headers.
+    warnings: Callable[[RequestContext, Tree, Tree], Sequence[str]] | None = None
+    #: A change may raise ``metadata.generation``, if the kind has one.
+    bumps_generation: bool = True
+    #: See ``Strategy.metadata_checks_on_update``.
+    metadata_checks: tuple[int, int] = (1, 0)
+
+
 class Strategy:
-    """The rules of a kind without peculiarities; kinds override what is theirs."""
+    """The rules of a kind without peculiarities; kinds override what is theirs.
+
+    The synchronous hooks run in a worker thread for large objects: state that the loop changes is read through ``on_loop``.
+    """
 
     #: ``pods``, ``deployments.apps``: the group resource this is for.
     group_resource: ClassVar[str] = ""
@@ -100,8 +119,6 @@ class Strategy:
     finalizers_need_domains: ClassVar[bool] = True
     #: Whether a change is right depends on who makes it (roles and bindings).
     judges_writers: ClassVar[bool] = False
-    #: The synchronous hooks may run in a worker thread: they use no state that the loop changes, but through ``on_loop``.
-    runs_in_workers: ClassVar[bool] = True
     #: Validation charges the work meter (clients supply expressions or patterns), and moves to a worker once it is expensive.
     #: The hooks of a write may then run twice.
     is_metered: ClassVar[bool] = False
@@ -123,6 +140,19 @@ class Strategy:
     #: Paths that a write of the main resource, or of a subresource, never owns: subresource → top-level paths.
     reset_fields: ClassVar[Mapping[str, tuple[tuple[str, ...], ...]]] = {"": (("status",),), "status": (("spec",),)}
 
+    def update_hooks(self) -> Mapping[str, UpdateHooks]:
+        """Return the hooks of updates by subresource; the main resource is ``""``. A Scale is written as the object itself."""
+        main = UpdateHooks(
+            self.prepare_for_update,
+            self.validate_update,
+            self.warnings,
+            metadata_checks=self.metadata_checks_on_update,
+        )
+        status = UpdateHooks(
+            self.prepare_for_status_update, self.validate_status_update, self.status_warnings, bumps_generation=False
+        )
+        return {"": main, "scale": main, "status": status}
+
     # -- defaults and preparation ---------------------------------------------------------------------------------
 
     def default(self, obj: Tree, version: str) -> None:
@@ -142,12 +172,6 @@ class Strategy:
             obj.pop("status", None)
         else:
             obj["status"] = msgspec.json.decode(encoded)
-
-    def only_drops_status(self) -> bool:
-        """Whether ``prepare_for_create`` does nothing but drop a status that the kind does not have."""
-        kind = type(self)
-        is_plain = (kind.prepare_for_create, kind.reset_status) == (Strategy.prepare_for_create, Strategy.reset_status)
-        return is_plain and _encoded_zero_status(self.group_resource) is None
 
     def prepare_for_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
         """Carry over from ``old`` what this write may not change."""
@@ -192,19 +216,19 @@ class Strategy:
 
     # -- writes that belong together ----------------------------------------------------------------------------
 
-    async def companions_for_create(self, ctx: RequestContext, obj: Tree) -> Sequence[Op]:
-        """Other keys to write in the object's own transaction (allocated addresses). May change ``obj``.
+    async def extra_ops_on_create(self, ctx: RequestContext, obj: Tree) -> Sequence[Op]:
+        """Return operations on other keys for the transaction of the object (allocated addresses). May change ``obj``.
 
-        Called again when one of the companions' expectations fails. A dry run calls it too and writes nothing.
+        Called again when an operation's expectation fails. A dry run calls it too and writes nothing.
         """
         return ()
 
-    async def companions_for_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[Op]:
-        """As ``companions_for_create``, for an update."""
+    async def extra_ops_on_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[Op]:
+        """As ``extra_ops_on_create``, for an update."""
         return ()
 
-    async def companions_for_delete(self, ctx: RequestContext, obj: Tree) -> Sequence[Op]:
-        """As ``companions_for_create``, for the removal of ``obj``."""
+    async def extra_ops_on_delete(self, ctx: RequestContext, obj: Tree) -> Sequence[Op]:
+        """As ``extra_ops_on_create``, for the removal of ``obj``."""
         return ()
 
     # -- deletion -----------------------------------------------------------------------------------------------------

@@ -29,7 +29,7 @@ Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/handlers/{create,update,pat
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery.errors import StatusError, conflict, generate_name_conflict, not_found, plain_error
 from steersman.apiserver.generic.writing import resource_version_of, uid_mismatch, wipe_system_fields
@@ -39,11 +39,11 @@ from steersman.storage.store import Conflict
 if TYPE_CHECKING:
     from collections.abc import Awaitable
 
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.generic.entry import Entry
     from steersman.apiserver.generic.store import ObjectStore
     from steersman.apiserver.request import RequestContext
 
-    Tree = dict[str, Any]
 
 #: Attempts of one update before it fails with a conflict. Contending writers take turns, so few need more than two.
 ATTEMPTS_MAX: Final = 100

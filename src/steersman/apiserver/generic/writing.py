@@ -18,18 +18,18 @@ from steersman.apimachinery.metadata_validation import (
     validate_object_meta_update,
     validate_standard_finalizers,
 )
-from steersman.apimachinery.names import name_is_dns_subdomain, name_is_path_segment
+from steersman.apimachinery.names import name_is_path_segment
 from steersman.apimachinery.trees import tree_key
-from steersman.apiserver.generic.strategy import Strategy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from steersman.apimachinery.errors import StatusError
     from steersman.apimachinery.field import FieldError
+    from steersman.apimachinery.trees import Tree
+    from steersman.apiserver.generic.strategy import Strategy, UpdateHooks
     from steersman.apiserver.request import RequestContext
 
-    Tree = dict[str, Any]
 
 #: What a create may not say of itself (``rest.WipeObjectMetaSystemFields``).
 _SYSTEM_FIELDS: Final = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")
@@ -140,119 +140,39 @@ def resource_version_of(metadata: Tree) -> int:
     return int(text)
 
 
-def can_update(strategy: Strategy, subresource: str) -> bool:
-    """Whether the strategy knows what may be written through a subresource."""
-    return hasattr(strategy, f"prepare_for_{_suffix(subresource)}")
-
-
-def _suffix(subresource: str) -> str:
-    """What the hooks of a subresource end in; a Scale is written as the object itself."""
-    return {"": "update", "scale": "update", "status": "status_update"}.get(subresource, subresource)
-
-
-def _own(strategy: Strategy, hook: str) -> Callable[..., Any] | None:
-    """A strategy's method; None when the kind leaves it as it is, which does nothing."""
-    return None if getattr(type(strategy), hook) is getattr(Strategy, hook) else getattr(strategy, hook)
-
-
-class CreateRules:
-    """What a strategy does when a new object is made, as far as it does anything."""
-
-    __slots__ = (
-        "canonicalize",
-        "finalizers_need_domains",
-        "has_generation",
-        "name_errors",
-        "prepare",
-        "validate",
-        "warnings",
-    )
-
-    def __init__(self, strategy: Strategy) -> None:
-        #: None: the kind has no status, and that is all that there is to see to.
-        self.prepare: Final[Callable[[RequestContext, Tree], None] | None] = (
-            None if strategy.only_drops_status() else strategy.prepare_for_create
-        )
-        self.has_generation: Final = strategy.has_generation
-        # What most kinds ask of a name is asked without going by way of the strategy.
-        self.name_errors: Final = _own(strategy, "name_errors") or name_is_dns_subdomain
-        self.validate: Final[Callable[[RequestContext, Tree], Sequence[FieldError]] | None] = _own(strategy, "validate")
-        self.warnings: Final[Callable[[RequestContext, Tree, Tree | None], Sequence[str]] | None] = _own(
-            strategy, "warnings"
-        )
-        self.canonicalize: Final[Callable[[Tree], None] | None] = _own(strategy, "canonicalize")
-        self.finalizers_need_domains: Final = strategy.finalizers_need_domains
-
-
-class UpdateRules:
-    """What a strategy does when its object is written through one subresource (or none)."""
-
-    __slots__ = (
-        "bumps_generation",
-        "finalizers_need_domains",
-        "is_main",
-        "prepare",
-        "repeats_meta",
-        "repeats_meta_update",
-        "validate",
-        "warnings",
-    )
-
-    def __init__(self, strategy: Strategy, subresource: str) -> None:
-        #: Of the object itself; a Scale is written like that, too.
-        self.is_main: Final = subresource in ("", "scale")
-        #: A change may raise ``metadata.generation``.
-        self.bumps_generation: Final = strategy.has_generation and subresource != "status"
-        suffix = _suffix(subresource)
-        self.prepare: Final[Callable[[RequestContext, Tree, Tree], None]] = getattr(strategy, f"prepare_for_{suffix}")
-        self.validate: Final[Callable[[RequestContext, Tree, Tree], Sequence[FieldError]] | None] = getattr(
-            strategy, f"validate_{suffix}", None
-        )
-        self.warnings: Final[Callable[[RequestContext, Tree, Tree], Sequence[str]] | None] = (
-            strategy.warnings if self.is_main else strategy.status_warnings if subresource == "status" else None
-        )
-        repeats = strategy.metadata_checks_on_update if self.is_main else (1, 0)
-        self.repeats_meta_update, self.repeats_meta = repeats
-        self.finalizers_need_domains: Final = strategy.finalizers_need_domains
-
-
-def prepare_create(rules: CreateRules, ctx: RequestContext, tree: Tree) -> None:
+def prepare_create(strategy: Strategy, ctx: RequestContext, tree: Tree) -> None:
     """Apply the strategy's preparation to a new object that has its name, uid and creation time. Raises 400."""
-    if rules.prepare is not None:
-        rules.prepare(ctx, tree)
-    else:
-        tree.pop("status", None)
-    if rules.has_generation:
+    strategy.prepare_for_create(ctx, tree)
+    if strategy.has_generation:
         tree["metadata"]["generation"] = 1
 
 
-def validate_create(rules: CreateRules, ctx: RequestContext, tree: Tree, *, group_kind: str, namespaced: bool) -> None:
+def validate_create(strategy: Strategy, ctx: RequestContext, tree: Tree, *, group_kind: str, namespaced: bool) -> None:
     """Check a prepared new object, warn, and bring it into its stored form. Raises 422."""
     metadata = tree["metadata"]
     errors = validate_object_meta(
-        metadata, namespaced=namespaced, name_rule=rules.name_errors, with_managed_fields=False
+        metadata, namespaced=namespaced, name_rule=strategy.name_errors, with_managed_fields=False
     )
-    errors += _finalizer_errors(metadata, need_domains=rules.finalizers_need_domains)
-    if rules.validate is not None:
-        errors += rules.validate(ctx, tree)
+    errors += _finalizer_errors(metadata, need_domains=strategy.finalizers_need_domains)
+    errors += strategy.validate(ctx, tree)
     if errors:
         raise invalid(group_kind, metadata.get("name") or "", errors)
-    if rules.warnings is not None:
-        ctx.warn_all(rules.warnings(ctx, tree, None))
-    if rules.canonicalize is not None:
-        rules.canonicalize(tree)
+    ctx.warn_all(strategy.warnings(ctx, tree, None))
+    strategy.canonicalize(tree)
 
 
 def prepare_update(
-    strategy: Strategy, rules: UpdateRules, ctx: RequestContext, tree: Tree, old: Tree, *, namespaced: bool
+    strategy: Strategy, hooks: UpdateHooks, ctx: RequestContext, tree: Tree, old: Tree, *, namespaced: bool
 ) -> None:
     """Carry over what a change may not set, and apply the strategy's preparation. ``tree`` is at the version of ``old``. Raises 400."""
     metadata, old_metadata = tree["metadata"], old["metadata"]
     ensure_object_namespace(metadata, ctx.namespace if namespaced else "")
     generation = old_metadata.get("generation")
     _set_or_drop(metadata, "generation", generation)
-    rules.prepare(ctx, tree, old)
-    is_same = not rules.bumps_generation or strategy.generation_view(tree) == strategy.generation_view(old)
+    hooks.prepare(ctx, tree, old)
+    is_same = not (strategy.has_generation and hooks.bumps_generation) or strategy.generation_view(
+        tree
+    ) == strategy.generation_view(old)
     if not is_same and metadata.get("generation") == generation:
         metadata["generation"] = (generation or 0) + 1
     _keep_system_fields(metadata, old_metadata)
@@ -260,7 +180,7 @@ def prepare_update(
 
 def validate_update(
     strategy: Strategy,
-    rules: UpdateRules,
+    hooks: UpdateHooks,
     ctx: RequestContext,
     tree: Tree,
     old: Tree,
@@ -269,11 +189,11 @@ def validate_update(
     namespaced: bool,
 ) -> None:
     """Check a prepared change, warn, and bring the object into its stored form. Raises 422."""
-    errors = _update_errors(rules, ctx, tree, old, namespaced=namespaced)
+    errors = _update_errors(strategy, hooks, ctx, tree, old, namespaced=namespaced)
     if errors:
         raise invalid(group_kind, tree["metadata"].get("name") or "", errors)
-    if rules.warnings is not None:
-        ctx.warn_all(rules.warnings(ctx, tree, old))
+    if hooks.warnings is not None:
+        ctx.warn_all(hooks.warnings(ctx, tree, old))
     strategy.canonicalize(tree)
     keep_times_of_unchanged(old, tree)
 
@@ -291,7 +211,7 @@ def _keep_system_fields(metadata: Tree, old_metadata: Tree) -> None:
 
 
 def _update_errors(
-    rules: UpdateRules, ctx: RequestContext, tree: Tree, old: Tree, *, namespaced: bool
+    strategy: Strategy, hooks: UpdateHooks, ctx: RequestContext, tree: Tree, old: Tree, *, namespaced: bool
 ) -> list[FieldError]:
     """The rules of metadata once, and again as often as the kind's own validation asks for them upstream."""
     metadata, old_metadata = tree["metadata"], old["metadata"]
@@ -301,11 +221,11 @@ def _update_errors(
             metadata, namespaced=namespaced, name_rule=name_is_path_segment, with_managed_fields=False
         )
         change = validate_object_meta_update(_ruled(metadata), old_metadata)
-        errors += own * (1 + rules.repeats_meta) + change * (1 + rules.repeats_meta_update)
-        domains = _finalizer_errors(metadata, need_domains=rules.finalizers_need_domains)
-        errors += domains * (rules.repeats_meta + rules.repeats_meta_update)
-    if rules.validate is not None:
-        errors += rules.validate(ctx, tree, old)
+        of_change, of_object = hooks.metadata_checks
+        errors += own * (1 + of_object) + change * (1 + of_change)
+        domains = _finalizer_errors(metadata, need_domains=strategy.finalizers_need_domains)
+        errors += domains * (of_object + of_change)
+    errors += hooks.validate(ctx, tree, old)
     return errors
 
 

@@ -5,7 +5,7 @@ A conversion takes a whole tree (it may change it) and gives one in the other ve
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from steersman.apiserver.kinds.autoscaling.horizontalpodautoscaler import conversion as autoscaler_conversion
 from steersman.schema.decoding import decode
@@ -14,9 +14,9 @@ from steersman.schema.loader import struct_for
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from steersman.apimachinery.trees import Tree
     from steersman.schema.resources import Resource
 
-    Tree = dict[str, Any]
     Conversion = Callable[[Tree], Tree]
 
 #: core/v1 Event → events.k8s.io/v1 Event; all other fields have the same name in both.

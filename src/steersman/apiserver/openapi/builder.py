@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from steersman.apimachinery.typemodel import Struct
 from steersman.apiserver.openapi import operations
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from steersman.apiserver.openapi.sources import GroupVersionSource
     from steersman.schema.resources import Resource
 
-Tree = dict[str, Any]
 
 _META = "io.k8s.apimachinery.pkg.apis.meta.v1."
 #: Kinds that every group version has; upstream lists each of them under all groups.

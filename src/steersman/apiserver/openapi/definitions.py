@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import msgspec
 
@@ -11,9 +11,9 @@ from steersman.apimachinery.typemodel import Field, ListOf, ListType, MapOf, Sca
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from steersman.apimachinery.trees import Tree
     from steersman.apimachinery.typemodel import Type
 
-Tree = dict[str, Any]
 GVK = tuple[str, str, str]
 
 _META = "io.k8s.apimachinery.pkg.apis.meta.v1."

@@ -1,4 +1,4 @@
-"""Operations on a resource, named as upstream names them: ``readCoreV1NamespacedPod``, ``listAppsV1Namespaced…``."""
+"""Operations of a resource, with upstream's operation IDs: ``readCoreV1NamespacedPod``, ``listAppsV1Namespaced…``."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Operation(msgspec.Struct, frozen=True):
     path: str
     operation_id: str
     description: str
-    #: ``x-kubernetes-action``; empty for what is no resource.
+    #: ``x-kubernetes-action``; empty for non-resource paths.
     action: str
     tag: str
     #: Group, version and kind that the call is about.
@@ -83,32 +83,32 @@ class Operation(msgspec.Struct, frozen=True):
     body: str | None = None
     #: Media types of the request's body.
     consumes: tuple[str, ...] = ANY_TYPE
-    #: Definition of the answer; ``string`` for plain text.
+    #: Definition of the response; ``string`` for plain text.
     answer: str = ""
     codes: tuple[int, ...] = (200, 401)
     stream: bool = False
 
 
 def prefix_of(group: str, version: str) -> str:
-    """``CoreV1``, ``AppsV1``, ``RbacAuthorizationV1``."""
+    """Return the prefix of operation IDs: ``CoreV1``, ``AppsV1``, ``RbacAuthorizationV1``."""
     short = group.removesuffix(".k8s.io") if group else "core"
     words = short.replace("-", ".").split(".")
     return "".join(w[:1].upper() + w[1:] for w in words) + version[:1].upper() + version[1:]
 
 
 def tag_of(group: str, version: str) -> str:
-    """``core_v1``, ``rbacAuthorization_v1``."""
+    """Return the tag: ``core_v1``, ``rbacAuthorization_v1``."""
     name = prefix_of(group, "")
     return f"{name[:1].lower()}{name[1:]}_{version}"
 
 
 def resource_operations(resource: Resource, definition_of: DefinitionOf) -> Iterator[Operation]:
-    """Every call on a resource and its subresources."""
+    """Yield the operations of a resource and its subresources."""
     yield from _Names(resource, definition_of).operations()
 
 
 class _Names:
-    """The calls on one resource; a class because every name is built from the same parts."""
+    """Operations of one resource; all names share its parts."""
 
     def __init__(self, resource: Resource, definition_of: DefinitionOf) -> None:
         self.resource = resource
@@ -253,12 +253,12 @@ API_VERSIONS = _META + "APIVersions"
 
 
 def _camel(subresource: str) -> str:
-    """``ephemeralcontainers`` keeps one capital, as upstream writes it."""
+    """Capitalize a subresource as upstream does, e.g. ``ephemeralcontainers`` with one capital."""
     return subresource[:1].upper() + subresource[1:]
 
 
 def discovery_operations(group_versions: Iterable[tuple[str, str]]) -> Iterator[Operation]:
-    """The calls that are about no resource."""
+    """Yield the operations on non-resource paths."""
 
     def one(path: str, operation_id: str, tag: str, answer: str) -> Operation:
         return Operation("GET", path, operation_id, "read discovery", "", tag, answer=answer)

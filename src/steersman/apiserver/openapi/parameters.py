@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
-Tree = dict[str, Any]
+if TYPE_CHECKING:
+    from steersman.apimachinery.trees import Tree
 
 #: name → (type, meaning)
 QUERY: dict[str, tuple[str, str]] = {
@@ -53,7 +54,7 @@ PATH: dict[str, str] = {
 
 
 def query(name: str, *, v3: bool) -> Tree:
-    """A query parameter."""
+    """Return a query parameter."""
     type_, text = QUERY[name]
     schema: Tree = {"type": type_, "uniqueItems": True}
     base: Tree = {"name": name, "in": "query", "description": text}
@@ -61,7 +62,7 @@ def query(name: str, *, v3: bool) -> Tree:
 
 
 def path(name: str, *, v3: bool) -> Tree:
-    """A path parameter."""
+    """Return a path parameter."""
     schema: Tree = {"type": "string", "uniqueItems": True}
     base: Tree = {"name": name, "in": "path", "description": PATH[name], "required": True}
     return base | ({"schema": schema} if v3 else schema)

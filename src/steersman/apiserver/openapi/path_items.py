@@ -12,9 +12,9 @@ from steersman.apiserver.openapi import parameters
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.openapi.operations import Operation
 
-Tree = dict[str, Any]
 
 _ANSWERS = ["application/json", "application/yaml"]
 _STREAMS = ["application/json;stream=watch"]

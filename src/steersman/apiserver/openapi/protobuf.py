@@ -15,21 +15,21 @@ from steersman.apimachinery.protowire import boolean, double, integer, length_de
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-Tree = dict[str, Any]
+    from steersman.apimachinery.trees import Tree
 
 
 def _any(number: int, value: Any) -> bytes:
-    """Gnostic's ``Any``: the value as YAML text; JSON is YAML."""
+    """Encode gnostic's ``Any``: the value as YAML text; JSON is valid YAML."""
     return length_delimited(number, string(2, msgspec.json.encode(value).decode() + "\n"))
 
 
 def _named(number: int, name: str, payload: bytes) -> bytes:
-    """One entry of a map, which gnostic writes as a list of names and values."""
+    """Encode one map entry, which gnostic represents as a list of names and values."""
     return length_delimited(number, string(1, name) + length_delimited(2, payload))
 
 
 def _delimited(number: int, fragments: list[bytes]) -> list[bytes]:
-    """A message whose payload is the concatenation of fragments, which are not copied."""
+    """Encode a message whose payload is the concatenation of fragments, without copying them."""
     return [varint(number << 3 | 2) + varint(sum(map(len, fragments))), *fragments]
 
 
@@ -83,7 +83,7 @@ class Dialect:
         return tuple(fragments)
 
     def message(self, name: str, tree: Any) -> bytes:
-        """A message's payload."""
+        """Return the payload of a message."""
         special = self.special.get(name)
         if special is not None:
             payload: bytes = special(self, tree)
@@ -115,7 +115,7 @@ class Dialect:
 
 
 def _one_of(*choices: tuple[Callable[[Any], bool], int, str]) -> Callable[[Dialect, Any], bytes]:
-    """A ``oneof``: the first choice whose test holds."""
+    """Return an encoder of a ``oneof``: the first choice whose test succeeds."""
 
     def encode(dialect: Dialect, tree: Any) -> bytes:
         number, form = next((n, f) for test, n, f in choices if test(tree))
@@ -139,7 +139,7 @@ def _responses(number: int, form: str) -> Callable[[Dialect, Any], bytes]:
 
 
 def _string_list(_: Dialect, tree: Any) -> bytes:
-    """``TypeItem``, ``StringArray``: one text or several."""
+    """Encode ``TypeItem`` or ``StringArray``: one string or several."""
     return b"".join(length_delimited(1, v.encode()) for v in ([tree] if isinstance(tree, str) else tree))
 
 
@@ -148,7 +148,7 @@ def _security_requirement(dialect: Dialect, tree: Any) -> bytes:
 
 
 def _default_v3(_: Dialect, value: Any) -> bytes:
-    """Gnostic's defaults of version 3 are scalars: of a list or an object it says only that there is one."""
+    """Encode a default of version 3: only scalars have a value, lists and objects are empty."""
     if isinstance(value, bool):
         return boolean(2, value)
     if isinstance(value, int | float):

@@ -6,15 +6,15 @@ object in the next snapshot, so documents are compared with what they were built
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.discovery.catalog import Catalog, GroupVersion
     from steersman.schema.resources import Resource
 
-Tree = dict[str, Any]
 
 #: Documents of ``/openapi/v3`` about no group.
 _ROOTS = ("api", "apis", "version", ".well-known/openid-configuration", "openid/v1/jwks")

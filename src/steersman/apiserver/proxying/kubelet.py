@@ -6,7 +6,7 @@ upstream's server when it cannot reach the node.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -16,10 +16,10 @@ from steersman.apimachinery.gotext import quote
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.generic.served import ServedResource
     from steersman.apiserver.http import Request
 
-    Tree = dict[str, Any]
 
 #: Default of ``--kubelet-preferred-address-types``.
 ADDRESS_TYPES: Final = ("Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP")

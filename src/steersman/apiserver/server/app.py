@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery.errors import timeout
+from steersman.apimachinery.text_cache import text_cache
 from steersman.apiserver.endpoints.representation import render_status
 from steersman.apiserver.filters.max_in_flight import is_long_running
 from steersman.apiserver.filters.request_counts import AuditIds
@@ -141,7 +141,7 @@ class Application:
         return len(self._running) + len(self._streams)
 
 
-@lru_cache(maxsize=256)
+@text_cache(256, length_max=1024)
 def _warning(text: str) -> bytes:
     plain = "".join(char if char >= " " and char != "\x7f" else " " for char in text)
     quoted = plain.replace("\\", "\\\\").replace('"', '\\"')

@@ -20,7 +20,7 @@ from steersman.apiserver.server.dispatching import dispatching
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from steersman.apiserver.authn.interface import RequestAuthenticator
+    from steersman.apiserver.authn.interface import ServerAuthenticator
     from steersman.apiserver.authz.interface import Authorizer
     from steersman.apiserver.filters.audit import Auditor
     from steersman.apiserver.filters.max_in_flight import InFlight
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 class ChainOptions(msgspec.Struct, frozen=True, kw_only=True):
     """What the filters need to know."""
 
-    authenticator: RequestAuthenticator
+    authenticator: ServerAuthenticator
     authorizer: Authorizer
     metrics: RequestMetrics
     in_flight: InFlight

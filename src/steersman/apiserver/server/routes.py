@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -19,13 +19,16 @@ ANY_METHOD: frozenset[str] = frozenset()
 READ = frozenset({"GET"})
 
 
-class Route(msgspec.Struct, frozen=True):
+class Route:
     """One entry of the table."""
 
-    path: str
-    handler: Handler
-    #: Others are answered with 405; ``ANY_METHOD`` takes all.
-    methods: frozenset[str]
+    __slots__ = ("handler", "methods", "path")
+
+    def __init__(self, path: str, handler: Handler, methods: frozenset[str]) -> None:
+        self.path: Final = path
+        self.handler: Final = handler
+        #: Others are answered with 405; ``ANY_METHOD`` takes all.
+        self.methods: Final = methods
 
 
 class Routes:
@@ -79,7 +82,6 @@ class Routes:
 
     async def index(self, request: Request) -> Response:
         """``/``: every listed path, sorted."""
-        del request
         paths = set(self._listed)
         for more in self._more_paths:
             paths.update(more())

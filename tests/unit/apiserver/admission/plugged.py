@@ -1,4 +1,4 @@
-"""A write path whose admission has plugins that look at other objects."""
+"""API server with admission plugins that look up other objects."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Plugged(Server):
-    """``factories`` make plugins from what finds the kept resources."""
+    """Server whose plugins are created by ``factories`` from the lookup of stored resources."""
 
     def __init__(self, *factories: Factory, **more: Any) -> None:
         super().__init__(**more)
@@ -39,6 +39,6 @@ class Plugged(Server):
 
 
 def refusal(answer: Answer) -> str:
-    """What a 403 says after ``is forbidden``."""
+    """Return the text of a 403 after ``is forbidden``."""
     assert answer.code == 403, answer.body
     return answer.body["message"].partition(" is forbidden: ")[2]

@@ -1,4 +1,4 @@
-"""A write path with the plugins of admission policies, and policies for it."""
+"""API server with the admission policy plugins, and helpers that create policies."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ RULE = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE", "UPDA
 
 
 class Policed(Server):
-    """Everybody may do everything but ``forbidden_verb``."""
+    """Server whose authorizer allows all verbs but ``forbidden_verb``."""
 
     def __init__(self, *plugins: Any, forbidden_verb: str = "") -> None:
         super().__init__()
@@ -25,18 +25,18 @@ class Policed(Server):
         self.router = Router(self.registry, admission=self.admission, authorizer=authorizer, connect={})
 
     async def policy(self, name: str = "p", *, match: Any = None, **spec: Any) -> None:
-        """A policy for config maps, unless ``match`` says otherwise."""
+        """Create a policy for ConfigMaps, unless ``match`` selects others."""
         constraints = {"resourceRules": [RULE], **(match or {})}
         spec = {"matchConstraints": constraints, **spec}
         await self.make(f"{GROUP}/validatingadmissionpolicies", metadata={"name": name}, spec=spec)
 
     async def bind(self, name: str = "p", **spec: Any) -> None:
-        """A binding of the policy of that name, which denies."""
+        """Create a binding of the policy with the action Deny."""
         spec = {"policyName": name, "validationActions": ["Deny"], **spec}
         await self.make(f"{GROUP}/validatingadmissionpolicybindings", metadata={"name": name}, spec=spec)
 
     async def enforce(self, *expressions: str, **spec: Any) -> None:
-        """A policy of these expressions, bound."""
+        """Create a policy of these expressions, and its binding."""
         await self.policy(validations=[{"expression": text} for text in expressions], **spec)
         await self.bind()
 
@@ -46,6 +46,6 @@ class Policed(Server):
         return await self.call("POST", CONFIG_MAPS, body, query=query)
 
 
-def told(answer: Answer) -> str:
-    """What a denial says after the names of policy and binding."""
+def denial(answer: Answer) -> str:
+    """Return the text of a denial after the names of policy and binding."""
     return str(answer.body["message"]).partition(" denied request: ")[2]

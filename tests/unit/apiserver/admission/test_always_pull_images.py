@@ -13,7 +13,7 @@ def pulling():
     return Plugged(lambda _: AlwaysPullImages())
 
 
-async def test_every_image_is_pulled_always():
+async def test_pull_policy_of_every_image_is_always():
     async with pulling() as server:
         volume = {"name": "v", "image": {"reference": "data", "pullPolicy": "Never"}}
         init = {**NEVER, "name": "i"}
@@ -23,8 +23,8 @@ async def test_every_image_is_pulled_always():
         assert spec["volumes"][0]["image"]["pullPolicy"] == "Always"
 
 
-class Careless(Plugin):
-    """Changes its mind after the other."""
+class PullPolicyOverride(Plugin):
+    """Plugin that changes the pull policy afterwards."""
 
     name = "RuntimeClass"
 
@@ -35,14 +35,14 @@ class Careless(Plugin):
         attributes.object["spec"]["containers"][0]["imagePullPolicy"] = "Never"
 
 
-async def test_a_later_plugin_cannot_choose_otherwise():
-    async with Plugged(lambda _: AlwaysPullImages(), lambda _: Careless()) as server:
+async def test_pull_policy_changed_by_a_later_plugin_is_rejected():
+    async with Plugged(lambda _: AlwaysPullImages(), lambda _: PullPolicyOverride()) as server:
         assert refusal(await server.pod()) == (
             'spec.containers[0].imagePullPolicy: Unsupported value: "Never": supported values: "Always"'
         )
 
 
-async def test_only_new_images_count_in_a_change():
+async def test_update_without_new_images_keeps_pull_policies():
     async with pulling() as server:
         await server.pod(containers=[NEVER])
         changed = await server.merge(f"{PODS}/a", {"spec": {"containers": [{**NEVER, "image": "i:2"}]}})

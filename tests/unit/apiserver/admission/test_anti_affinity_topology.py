@@ -10,7 +10,7 @@ def affinity(key):
     return {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
 
 
-async def test_pods_keep_others_off_single_nodes_only():
+async def test_required_anti_affinity_is_limited_to_the_hostname_topology():
     async with Plugged(lambda _: LimitPodHardAntiAffinityTopology()) as server:
         assert (await server.pod(affinity=affinity("kubernetes.io/hostname"))).code == 201
         assert refusal(await server.pod("b", affinity=affinity("zone"))) == (

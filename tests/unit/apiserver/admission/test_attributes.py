@@ -14,7 +14,7 @@ from steersman.apiserver.admission.attributes import Attributes, Operation
         ("", {}, 'configmaps "Unknown" is forbidden'),
     ],
 )
-async def test_a_refusal_names_the_object_as_well_as_it_can(name, metadata, shown):
+async def test_forbidden_names_the_object(name, metadata, shown):
     async with Server() as server:
         served = server.registry.get("", "v1", "configmaps")
         attributes = Attributes(Operation.CREATE, served, server.context(), name=name, obj={"metadata": metadata})
@@ -22,7 +22,7 @@ async def test_a_refusal_names_the_object_as_well_as_it_can(name, metadata, show
         assert (error.code, error.status["message"]) == (403, f"{shown}: why")
 
 
-async def test_of_a_namespace_the_namespace_is_itself():
+async def test_namespace_of_a_namespace_is_its_name():
     async with Server() as server:
         served = server.registry.get("", "v1", "namespaces")
         ctx = server.context("namespaces", namespace="", dry_run=True)

@@ -8,7 +8,7 @@ from steersman.apiserver.admission.builtin import default_plugins
 from steersman.apiserver.admission.chain import ORDER, AdmissionChain
 
 
-async def test_every_plugin_has_its_place():
+async def test_default_plugins_are_in_the_order():
     async with Server() as server:
         plugins = default_plugins(server.registry.stored, authorizer=AllowAllBut(), dice=random.Random(1))
         names = [plugin.name for plugin in plugins]

@@ -61,11 +61,11 @@ def spec(*groups: str, signer: str = "example.com/s") -> dict[str, object]:
         (("approve", "example.com/t"), False),
     ],
 )
-def test_a_right_is_for_a_signer_or_all_of_its_domain(right, allowed):
+def test_permission_covers_a_signer_or_its_domain(right, allowed):
     assert may_use_signer(Rights(right), UserInfo("tester"), "approve", "example.com/s") is allowed
 
 
-async def test_who_approves_needs_a_right_on_the_signer():
+async def test_approval_requires_a_permission_on_the_signer():
     async with Server(CertificateApproval(Rights())) as server:
         await server.make(REQUESTS, spec=spec())
         answer = await server.merge(f"{REQUESTS}/a/approval", APPROVED)
@@ -76,7 +76,7 @@ async def test_who_approves_needs_a_right_on_the_signer():
         assert (await server.merge(f"{REQUESTS}/a/approval", APPROVED)).code == 200
 
 
-async def test_who_signs_needs_a_right_on_the_signer():
+async def test_signing_requires_a_permission_on_the_signer():
     async with Server(CertificateSigning(Rights())) as server:
         await server.make(REQUESTS, spec=spec())
         answer = await server.merge(f"{REQUESTS}/a/status", FAILED)
@@ -87,7 +87,7 @@ async def test_who_signs_needs_a_right_on_the_signer():
         assert (await server.merge(f"{REQUESTS}/a/status", FAILED)).code == 200
 
 
-async def test_a_status_that_issues_nothing_needs_no_right():
+async def test_status_without_certificate_requires_no_permission():
     async with Server(CertificateSigning(Rights())) as server:
         await server.make(REQUESTS, spec=spec())
         assert (await server.merge(f"{REQUESTS}/a/status", {"metadata": {"labels": {"a": "b"}}})).code == 200
@@ -102,13 +102,13 @@ async def test_a_status_that_issues_nothing_needs_no_right():
         (["system:masters"], "example.com/s", 201),
     ],
 )
-async def test_nobody_becomes_a_master_by_certificate(groups, signer, code):
+async def test_client_certificate_for_system_masters_is_rejected(groups, signer, code):
     async with Server(CertificateSubjectRestriction()) as server:
         answer = await server.call("POST", REQUESTS, {"metadata": {"name": "a"}, "spec": spec(*groups, signer=signer)})
         assert answer.code == code
 
 
-def test_a_request_that_is_none_has_no_organizations():
+def test_organizations_rejects_malformed_request():
     assert organizations(pem("a", "b")) == ["a", "b"]
     assert common_name(pem("a")) == ""
     with pytest.raises(ValueError, match="PEM"):

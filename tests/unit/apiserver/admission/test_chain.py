@@ -26,7 +26,7 @@ A = f"{CONFIG_MAPS}/a"
 
 
 class Recorder(Plugin):
-    """Writes down what it meets, and does what it is told."""
+    """Plugin that records its calls, and runs an action."""
 
     def __init__(self, name: str, log: list[Any], *, wants: Any = None, change: Any = None, refuse: str = "") -> None:
         self.name = name  # type: ignore[misc]
@@ -56,7 +56,7 @@ def _parts(log: list[Any]) -> list[tuple[str, str]]:
     return [entry[:2] for entry in log]
 
 
-async def test_all_that_change_come_before_all_that_look_each_in_upstreams_order():
+async def test_mutating_plugins_run_before_validating_ones_in_upstreams_order():
     log: list[Any] = []
     async with Server(Recorder("ResourceQuota", log), Recorder("Priority", log)) as server:
         await server.make()
@@ -68,13 +68,13 @@ async def test_all_that_change_come_before_all_that_look_each_in_upstreams_order
         ]
 
 
-def test_a_plugin_without_a_place_is_a_mistake():
+def test_plugin_without_a_position_is_rejected():
     with pytest.raises(ValueError, match="Unheard"):
         AdmissionChain([Recorder("Unheard", [])])
     assert len(set(ORDER)) == len(ORDER)
 
 
-async def test_a_write_meets_only_those_that_it_concerns():
+async def test_write_calls_only_plugins_that_handle_it():
     log: list[Any] = []
     wants = {("deployments/scale", "UPDATE"), ("configmaps", "DELETE")}
     async with Server(Recorder("Priority", log, wants=wants)) as server:
@@ -86,7 +86,7 @@ async def test_a_write_meets_only_those_that_it_concerns():
         assert [entry[2:] for entry in log] == [("deployments/scale", "UPDATE")] * 2 + [("configmaps", "DELETE")] * 2
 
 
-async def test_what_plugins_change_is_stored_and_belongs_to_the_writer():
+async def test_mutations_are_stored_and_owned_by_the_writer():
     def label(attributes: Attributes) -> None:
         attributes.object["metadata"].setdefault("labels", {})["by"] = "plugin"
 
@@ -98,7 +98,7 @@ async def test_what_plugins_change_is_stored_and_belongs_to_the_writer():
         assert answer.body["metadata"]["labels"] == {"by": "plugin"}
 
 
-async def test_what_plugins_break_is_found_by_validation():
+async def test_validation_rejects_invalid_mutation():
     def spoil(attributes: Attributes) -> None:
         attributes.object["metadata"]["labels"] = {"by": "not a label"}
 
@@ -107,7 +107,7 @@ async def test_what_plugins_break_is_found_by_validation():
         assert (answer.code, answer.body["details"]["causes"][0]["field"]) == (422, "metadata.labels")
 
 
-async def test_validation_of_the_kind_comes_before_validating_plugins():
+async def test_strategy_validation_precedes_validating_plugins():
     log: list[Any] = []
     async with Server(Recorder("Priority", log)) as server:
         answer = await server.call("POST", CONFIG_MAPS, {"metadata": {"name": "A!"}})
@@ -115,7 +115,7 @@ async def test_validation_of_the_kind_comes_before_validating_plugins():
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
-async def test_a_refusal_stops_the_write(method):
+async def test_rejection_prevents_the_write(method):
     async with Server() as before:
         await before.make()
     refuse = {("configmaps", {"POST": "CREATE", "DELETE": "DELETE"}.get(method, "UPDATE"))}
@@ -134,7 +134,7 @@ async def test_a_refusal_stops_the_write(method):
         assert (answer.code, answer.body["message"]) == (403, 'configmaps "a" is forbidden: no')
 
 
-async def test_plugins_are_told_what_was_there_and_that_nothing_will_stay():
+async def test_attributes_have_old_object_and_dry_run():
     seen: list[Attributes] = []
     async with Server(Recorder("Priority", [], change=seen.append)) as server:
         await server.make(data={"k": "1"})
@@ -146,7 +146,7 @@ async def test_plugins_are_told_what_was_there_and_that_nothing_will_stay():
         assert update.options.tree("UpdateOptions")["dryRun"] == ["All"]
 
 
-async def test_a_create_by_an_update_is_a_create():
+async def test_create_on_update_has_operation_create():
     log: list[Any] = []
     async with Server(Recorder("Priority", log)) as server:
         leases = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
@@ -155,7 +155,7 @@ async def test_a_create_by_an_update_is_a_create():
         assert (answer.code, {entry[3] for entry in log}) == (201, {"CREATE"})
 
 
-class OnlySometimes(Plugin):
+class SkippedWhileEmpty(Plugin):
     name: ClassVar[str] = "AlwaysDeny"
 
     def __init__(self, rules: Lookup[Any]) -> None:
@@ -166,7 +166,7 @@ class OnlySometimes(Plugin):
         del resource, subresource, operation
         return True
 
-    def goes_by(self) -> Lookup[Any]:
+    def skip_while_empty(self) -> Lookup[Any]:
         return self.rules
 
     async def admit(self, attributes: Attributes) -> None:
@@ -178,10 +178,10 @@ class OnlySometimes(Plugin):
         self.asked += 1
 
 
-async def test_a_plugin_that_has_nothing_to_go_by_is_not_asked():
+async def test_plugin_is_skipped_while_its_lookup_is_empty():
     world = World()
     await world.cache.ready()
-    plugin = OnlySometimes(Lookup(world.cache, whole))
+    plugin = SkippedWhileEmpty(Lookup(world.cache, whole))
     clock = FakeClock()
     kept_nowhere = {"storage": None, "cache": None, "clock": clock, "struct": None}
     served = ServedResource(table().resources[0], strategy=Strategy(), **kept_nowhere)
@@ -196,8 +196,8 @@ async def test_a_plugin_that_has_nothing_to_go_by_is_not_asked():
         assert plugin.asked == asked
 
 
-class Told(Plugin):
-    """Tells when it is asked; ``waits`` for its word or not."""
+class CallRecorder(Plugin):
+    """Plugin that records its calls, with or without waiting."""
 
     def __init__(self, name: str, log: list[str], *, waits: bool = False, refuses: bool = False) -> None:
         self.name = name  # type: ignore[misc]
@@ -212,14 +212,14 @@ class Told(Plugin):
     def admit(self, attributes: Attributes) -> Awaitable[None] | None:
         if self._waits:
             return self._later(attributes)
-        self._tell(attributes)
+        self._record(attributes)
         return None
 
     async def _later(self, attributes: Attributes) -> None:
         await asyncio.sleep(0)  # noqa: TID251 — no time passes, others get their turn
-        self._tell(attributes)
+        self._record(attributes)
 
-    def _tell(self, attributes: Attributes) -> None:
+    def _record(self, attributes: Attributes) -> None:
         self._log.append(self.name)
         if self._refuses:
             raise attributes.forbidden(self.name)
@@ -227,10 +227,10 @@ class Told(Plugin):
 
 @pytest.mark.parametrize("waiting", [(), (0,), (1,), (0, 2), (0, 1, 2)])
 @pytest.mark.parametrize("refusing", [None, 0, 1, 2])
-async def test_plugins_have_their_turn_whether_they_wait_or_not(waiting, refusing):
+async def test_plugins_run_in_order_whether_they_wait_or_not(waiting, refusing):
     log: list[str] = []
     names = ("NamespaceLifecycle", "Priority", "AlwaysDeny")
-    plugins = [Told(name, log, waits=n in waiting, refuses=n == refusing) for n, name in enumerate(names)]
+    plugins = [CallRecorder(name, log, waits=n in waiting, refuses=n == refusing) for n, name in enumerate(names)]
     clock = FakeClock()
     kept_nowhere = {"storage": None, "cache": None, "clock": clock, "struct": None}
     served = ServedResource(table().resources[0], strategy=Strategy(), **kept_nowhere)

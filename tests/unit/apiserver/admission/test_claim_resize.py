@@ -27,7 +27,7 @@ def size(text):
 
 
 @pytest.mark.parametrize(("expands", "code"), [(True, 200), (False, 403), (None, 403)])
-async def test_the_class_says_whether_claims_grow(expands, code):
+async def test_expansion_requires_the_class_to_allow_it(expands, code):
     async with resizing() as server:
         await server.make(CLASSES, metadata={"name": "s"}, provisioner="p", allowVolumeExpansion=expands)
         await bound(server, "s")
@@ -35,13 +35,13 @@ async def test_the_class_says_whether_claims_grow(expands, code):
 
 
 @pytest.mark.parametrize("name", ["", "missing"])
-async def test_without_a_class_they_do_not_grow(name):
+async def test_expansion_is_rejected_without_a_class(name):
     async with resizing() as server:
         await bound(server, name)
         assert refusal(await server.merge(f"{CLAIMS}/a", size("2Gi"))) == NOT_EXPANDABLE
 
 
-async def test_other_changes_are_free():
+async def test_other_updates_are_allowed():
     async with resizing() as server:
         await bound(server, "missing")
         assert (await server.merge(f"{CLAIMS}/a", {"metadata": {"labels": {"a": "b"}}, **size("1024Mi")})).code == 200

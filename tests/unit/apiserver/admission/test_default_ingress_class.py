@@ -25,7 +25,7 @@ async def add(server, name, annotations=None):
     await server.make(CLASSES, metadata=metadata, spec={"controller": "example.com/c"})
 
 
-async def test_the_newest_default_class_is_taken():
+async def test_newest_default_class_is_set():
     async with choosing() as server:
         await add(server, "old", DEFAULT)
         await server.clock.advance(5)
@@ -42,13 +42,13 @@ async def test_the_newest_default_class_is_taken():
         ({}, {"annotations": {"kubernetes.io/ingress.class": "old"}}, None),
     ],
 )
-async def test_a_choice_stays(spec, metadata, name):
+async def test_explicit_class_is_kept(spec, metadata, name):
     async with choosing() as server:
         await add(server, "a", DEFAULT)
         assert await chosen(server, spec, **metadata) == name
 
 
-async def test_without_a_default_there_is_no_class():
+async def test_class_is_unset_without_a_default():
     async with choosing() as server:
         await add(server, "a")
         assert await chosen(server) is None

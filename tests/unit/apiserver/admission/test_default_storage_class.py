@@ -23,14 +23,14 @@ async def add(server, name, annotations=None):
     await server.make(CLASSES, metadata={"name": name, "annotations": annotations or {}}, provisioner="p.example.com")
 
 
-async def test_a_claim_without_a_class_gets_the_default():
+async def test_claim_without_a_class_gets_the_default():
     async with classed() as server:
         await add(server, "other")
         await add(server, "usual", DEFAULT)
         assert await claim(server) == "usual"
 
 
-async def test_of_several_the_newest_and_then_the_first_by_name():
+async def test_newest_default_class_is_set_then_first_by_name():
     async with classed() as server:
         await add(server, "old", DEFAULT)
         await server.clock.advance(10)
@@ -40,20 +40,20 @@ async def test_of_several_the_newest_and_then_the_first_by_name():
 
 
 @pytest.mark.parametrize("name", ["", "mine"])
-async def test_who_names_one_gets_that(name):
+async def test_explicit_class_is_kept(name):
     async with classed() as server:
         await add(server, "usual", DEFAULT)
         assert await claim(server, storageClassName=name) == name
 
 
-async def test_the_old_annotation_names_one_too():
+async def test_class_in_the_legacy_annotation_is_kept():
     async with classed() as server:
         await add(server, "usual", DEFAULT)
         annotations = {"volume.beta.kubernetes.io/storage-class": "mine"}
         assert await claim(server, {"annotations": annotations}) is None
 
 
-async def test_without_a_default_nothing_is_said():
+async def test_class_is_unset_without_a_default():
     async with classed() as server:
         await add(server, "other", {"storageclass.kubernetes.io/is-default-class": "false"})
         assert await claim(server) is None

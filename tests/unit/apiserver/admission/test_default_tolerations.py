@@ -21,13 +21,13 @@ SECONDS = dict.fromkeys(TAINTS, 300)
         ([{"key": TAINTS[1]}], [NOT_READY]),
     ],
 )
-def test_what_is_added(given, added):
+def test_missing_tolerations_are_added(given, added):
     spec = {} if given is None else {"tolerations": given}
     add_default_tolerations(spec, SECONDS)
     assert spec.get("tolerations") == ([*(given or []), *added] or None)
 
 
-def test_adding_twice_adds_once():
+def test_adding_tolerations_is_idempotent():
     spec = {}
     add_default_tolerations(spec, SECONDS)
     before = list(spec["tolerations"])
@@ -35,7 +35,7 @@ def test_adding_twice_adds_once():
     assert spec["tolerations"] == before
 
 
-async def test_pods_that_are_made_or_changed_have_them():
+async def test_created_and_updated_pods_get_default_tolerations():
     from tests.unit.apiserver.admission.plugged import Plugged
 
     async with Plugged(lambda _: DefaultTolerationSeconds(5, 6)) as server:

@@ -8,7 +8,7 @@ def candidate(name, created, **annotations):
     return Candidate.of(tree, "old", "new")
 
 
-def test_the_newest_wins_then_the_first_by_name():
+def test_newest_default_is_chosen_then_first_by_name():
     candidates = [
         candidate("c", "2026-01-01T00:00:01Z", old="true"),
         candidate("b", "2026-01-01T00:00:02Z", new="true"),
@@ -18,5 +18,5 @@ def test_the_newest_wins_then_the_first_by_name():
     assert newest_default(candidates) == "a"
 
 
-def test_there_may_be_none():
+def test_no_default_without_candidates():
     assert newest_default([candidate("a", "2026-01-01T00:00:01Z")]) is None

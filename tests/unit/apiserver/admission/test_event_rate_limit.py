@@ -25,7 +25,7 @@ async def codes(server, *bodies, **more):
     return [(await server.call("POST", EVENTS, body, **more)).code for body in bodies]
 
 
-async def test_a_limit_is_refilled_as_time_goes_by():
+async def test_bucket_is_refilled_over_time():
     clock = FakeClock()
     async with Server(EventRateLimit({"limits": [limit("Namespace")]}, clock=clock)) as server:
         assert await codes(server, event("a"), event("b"), event("c")) == [201, 201, 429]
@@ -35,12 +35,12 @@ async def test_a_limit_is_refilled_as_time_goes_by():
         assert refused.body["message"] == "limit reached on type Namespace for key default"
 
 
-async def test_dry_runs_cost_nothing():
+async def test_dry_run_takes_no_token():
     async with Server(EventRateLimit({"limits": [limit("Server")]}, clock=FakeClock())) as server:
         assert await codes(server, *[event("a")] * 5, query="dryRun=All") == [201] * 5
 
 
-async def test_each_source_and_object_has_its_own():
+async def test_source_and_object_have_separate_buckets():
     limits = {"limits": [limit("SourceAndObject"), limit("User", burst=10)]}
     async with Server(EventRateLimit(limits, clock=FakeClock())) as server:
         assert await codes(server, *[event(f"a{n}") for n in range(3)]) == [201, 201, 429]
@@ -50,7 +50,7 @@ async def test_each_source_and_object_has_its_own():
         assert refused.body["message"] == "limit reached on type SourceAndObject for key kPoddefaultx"
 
 
-async def test_the_oldest_keys_are_forgotten():
+async def test_least_recently_used_buckets_are_evicted():
     limits = {"limits": [limit("SourceAndObject", burst=1, cacheSize=1)]}
     async with Server(EventRateLimit(limits, clock=FakeClock())) as server:
         bodies = [event("a"), event("b", about="y"), event("c")]
@@ -68,6 +68,6 @@ async def test_the_oldest_keys_are_forgotten():
         ([limit("Server"), limit("Server")], r"limits\[1\].type: there is one for Server already"),
     ],
 )
-def test_what_is_no_configuration(limits, text):
+def test_invalid_configuration_is_rejected(limits, text):
     with pytest.raises(ValueError, match=text):
         EventRateLimit({"limits": limits}, clock=FakeClock())

@@ -8,14 +8,14 @@ from steersman.apiserver.admission.extended_resource_toleration import ExtendedR
 GPU = {"key": "example.com/gpu", "operator": "Exists", "effect": "NoSchedule"}
 
 
-async def test_devices_that_are_asked_for_are_tolerated():
+async def test_requested_extended_resources_are_tolerated():
     async with Plugged(lambda _: ExtendedResourceToleration()) as server:
         resources = {"limits": {"example.com/gpu": "1", "cpu": "1", "example.com/fpga": "2"}}
         spec = (await server.pod(containers=[{"name": "c", "image": "i", "resources": resources}])).body["spec"]
         assert spec["tolerations"] == [{**GPU, "key": "example.com/fpga"}, GPU]
 
 
-async def test_other_pods_tolerate_nothing_more():
+async def test_other_pods_get_no_tolerations():
     async with Plugged(lambda _: ExtendedResourceToleration()) as server:
         assert "tolerations" not in (await server.pod()).body["spec"]
 
@@ -29,5 +29,5 @@ async def test_other_pods_tolerate_nothing_more():
         ([{**GPU, "effect": "NoExecute"}], [{**GPU, "effect": "NoExecute"}, GPU]),
     ],
 )
-def test_one_toleration_takes_the_place_of_its_like(before, after):
+def test_toleration_of_the_same_taint_is_replaced(before, after):
     assert with_tolerations(before, ["example.com/gpu"]) == after

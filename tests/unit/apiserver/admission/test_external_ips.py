@@ -26,11 +26,11 @@ async def check(before, after):
 
 
 @pytest.mark.parametrize(("before", "after"), [(None, []), (["192.0.2.1", "192.0.2.2"], ["192.0.2.2"])])
-async def test_addresses_may_go(before, after):
+async def test_external_ips_can_be_removed(before, after):
     await check(before, after)
 
 
 @pytest.mark.parametrize(("before", "after"), [(None, ["192.0.2.1"]), (["192.0.2.1"], ["192.0.2.1", "192.0.2.2"])])
-async def test_addresses_may_not_come(before, after):
+async def test_added_external_ips_are_rejected(before, after):
     with pytest.raises(StatusError, match="Use of external IPs is denied by admission control"):
         await check(before, after)

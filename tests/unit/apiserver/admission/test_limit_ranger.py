@@ -37,7 +37,7 @@ def ranger():
     return Plugged(lambda stored: LimitRanger(stored("limitranges").cache))
 
 
-async def test_containers_get_what_they_do_not_say():
+async def test_missing_requests_and_limits_are_defaulted():
     async with ranger() as server:
         await server.make(RANGES, **limits(default={"cpu": "500m"}, defaultRequest={"cpu": "100m"}))
         made = (await server.pod(initContainers=[{"name": "i", "image": "i"}])).body
@@ -49,7 +49,7 @@ async def test_containers_get_what_they_do_not_say():
         )
 
 
-def test_what_they_say_stays():
+def test_explicit_requests_and_limits_are_kept():
     obj = pod({"requests": {"cpu": "1"}, "limits": {"cpu": "2"}})
     before = dict(obj["spec"]["containers"][0]["resources"])
     fill_in(obj, limits(default={"cpu": "500m"}, defaultRequest={"cpu": "100m"}))
@@ -57,13 +57,13 @@ def test_what_they_say_stays():
     assert ANNOTATION not in (obj["metadata"].get("annotations") or {})
 
 
-def test_what_is_filled_in_is_listed_by_name():
+def test_annotation_lists_defaulted_resources_by_name():
     obj = pod({})
     fill_in(obj, limits(defaultRequest={"memory": "1Gi", "cpu": "1"}))
     assert obj["metadata"]["annotations"][ANNOTATION] == "LimitRanger plugin set: cpu, memory request for container c0"
 
 
-async def test_a_pod_out_of_bounds_is_told_all():
+async def test_all_violated_bounds_are_reported():
     async with ranger() as server:
         await server.make(RANGES, **limits(min={"cpu": "100m"}, max={"cpu": "1"}, maxLimitRequestRatio={"cpu": "4"}))
         resources = {"requests": {"cpu": "50m"}, "limits": {"cpu": "2"}}
@@ -106,17 +106,17 @@ async def test_a_pod_out_of_bounds_is_told_all():
         ),
     ],
 )
-def test_bounds(item, resources, text):
+def test_violated_bound_is_reported(item, resources, text):
     assert of(limits(**item), pod(resources)) == [text]
 
 
-def test_a_ratio_is_compared_exactly():
+def test_ratio_is_compared_exactly():
     item = {"maxLimitRequestRatio": {"cpu": "1500m"}}
     assert of(limits(**item), pod({"requests": {"cpu": "2"}, "limits": {"cpu": "3"}})) == []
     assert len(of(limits(**item), pod({"requests": {"cpu": "2"}, "limits": {"cpu": "3001m"}}))) == 1
 
 
-def test_a_pod_counts_as_a_whole():
+def test_pod_bounds_apply_to_the_sum_of_containers():
     whole = limits(type="Pod", max={"memory": "1500Mi"})
     gib = {"limits": {"memory": "1000Mi"}}
     assert of(whole, pod(gib)) == []
@@ -126,7 +126,7 @@ def test_a_pod_counts_as_a_whole():
     ]
 
 
-def test_overhead_is_not_the_pods_doing():
+def test_pod_bounds_ignore_overhead():
     whole = limits(type="Pod", max={"cpu": "1"})
     assert of(whole, pod({"limits": {"cpu": "1"}}, overhead={"cpu": "1"})) == []
 
@@ -140,19 +140,19 @@ def test_overhead_is_not_the_pods_doing():
         ("1Gi", []),
     ],
 )
-def test_claims_have_bounds(size, text):
+def test_claim_bounds_are_enforced(size, text):
     bounds = limits(type="PersistentVolumeClaim", min={"storage": "1Gi"}, max={"storage": "5Gi"})
     assert list(claim_violations({"spec": {"resources": {"requests": {"storage": size}}}}, bounds)) == text
 
 
-def test_a_claim_without_a_size():
+def test_claim_without_a_size_violates_its_bounds():
     bounds = limits(type="PersistentVolumeClaim", max={"storage": "5Gi"})
     assert list(claim_violations({"spec": {}}, bounds)) == [
         "maximum storage usage per PersistentVolumeClaim is 5Gi.  No request is specified"
     ]
 
 
-async def test_a_claim_may_not_grow_beyond_its_bound():
+async def test_claim_expansion_beyond_its_bound_is_rejected():
     async with ranger() as server:
         spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
         await server.make(CLAIMS, spec=spec)
@@ -163,7 +163,7 @@ async def test_a_claim_may_not_grow_beyond_its_bound():
         assert "but request is 3Gi" in refusal(await server.merge(f"{CLAIMS}/a", bigger))
 
 
-async def test_updates_of_pods_are_not_looked_at():
+async def test_pod_updates_are_ignored():
     async with ranger() as server:
         assert (await server.pod()).code == 201
         await server.make(RANGES, **limits(type="Pod", min={"cpu": "1"}))

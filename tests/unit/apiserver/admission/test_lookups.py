@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from tests.unit.apiserver.reading import World
 
+from steersman.apiserver.admission import lookups
 from steersman.apiserver.admission.lookups import Lookup, whole
 
 
@@ -9,7 +10,7 @@ def lookup(world, read=whole):
     return Lookup(world.cache, read)
 
 
-async def test_an_object_is_read_once_until_it_changes():
+async def test_lookup_reads_an_object_once_until_it_changes():
     world = World()
     seen = []
 
@@ -25,7 +26,24 @@ async def test_an_object_is_read_once_until_it_changes():
     assert await found.get("a", namespace="ns") == {"k": "w"}
 
 
-async def test_what_is_not_there():
+async def test_lookup_bounds_its_memo_by_bytes():
+    world = World()
+    found = lookup(world, lambda tree: tree["metadata"]["name"])
+    for number in range(20):
+        await world.put(f"c{number}", data={"k": "x" * 200_000})
+        assert await found.get(f"c{number}", namespace="ns") == f"c{number}"
+    assert 0 < len(found._cached) < 20
+    assert 0 < found._cached_size.size_bytes <= lookups._CACHED_BYTES
+    await world.put("large", data={"k": "x" * 500_000})
+    assert await found.get("large", namespace="ns") == "large"
+    assert f"{world.prefix}ns/large" not in found._cached
+    for name in [key.rpartition("/")[2] for key in found._cached]:
+        await world.delete(name)
+        assert await found.get(name, namespace="ns") is None
+    assert found._cached_size.size_bytes == 0
+
+
+async def test_lookup_of_a_missing_object():
     world = World()
     found = lookup(world)
     assert await found.get("a", namespace="ns") is None
@@ -36,7 +54,7 @@ async def test_what_is_not_there():
     assert await found.get("a", namespace="ns") is None
 
 
-async def test_all_of_a_namespace_or_of_all():
+async def test_lookup_lists_one_or_all_namespaces():
     world = World()
     await world.put("a", "one")
     await world.put("b", "two")
@@ -46,7 +64,7 @@ async def test_all_of_a_namespace_or_of_all():
     assert await found.all(namespace="three") == ()
 
 
-async def test_all_is_the_same_sequence_until_something_changes():
+async def test_list_is_the_same_sequence_until_an_object_changes():
     world = World()
     found = lookup(world, lambda tree: tree.get("data"))
     await world.put("a", data={"k": "v"})

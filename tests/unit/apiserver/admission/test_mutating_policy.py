@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.apiserver.admission.policies import GROUP, RULE, Policed, told
+from tests.unit.apiserver.admission.policies import GROUP, RULE, Policed, denial
 from tests.unit.apiserver.writing import DEPLOYMENTS, USER
 
 from steersman.apiserver.admission.interface import Attributes, Operation
@@ -25,7 +25,7 @@ def mutating(*more):
 
 
 async def mutate(server, *mutations, name="p", bind=True, rule=RULE, **spec):
-    """A bound policy with these mutations."""
+    """Create a bound policy with these mutations."""
     spec = {"matchConstraints": {"resourceRules": [rule]}, "reinvocationPolicy": "Never", **spec}
     spec["mutations"] = list(mutations)
     await server.make(f"{GROUP}/mutatingadmissionpolicies", metadata={"name": name}, spec=spec)
@@ -34,7 +34,7 @@ async def mutate(server, *mutations, name="p", bind=True, rule=RULE, **spec):
         await server.make(path, metadata={"name": name}, spec={"policyName": name})
 
 
-async def test_configurations_are_laid_over_the_object():
+async def test_apply_configuration_is_merged_into_the_object():
     async with mutating() as server:
         await mutate(server, applying(ANNOTATE), applying("Object{data: {'k': 'new', 'l': 'more'}}"))
         made = (await server.write(annotations={"own": "1"})).body
@@ -42,7 +42,7 @@ async def test_configurations_are_laid_over_the_object():
         assert made["data"] == {"k": "new", "l": "more"}
 
 
-async def test_patches_are_applied_unless_a_test_in_them_fails():
+async def test_json_patch_is_applied_unless_its_test_fails():
     async with mutating() as server:
         test = "JSONPatch{op: 'test', path: '/data/k', value: 'v'}"
         await mutate(
@@ -53,7 +53,7 @@ async def test_patches_are_applied_unless_a_test_in_them_fails():
         assert (await server.write({"k": "w"}, name="b")).body["data"] == {"k": "w"}
 
 
-async def test_lists_with_keys_are_merged_and_defaults_filled_in():
+async def test_keyed_lists_are_merged_and_defaults_applied():
     rule = {**RULE, "apiGroups": ["apps"], "resources": ["deployments"]}
     pod = "Object.spec.template.spec"
     config = f"Object{{spec: Object.spec{{template: Object.spec.template{{spec: {pod}{{initContainers: [{pod}.initContainers{{name: 'i', image: 'j'}}]}}}}}}}}"
@@ -81,18 +81,18 @@ async def test_lists_with_keys_are_merged_and_defaults_filled_in():
         ),
     ],
 )
-async def test_what_cannot_be_done_denies(mutation, text):
+async def test_failing_mutation_denies_the_write(mutation, text):
     async with mutating() as server:
         await mutate(server, mutation)
         answer = await server.write()
         assert (answer.code, answer.body["reason"]) == (403, "Invalid")
-        assert told(answer).startswith(text)
+        assert denial(answer).startswith(text)
         assert answer.body["message"].startswith("policy 'p' with binding 'p' denied request: ")
         await server.merge(f"{GROUP}/mutatingadmissionpolicies/p", {"spec": {"failurePolicy": "Ignore"}})
         assert (await server.write()).code == 201
 
 
-async def test_policies_that_cannot_be_configured_deny():
+async def test_misconfigured_policy_denies_the_write():
     async with mutating() as server:
         await mutate(server, applying(ANNOTATE), paramKind={"apiVersion": "x.example.com/v1", "kind": "Limit"})
         answer = await server.write()
@@ -102,7 +102,7 @@ async def test_policies_that_cannot_be_configured_deny():
         )
 
 
-async def test_fields_that_nobody_knows_are_an_error_of_the_server():
+async def test_unknown_fields_are_an_internal_error():
     async with mutating() as server:
         await mutate(server, patching("[JSONPatch{op: 'add', path: '/nope', value: 1}]"))
         answer = await server.write()
@@ -112,7 +112,7 @@ async def test_fields_that_nobody_knows_are_an_error_of_the_server():
         )
 
 
-async def test_conditions_and_bindings_choose():
+async def test_match_conditions_and_bindings_select_writes():
     async with mutating() as server:
         conditions = [{"name": "c", "expression": "object.data.k == 'w'"}]
         await mutate(server, applying(ANNOTATE), matchConditions=conditions)
@@ -122,21 +122,21 @@ async def test_conditions_and_bindings_choose():
 
 
 @pytest.mark.parametrize(("repeats", "count"), [("IfNeeded", "2"), ("Never", "1")])
-async def test_a_policy_may_be_asked_again_when_a_later_one_changed_the_object(repeats, count):
+async def test_policy_is_reinvoked_when_a_later_one_changed_the_object(repeats, count):
     async with mutating() as server:
         await mutate(server, applying(ANNOTATE), name="a", reinvocationPolicy=repeats)
         await mutate(server, applying("Object{data: {'l': 'x'}}"), name="b")
         assert (await server.write()).body["metadata"]["annotations"]["added"] == count
 
 
-async def test_validating_policies_see_what_mutating_ones_made():
+async def test_validating_policies_see_mutated_objects():
     async with mutating(ValidatingAdmissionPolicy) as server:
         await mutate(server, applying("Object{data: {'l': 'x'}}"))
         await server.enforce("object.data.l == 'x'")
         assert (await server.write()).code == 201
 
 
-async def test_bodies_of_subresources_have_their_own_type():
+async def test_subresource_bodies_have_their_own_type():
     rule = {**RULE, "resources": ["pods/binding"]}
     async with mutating() as server:
         await mutate(

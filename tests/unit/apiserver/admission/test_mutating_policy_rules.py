@@ -16,7 +16,7 @@ def made(expression, obj=None, *, patch_type="ApplyConfiguration", **spec):
     return rules.mutate(0, obj, {"object": obj}, POD)
 
 
-def test_variables_can_hold_parts():
+def test_variables_can_hold_partial_objects():
     variables = [{"name": "meta", "expression": "Object.metadata{labels: {'a': 'b'}}"}]
     assert made("Object{metadata: variables.meta}", variables=variables)["metadata"] == {
         "name": "a",
@@ -24,13 +24,13 @@ def test_variables_can_hold_parts():
     }
 
 
-def test_values_become_json():
+def test_cel_values_are_converted_to_json():
     patch = "[JSONPatch{op: 'add', path: '/spec/x', value: [dyn(1u), dyn(duration('1s')), dyn(b'a'), dyn({'k': 2.5})]}]"
     assert made(patch, patch_type="JSONPatch")["spec"]["x"] == [1, "1s", "YQ==", {"k": 2.5}]
 
 
 @pytest.mark.parametrize(
-    ("expression", "told"),
+    ("expression", "message"),
     [
         (
             "Object{spec: Object.spec{tolerations: [Object.spec.tolerations{key: 'a'}]}}",
@@ -46,7 +46,7 @@ def test_values_become_json():
         ("Object{spec: Object.spec{priority: nope}}", "compilation error: compilation failed: "),
     ],
 )
-def test_what_cannot_be_applied(expression, told):
+def test_invalid_mutation_raises(expression, message):
     with pytest.raises(EvaluationError) as raised:
         made(expression)
-    assert str(raised.value).startswith(told)
+    assert str(raised.value).startswith(message)

@@ -8,7 +8,7 @@ from steersman.apiserver.admission.namespace_existence import NamespaceAutoProvi
 ELSEWHERE = "/api/v1/namespaces/elsewhere/configmaps"
 
 
-async def test_a_missing_namespace_is_made():
+async def test_auto_provision_creates_a_missing_namespace():
     async with Plugged(lambda stored: NamespaceAutoProvision(stored("namespaces"))) as server:
         body = {"metadata": {"name": "a"}}
         assert (await server.call("POST", ELSEWHERE, body, query="dryRun=All")).code == 404
@@ -19,13 +19,13 @@ async def test_a_missing_namespace_is_made():
         assert namespace["metadata"]["labels"] == {"kubernetes.io/metadata.name": "elsewhere"}
 
 
-async def test_what_cannot_name_a_namespace_is_refused():
+async def test_auto_provision_rejects_an_invalid_namespace_name():
     async with Plugged(lambda stored: NamespaceAutoProvision(stored("namespaces"))) as server:
         answer = await server.call("POST", "/api/v1/namespaces/No/configmaps", {"metadata": {"name": "a"}})
         assert answer.code == 422
 
 
-async def test_a_namespace_must_exist():
+async def test_namespace_exists_rejects_a_missing_namespace():
     async with Plugged(lambda stored: NamespaceExists(stored("namespaces").cache)) as server:
         [_, exists] = server.admission.plugins
         assert AdmissionChain([exists]).plugins == (exists,)

@@ -16,14 +16,14 @@ async def _terminating(server: Server) -> None:
     assert answer.body["status"]["phase"] == "Terminating"
 
 
-async def test_nothing_is_made_in_a_missing_namespace():
+async def test_create_in_a_missing_namespace_is_rejected():
     async with Server() as server:
         answer = await server.call("POST", f"{N}/configmaps", {"metadata": {"name": "a"}})
         assert (answer.code, answer.body["message"]) == (404, 'namespaces "n" not found')
         assert answer.body["details"] == {"name": "n", "kind": "namespaces"}
 
 
-async def test_nothing_is_made_in_a_namespace_that_goes_away_but_what_is_there_may_change():
+async def test_terminating_namespace_rejects_creates_and_allows_updates():
     async with Server() as server:
         await _terminating(server)
         answer = await server.call("POST", f"{N}/configmaps", {"metadata": {"name": "b"}})
@@ -42,14 +42,14 @@ async def test_nothing_is_made_in_a_namespace_that_goes_away_but_what_is_there_m
         assert (await server.call("DELETE", f"{N}/configmaps/a")).code == 200
 
 
-async def test_a_dry_run_is_refused_alike():
+async def test_dry_run_is_rejected_as_well():
     async with Server() as server:
         answer = await server.call("POST", f"{N}/configmaps", {"metadata": {"name": "a"}}, query="dryRun=All")
         assert answer.code == 404
 
 
 @pytest.mark.parametrize("name", ["default", "kube-system", "kube-public"])
-async def test_three_namespaces_stay(name):
+async def test_system_namespaces_cannot_be_deleted(name):
     async with Server() as server:
         if name != "default":
             await server.make("/api/v1/namespaces", metadata={"name": name})
@@ -60,7 +60,7 @@ async def test_three_namespaces_stay(name):
         )
 
 
-async def test_a_namespace_made_anew_is_seen_at_once():
+async def test_recreated_namespace_accepts_creates_immediately():
     async with Server() as server:
         await _terminating(server)
         await server.call("DELETE", f"{N}/configmaps/a")
@@ -71,7 +71,7 @@ async def test_a_namespace_made_anew_is_seen_at_once():
         await server.make(f"{N}/configmaps")
 
 
-async def test_it_concerns_writes_in_namespaces_and_deletes_of_them():
+async def test_handles_writes_in_namespaces_and_deletes_of_namespaces():
     async with Server() as server:
         plugin = NamespaceLifecycle(server.registry.stored("namespaces").cache)
 

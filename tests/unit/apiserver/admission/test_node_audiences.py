@@ -38,7 +38,7 @@ async def with_volume(server, claim):
     ("claim", "volume"),
     [("c", {"persistentVolumeClaim": {"claimName": "c"}}), ("p-v", {"ephemeral": {"volumeClaimTemplate": {}}})],
 )
-async def test_drivers_of_bound_claims_want_tokens(claim, volume):
+async def test_csi_driver_of_a_bound_claim_allows_its_audiences(claim, volume):
     async with Server() as server:
         await with_volume(server, claim)
         await ask(server, volume, "x")
@@ -46,7 +46,7 @@ async def test_drivers_of_bound_claims_want_tokens(claim, volume):
             await ask(server, volume, "y")
 
 
-async def test_claims_that_are_not_there_want_none():
+async def test_missing_claim_allows_no_audience():
     async with Server() as server:
         with pytest.raises(Exception, match='audience "x" not found'):
             await ask(server, {"persistentVolumeClaim": {"claimName": "c"}}, "x")

@@ -25,7 +25,7 @@ async def make(server, **spec):
     await server.pod(containers=[{"name": "c", "image": "i"}], resources=resources, **spec)
 
 
-async def test_a_node_must_declare_what_a_change_needs():
+async def test_update_requires_declared_node_features():
     async with validated() as server:
         await make(server, nodeName="n")
         assert refusal(await resize(server, "2")) == 'node "n" not found'
@@ -37,20 +37,20 @@ async def test_a_node_must_declare_what_a_change_needs():
         assert (await resize(server, "2")).code == 200
 
 
-async def test_a_pod_without_a_node_may_change():
+async def test_unscheduled_pod_can_be_updated():
     async with validated() as server:
         await make(server)
         assert (await resize(server, "2")).code == 200
 
 
-async def test_labels_need_nothing():
+async def test_label_update_requires_no_features():
     async with validated() as server:
         await make(server, nodeName="n")
         assert (await server.merge(f"{PODS}/a", {"metadata": {"labels": {"a": "b"}}})).code == 200
 
 
 @pytest.mark.parametrize("quality", ["Guaranteed", "Burstable"])
-def test_containers_proper_are_resized_anywhere(quality):
+def test_container_resize_requires_no_features(quality):
     def pod(cpu):
         return {
             "spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": cpu}}}]},
@@ -60,14 +60,14 @@ def test_containers_proper_are_resized_anywhere(quality):
     assert list(needed_features(pod("2"), pod("1"))) == []
 
 
-def test_resources_of_the_pod_as_a_whole_are_a_feature():
+def test_pod_level_resize_requires_a_feature():
     old = {"spec": {"containers": [], "resources": {"requests": {"cpu": "1"}}}, "status": {}}
     new = {"spec": {"containers": [], "resources": {"requests": {"cpu": "2"}}}, "status": {}}
     assert list(needed_features(new, old)) == [FEATURE]
 
 
 @pytest.mark.parametrize(("policy", "needed"), [(None, ["InPlacePodVerticalScalingInitContainers"]), ("Always", [])])
-def test_so_are_those_of_init_containers_that_end(policy, needed):
+def test_init_container_resize_requires_a_feature(policy, needed):
     def pod(cpu):
         init = {"name": "i", "restartPolicy": policy, "resources": {"requests": {"cpu": cpu}}}
         return {"spec": {"containers": [], "initContainers": [init]}, "status": {}}

@@ -24,11 +24,11 @@ def node(**labels):
         ("notkubernetes.io/x", False),
     ],
 )
-def test_which_labels_a_kubelet_may_set(key, forbidden):
+def test_forbidden_labels_of_a_kubelet(key, forbidden):
     assert bool(forbidden_labels(node(**{key: "v"}), None)) == forbidden
 
 
-def test_what_stays_does_not_count_but_what_goes_does():
+def test_removed_labels_are_checked_and_unchanged_ones_are_not():
     before = node(**{"kubernetes.io/a": "1", "kubernetes.io/b": "1", "kubernetes.io/c": "1"})
     after = node(**{"kubernetes.io/a": "1", "kubernetes.io/b": "2"})
     assert forbidden_labels(after, before) == ["kubernetes.io/b", "kubernetes.io/c"]

@@ -21,18 +21,18 @@ def mirror(owners, **spec):
     return {"metadata": metadata, "spec": {"nodeName": "n", **spec}}
 
 
-async def test_the_owner_is_the_node():
+async def test_mirror_pod_must_be_owned_by_its_node():
     pod = mirror([OWNER])
     assert owner_uid("n", await attributes(pod), pod) == "u"
 
 
-async def test_there_is_one_owner():
+async def test_mirror_pod_must_have_one_owner():
     pod = mirror([OWNER, OWNER])
     with pytest.raises(Exception, match="a single owner reference set to itself"):
         owner_uid("n", await attributes(pod), pod)
 
 
-async def test_trust_bundles_are_not_read_through_a_pod():
+async def test_mirror_pod_cannot_reference_trust_bundles():
     pod = mirror([], volumes=[{"name": "v", "projected": {"sources": [{"clusterTrustBundle": {"path": "p"}}]}}])
     with pytest.raises(Exception, match="can not create pods that reference clustertrustbundles"):
         check_mirror_pod("n", await attributes(pod), pod)

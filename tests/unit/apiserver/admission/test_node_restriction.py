@@ -24,7 +24,7 @@ MIRROR = {"kubernetes.io/config.mirror": "x"}
 
 
 class Rights:
-    """Says what it is told, and remembers what it was asked."""
+    """Authorizer with a fixed decision that records its requests."""
 
     def __init__(self, decision=NO_OPINION):
         self.decision = decision
@@ -36,7 +36,7 @@ class Rights:
 
 
 class Kubelets(Plugged):
-    """Requests come from a node once there is one."""
+    """Server whose requests come from a node once it exists."""
 
     def __init__(self, rights=None):
         super().__init__(lambda stored: NodeRestriction(lambda name: stored(name).cache, authorizer=rights or Rights()))
@@ -63,23 +63,23 @@ class Kubelets(Plugged):
     async def mirror(self, *, metadata=None, owner=None, **spec):
         reference = {"apiVersion": "v1", "kind": "Node", "name": "n", "uid": self.node["metadata"]["uid"]}
         owners = [{**reference, "controller": True, **(owner or {})}]
-        said = {"annotations": MIRROR, "ownerReferences": owners, **(metadata or {})}
-        return await self.pod(metadata=said, **{"nodeName": "n", **spec})
+        fields = {"annotations": MIRROR, "ownerReferences": owners, **(metadata or {})}
+        return await self.pod(metadata=fields, **{"nodeName": "n", **spec})
 
 
-async def test_others_are_not_restricted():
+async def test_other_users_are_not_restricted():
     async with Kubelets() as server:
         server.user = USER
         assert (await server.pod()).code == 201
 
 
-async def test_a_node_without_a_name_may_do_nothing():
+async def test_node_user_without_a_name_is_rejected():
     async with Kubelets() as server:
         server.user = UserInfo("system:node:", groups=("system:nodes",))
         assert refusal(await server.pod()) == 'could not determine node from user "system:node:"'
 
 
-async def test_a_mirror_pod_of_the_node_is_made():
+async def test_mirror_pod_of_the_node_is_created():
     async with Kubelets() as server:
         assert (await server.mirror()).code == 201
 
@@ -116,12 +116,12 @@ async def test_a_mirror_pod_of_the_node_is_made():
         ),
     ],
 )
-async def test_other_pods_are_refused(changes, text):
+async def test_other_pods_are_rejected(changes, text):
     async with Kubelets() as server:
         assert text in refusal(await server.mirror(**changes))
 
 
-async def test_pods_are_deleted_and_told_of_by_their_node():
+async def test_node_deletes_and_updates_status_of_its_pods_only():
     async with Kubelets() as server:
         for name, node in (("a", "n"), ("b", "m")):
             spec = {"nodeName": node, "containers": [{"name": "c", "image": "i"}]}
@@ -145,7 +145,7 @@ async def test_pods_are_deleted_and_told_of_by_their_node():
         assert (await server.call("DELETE", f"{PODS}/a")).code == 200
 
 
-async def test_pods_are_evicted_by_their_node():
+async def test_node_evicts_its_pods_only():
     async with Kubelets() as server:
         await server.as_admin(
             "POST",
@@ -160,7 +160,7 @@ async def test_pods_are_evicted_by_their_node():
         assert "only 'status' and 'eviction' are allowed" in refusal(ephemeral)
 
 
-async def test_a_node_writes_itself_within_bounds():
+async def test_node_update_is_limited():
     async with Kubelets() as server:
         assert (await server.merge(f"{NODES}/n", {"metadata": {"labels": {"kubernetes.io/os": "linux"}}})).code == 200
         for patch, text in (
@@ -180,7 +180,7 @@ async def test_a_node_writes_itself_within_bounds():
         assert refusal(other) == 'node "n" is not allowed to modify node "m"'
 
 
-async def test_a_node_registers_itself_within_bounds():
+async def test_node_registration_is_limited():
     async with Kubelets() as server:
         await server.as_admin("DELETE", f"{NODES}/n")
         labels = {"node-role.kubernetes.io/control-plane": ""}
@@ -191,7 +191,7 @@ async def test_a_node_registers_itself_within_bounds():
         assert (await server.call("POST", NODES, {"metadata": {"name": "n"}})).code == 201
 
 
-async def test_leases_and_csi_nodes_have_the_nodes_name():
+async def test_lease_and_csi_node_must_have_the_nodes_name():
     async with Kubelets() as server:
         await server.as_admin("POST", "/api/v1/namespaces", {"metadata": {"name": "kube-node-lease"}})
         assert (await server.call("POST", LEASES, {"metadata": {"name": "n"}, "spec": {}})).code == 201
@@ -207,7 +207,7 @@ async def test_leases_and_csi_nodes_have_the_nodes_name():
         )
 
 
-async def test_slices_are_of_the_node():
+async def test_resource_slice_must_belong_to_the_node():
     async with Kubelets() as server:
         spec = {"driver": "d.example.com", "pool": {"name": "p", "resourceSliceCount": 1}, "nodeName": "m"}
         made = {"metadata": {"name": "s"}, "spec": spec}
@@ -220,12 +220,12 @@ async def test_slices_are_of_the_node():
         )
 
 
-async def test_of_claims_a_node_tells_how_large_they_are():
+async def test_node_updates_expansion_fields_of_claims_only():
     async with Kubelets() as server:
         spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
         await server.as_admin("POST", CLAIMS, {"metadata": {"name": "a"}, "spec": spec})
-        told = await server.merge(f"{CLAIMS}/a/status", {"status": {"capacity": {"storage": "1Gi"}}})
-        assert told.code == 200
+        message = await server.merge(f"{CLAIMS}/a/status", {"status": {"capacity": {"storage": "1Gi"}}})
+        assert message.code == 200
         assert "is not allowed to update fields other than" in refusal(
             await server.merge(f"{CLAIMS}/a/status", {"status": {"phase": "Bound"}})
         )
@@ -243,7 +243,7 @@ def pem(name: str) -> str:
 
 
 @pytest.mark.parametrize(("name", "code"), [("system:node:n", 201), ("system:node:m", 403)])
-async def test_certificates_are_asked_for_in_the_nodes_name(name, code):
+async def test_csr_must_have_the_nodes_common_name(name, code):
     async with Kubelets() as server:
         spec = {"signerName": "kubernetes.io/kube-apiserver-client-kubelet", "request": pem(name)}
         body = {"metadata": {"name": "r"}, "spec": {**spec, "usages": ["digital signature", "client auth"]}}
@@ -251,7 +251,7 @@ async def test_certificates_are_asked_for_in_the_nodes_name(name, code):
 
 
 class Tokens(Kubelets):
-    """A pod on the node, and another elsewhere."""
+    """Server with a pod on the node, and another elsewhere."""
 
     async def __aenter__(self):
         await super().__aenter__()
@@ -280,7 +280,7 @@ class Tokens(Kubelets):
 
 
 @pytest.mark.parametrize("audience", ["a", "of-driver"])
-async def test_tokens_are_for_whom_the_pod_wants_them(audience):
+async def test_token_for_an_audience_of_the_pod_is_allowed(audience):
     async with Tokens() as server:
         await server.ask(audience)
 
@@ -296,19 +296,19 @@ async def test_tokens_are_for_whom_the_pod_wants_them(audience):
         (["b"], {}, 'audience "b" not found in pod spec volume, system:node:n is not authorized'),
     ],
 )
-async def test_other_tokens_are_refused(audiences, ref, text):
+async def test_other_tokens_are_rejected(audiences, ref, text):
     async with Tokens() as server:
         with pytest.raises(Exception, match=text):
             await server.ask(*audiences, **ref)
 
 
-async def test_tokens_of_pods_elsewhere_are_refused():
+async def test_token_of_a_pod_on_another_node_is_rejected():
     async with Tokens() as server:
         with pytest.raises(Exception, match="bound to a pod scheduled on a different node"):
             await server.ask("a", name="b", uid=server.b)
 
 
-async def test_a_right_allows_other_audiences():
+async def test_permission_allows_other_audiences():
     rights = Rights(ALLOW)
     async with Tokens(rights) as server:
         await server.ask("b")

@@ -11,7 +11,7 @@ BLOCKING = {**OWNER, "blockOwnerDeletion": True}
 
 
 class Rights:
-    """Refuses one thing: verb, resource and subresource."""
+    """Authorizer that denies one combination of verb, resource and subresource."""
 
     def __init__(self, *refused):
         self.refused = refused
@@ -27,7 +27,7 @@ def guarded(rights):
     return Plugged(lambda _: OwnerReferencesPermissionEnforcement(rights, server.registry.of_kind))
 
 
-async def test_who_may_not_delete_an_object_does_not_give_it_owners():
+async def test_setting_owners_requires_permission_to_delete():
     async with guarded(Rights(("delete", "configmaps", ""))) as server:
         await server.make(metadata={"ownerReferences": [OWNER]})
         assert (await server.merge(f"{CONFIG_MAPS}/a", {"data": {"k": "v"}})).code == 200
@@ -35,7 +35,7 @@ async def test_who_may_not_delete_an_object_does_not_give_it_owners():
         assert refusal(answer) == "cannot set an ownerRef on a resource you can't delete: , <nil>"
 
 
-async def test_who_blocks_an_owner_may_change_its_finalizers():
+async def test_blocking_owner_deletion_requires_permission_on_finalizers():
     rights = Rights(("update", "deployments", "finalizers"))
     async with guarded(rights) as server:
         await server.make(metadata={"ownerReferences": [OWNER]})
@@ -46,7 +46,7 @@ async def test_who_blocks_an_owner_may_change_its_finalizers():
         assert rights.asked == [("update", "apps", "deployments", "finalizers", "default", "d")]
 
 
-async def test_owners_of_an_unknown_kind_are_not_blocked():
+async def test_blocking_an_owner_of_an_unknown_kind_is_rejected():
     async with guarded(Rights()) as server:
         stranger = {**BLOCKING, "apiVersion": "example.com/v1", "kind": "Thing"}
         body = {"metadata": {"name": "b", "ownerReferences": [stranger]}}

@@ -14,14 +14,14 @@ async def annotate(server, text):
     await server.merge("/api/v1/namespaces/default", {"metadata": {"annotations": {ANNOTATION: text}}})
 
 
-async def test_pods_go_where_their_namespace_says():
+async def test_selector_of_the_namespace_is_merged():
     async with selecting() as server:
         await annotate(server, "env=dev, zone = a")
         spec = (await server.pod(nodeSelector={"disk": "ssd", "env": "dev"})).body["spec"]
         assert spec["nodeSelector"] == {"env": "dev", "zone": "a", "disk": "ssd"}
 
 
-async def test_they_cannot_go_elsewhere():
+async def test_conflicting_selector_is_rejected():
     async with selecting() as server:
         await annotate(server, "env=dev")
         assert refusal(await server.pod(nodeSelector={"env": "prod"})) == (
@@ -29,12 +29,12 @@ async def test_they_cannot_go_elsewhere():
         )
 
 
-async def test_without_an_annotation_nothing_is_added():
+async def test_selector_is_unchanged_without_annotation():
     async with selecting() as server:
         assert "nodeSelector" not in (await server.pod()).body["spec"]
 
 
-async def test_an_annotation_that_is_none_is_an_error_of_the_cluster():
+async def test_malformed_annotation_is_an_internal_error():
     async with selecting() as server:
         await annotate(server, "a=b=c")
         answer = await server.pod()
@@ -42,14 +42,14 @@ async def test_an_annotation_that_is_none_is_an_error_of_the_cluster():
 
 
 @pytest.mark.parametrize("text", ["a", "=b", "a=ä", "a=b,"])
-def test_what_cannot_be_read(text):
+def test_parse_selector_rejects_malformed_text(text):
     with pytest.raises(ValueError, match="invalid"):
         parse_selector(text)
 
 
-async def test_the_cluster_has_a_selector_and_limits_for_those_who_say_nothing():
-    told = {"podNodeSelectorPluginConfig": {"clusterDefaultNodeSelector": "env=dev", "default": "env=dev,disk=ssd"}}
-    async with Plugged(lambda stored: PodNodeSelector(stored("namespaces").cache, told)) as server:
+async def test_configuration_sets_default_and_allowed_selectors():
+    message = {"podNodeSelectorPluginConfig": {"clusterDefaultNodeSelector": "env=dev", "default": "env=dev,disk=ssd"}}
+    async with Plugged(lambda stored: PodNodeSelector(stored("namespaces").cache, message)) as server:
         made = await server.pod(nodeSelector={"disk": "ssd"})
         assert made.body["spec"]["nodeSelector"] == {"env": "dev", "disk": "ssd"}
         assert refusal(await server.pod("b", nodeSelector={"zone": "a"})) == (

@@ -28,7 +28,7 @@ async def node(server, system="linux", **capacity):
     )
 
 
-async def test_the_node_must_exist():
+async def test_resize_requires_an_existing_node():
     async with validated() as server:
         await burstable(server, nodeName="n")
         assert refusal(await resize(server, cpu="200m")) == 'node "n" not found'
@@ -47,14 +47,14 @@ async def test_the_node_must_exist():
         ),
     ],
 )
-async def test_the_node_must_be_large_enough(requests, text):
+async def test_resize_beyond_allocatable_resources_is_rejected(requests, text):
     async with validated() as server:
         await node(server)
         await burstable(server, nodeName="n")
         assert refusal(await resize(server, **requests)) == f"Node didn't have enough allocatable resources: {text}"
 
 
-async def test_only_linux_resizes():
+async def test_resize_requires_a_linux_node():
     async with validated() as server:
         await node(server, system="windows")
         await burstable(server, nodeName="n")
@@ -63,13 +63,13 @@ async def test_only_linux_resizes():
         )
 
 
-async def test_a_pod_without_a_node_resizes_freely():
+async def test_unscheduled_pod_can_be_resized():
     async with validated() as server:
         await burstable(server)
         assert (await resize(server, cpu="200")).code == 200
 
 
-async def test_nothing_changed_is_nothing_to_refuse():
+async def test_resize_without_changes_is_allowed():
     async with validated() as server:
         await burstable(server, nodeName="n")
         assert (await resize(server, cpu="100m")).code == 200

@@ -22,7 +22,7 @@ async def label(server, **labels):
     return await server.merge(NAMESPACE, {"metadata": {"labels": texts}})
 
 
-async def test_pods_that_break_the_enforced_standard_are_refused():
+async def test_pod_violating_the_enforced_standard_is_rejected():
     async with secured() as server:
         await label(server, enforce="baseline")
         assert refusal(await server.pod(hostPID=True)) == (
@@ -32,13 +32,13 @@ async def test_pods_that_break_the_enforced_standard_are_refused():
         assert (await server.pod()).code == 201
 
 
-async def test_without_labels_all_pass():
+async def test_pods_are_allowed_without_labels():
     async with secured() as server:
         answer = await server.pod(hostPID=True)
         assert (answer.code, answer.warnings) == (201, [])
 
 
-async def test_workloads_are_warned_about_and_never_refused():
+async def test_workloads_are_warned_about_and_not_rejected():
     async with secured() as server:
         await label(server, enforce="baseline")
         template = {
@@ -54,7 +54,7 @@ async def test_workloads_are_warned_about_and_never_refused():
         assert answer.warnings == [warning]
 
 
-async def test_a_pod_that_is_refused_is_not_warned_about():
+async def test_rejected_pod_gets_no_warning():
     async with secured() as server:
         await label(server, enforce="baseline", warn="restricted")
         assert (await server.pod(hostPID=True)).warnings == []
@@ -62,7 +62,7 @@ async def test_a_pod_that_is_refused_is_not_warned_about():
         assert warning.startswith('would violate PodSecurity "restricted:latest": allowPrivilegeEscalation != false (')
 
 
-async def test_pods_that_are_alike_are_told_the_same_each_by_the_standard_of_the_day():
+async def test_identical_pods_are_evaluated_by_the_current_standard():
     async with secured() as server:
         for level, code in (("baseline", 403), ("privileged", 201), ("restricted", 403), ("baseline", 403)):
             await label(server, enforce=level)
@@ -71,7 +71,7 @@ async def test_pods_that_are_alike_are_told_the_same_each_by_the_standard_of_the
             assert refused[0].body.get("message") == refused[1].body.get("message")
 
 
-async def test_an_annotation_counts_though_a_spec_like_it_was_let_through():
+async def test_annotations_are_evaluated_for_a_known_spec():
     async with secured() as server:
         await label(server, enforce="baseline", enforce_version="v1.18")
         assert (await server.pod()).code == 201
@@ -80,7 +80,7 @@ async def test_an_annotation_counts_though_a_spec_like_it_was_let_through():
         assert answer.code == 403
 
 
-async def test_a_change_of_labels_is_not_judged_again():
+async def test_label_update_is_not_evaluated():
     async with secured() as server:
         assert (await server.pod(hostPID=True)).code == 201
         await label(server, enforce="baseline")
@@ -100,7 +100,7 @@ async def test_a_change_of_labels_is_not_judged_again():
         ({"other": "x"}, []),
     ],
 )
-async def test_labels_that_cannot_be_read_are_refused(labels, fields):
+async def test_invalid_namespace_labels_are_rejected(labels, fields):
     async with secured() as server:
         answer = await label(server, **labels)
         assert answer.code == (422 if fields else 200)
@@ -110,7 +110,7 @@ async def test_labels_that_cannot_be_read_are_refused(labels, fields):
         ]
 
 
-async def test_who_is_stricter_hears_which_pods_break_it():
+async def test_tightening_a_standard_warns_about_violating_pods():
     async with secured() as server:
         await server.pod(hostPID=True)
         await server.pod("b", hostPID=True)
@@ -123,7 +123,7 @@ async def test_who_is_stricter_hears_which_pods_break_it():
         assert (await label(server, enforce="privileged")).warnings == []
 
 
-def test_pods_are_told_by_what_they_break():
+def test_namespace_warnings_group_pods_by_violation():
     def pod(name, **spec):
         return {"metadata": {"name": name}, "spec": {"containers": [{"name": "c"}], **spec}}
 
@@ -144,13 +144,13 @@ def test_pods_are_told_by_what_they_break():
         ({"name": "d"}, True),
     ],
 )
-def test_which_changes_matter(now, significant):
+def test_significant_updates(now, significant):
     old = {"metadata": {}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
     new = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i", **now}]}}
     assert is_significant(new, old) is significant
 
 
-def test_a_new_ephemeral_container_matters():
+def test_new_ephemeral_container_is_significant():
     old = {"metadata": {}, "spec": {"containers": [], "ephemeralContainers": [{"name": "a", "image": "i"}]}}
     more = {"metadata": {}, "spec": {"containers": [], "ephemeralContainers": [*old["spec"]["ephemeralContainers"]]}}
     assert not is_significant(more, old)
@@ -158,20 +158,22 @@ def test_a_new_ephemeral_container_matters():
     assert is_significant(more, old)
 
 
-def test_an_annotation_about_seccomp_matters():
+def test_seccomp_annotation_is_significant():
     old = {"metadata": {}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
     name = "container.seccomp.security.alpha.kubernetes.io/c"
     assert is_significant({**old, "metadata": {"annotations": {name: "unconfined"}}}, old)
 
 
 def configured(**exemptions):
-    told = {"defaults": {"enforce": "baseline", "warn": "restricted"}, "exemptions": exemptions}
+    message = {"defaults": {"enforce": "baseline", "warn": "restricted"}, "exemptions": exemptions}
     return Plugged(
-        lambda stored: PodSecurity(namespaces=stored("namespaces").cache, pods=stored("pods").cache, configuration=told)
+        lambda stored: PodSecurity(
+            namespaces=stored("namespaces").cache, pods=stored("pods").cache, configuration=message
+        )
     )
 
 
-async def test_a_configuration_speaks_for_namespaces_that_say_nothing():
+async def test_configuration_sets_defaults_for_namespaces_without_labels():
     async with configured() as server:
         assert 'violates PodSecurity "baseline:latest"' in refusal(await server.pod(hostPID=True))
         made = await server.pod()
@@ -183,13 +185,13 @@ async def test_a_configuration_speaks_for_namespaces_that_say_nothing():
 @pytest.mark.parametrize(
     "exemptions", [{"namespaces": ["default"]}, {"usernames": ["tester"]}, {"runtimeClasses": ["r"]}]
 )
-async def test_who_is_exempt_may_do_as_he_likes(exemptions):
+async def test_exempt_requests_are_allowed(exemptions):
     async with configured(**exemptions) as server:
         made = await server.pod(hostPID=True, runtimeClassName="r")
         assert (made.code, made.warnings) == (201, [])
 
 
-async def test_labels_of_an_exempt_namespace_mean_nothing():
+async def test_labels_of_an_exempt_namespace_are_ignored():
     async with configured(namespaces=["default"]) as server:
         [warning] = (await label(server, enforce="restricted")).warnings
         assert warning == (
@@ -198,7 +200,7 @@ async def test_labels_of_an_exempt_namespace_mean_nothing():
         )
 
 
-def test_a_configuration_has_to_be_right():
+def test_invalid_configuration_is_rejected():
     layout = Layout("Namespace", "v1")
     unread = WatchCache(None, "/registry/namespaces/", layout=layout, clock=FakeClock(), tasks=None)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="defaults: 'tight' must be one of privileged, baseline, restricted"):

@@ -25,20 +25,20 @@ async def annotate(server, **annotations):
     await server.merge("/api/v1/namespaces/default", {"metadata": {"annotations": texts}})
 
 
-async def test_the_namespace_fills_in_tolerations():
+async def test_default_tolerations_of_the_namespace_are_merged():
     async with restricting() as server:
         await annotate(server, defaults=[DEV])
         assert (await server.pod()).body["spec"]["tolerations"] == [DEV]
 
 
-async def test_who_asks_for_resources_tolerates_memory_pressure():
+async def test_pod_with_requests_tolerates_memory_pressure():
     async with restricting() as server:
         resources = {"requests": {"cpu": "1"}}
         made = await server.pod(containers=[{"name": "c", "image": "i", "resources": resources}])
         assert made.body["spec"]["tolerations"] == [PRESSURE]
 
 
-async def test_what_is_not_on_the_list_is_refused():
+async def test_toleration_outside_the_whitelist_is_rejected():
     async with restricting() as server:
         await annotate(server, whitelist=[{"key": "env", "operator": "Exists"}])
         assert (await server.pod(tolerations=[DEV])).code == 201
@@ -49,7 +49,7 @@ async def test_what_is_not_on_the_list_is_refused():
         )
 
 
-async def test_defaults_are_for_new_pods():
+async def test_default_tolerations_apply_on_create_only():
     async with restricting() as server:
         await server.pod()
         await annotate(server, defaults=[DEV])
@@ -57,15 +57,15 @@ async def test_defaults_are_for_new_pods():
         assert "tolerations" not in changed.body["spec"]
 
 
-async def test_an_annotation_that_is_none_is_an_error_of_the_cluster():
+async def test_malformed_annotation_is_an_internal_error():
     async with restricting() as server:
         await annotate(server, defaults="{")
         assert (await server.pod()).code == 500
 
 
-async def test_the_cluster_speaks_for_namespaces_that_say_nothing():
-    told = {"default": [DEV], "whitelist": [{"key": "env", "operator": "Exists"}]}
-    async with Plugged(lambda stored: PodTolerationRestriction(stored("namespaces").cache, told)) as server:
+async def test_configuration_applies_to_namespaces_without_annotations():
+    message = {"default": [DEV], "whitelist": [{"key": "env", "operator": "Exists"}]}
+    async with Plugged(lambda stored: PodTolerationRestriction(stored("namespaces").cache, message)) as server:
         assert (await server.pod()).body["spec"]["tolerations"] == [DEV]
         refused = await server.pod("b", tolerations=[{"operator": "Exists"}])
         assert refused.body["message"].endswith("conflict with its cluster whitelist")

@@ -14,21 +14,21 @@ def prioritized():
     return Plugged(lambda stored: Priority(stored("priorityclasses.scheduling.k8s.io").cache))
 
 
-async def test_a_pod_gets_the_numbers_of_its_class():
+async def test_priority_is_resolved_from_the_class():
     async with prioritized() as server:
         await server.make(CLASSES, metadata={"name": "high"}, value=100, preemptionPolicy="Never")
         spec = (await server.pod(priorityClassName="high")).body["spec"]
         assert (spec["priority"], spec["preemptionPolicy"]) == (100, "Never")
 
 
-async def test_without_a_class_priority_is_nothing():
+async def test_priority_is_zero_without_a_class():
     async with prioritized() as server:
         spec = (await server.pod()).body["spec"]
         assert (spec["priority"], spec["preemptionPolicy"]) == (0, "PreemptLowerPriority")
         assert "priorityClassName" not in spec
 
 
-async def test_the_default_class_is_everybodys_and_of_two_the_lower_one():
+async def test_lowest_default_class_applies():
     async with prioritized() as server:
         await server.make(CLASSES, metadata={"name": "d"}, value=7, globalDefault=True)
         spec = (await server.pod()).body["spec"]
@@ -40,7 +40,7 @@ async def test_the_default_class_is_everybodys_and_of_two_the_lower_one():
 
 
 @pytest.mark.parametrize(
-    ("said", "text"),
+    ("fields", "text"),
     [
         ({"priorityClassName": "none"}, "no PriorityClass with name none was found"),
         (
@@ -54,17 +54,17 @@ async def test_the_default_class_is_everybodys_and_of_two_the_lower_one():
         ),
     ],
 )
-async def test_what_is_refused(said, text):
+async def test_conflicting_priority_is_rejected(fields, text):
     async with prioritized() as server:
-        assert refusal(await server.pod(**said)) == text
+        assert refusal(await server.pod(**fields)) == text
 
 
-async def test_the_same_numbers_may_be_said():
+async def test_explicit_equal_priority_is_allowed():
     async with prioritized() as server:
         assert (await server.pod(priority=0, preemptionPolicy="PreemptLowerPriority")).code == 201
 
 
-async def test_an_update_keeps_them():
+async def test_update_keeps_priority():
     async with prioritized() as server:
         made = (await server.pod()).body
         del made["spec"]["priority"], made["spec"]["preemptionPolicy"]
@@ -72,7 +72,7 @@ async def test_an_update_keeps_them():
         assert (answer.code, answer.body["spec"]["priority"]) == (200, 0)
 
 
-async def test_only_one_class_is_the_default():
+async def test_second_default_class_is_rejected():
     async with prioritized() as server:
         await server.make(CLASSES, metadata={"name": "d"}, value=7, globalDefault=True)
         another = {"metadata": {"name": "e"}, "value": 8, "globalDefault": True}

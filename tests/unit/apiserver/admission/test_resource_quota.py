@@ -32,7 +32,7 @@ async def make(server, name, path=CONFIG_MAPS, query="", **parts):
     return await server.call("POST", path, {"metadata": {"name": name}, **parts}, query=query)
 
 
-async def test_what_is_made_is_counted_and_too_much_refused():
+async def test_usage_is_charged_and_excess_rejected():
     async with quotas() as server:
         await limit(server, configmaps="2")
         assert [(await make(server, name)).code for name in "ab"] == [201, 201]
@@ -43,7 +43,7 @@ async def test_what_is_made_is_counted_and_too_much_refused():
         assert await used(server) == {"configmaps": "2"}
 
 
-async def test_the_server_owns_what_it_counts():
+async def test_used_amounts_are_owned_by_the_server():
     async with quotas() as server:
         await limit(server, configmaps="2", secrets="1")
         await make(server, "a")
@@ -53,7 +53,7 @@ async def test_the_server_owns_what_it_counts():
         assert own[0]["subresource"] == "status"
 
 
-async def test_a_dry_run_is_refused_but_not_counted():
+async def test_dry_run_is_checked_and_not_charged():
     async with quotas() as server:
         await limit(server, configmaps="1")
         assert (await make(server, "a", query="dryRun=All")).code == 201
@@ -62,7 +62,7 @@ async def test_a_dry_run_is_refused_but_not_counted():
         assert (await make(server, "b", query="dryRun=All")).code == 403
 
 
-async def test_the_status_rules_and_not_the_spec():
+async def test_status_is_authoritative_over_the_spec():
     async with quotas() as server:
         await server.make(QUOTAS, metadata={"name": "q"}, spec={"hard": {"configmaps": "0"}})
         assert (await make(server, "a")).code == 201
@@ -70,14 +70,14 @@ async def test_the_status_rules_and_not_the_spec():
         assert refusal(await make(server, "b")) == "status unknown for quota: q, resources: configmaps"
 
 
-async def test_updates_of_what_is_there_take_nothing():
+async def test_updates_are_not_charged():
     async with quotas() as server:
         await server.make(CONFIG_MAPS)
         await limit(server, configmaps="0")
         assert (await server.merge(f"{CONFIG_MAPS}/a", {"data": {"k": "v"}})).code == 200
 
 
-async def test_all_quotas_hold_and_a_refusal_counts_in_none():
+async def test_all_quotas_apply_and_a_rejection_charges_none():
     async with quotas() as server:
         await limit(server, "wide", configmaps="9")
         await limit(server, "narrow", configmaps="1")
@@ -86,7 +86,7 @@ async def test_all_quotas_hold_and_a_refusal_counts_in_none():
         assert [await used(server, name) for name in ("wide", "narrow")] == [{"configmaps": "1"}] * 2
 
 
-async def test_any_kind_is_counted_by_name():
+async def test_any_resource_is_counted_by_object_count():
     async with quotas() as server:
         await limit(server, count__leases_coordination_k8s_io="1")
         leases = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
@@ -94,7 +94,7 @@ async def test_any_kind_is_counted_by_name():
         assert "count/leases.coordination.k8s.io=1" in refusal(await make(server, "b", leases))
 
 
-async def test_pods_must_say_what_a_quota_names():
+async def test_pods_must_specify_quota_resources():
     async with quotas() as server:
         await limit(server, requests_cpu="1", limits_memory="1Gi")
         assert refusal(await server.pod()) == (
@@ -105,7 +105,7 @@ async def test_pods_must_say_what_a_quota_names():
         assert await used(server) == {"requests.cpu": "500m", "limits.memory": "10Mi"}
 
 
-async def test_nobody_gets_more_than_there_is_however_many_ask_at_once():
+async def test_concurrent_creates_do_not_exceed_the_quota():
     async with quotas() as server:
         await limit(server, configmaps="5")
         answers = await asyncio.gather(*(make(server, f"a{i}") for i in range(12)))
@@ -113,7 +113,7 @@ async def test_nobody_gets_more_than_there_is_however_many_ask_at_once():
         assert await used(server) == {"configmaps": "5"}
 
 
-async def test_a_namespace_without_quotas_is_free():
+async def test_namespace_without_quotas_is_unlimited():
     async with quotas() as server:
         assert (await make(server, "a")).code == 201
         assert (await server.pod()).code == 201
@@ -133,7 +133,7 @@ async def test_a_namespace_without_quotas_is_free():
         (("", "nodes"), "", Operation.CREATE, False),
     ],
 )
-async def test_what_it_concerns(path, subresource, operation, handled):
+async def test_handles_counted_writes(path, subresource, operation, handled):
     async with quotas() as server:
         plugin = ResourceQuota(server.registry.stored("resourcequotas"))
         group, name = path

@@ -17,7 +17,7 @@ async def add(server, **parts):
     await server.make(CLASSES, metadata={"name": "r"}, handler="h", **parts)
 
 
-async def test_a_pod_gets_the_overhead_and_the_placement_of_its_runtime():
+async def test_overhead_and_scheduling_of_the_class_are_applied():
     async with running() as server:
         toleration = {"key": "t", "operator": "Exists"}
         await add(
@@ -31,13 +31,13 @@ async def test_a_pod_gets_the_overhead_and_the_placement_of_its_runtime():
         assert spec["tolerations"] == [toleration]
 
 
-async def test_the_class_must_exist():
+async def test_missing_class_is_rejected():
     async with running() as server:
         assert refusal(await server.pod(runtimeClassName="r")) == 'pod rejected: RuntimeClass "r" not found'
 
 
 @pytest.mark.parametrize(
-    ("said", "text"),
+    ("fields", "text"),
     [
         ({"overhead": {"cpu": "1"}}, "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"),
         (
@@ -46,23 +46,23 @@ async def test_the_class_must_exist():
         ),
     ],
 )
-async def test_what_contradicts_it_is_refused(said, text):
+async def test_conflicting_overhead_or_selector_is_rejected(fields, text):
     async with running() as server:
         await add(server, overhead={"podFixed": OVERHEAD}, scheduling={"nodeSelector": {"r": "yes"}})
-        assert refusal(await server.pod(runtimeClassName="r", **said)) == text
+        assert refusal(await server.pod(runtimeClassName="r", **fields)) == text
 
 
-async def test_overhead_comes_from_classes_only():
+async def test_overhead_without_a_class_is_rejected():
     async with running() as server:
         await add(server)
-        for said in ({"overhead": OVERHEAD}, {"overhead": OVERHEAD, "runtimeClassName": "r"}):
-            assert refusal(await server.pod(**said)) == (
+        for fields in ({"overhead": OVERHEAD}, {"overhead": OVERHEAD, "runtimeClassName": "r"}):
+            assert refusal(await server.pod(**fields)) == (
                 "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
             )
 
 
-async def test_the_same_overhead_in_other_words_is_the_same():
+async def test_equal_overhead_in_other_units_is_allowed():
     async with running() as server:
         await add(server, overhead={"podFixed": OVERHEAD})
-        said = {"cpu": "0.1", "memory": "65536Ki"}
-        assert (await server.pod(runtimeClassName="r", overhead=said)).code == 201
+        fields = {"cpu": "0.1", "memory": "65536Ki"}
+        assert (await server.pod(runtimeClassName="r", overhead=fields)).code == 201

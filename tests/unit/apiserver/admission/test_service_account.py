@@ -24,7 +24,7 @@ async def account(server, name="default", metadata=None, **parts):
     await server.make(ACCOUNTS, metadata={"name": name, **(metadata or {})}, **parts)
 
 
-async def test_a_pod_runs_as_the_default_account_and_has_its_token():
+async def test_pod_gets_the_default_account_and_its_token():
     async with with_accounts() as server:
         await account(server)
         spec = (await server.pod(initContainers=[{"name": "i", "image": "i"}])).body["spec"]
@@ -39,7 +39,7 @@ async def test_a_pod_runs_as_the_default_account_and_has_its_token():
         assert [c["volumeMounts"] for c in spec["containers"] + spec["initContainers"]] == [[mount], [mount]]
 
 
-async def test_an_account_that_is_missing():
+async def test_missing_account_is_rejected():
     async with with_accounts() as server:
         assert refusal(await server.pod(serviceAccountName="none")) == (
             'error looking up service account default/none: serviceaccount "none" not found'
@@ -50,14 +50,14 @@ async def test_an_account_that_is_missing():
     ("of_account", "of_pod", "mounted"),
     [(None, None, True), (False, None, False), (False, True, True), (True, False, False)],
 )
-async def test_pod_and_account_may_do_without_a_token(of_account, of_pod, mounted):
+async def test_token_mount_can_be_disabled_by_pod_or_account(of_account, of_pod, mounted):
     async with with_accounts() as server:
         await account(server, **({} if of_account is None else {"automountServiceAccountToken": of_account}))
-        said = {} if of_pod is None else {"automountServiceAccountToken": of_pod}
-        assert ("volumes" in (await server.pod(**said)).body["spec"]) is mounted
+        fields = {} if of_pod is None else {"automountServiceAccountToken": of_pod}
+        assert ("volumes" in (await server.pod(**fields)).body["spec"]) is mounted
 
 
-async def test_what_is_mounted_at_its_place_stays():
+async def test_existing_mount_at_the_token_path_is_kept():
     async with with_accounts() as server:
         await account(server)
         own = {"name": "c", "image": "i", "volumeMounts": [{"name": "v", "mountPath": TOKEN_PATH}]}
@@ -65,7 +65,7 @@ async def test_what_is_mounted_at_its_place_stays():
         assert [volume["name"] for volume in spec["volumes"]] == ["v"]
 
 
-async def test_pull_secrets_come_from_the_account_unless_the_pod_has_some():
+async def test_pull_secrets_default_to_those_of_the_account():
     async with with_accounts() as server:
         await account(server, imagePullSecrets=[{"name": "s"}])
         assert (await server.pod()).body["spec"]["imagePullSecrets"] == [{"name": "s"}]
@@ -74,7 +74,7 @@ async def test_pull_secrets_come_from_the_account_unless_the_pod_has_some():
 
 
 @pytest.mark.parametrize(
-    ("said", "text"),
+    ("fields", "text"),
     [
         ({"serviceAccountName": "default"}, "a mirror pod may not reference service accounts"),
         (
@@ -87,10 +87,10 @@ async def test_pull_secrets_come_from_the_account_unless_the_pod_has_some():
         ),
     ],
 )
-async def test_a_mirror_pod_has_nothing_of_the_servers(said, text):
+async def test_mirror_pod_cannot_use_accounts_or_secrets(fields, text):
     async with with_accounts() as server:
         metadata = {"annotations": {MIRROR_ANNOTATION: "x"}}
-        assert refusal(await server.pod(metadata=metadata, nodeName="n", **said)) == text
+        assert refusal(await server.pod(metadata=metadata, nodeName="n", **fields)) == text
         assert (await server.pod(metadata=metadata, nodeName="n")).code == 201
 
 
@@ -98,7 +98,7 @@ ENDING = "is not allowed because service account default does not reference that
 
 
 @pytest.mark.parametrize(
-    ("said", "text"),
+    ("fields", "text"),
     [
         ({"volumes": [{"name": "v", "secret": {"secretName": "no"}}]}, 'volume with secret.secretName="no" {} secret'),
         (
@@ -120,14 +120,14 @@ ENDING = "is not allowed because service account default does not reference that
         ({"imagePullSecrets": [{"name": "no"}]}, 'imagePullSecrets[0].name="no" {} imagePullSecret'),
     ],
 )
-async def test_an_account_may_bound_which_secrets_are_used(said, text):
+async def test_account_enforces_mountable_secrets(fields, text):
     async with with_accounts() as server:
         await account(server, metadata={"annotations": {ENFORCE_ANNOTATION: "true"}}, secrets=[{"name": "ok"}])
-        assert refusal(await server.pod(**said)) == text.format(ENDING)
+        assert refusal(await server.pod(**fields)) == text.format(ENDING)
         assert (await server.pod("b", volumes=[{"name": "v", "secret": {"secretName": "ok"}}])).code == 201
 
 
-async def test_ephemeral_containers_are_bound_too():
+async def test_account_enforces_mountable_secrets_of_ephemeral_containers():
     async with with_accounts() as server:
         await account(server, metadata={"annotations": {ENFORCE_ANNOTATION: "true"}})
         await server.pod()

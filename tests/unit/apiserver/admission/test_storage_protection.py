@@ -21,14 +21,14 @@ KINDS = [
 
 
 @pytest.mark.parametrize(("path", "parts", "finalizer"), KINDS)
-async def test_what_is_new_is_protected(path, parts, finalizer):
+async def test_new_storage_objects_get_the_finalizer(path, parts, finalizer):
     async with Plugged(lambda _: StorageObjectInUseProtection()) as server:
         assert (await server.make(path, **parts))["metadata"]["finalizers"] == [finalizer]
         more = {"name": "b", "finalizers": ["example.com/x", finalizer]}
         assert (await server.make(path, metadata=more, **parts))["metadata"]["finalizers"] == more["finalizers"]
 
 
-async def test_the_protection_may_be_taken_away():
+async def test_finalizer_can_be_removed():
     path, parts, _ = KINDS[0]
     async with Plugged(lambda _: StorageObjectInUseProtection()) as server:
         await server.make(path, **parts)

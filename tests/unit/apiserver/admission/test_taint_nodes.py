@@ -17,13 +17,13 @@ NODES = "/api/v1/nodes"
         ([{**NOT_READY, "effect": "NoExecute"}], [{**NOT_READY, "effect": "NoExecute"}, NOT_READY]),
     ],
 )
-async def test_a_new_node_is_tainted(given, taints):
+async def test_new_node_is_tainted(given, taints):
     async with Plugged(lambda _: TaintNodesByCondition()) as server:
         made = await server.make(NODES, **({} if given is None else {"spec": {"taints": given}}))
         assert made["spec"]["taints"] == taints
 
 
-async def test_a_node_that_is_there_loses_it_for_good():
+async def test_taint_is_not_added_again_on_update():
     async with Plugged(lambda _: TaintNodesByCondition()) as server:
         await server.make(NODES)
         assert "taints" not in (await server.merge(f"{NODES}/a", {"spec": {"taints": None}})).body["spec"]

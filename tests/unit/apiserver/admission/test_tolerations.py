@@ -23,7 +23,7 @@ LONG = {"key": "a", "operator": "Exists", "effect": "NoExecute"}
         ([], [ONE], [ONE]),
     ],
 )
-def test_tolerations_that_cover_others_stand_for_them(first, second, merged):
+def test_merge_tolerations_drops_covered_ones(first, second, merged):
     assert merge_tolerations(first, second) == merged
 
 

@@ -16,14 +16,14 @@ async def node(server, **labels):
     await server.make("/api/v1/nodes", metadata={"name": "n", "labels": {"other": "x", **labels}})
 
 
-async def test_a_pod_made_on_a_node_is_labelled_like_it():
+async def test_pod_created_with_a_node_gets_its_labels():
     async with labelled() as server:
         await node(server, **{ZONE: "z1", REGION: "r1"})
         made = (await server.pod(nodeName="n", metadata={"labels": {ZONE: "mine", "a": "b"}})).body
         assert made["metadata"]["labels"] == {ZONE: "z1", REGION: "r1", "a": "b"}
 
 
-async def test_a_pod_that_is_bound_is_labelled_too():
+async def test_binding_sets_labels_of_the_node():
     async with labelled() as server:
         await node(server, **{ZONE: "z1"})
         await server.pod()
@@ -32,7 +32,7 @@ async def test_a_pod_that_is_bound_is_labelled_too():
         assert (await server.call("GET", f"{PODS}/a")).body["metadata"]["labels"] == {ZONE: "z1"}
 
 
-async def test_pods_without_a_node_or_on_an_unknown_one_stay_as_they_are():
+async def test_pod_without_a_known_node_is_unchanged():
     async with labelled() as server:
         await node(server, **{ZONE: "z1"})
         assert "labels" not in (await server.pod()).body["metadata"]

@@ -1,18 +1,18 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.apiserver.admission.policies import GROUP, Policed, told
+from tests.unit.apiserver.admission.policies import GROUP, Policed, denial
 from tests.unit.apiserver.writing import CONFIG_MAPS
 
 NO = [{"expression": "false"}]
 
 
-async def test_without_policies_everything_passes():
+async def test_writes_are_allowed_without_policies():
     async with Policed() as server:
         assert (await server.write()).code == 201
 
 
-async def test_a_policy_that_fails_denies_with_422():
+async def test_failed_validation_denies_with_422():
     async with Policed() as server:
         await server.enforce("object.data.k == 'w'")
         answer = await server.write()
@@ -25,7 +25,7 @@ async def test_a_policy_that_fails_denies_with_422():
         assert (await server.write({"k": "w"})).code == 201
 
 
-async def test_a_policy_without_a_binding_is_not_asked():
+async def test_policy_without_a_binding_is_not_evaluated():
     async with Policed() as server:
         await server.policy(validations=NO)
         assert (await server.write()).code == 201
@@ -42,23 +42,25 @@ async def test_a_policy_without_a_binding_is_not_asked():
         ({"reason": "RequestEntityTooLarge", "message": "no"}, 413, "no"),
     ],
 )
-async def test_what_a_validation_tells(more, code, text):
+async def test_validation_sets_message_and_reason(more, code, text):
     async with Policed() as server:
         await server.policy(validations=[{"expression": "false", **more}])
         await server.bind()
         answer = await server.write()
-        assert (answer.code, told(answer)) == (code, text)
+        assert (answer.code, denial(answer)) == (code, text)
 
 
-async def test_errors_deny_unless_they_are_to_be_ignored():
+async def test_errors_follow_the_failure_policy():
     async with Policed() as server:
         await server.enforce("object.data.none == 'x'", failurePolicy="Fail")
-        assert told(await server.write()) == "expression 'object.data.none == 'x'' resulted in error: no such key: none"
+        assert (
+            denial(await server.write()) == "expression 'object.data.none == 'x'' resulted in error: no such key: none"
+        )
         await server.merge(f"{GROUP}/validatingadmissionpolicies/p", {"spec": {"failurePolicy": "Ignore"}})
         assert (await server.write()).code == 201
 
 
-async def test_actions_other_than_deny_let_the_write_pass():
+async def test_warn_and_audit_actions_allow_the_write():
     async with Policed() as server:
         await server.policy(validations=NO)
         await server.bind(validationActions=["Warn", "Audit"])
@@ -69,17 +71,17 @@ async def test_actions_other_than_deny_let_the_write_pass():
         ]
 
 
-async def test_match_conditions_say_whether_a_policy_is_asked():
+async def test_match_conditions_select_writes():
     async with Policed() as server:
         conditions = [{"name": "c", "expression": "object.data.k == 'w'"}]
         await server.enforce("false", matchConditions=conditions)
         assert (await server.write()).code == 201
         assert (await server.write({"k": "w"}, name="b")).code == 422
         text = "expression 'object.data.k == 'w'' resulted in error: no such key: k"
-        assert told(await server.write({"x": "w"}, name="c")) == text
+        assert denial(await server.write({"x": "w"}, name="c")) == text
 
 
-async def test_variables_are_evaluated_when_they_are_used():
+async def test_variables_are_evaluated_lazily():
     async with Policed() as server:
         variables = [
             {"name": "bad", "expression": "object.data.none"},
@@ -91,10 +93,10 @@ async def test_variables_are_evaluated_when_they_are_used():
         )
         assert (await server.write()).code == 201
         text = 'resulted in error: composited variable "bad" fails to evaluate: no such key: none'
-        assert told(await server.write({"k": "w"}, name="b")).endswith(text)
+        assert denial(await server.write({"k": "w"}, name="b")).endswith(text)
 
 
-async def test_policies_know_who_asks_for_what_and_where():
+async def test_expressions_have_request_authorizer_and_namespace():
     async with Policed(forbidden_verb="delete") as server:
         await server.enforce(
             "request.operation == 'CREATE' && request.userInfo.username == 'tester' && !request.dryRun",
@@ -107,7 +109,7 @@ async def test_policies_know_who_asks_for_what_and_where():
         assert answer.code == 201, answer.body
 
 
-async def test_changes_are_seen_with_what_was_before():
+async def test_expressions_have_the_old_object():
     async with Policed() as server:
         await server.enforce("oldObject == null || oldObject.data == object.data")
         assert (await server.write()).code == 201
@@ -115,17 +117,17 @@ async def test_changes_are_seen_with_what_was_before():
         assert (await server.merge(f"{CONFIG_MAPS}/a", {"data": {"k": "w"}})).code == 422
 
 
-async def test_audit_annotations_that_fail_deny():
+async def test_failing_audit_annotation_denies():
     async with Policed() as server:
         notes = [{"key": "n", "valueExpression": "string(object.data.k)"}]
         await server.policy(validations=[], auditAnnotations=notes)
         await server.bind()
         assert (await server.write()).code == 201
         answer = await server.write({"x": "y"}, name="b")
-        assert told(answer) == "expression 'string(object.data.k)' resulted in error: no such key: k"
+        assert denial(answer) == "expression 'string(object.data.k)' resulted in error: no such key: k"
 
 
-async def test_policies_are_not_asked_about_policies():
+async def test_policies_are_exempt_from_policies():
     async with Policed() as server:
         everything = {"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["*"], "resources": ["*"]}
         await server.policy("all", match={"resourceRules": [everything]}, validations=NO)

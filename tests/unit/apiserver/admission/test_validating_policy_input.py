@@ -24,19 +24,19 @@ POD = Resource(
 )
 
 
-def test_the_kind_of_a_request_is_that_of_its_body():
+def test_kind_of_a_request_is_that_of_its_body():
     assert kind_of(POD, "") == {"group": "", "version": "v1", "kind": "Pod"}
     assert kind_of(POD, "status") == {"group": "", "version": "v1", "kind": "Pod"}
     assert kind_of(POD, "eviction") == {"group": "policy", "version": "v1", "kind": "Eviction"}
 
 
-def test_of_a_namespace_some_fields_are_told():
+def test_namespace_object_has_selected_fields():
     namespace = {"metadata": {"name": "a", "managedFields": []}, "status": {"phase": "Active"}}
     assert namespace_object(namespace) == {"metadata": {"name": "a"}, "spec": {}, "status": {"phase": "Active"}}
     assert namespace_object(None) is None
 
 
-def test_variables_are_evaluated_once_and_paid_for():
+def test_variables_are_evaluated_once_within_the_budget():
     compiler, spending = Compiler(params=False, composed=True), Spending(1000)
     programs = {
         name: compiler.add_variable(name, text, VARIABLE)

@@ -9,7 +9,7 @@ NO = [{"expression": "false"}]
 
 
 async def code(match, **metadata):
-    """What a config map is answered under a policy for what is matched."""
+    """Return the status of a ConfigMap create under a policy with this match."""
     async with Policed() as server:
         await server.policy(validations=NO, match=match)
         await server.bind()
@@ -32,7 +32,7 @@ async def code(match, **metadata):
         ({"resourceNames": ["b"]}, 201),
     ],
 )
-async def test_rules(rule, expected):
+async def test_resource_rules_match(rule, expected):
     assert await code({"resourceRules": [{**RULE, **rule}]}) == expected
 
 
@@ -46,7 +46,7 @@ async def test_rules(rule, expected):
         ({"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "other"}}}, 201),
     ],
 )
-async def test_selectors(match, expected):
+async def test_selectors_match(match, expected):
     assert await code(match, labels={"l": "1"}) == expected
 
 
@@ -65,11 +65,11 @@ async def test_selectors(match, expected):
         ("nodes", "", False),
     ],
 )
-def test_resources_by_their_names(text, subresource, expected):
+def test_resource_names_match(text, subresource, expected):
     assert _names(text, "pods", subresource) is expected
 
 
-async def test_other_versions_of_a_resource_match_too_and_are_seen_in_that_version():
+async def test_equivalent_versions_match_and_convert_the_object():
     hpa = "/apis/autoscaling/v1/namespaces/default/horizontalpodautoscalers"
     rule = {**RULE, "apiGroups": ["autoscaling"], "apiVersions": ["v2"], "resources": ["horizontalpodautoscalers"]}
     target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"}

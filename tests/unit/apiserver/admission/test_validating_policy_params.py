@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.apiserver.admission.policies import Policed, told
+from tests.unit.apiserver.admission.policies import Policed, denial
 
 KIND = {"apiVersion": "v1", "kind": "Secret"}
 SECRETS = "/api/v1/namespaces/default/secrets"
@@ -13,10 +13,10 @@ async def parametrized(server, kind=KIND, **reference):
     await server.bind(paramRef={"parameterNotFoundAction": "Deny", **reference} if reference else None)
 
 
-async def test_parameters_are_found_by_name_in_the_namespace_of_the_write():
+async def test_parameter_is_found_by_name_in_the_namespace_of_the_write():
     async with Policed() as server:
         await parametrized(server, name="s")
-        assert told(await server.write()) == (
+        assert denial(await server.write()) == (
             "failed to configure binding: no params found for policy binding with `Deny` parameterNotFoundAction"
         )
         await server.make(SECRETS, metadata={"name": "s", "labels": {"k": "v"}})
@@ -24,7 +24,7 @@ async def test_parameters_are_found_by_name_in_the_namespace_of_the_write():
         assert (await server.write({"k": "w"}, name="b")).code == 422
 
 
-async def test_every_selected_parameter_counts():
+async def test_policy_is_evaluated_with_every_selected_parameter():
     async with Policed() as server:
         await parametrized(server, selector={"matchLabels": {"use": "yes"}}, parameterNotFoundAction="Allow")
         assert (await server.write()).code == 201
@@ -33,7 +33,7 @@ async def test_every_selected_parameter_counts():
         assert (await server.write(name="b")).code == 422
 
 
-async def test_a_binding_may_do_without_parameters():
+async def test_binding_can_allow_missing_parameters():
     async with Policed() as server:
         await parametrized(server)
         assert (await server.write()).code == 201
@@ -54,7 +54,7 @@ async def test_a_binding_may_do_without_parameters():
         ),
     ],
 )
-async def test_references_that_cannot_be_followed_deny(kind, reference, text):
+async def test_unresolvable_parameter_reference_denies(kind, reference, text):
     async with Policed() as server:
         await parametrized(server, kind, **reference)
-        assert told(await server.write()) == text
+        assert denial(await server.write()) == text

@@ -12,14 +12,14 @@ def rules(*expressions, **spec):
     return ValidatingRules({"validations": [{"expression": text} for text in expressions], **spec})
 
 
-def test_every_validation_decides():
+def test_every_validation_is_evaluated():
     decisions = rules("true", "false", "object.x").validate({"object": {}}).decisions
     assert [decision.denied for decision in decisions] == [False, True, True]
     assert decisions[1].message == "failed expression: false"
     assert decisions[2].message == "compilation error: must evaluate to bool but got dyn"
 
 
-def test_conditions_that_do_not_hold_leave_nothing_to_say():
+def test_unmatched_conditions_skip_validations():
     assert rules("false", matchConditions=[CONDITION]).validate({"object": {"a": 2}}) == Outcome()
 
 
@@ -32,12 +32,12 @@ def test_conditions_that_do_not_hold_leave_nothing_to_say():
         ({"a": 1}, "Ignore", False),
     ],
 )
-def test_one_condition_that_is_false_is_enough(obj, policy, holds):
+def test_one_false_match_condition_skips_the_policy(obj, policy, holds):
     conditions = [CONDITION, {"name": "b", "expression": "object.b == 1"}]
     assert rules(matchConditions=conditions, failurePolicy=policy).holds({"object": obj}) is holds
 
 
-def test_conditions_without_a_value_deny():
+def test_failing_match_condition_denies():
     conditions = [CONDITION, {"name": "b", "expression": "object.b == 1"}]
     found = rules("true", matchConditions=conditions, failurePolicy="Fail")
     with pytest.raises(EvaluationError, match="a == 1' resulted in error: no such key: a, expression 'object"):
@@ -45,7 +45,7 @@ def test_conditions_without_a_value_deny():
     assert found.validate({"object": {}}).decisions[0].denied
 
 
-def test_all_expressions_share_a_budget(monkeypatch):
+def test_expressions_share_a_cost_budget(monkeypatch):
     monkeypatch.setattr(validating_policy_rules, "BUDGET", 10)
     decisions = rules("true", "[1, 2, 3].all(x, x > 0)", "true").validate({}).decisions
     assert [decision.message for decision in decisions] == [
@@ -53,6 +53,6 @@ def test_all_expressions_share_a_budget(monkeypatch):
     ]
 
 
-def test_notes_are_texts_that_say_something():
+def test_audit_annotations_must_be_non_empty_strings():
     notes = [{"key": key, "valueExpression": text} for key, text in (("a", "' x '"), ("b", "' '"), ("c", "null"))]
     assert rules(auditAnnotations=notes).validate({}).annotations == (("a", "x"),)

@@ -1,11 +1,11 @@
-"""What is sent and got, as JSON on one line."""
+"""Request and response bodies of audit events."""
 
 import gzip
 import json
 
 import pytest
 
-from steersman.apiserver.audit.bodies import IDENTIFIED, RequestBody, ResponseBody, without_managed_fields
+from steersman.apiserver.audit.bodies import NO_IDENTITY, RequestBody, ResponseBody, without_managed_fields
 
 
 @pytest.mark.parametrize(
@@ -19,26 +19,26 @@ from steersman.apiserver.audit.bodies import IDENTIFIED, RequestBody, ResponseBo
         (b"hello", "text/plain", None),
     ],
 )
-def test_a_body_is_read_by_its_media_type(raw, media_type, expected):
+def test_body_is_decoded_by_its_media_type(raw, media_type, expected):
     made = RequestBody(raw, media_type).json()
     assert (None if made is None else bytes(made)) == expected
 
 
 @pytest.mark.parametrize("raw", [b"{", b"[]", b'{"metadata":3}', b""])
-def test_what_cannot_be_read_names_nothing(raw):
-    assert RequestBody(raw, "application/json").identity() == IDENTIFIED
+def test_undecodable_body_has_no_identity(raw):
+    assert RequestBody(raw, "application/json").identity() == NO_IDENTITY
 
 
-def test_yaml_names_its_object_too():
+def test_yaml_body_has_an_identity():
     assert RequestBody(b"metadata: {name: a}", "application/yaml").identity().name == "a"
 
 
-def test_a_patch_names_nothing():
+def test_patch_has_no_identity():
     body = RequestBody(b'{"metadata":{"name":"b"}}', "application/merge-patch+json")
-    assert (body.is_patch, body.identity()) == (True, IDENTIFIED)
+    assert (body.is_patch, body.identity()) == (True, NO_IDENTITY)
 
 
-def test_an_answer_is_put_together_and_unpacked():
+def test_response_chunks_are_joined_and_decompressed():
     packed = gzip.compress(b'{"a":1}')
     made = ResponseBody([packed[:9], packed[9:]], "application/json", gzipped=True).json()
     assert made is not None
@@ -46,7 +46,7 @@ def test_an_answer_is_put_together_and_unpacked():
     assert ResponseBody([b"no gzip"], "application/json", gzipped=True).json() is None
 
 
-def test_managed_fields_go_wherever_they_are():
+def test_managed_fields_are_removed_from_objects_and_lists():
     made = RequestBody(b'{"items":[{"metadata":{"managedFields":[]}},3],"metadata":null}', "application/json").json()
     assert made is not None
     assert without_managed_fields(made) == {"items": [{"metadata": {}}, 3], "metadata": None}

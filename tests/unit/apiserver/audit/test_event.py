@@ -1,4 +1,4 @@
-"""What is recorded of one request."""
+"""Audit events of requests."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -32,7 +32,7 @@ def shown(made: AuditEvent, stage="ResponseComplete") -> dict:
     return json.loads(json_line(made.tree(stage, now=NOW + timedelta(milliseconds=5))))
 
 
-def test_an_event_has_upstreams_fields_in_their_order():
+def test_event_has_upstreams_fields_in_order():
     of = request("GET", "/api/v1/namespaces/a/pods/b/log", (b"user-agent", b"kubectl"), query=b"follow=1")
     made = event(of)
     made.notes.add("authorization.k8s.io/decision", "allow")
@@ -56,21 +56,21 @@ def test_an_event_has_upstreams_fields_in_their_order():
     ]
 
 
-def test_the_first_stage_knows_of_no_answer_and_no_body():
+def test_request_received_has_no_status_and_no_body():
     made = event(request("POST"), AuditLevel.REQUEST_RESPONSE)
     made.request_body = RequestBody(POD, "application/json")
     made.answered(201)
     assert not {"responseStatus", "requestObject"} & shown(made, "RequestReceived").keys()
 
 
-def test_no_header_but_agent_and_addresses_is_in_an_event():
+def test_event_has_no_headers_but_user_agent_and_addresses():
     of = request("GET", "/version", (b"authorization", b"Bearer s3cret"), (b"cookie", b"s3cret"))
     made = event(of, AuditLevel.REQUEST_RESPONSE)
     made.answered(200)
     assert "s3cret" not in json.dumps(shown(made))
 
 
-def test_who_acts_as_another_is_told_with_both():
+def test_event_has_user_and_impersonated_user():
     of = request()
     made = event(of)
     of.user = UserInfo("bob")
@@ -88,7 +88,7 @@ def test_who_acts_as_another_is_told_with_both():
         (AuditLevel.REQUEST_RESPONSE, True, True),
     ],
 )
-def test_the_level_decides_which_objects_are_in_an_event(level, has_request, has_response):
+def test_level_selects_recorded_objects(level, has_request, has_response):
     made = event(request("POST"), level)
     made.request_body = RequestBody(POD, "application/json")
     made.response_body = ResponseBody([POD], "application/json", gzipped=False)
@@ -96,14 +96,14 @@ def test_the_level_decides_which_objects_are_in_an_event(level, has_request, has
     assert (("requestObject" in tree), ("responseObject" in tree)) == (has_request, has_response)
 
 
-def test_what_is_created_is_named_by_its_body():
+def test_created_object_is_identified_by_its_body():
     made = event(request("POST"))
     made.request_body = RequestBody(POD, "application/json")
     ref = shown(made)["objectRef"]
     assert (ref["name"], ref["uid"], ref["resourceVersion"]) == ("b", "7", "5")
 
 
-def test_managed_fields_are_left_out_where_the_policy_wants_it():
+def test_managed_fields_are_omitted_by_policy():
     made = event(request("POST"), AuditLevel.REQUEST_RESPONSE, omit_managed_fields=True)
     made.request_body = RequestBody(POD, "application/json")
     made.response_body = ResponseBody([b'{"items":[', POD, b"]}"], "application/json", gzipped=False)
@@ -112,13 +112,13 @@ def test_managed_fields_are_left_out_where_the_policy_wants_it():
     assert "managedFields" not in tree["responseObject"]["items"][0]["metadata"]
 
 
-def test_a_patch_is_recorded_as_it_came():
+def test_patch_is_recorded_unchanged():
     made = event(request("PATCH"), AuditLevel.REQUEST, omit_managed_fields=True)
     made.request_body = RequestBody(b'[{"op":"remove","path":"/a"}]', "application/json-patch+json")
     assert shown(made)["requestObject"] == [{"op": "remove", "path": "/a"}]
 
 
-def test_a_refusal_is_told_with_its_details():
+def test_error_status_is_recorded_with_details():
     made = event(request())
     made.answered(
         404, {"kind": "Status", "metadata": {}, "status": "Failure", "message": "no", "details": {"name": "b"}}
@@ -142,23 +142,23 @@ def test_a_refusal_is_told_with_its_details():
         ([(b"x-real-ip", b"192.0.2.9")], ("192.0.2.7", 1), ["192.0.2.9", "192.0.2.7"]),
     ],
 )
-def test_addresses_are_those_of_the_way(headers, client, expected):
+def test_source_ips_include_proxies(headers, client, expected):
     assert source_ips(request("GET", "/version", *headers, client=client)) == expected
 
 
-def test_a_long_user_agent_is_cut():
+def test_long_user_agent_is_truncated():
     of = request("GET", "/version", (b"user-agent", b"x" * 2000))
     assert shown(event(of))["userAgent"] == "x" * 1024 + "...TRUNCATED"
 
 
-def test_an_event_that_is_too_large_loses_its_objects_and_says_so():
+def test_oversized_event_is_truncated_and_annotated():
     tree = {"requestObject": "x" * 100, "verb": "get"}
     assert fitted(tree, size_max_bytes=1000) is tree
     assert fitted(tree, size_max_bytes=80) == {"verb": "get", "annotations": {"audit.k8s.io/truncated": "true"}}
     assert fitted(tree, size_max_bytes=20) is None
 
 
-def test_the_legacy_format_is_one_line_of_text():
+def test_legacy_format_is_one_line():
     made = event(request())
     made.answered(200)
     assert legacy_line(made.tree("ResponseComplete", now=NOW)).decode() == (
@@ -168,7 +168,7 @@ def test_the_legacy_format_is_one_line_of_text():
     )
 
 
-def test_a_status_is_known_by_its_beginning():
+def test_is_status_recognizes_status_bodies():
     assert is_status(b'{"kind":"Status","apiVersion":"v1"}')
     assert is_status(b'{\n  "kind": "Status"')
     assert not is_status(b'{"kind":"Pod"}')

@@ -1,4 +1,4 @@
-"""Where lines go."""
+"""Rotated audit files and standard output."""
 
 import gzip
 from datetime import UTC, datetime, timedelta
@@ -23,7 +23,7 @@ def opened():
         file.close()
 
 
-def test_lines_are_appended_to_what_is_there_and_only_the_owner_reads_them(tmp_path, opened):
+def test_lines_are_appended_to_a_private_file(tmp_path, opened):
     path = tmp_path / "deep" / "audit.log"
     opened(path).write([b"a\n"])
     opened(path).write([b"b\n", b"c\n"])
@@ -31,7 +31,7 @@ def test_lines_are_appended_to_what_is_there_and_only_the_owner_reads_them(tmp_p
     assert path.stat().st_mode & 0o777 == 0o600
 
 
-def test_a_full_file_is_put_aside_with_the_time(tmp_path, opened):
+def test_full_file_is_renamed_with_a_timestamp(tmp_path, opened):
     path = tmp_path / "audit.log"
     opened(path, size_max_bytes=4).write([b"1\n", b"2\n", b"3\n", b"longer\n", b"4\n"])
     assert path.read_bytes() == b"4\n"
@@ -40,7 +40,7 @@ def test_a_full_file_is_put_aside_with_the_time(tmp_path, opened):
     assert [(tmp_path / name).read_bytes() for name in aside] == [b"1\n2\n", b"3\n", b"longer\n"]
 
 
-def test_full_files_are_compressed_where_that_is_wanted(tmp_path, opened):
+def test_backups_are_compressed_on_request(tmp_path, opened):
     path = tmp_path / "audit"
     opened(path, size_max_bytes=2, compress=True).write([b"1\n", b"2\n"])
     packed = tmp_path / "audit-2026-01-01T12-30-15.250.gz"
@@ -48,14 +48,14 @@ def test_full_files_are_compressed_where_that_is_wanted(tmp_path, opened):
     assert packed.stat().st_mode & 0o777 == 0o600
 
 
-def test_only_the_newest_full_files_are_kept(tmp_path, opened):
+def test_newest_backups_are_kept(tmp_path, opened):
     path = tmp_path / "audit.log"
     opened(path, size_max_bytes=1, backups_max=2).write([b"1", b"2", b"3", b"4"])
     kept = sorted(each.read_bytes() for each in tmp_path.iterdir())
     assert kept == [b"2", b"3", b"4"]
 
 
-def test_old_full_files_go_and_other_files_stay(tmp_path, opened):
+def test_old_backups_are_removed_and_other_files_kept(tmp_path, opened):
     path = tmp_path / "audit.log"
     (tmp_path / "audit-notes.log").write_bytes(b"mine")
     times = iter([NOW, NOW, NOW + timedelta(days=3), NOW + timedelta(days=3)])
@@ -63,18 +63,18 @@ def test_old_full_files_go_and_other_files_stay(tmp_path, opened):
     assert sorted(each.read_bytes() for each in tmp_path.iterdir()) == [b"2", b"3", b"mine"]
 
 
-def test_without_limits_everything_is_kept(tmp_path, opened):
+def test_backups_are_kept_without_limits(tmp_path, opened):
     path = tmp_path / "audit.log"
     opened(path, size_max_bytes=0, age_max_days=0, backups_max=0).write([b"1", b"2"])
     assert path.read_bytes() == b"12"
 
 
-def test_a_place_that_cannot_be_written_is_told_at_once(tmp_path, opened):
+def test_unwritable_path_raises_on_open(tmp_path, opened):
     with pytest.raises(OSError, match="directory"):
         opened(tmp_path)
 
 
-def test_standard_output_is_a_place_too(capfdbinary):
+def test_standard_output_writes_lines(capfdbinary):
     output = StandardOutput()
     output.write([b"a\n", b"b\n"])
     output.close()

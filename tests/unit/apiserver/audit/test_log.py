@@ -1,4 +1,4 @@
-"""The queue before the audit log."""
+"""Queue of the audit log."""
 
 import asyncio
 
@@ -9,7 +9,7 @@ from steersman.asynckit.clock import FakeClock
 
 
 class Lines:
-    """A ``LineFile`` that remembers, and fails when told."""
+    """``LineFile`` that records lines, and fails on request."""
 
     def __init__(self) -> None:
         self.writes: list[list[bytes]] = []
@@ -42,26 +42,26 @@ async def started():
     await asyncio.gather(*tasks)
 
 
-async def test_who_records_waits_until_it_is_written(started):
+async def test_record_waits_until_the_line_is_written(started):
     log, file, _ = started()
     assert await log.record(b"a")
     assert file.writes == [[b"a"]]
 
 
-async def test_what_comes_together_is_written_together(started):
+async def test_concurrent_lines_are_written_together(started):
     log, file, _ = started()
     assert all(await asyncio.gather(*(log.record(b"%d" % number) for number in range(5))))
     assert file.writes == [[b"0", b"1", b"2", b"3", b"4"]]
 
 
-async def test_a_full_queue_makes_others_wait_and_loses_nothing(started):
+async def test_full_queue_blocks_without_loss(started):
     log, file, _ = started(buffer_size=2)
     assert all(await asyncio.gather(*(log.record(b"%d" % number) for number in range(10))))
     assert sorted(line for lines in file.writes for line in lines) == [b"%d" % number for number in range(10)]
     assert max(map(len, file.writes)) <= 2
 
 
-async def test_what_cannot_be_written_is_told_and_counted(started, caplog):
+async def test_failed_write_is_logged_and_counted(started, caplog):
     log, file, _ = started(mode="blocking-strict")
     file.full = True
     assert not await log.record(b"a")
@@ -71,14 +71,14 @@ async def test_what_cannot_be_written_is_told_and_counted(started, caplog):
     assert await log.record(b"b")
 
 
-async def test_the_end_of_a_stream_never_waits(started):
+async def test_post_never_waits(started):
     log, file, _ = started(buffer_size=1)
     assert all(log.post(b"%d" % number) for number in range(3))
     await log.close()
     assert file.writes == [[b"0", b"1", b"2"]]
 
 
-async def test_in_batch_mode_nobody_waits_and_what_finds_no_room_is_counted(started, caplog):
+async def test_batch_mode_drops_and_counts_lines_when_full(started, caplog):
     log, file, _ = started(mode=BATCH, buffer_size=2, batch_max_size=10)
     assert [await log.record(b"%d" % number) for number in range(4)] == [True, True, False, False]
     assert log.dropped == 2
@@ -94,7 +94,7 @@ async def written(file: Lines, count: int) -> None:
             await asyncio.sleep(0.001)  # noqa: TID251
 
 
-async def test_a_batch_is_written_when_it_is_full_or_old_enough(started):
+async def test_batch_is_written_when_full_or_after_its_wait(started):
     log, file, clock = started(mode=BATCH, batch_max_size=2, batch_max_wait_seconds=30)
     log.post(b"a")
     await clock.advance(29)
@@ -107,7 +107,7 @@ async def test_a_batch_is_written_when_it_is_full_or_old_enough(started):
     assert file.writes == [[b"a"], [b"b", b"c"]]
 
 
-async def test_batches_come_at_most_so_often(started):
+async def test_batches_are_throttled(started):
     log, file, clock = started(mode=BATCH, throttle_qps=0.5, throttle_burst=1)
     log.post(b"a")
     log.post(b"b")
@@ -120,7 +120,7 @@ async def test_batches_come_at_most_so_often(started):
     assert file.writes == [[b"a"], [b"b"]]
 
 
-async def test_a_closed_log_takes_nothing_and_has_written_everything(started):
+async def test_close_writes_queued_lines_and_rejects_others(started):
     log, file, _ = started()
     log.post(b"a")
     await log.close()
@@ -130,7 +130,7 @@ async def test_a_closed_log_takes_nothing_and_has_written_everything(started):
     await log.close()
 
 
-async def test_a_log_without_a_writer_still_writes_when_it_is_closed():
+async def test_close_writes_queued_lines_without_a_writer():
     file = Lines()
     log = AuditLog(Threaded(file), Batching(), clock=FakeClock())
     log.post(b"a")
@@ -138,7 +138,7 @@ async def test_a_log_without_a_writer_still_writes_when_it_is_closed():
     assert file.writes == [[b"a"]]
 
 
-async def test_so_many_bytes_go_together(started):
+async def test_batch_size_is_limited_in_bytes(started):
     log, file, _ = started(batch_max_bytes=5)
     for line in (b"aa", b"bb", b"longer", b"c"):
         log.post(line)

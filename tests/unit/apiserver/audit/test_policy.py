@@ -1,4 +1,4 @@
-"""What is recorded of which request."""
+"""Audit policy: matching, outcome and validation."""
 
 import pytest
 
@@ -46,17 +46,17 @@ def level(rules: str, method: str, path: str, user: UserInfo = ALICE) -> AuditLe
         ("users: null", "GET", "/version", True),
     ],
 )
-def test_a_rule_fits_what_it_says(rule, method, path, matches):
+def test_rule_matches_requests(rule, method, path, matches):
     assert (level(f"{{level: Request, {rule}}}", method, path) is AuditLevel.REQUEST) == matches
 
 
-def test_the_first_rule_that_fits_decides():
+def test_first_matching_rule_decides():
     rules = "{level: Metadata, verbs: [get]}, {level: RequestResponse}"
     assert level(rules, "GET", "/version") is AuditLevel.METADATA
     assert level(rules, "POST", "/version") is AuditLevel.REQUEST_RESPONSE
 
 
-def test_stages_of_the_policy_are_left_out_of_every_rule():
+def test_omitted_stages_of_the_policy_apply_to_every_rule():
     text = f"{HEAD}omitStages: [RequestReceived]\nrules: [{{level: Metadata, omitStages: [Panic]}}]"
     outcome = read_policy(text.encode()).evaluate(ALICE, parse("GET", "/version"))
     assert outcome.omit_stages == {"RequestReceived", "Panic"}
@@ -66,12 +66,12 @@ def test_stages_of_the_policy_are_left_out_of_every_rule():
     ("everywhere", "rule", "omitted"),
     [("true", "", True), ("true", ", omitManagedFields: false", False), ("false", ", omitManagedFields: true", True)],
 )
-def test_a_rule_has_the_last_word_on_managed_fields(everywhere, rule, omitted):
+def test_rule_overrides_omit_managed_fields(everywhere, rule, omitted):
     text = f"{HEAD}omitManagedFields: {everywhere}\nrules: [{{level: Metadata{rule}}}]"
     assert read_policy(text.encode()).evaluate(ALICE, parse("GET", "/version")).omit_managed_fields is omitted
 
 
-def test_what_no_rule_fits_is_not_recorded():
+def test_unmatched_request_is_not_recorded():
     policy = read_policy(f"{HEAD}rules: [{{level: Metadata, users: [bob]}}]".encode())
     assert policy.evaluate(ALICE, parse("GET", "/version")).level is AuditLevel.NONE
 
@@ -96,7 +96,7 @@ def test_what_no_rule_fits_is_not_recorded():
         (f"{HEAD}rules: [{{level: None, resources: [{{resourceNames: [a]}}]}}]", "requires at least one resource"),
     ],
 )
-def test_what_is_no_policy_is_refused_with_the_reason(text, why):
+def test_invalid_policy_is_rejected_with_the_reason(text, why):
     with pytest.raises(PolicyError) as refused:
         read_policy(text.encode())
     assert why in str(refused.value)

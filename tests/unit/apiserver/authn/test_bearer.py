@@ -5,10 +5,11 @@ import base64
 import pytest
 
 from steersman.apiserver.authn.bearer import BearerToken, WebSocketToken
-from steersman.apiserver.authn.interface import InvalidCredentials
+from steersman.apiserver.authn.interface import AUTHENTICATED_GROUP, InvalidCredentials, VerifiedUser
 from steersman.apiserver.authn.static_token import StaticTokens
 from steersman.apiserver.http import Request
 from steersman.apiserver.request import UserInfo
+from steersman.asynckit.clock import FakeClock
 
 ALICE = UserInfo("alice", ("devs",), "u1")
 TOKENS = [StaticTokens({"good": ALICE})]
@@ -29,25 +30,98 @@ def subprotocol(token: str) -> str:
 
 @pytest.mark.parametrize("value", ["Bearer good", "bearer good", "BEARER good", "Bearer good more", " Bearer good "])
 async def test_a_known_token_names_its_bearer(value):
-    assert await BearerToken(TOKENS).authenticate(request(("Authorization", value))) == ALICE
+    assert await BearerToken(TOKENS, clock=FakeClock()).authenticate(request(("Authorization", value))) == ALICE
 
 
 @pytest.mark.parametrize("value", ["", "Basic YTpi", "Token good", "Bearer", "Bearer ", "good"])
 async def test_what_holds_no_bearer_token_is_no_credential(value):
-    assert await BearerToken(TOKENS).authenticate(request(("Authorization", value))) is None
+    assert await BearerToken(TOKENS, clock=FakeClock()).authenticate(request(("Authorization", value))) is None
 
 
 async def test_an_extra_space_is_told_in_a_warning():
     asked = request(("Authorization", "Bearer  good"))
-    assert await BearerToken(TOKENS).authenticate(asked) is None
+    assert await BearerToken(TOKENS, clock=FakeClock()).authenticate(asked) is None
     assert asked.warnings.texts == [
         "the provided Authorization header contains extra space before the bearer token, and is ignored"
     ]
 
 
+FIXED = {"secret": UserInfo("ann"), "with space": UserInfo("bob"), "ümlaut": UserInfo("eve")}
+
+
+def test_bearer_of_fixed_token_is_known_at_once():
+    user = BearerToken([], clock=FakeClock(), fixed_tokens=FIXED).at_once(b"Bearer secret")
+    assert user == UserInfo("ann", (AUTHENTICATED_GROUP,))
+
+
+@pytest.mark.parametrize(
+    "header", [b"", b"secret", b"bearer secret", b"Bearer with space", "Bearer ümlaut".encode(), b"Bearer other"]
+)
+def test_other_headers_are_left_to_the_authenticators(header):
+    assert BearerToken([], clock=FakeClock(), fixed_tokens=FIXED).at_once(header) is None
+
+
+class State:
+    current = True
+
+    def is_current(self) -> bool:
+        return self.current
+
+
+class Remembering:
+    """Answers for ten seconds, while ``state`` is current."""
+
+    def __init__(self, clock: FakeClock) -> None:
+        self.clock = clock
+        self.state = State()
+
+    def verified(self, token: str) -> VerifiedUser | None:
+        return VerifiedUser(ALICE, (self.state,), until=self.clock.monotonic() + 10) if token == "good" else None
+
+
+async def test_verified_token_is_known_at_once_until_its_time_is_over():
+    clock = FakeClock()
+    bearer = BearerToken(TOKENS, clock=clock, remembering=Remembering(clock))
+    assert bearer.at_once(b"Bearer good") is None
+    await bearer.authenticate(request(("Authorization", "Bearer good")))
+    await clock.advance(9.9)
+    assert bearer.at_once(b"Bearer good") is ALICE
+    await clock.advance(0.1)
+    assert bearer.at_once(b"Bearer good") is None
+    assert bearer.at_once(b"Bearer bad") is None
+
+
+async def test_verified_token_is_asked_for_again_when_a_bound_object_is_written():
+    clock = FakeClock()
+    remembering = Remembering(clock)
+    bearer = BearerToken(TOKENS, clock=clock, remembering=remembering)
+    await bearer.authenticate(request(("Authorization", "Bearer good")))
+    remembering.state.current = False
+    assert bearer.at_once(b"Bearer good") is None
+
+
+async def test_long_header_is_not_kept():
+    clock = FakeClock()
+    bearer = BearerToken(TOKENS, clock=clock, remembering=Remembering(clock))
+    for length in (4096, 4097):
+        header = "Bearer good ".ljust(length, "x")
+        assert await bearer.authenticate(request(("Authorization", header))) == ALICE
+        assert (bearer.at_once(header.encode()) is ALICE) == (length == 4096)
+
+
+async def test_expired_headers_are_forgotten_when_another_is_verified():
+    clock = FakeClock()
+    bearer = BearerToken(TOKENS, clock=clock, remembering=Remembering(clock))
+    for spelling in ("Bearer good", "bearer good", "BEARER good"):
+        await bearer.authenticate(request(("Authorization", spelling)))
+    await clock.advance(10)
+    await bearer.authenticate(request(("Authorization", "Bearer good more")))
+    assert list(bearer._verified) == [b"Bearer good more"]
+
+
 async def test_an_unknown_token_is_invalid():
     with pytest.raises(InvalidCredentials):
-        await BearerToken(TOKENS).authenticate(request(("Authorization", "Bearer bad")))
+        await BearerToken(TOKENS, clock=FakeClock()).authenticate(request(("Authorization", "Bearer bad")))
 
 
 async def test_a_websocket_may_carry_its_token_in_a_subprotocol():

@@ -59,3 +59,29 @@ async def test_a_certificate_that_expires_ends_with_the_next_request():
     await clock.advance(2)
     with pytest.raises(InvalidCredentials):
         await authenticator.authenticate(request(tls()))
+
+
+async def test_verified_certificate_is_known_at_once_in_the_group_of_the_authenticated():
+    authenticator = ClientCertificate(CLOCK)
+    assert authenticator.at_once(tls()["tls"]) is None
+    await authenticator.authenticate(request(tls()))
+    user = authenticator.at_once(tls()["tls"])
+    assert (user.name, user.groups) == ("alice", ("devs", "ops", "system:authenticated"))
+
+
+@pytest.mark.parametrize(("seconds_left", "known_seconds"), [(1, 1), (100, 10)])
+async def test_verified_certificate_is_known_for_seconds_and_not_beyond_its_time(seconds_left, known_seconds):
+    clock = FakeClock(datetime(2030, 1, 1, tzinfo=UTC))
+    authenticator = ClientCertificate(clock)
+    extension = tls(client_cert_valid=(NOW - 1, NOW + seconds_left))
+    await authenticator.authenticate(request(extension))
+    await clock.advance(known_seconds - 0.1)
+    assert authenticator.at_once(extension["tls"]) is not None
+    await clock.advance(0.1)
+    assert authenticator.at_once(extension["tls"]) is None
+
+
+async def test_certificate_with_another_chain_is_verified_again():
+    authenticator = ClientCertificate(CLOCK)
+    await authenticator.authenticate(request(tls()))
+    assert authenticator.at_once(tls(client_cert_valid=(NOW - 2, NOW - 1))["tls"]) is None

@@ -42,6 +42,21 @@ class Objects:
     async def find(self, kind, name, *, namespace):
         return self.found.get((kind, namespace, name))
 
+    def state(self, kind, name, *, namespace):
+        key = (kind, namespace, name)
+        found = self.found.get(key)
+        return None if found is None else (found, State(self, key, found))
+
+
+class State:
+    """The object is current while ``Objects`` holds the very same value."""
+
+    def __init__(self, objects, key, found) -> None:
+        self.objects, self.key, self.found = objects, key, found
+
+    def is_current(self) -> bool:
+        return self.objects.found.get(self.key) is self.found
+
 
 class World:
     def __init__(self) -> None:
@@ -183,3 +198,54 @@ async def test_a_token_that_should_have_been_renewed_is_noted(world):
     assert request.annotations.values == {
         "authentication.k8s.io/stale-token": f"subject: {USER}, seconds after warning threshold: 30"
     }
+
+
+async def verified(world, token):
+    """The user that the token is remembered for, now."""
+    await world.tokens.authenticate_token(token)
+    remembered = world.tokens.verified(token)
+    return remembered, lambda: remembered.at(world.clock.monotonic())
+
+
+async def test_verified_token_holds_for_ten_seconds(world):
+    _, user = await verified(world, await world.issue())
+    assert user().groups == ("system:serviceaccounts", "system:serviceaccounts:ns", "system:authenticated")
+    await world.clock.advance(9.9)
+    assert user() is not None
+    await world.clock.advance(0.1)
+    assert user() is None
+
+
+@pytest.mark.parametrize("key", [("ServiceAccount", "ns", "robot"), ("Pod", "ns", "p")])
+@pytest.mark.parametrize("now", [None, Found("u2")], ids=["deleted", "written"])
+async def test_verified_token_ends_when_a_bound_object_is_deleted_or_written(world, key, now):
+    world.objects.found["Pod", "ns", "p"] = Found("u2")
+    _, user = await verified(world, await world.issue(Bound("ns", ROBOT.serviceaccount, pod=Ref("p", "u2"))))
+    assert user() is not None
+    world.objects.found[key] = now
+    assert user() is None
+
+
+async def test_verified_token_does_not_outlive_its_expiry(world):
+    token = await world.issue(life_seconds=600)
+    await world.clock.advance(655)
+    _, user = await verified(world, token)
+    await world.clock.advance(5)
+    assert user() is None
+
+
+async def test_verified_token_is_checked_again_once_its_use_is_worth_a_note(world):
+    after = int(world.clock.now().timestamp()) + 4
+    _, user = await verified(world, await world.issue(Bound("ns", Ref("robot", "u1"), warnafter=after)))
+    await world.clock.advance(3.9)
+    assert user() is not None
+    await world.clock.advance(0.1)
+    assert user() is None
+
+
+async def test_token_is_not_verified_while_its_account_is_being_deleted_or_when_it_is_unknown(world):
+    token = await world.issue()
+    assert world.tokens.verified(token) is None
+    world.objects.found["ServiceAccount", "ns", "robot"] = Found("u1", world.clock.now().timestamp())
+    assert await world.tokens.authenticate_token(token) is not None
+    assert world.tokens.verified(token) is None

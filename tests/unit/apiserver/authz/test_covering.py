@@ -4,6 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from steersman.apimachinery.workmeter import InterruptedWorkError, Interruption, metered
+from steersman.apiserver.authz import covering
 from steersman.apiserver.authz.covering import compacted, uncovered
 from steersman.apiserver.authz.policy import PolicyRule
 
@@ -130,3 +132,47 @@ def test_uncovered_counts_a_rule_as_missing_when_it_has_too_many_combinations():
     held = [PolicyRule((word,), (word,), (word,), (word,)) for word in words]
     wanted = PolicyRule(tuple(words), tuple(words), tuple(words), tuple(words))
     assert len(uncovered(held, [wanted])) == 1000
+
+
+URLS = st.lists(st.sampled_from(["/a", "/a/b", "/a/*", "/a*", "*", "/", "/b/*"]), min_size=1, max_size=3, unique=True)
+PATHS = st.lists(
+    st.builds(
+        lambda verbs, urls: PolicyRule(tuple(verbs.split()), non_resource_urls=tuple(urls)),
+        st.sampled_from(["get", "get post", "*"]),
+        URLS,
+    ),
+    max_size=4,
+)
+
+
+@given(PATHS, PATHS)
+def test_uncovered_equals_comparison_of_single_paths(held, wanted):
+    singles = {(verb, url) for each in wanted for url in each.non_resource_urls for verb in each.verbs}
+    missing = {
+        (verb, url)
+        for verb, url in singles
+        if not any(each.allows_verb(verb) and each.allows_path(url) for each in held)
+    }
+    assert {(each.verbs[0], each.non_resource_urls[0]) for each in uncovered(held, wanted)} == missing
+
+
+def test_uncovered_looks_up_each_value_once_however_many_rules_are_held(monkeypatch):
+    lookups = 0
+    look_up = covering._Held._of
+
+    def counted(*args):
+        nonlocal lookups
+        lookups += 1
+        return look_up(*args)
+
+    monkeypatch.setattr(covering._Held, "_of", counted)
+    held = [rule("get", f"r{number}") for number in range(2_000)]
+    assert uncovered(held, held) == []
+    assert lookups < 10 * len(held)
+
+
+def test_uncovered_can_be_interrupted():
+    interruption = Interruption()
+    interruption.set()
+    with pytest.raises(InterruptedWorkError), metered(interruption):
+        uncovered([], HELD)

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import base64
 import json
+import threading
 
 import pytest
 from tests.unit.apiserver.reading import METADATA, METADATA_LIST, PODS, TABLE, World, body_of, refusal, tree_of
 
+from steersman.apiserver.generic import entry as entry_module
+from steersman.apiserver.generic import listing
 from steersman.apiserver.generic.change_ring import ChangeRing
+from steersman.apiserver.workers import LARGE_BYTES
 
 TOO_OLD = "The resourceVersion for the provided list is too old."
 
@@ -246,6 +250,33 @@ async def test_kinds_select_by_their_own_fields():
     assert await world.names(fieldSelector="spec.nodeName=") == ["b"]
     status = await refusal(world.list(fieldSelector="spec.priority=1"))
     assert status["message"] == "field label not supported: spec.priority"
+
+
+async def test_field_selectors_decode_large_objects_in_workers(monkeypatch):
+    threads = {}
+    read = entry_module._fields_of
+
+    def recorded(raw, values):
+        threads[len(raw)] = threading.get_ident()
+        return read(raw, values)
+
+    monkeypatch.setattr(entry_module, "_fields_of", recorded)
+    world = World(PODS)
+    await world.put("a", spec={"nodeName": "n"}, annotations={"x": "x" * LARGE_BYTES})
+    await world.put("b", spec={"nodeName": "n"})
+    await world.put("c", spec={"nodeName": "m"})
+    assert await world.names(fieldSelector="spec.nodeName=n") == ["a", "b"]
+    small, large = threads[min(threads)], threads[max(threads)]
+    assert small == threading.get_ident() != large
+
+
+async def test_field_selectors_decode_many_objects_in_steps(monkeypatch):
+    monkeypatch.setattr(listing, "_STEP_BYTES", 1)
+    world = World(PODS)
+    for number in range(5):
+        await world.put(f"p{number}", spec={"nodeName": "n" if number % 2 else "m"})
+    assert await world.names(fieldSelector="spec.nodeName=n") == ["p1", "p3"]
+    assert await world.names(fieldSelector="spec.nodeName=m", limit="2") == ["p0", "p2"]
 
 
 async def test_versions_may_name_the_same_fields_otherwise():

@@ -54,6 +54,18 @@ async def test_a_large_object_is_compressed():
     assert json.loads(gzip.decompress(response.body))["metadata"]["name"] == "c000"
 
 
+async def test_large_object_takes_every_form():
+    world = await large(1, 200_000)
+    await world.cache.ready()
+    entry = world.cache.snapshot()[0]
+    table = Form(Media.JSON, Shape.TABLE, meta_version="meta.k8s.io/v1")
+    response = await render_object(world.served, request({"includeObject": "Object"}), entry, form=table)
+    row = json.loads(response.body)["rows"][0]
+    assert row["object"] == json.loads((await render_object(world.served, request({}), entry, form=PLAIN)).body)
+    response = await render_object(world.served, request({}), entry, form=Form(Media.YAML))
+    assert decode_yaml(response.body).tree == row["object"]
+
+
 async def test_trees_that_are_not_stored_take_every_form():
     world = World()
     tree = {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "dry"}, "data": {"k": "v"}}

@@ -1,4 +1,4 @@
-"""Flows of requests, and seats of levels."""
+"""Classification of requests, and seats of priority levels."""
 
 import pytest
 
@@ -42,18 +42,18 @@ def control(schemas=None, levels=None) -> FlowControl:
         (UserInfo("nobody"), "/api/v1/pods", "catch-all"),
     ],
 )
-def test_requests_belong_to_the_flows_that_upstream_suggests(user, path, schema):
+def test_requests_are_classified_by_the_suggested_schemas(user, path, schema):
     assert control().classify(user, parse("GET", path)).schema.name == schema
 
 
-def test_of_equal_schemas_the_first_by_name_counts():
+def test_schemas_of_equal_precedence_match_by_name():
     rules = FLOW_SCHEMAS["catch-all"]["rules"]
     spec = {"matchingPrecedence": 7, "priorityLevelConfiguration": {"name": "exempt"}, "rules": rules}
     made = control(named({"b": spec, "a": spec}))
     assert made.classify(UserInfo("alice", (EVERYBODY,)), PODS).schema.name == "a"
 
 
-def test_a_schema_without_its_level_counts_for_nothing():
+def test_dangling_schema_is_ignored():
     rules = FLOW_SCHEMAS["catch-all"]["rules"]
     spec = {"matchingPrecedence": 7, "priorityLevelConfiguration": {"name": "later"}, "rules": rules}
     alice = UserInfo("alice", (EVERYBODY,))
@@ -63,13 +63,13 @@ def test_a_schema_without_its_level_counts_for_nothing():
     assert made.classify(alice, PODS).schema.name == "a"
 
 
-def test_without_stored_objects_the_mandatory_ones_stand_in():
+def test_mandatory_objects_apply_without_stored_ones():
     made = control([], [])
     assert sorted(made.levels) == ["catch-all", "exempt"]
     assert made.levels["catch-all"].limit == 600
 
 
-def test_answers_name_the_objects_that_count():
+def test_headers_have_the_uids_of_schema_and_level():
     flow = control([], []).classify(UserInfo("alice", (EVERYBODY,)), PODS)
     assert flow.headers == [
         (b"x-kubernetes-pf-flowschema-uid", b"uid-catch-all"),
@@ -77,7 +77,7 @@ def test_answers_name_the_objects_that_count():
     ]
 
 
-def test_what_runs_and_what_is_counted_survives_a_change():
+def test_running_requests_and_counters_survive_reconfiguration():
     made = control()
     alice = UserInfo("alice", (EVERYBODY,))
     before = made.classify(alice, PODS)
@@ -88,7 +88,7 @@ def test_what_runs_and_what_is_counted_survives_a_change():
     assert (after.level.in_use, after.counts.dispatched) == (3, 5)
 
 
-def test_seats_are_those_of_upstream_for_its_levels():
+def test_seats_of_the_suggested_levels_equal_upstreams():
     limits = {name: level.limits for name, level in control().levels.items()}
     assert (limits["workload-low"].nominal, limits["workload-low"].lower) == (245, 25)
     assert (limits["system"].nominal, limits["system"].lower) == (74, 50)
@@ -110,7 +110,7 @@ def test_busy_levels_borrow_from_idle_ones_and_give_back():
     assert low.limit >= low.limits.nominal
 
 
-def test_only_so_many_users_are_remembered():
+def test_memoized_users_are_bounded():
     made = control()
     for number in range(5000):
         made.classify(UserInfo(f"user-{number}", (EVERYBODY,)), PODS)

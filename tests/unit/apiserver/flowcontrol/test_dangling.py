@@ -1,4 +1,4 @@
-"""Whether a schema's level is there."""
+"""Condition ``Dangling`` of FlowSchemas."""
 
 from steersman.apiserver.flowcontrol.dangling import plan_conditions
 
@@ -18,7 +18,7 @@ def plan(tree: dict, *levels: str) -> list[dict]:
     return [each["status"]["conditions"][0] for each in plan_conditions([tree], levels, now_text=NOW)]
 
 
-def test_a_new_schema_is_told_whether_its_level_is_there():
+def test_new_schema_gets_the_condition():
     start = 'This FlowSchema references the PriorityLevelConfiguration object named "l"'
     assert plan(schema(), "l") == [
         {
@@ -40,11 +40,11 @@ def test_a_new_schema_is_told_whether_its_level_is_there():
     ]
 
 
-def test_what_is_right_is_left_alone():
+def test_current_condition_is_unchanged():
     assert plan(schema(**plan(schema(), "l")[0]), "l") == []
 
 
-def test_a_message_that_changes_is_no_transition():
+def test_changed_message_keeps_the_transition_time():
     then = "2025-01-01T00:00:00Z"
     found = schema(status="False", reason="Found", message="old", lastTransitionTime=then)
     assert plan(found, "l")[0]["lastTransitionTime"] == then

@@ -1,4 +1,4 @@
-"""Seats and queues of one level."""
+"""Seats and queues of one priority level."""
 
 from collections import Counter
 
@@ -24,7 +24,7 @@ def queuing(queues: int, hand: int, length: int) -> dict:
 
 
 class Load:
-    """A level, and requests that last as long as they are told."""
+    """A level with requests of given durations."""
 
     def __init__(self, spec: dict, limit: int) -> None:
         self.now = 0.0
@@ -56,13 +56,13 @@ class Load:
         self.level.finish(seats, self.now, waited=waiting)
 
 
-def test_what_fits_runs_at_once():
+def test_request_within_the_limit_runs_immediately():
     load = Load(queuing(8, 2, 10), limit=3)
     assert [load.arrive("a") for _ in range(3)] == ["", "", ""]
     assert (load.level.in_use, load.level.waiting) == (3, 0)
 
 
-def test_what_does_not_fit_waits_and_runs_when_a_seat_is_free():
+def test_request_beyond_the_limit_waits_for_a_seat():
     load = Load(queuing(8, 2, 10), limit=1)
     load.arrive("a")
     load.arrive("b")
@@ -73,7 +73,7 @@ def test_what_does_not_fit_waits_and_runs_when_a_seat_is_free():
     assert load.level.in_use == 0
 
 
-def test_a_flood_of_one_user_leaves_others_served():
+def test_flooding_user_does_not_delay_others():
     load = Load(queuing(64, 6, 50), limit=4)
     refused = Counter(load.arrive("flood") for _ in range(1000))
     assert refused[QUEUE_FULL] == 1000 - 4 - 6 * 50
@@ -86,7 +86,7 @@ def test_a_flood_of_one_user_leaves_others_served():
     assert Counter(load.served[4:44])["bob"] == 5
 
 
-def test_busy_users_get_the_same_however_many_requests_they_make():
+def test_busy_users_get_equal_shares():
     load = Load(queuing(128, 1, 1000), limit=2)
     for user, count in (("a", 500), ("b", 100), ("c", 100)):
         for _ in range(count):
@@ -107,24 +107,24 @@ def test_long_requests_count_for_more_than_short_ones():
     assert Counter(load.served)["quick"] > 5 * Counter(load.served)["slow"]
 
 
-def test_a_full_queue_refuses():
+def test_full_queue_rejects():
     load = Load(queuing(1, 1, 2), limit=1)
     assert [load.arrive("a") for _ in range(4)] == ["", "", "", QUEUE_FULL]
     assert load.counts.queue_lengths.sum == 1 + 2
 
 
-def test_a_level_without_queues_refuses_what_does_not_fit():
+def test_level_without_queues_rejects_beyond_its_limit():
     load = Load({"type": "Limited", "limited": {"limitResponse": {"type": "Reject"}}}, limit=1)
     assert [load.arrive("a") for _ in range(2)] == ["", CONCURRENCY_LIMIT]
 
 
-def test_an_exempt_level_has_no_limit():
+def test_exempt_level_has_no_limit():
     load = Load({"type": "Exempt"}, limit=0)
     assert [load.arrive("a") for _ in range(50)] == [""] * 50
     assert load.level.in_use == 50
 
 
-def test_what_is_wider_than_the_level_runs_alone():
+def test_request_wider_than_the_level_runs_alone():
     load = Load(queuing(8, 2, 10), limit=2)
     load.arrive("a")
     load.arrive("wide", seats=5)
@@ -137,7 +137,7 @@ def test_what_is_wider_than_the_level_runs_alone():
     assert load.served == ["a", "wide", "b"]
 
 
-def test_who_gives_up_makes_room():
+def test_leaving_request_frees_its_queue_space():
     load = Load(queuing(8, 2, 10), limit=2)
     load.arrive("a")
     load.arrive("wide", seats=2)
@@ -147,7 +147,7 @@ def test_who_gives_up_makes_room():
     assert (load.served, load.level.waiting, load.level.in_use) == (["a", "b"], 0, 2)
 
 
-def test_a_level_that_gets_more_seats_lets_go_at_once():
+def test_resize_dispatches_immediately():
     load = Load(queuing(8, 2, 10), limit=1)
     for _ in range(3):
         load.arrive("a")
@@ -155,7 +155,7 @@ def test_a_level_that_gets_more_seats_lets_go_at_once():
     assert len(load.served) == 3
 
 
-def test_what_waits_survives_a_change_of_the_queues():
+def test_queued_requests_survive_a_change_of_queues():
     load = Load(queuing(8, 2, 10), limit=1)
     for user in "abcd":
         load.arrive(user)
@@ -168,7 +168,7 @@ def test_what_waits_survives_a_change_of_the_queues():
 
 
 @given(st.lists(st.tuples(st.sampled_from("abcdef"), st.integers(1, 3), st.booleans()), max_size=80), st.integers(1, 6))
-def test_seats_are_never_exceeded_and_never_lost(steps, limit):
+def test_seats_are_neither_exceeded_nor_leaked(steps, limit):
     load = Load(queuing(4, 2, 3), limit=limit)
     accepted = 0
     for user, seats, finishes in steps:
@@ -184,7 +184,7 @@ def test_seats_are_never_exceeded_and_never_lost(steps, limit):
 
 
 @pytest.mark.parametrize(("refused_a_second", "seconds"), [(1, 1), (100, 32)])
-def test_the_more_are_refused_the_later_they_shall_come_back(refused_a_second, seconds):
+def test_retry_after_grows_with_rejections(refused_a_second, seconds):
     retry = RetryAfter()
     for second in range(100):
         for _ in range(refused_a_second):
@@ -192,7 +192,7 @@ def test_the_more_are_refused_the_later_they_shall_come_back(refused_a_second, s
     assert retry.seconds == seconds
 
 
-def test_when_few_are_refused_they_may_come_back_soon():
+def test_retry_after_shrinks_with_few_rejections():
     retry = RetryAfter()
     retry.seconds = 4
     for moment in (10.0, 20.0, 30.0, 40.0):

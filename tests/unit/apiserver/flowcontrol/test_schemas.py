@@ -1,4 +1,4 @@
-"""Which requests a schema is about."""
+"""Matching of FlowSchemas."""
 
 import pytest
 
@@ -29,7 +29,7 @@ def schema(subject: dict, **rules) -> FlowSchema:
         ({"kind": "ServiceAccount", "serviceAccount": {"name": "c", "namespace": "a"}}, False),
     ],
 )
-def test_a_rule_is_about_its_subjects(subject, matches):
+def test_rule_matches_subjects(subject, matches):
     assert bool(schema(subject, resourceRules=[EVERYTHING]).rules_of(ACCOUNT)) == matches
 
 
@@ -49,7 +49,7 @@ def test_a_rule_is_about_its_subjects(subject, matches):
         ({**EVERYTHING, "clusterScope": False}, "GET", "/api/v1/namespaces/c/pods", True),
     ],
 )
-def test_a_rule_is_about_its_resources(rule, method, path, matches):
+def test_rule_matches_resources(rule, method, path, matches):
     found = schema({"kind": "User", "user": {"name": "*"}}, resourceRules=[rule]).rules[0]
     assert found.match(parse(method, path)) == matches
 
@@ -65,18 +65,18 @@ def test_a_rule_is_about_its_resources(rule, method, path, matches):
         (["*"], ["*"], "/api/v1/pods", False),
     ],
 )
-def test_a_rule_is_about_its_paths(verbs, urls, path, matches):
+def test_rule_matches_paths(verbs, urls, path, matches):
     rules = [{"verbs": verbs, "nonResourceURLs": urls}]
     found = schema({"kind": "User", "user": {"name": "*"}}, nonResourceRules=rules).rules[0]
     assert found.match(parse("GET", path)) == matches
 
 
 @pytest.mark.parametrize(("method", "flow"), [("ByUser", ACCOUNT.name), ("ByNamespace", "n"), (None, "")])
-def test_flows_are_told_apart_as_the_schema_says(method, flow):
+def test_flow_distinguisher_follows_the_schema(method, flow):
     spec = {"distinguisherMethod": {"type": method}} if method else {}
     found = FlowSchema({"metadata": {"name": "s"}, "spec": spec})
     assert found.flow_of(ACCOUNT, parse("GET", "/api/v1/namespaces/n/pods")) == flow
 
 
-def test_a_schema_without_precedence_has_the_usual_one():
+def test_precedence_defaults():
     assert FlowSchema({"metadata": {"name": "s"}}).precedence == 1000

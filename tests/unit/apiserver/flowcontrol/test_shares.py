@@ -1,4 +1,4 @@
-"""Seats of levels."""
+"""Division of seats among levels, and demand."""
 
 import pytest
 from hypothesis import given
@@ -33,7 +33,7 @@ def test_levels_without_shares_have_no_seats():
         ([Claim(0, 20, 100), Claim(0, 100, 100)], [20, 80], 0.8),
     ],
 )
-def test_levels_get_the_same_part_of_what_they_want(claims, seats, proportion):
+def test_levels_get_the_same_proportion_of_their_targets(claims, seats, proportion):
     got, fair = allocate(claims, total=100)
     assert got == pytest.approx(seats)
     assert fair == pytest.approx(proportion)
@@ -43,7 +43,7 @@ CLAIMS = st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50), st.integers(
 
 
 @given(CLAIMS, st.integers(0, 400))
-def test_no_bound_is_broken_and_the_sum_is_right_where_it_can_be(parts, total):
+def test_allocation_respects_bounds_and_sum(parts, total):
     claims = [Claim(low, low + more, max(low, want)) for low, more, want in parts]
     got, _ = allocate(claims, total=total)
     assert all(claim.lower <= seats <= claim.upper for claim, seats in zip(claims, got, strict=True))
@@ -51,7 +51,7 @@ def test_no_bound_is_broken_and_the_sum_is_right_where_it_can_be(parts, total):
     assert sum(got) == pytest.approx(reachable, abs=1e-3)
 
 
-def test_demand_is_weighed_by_time():
+def test_demand_is_weighted_by_time():
     demand = Demand(0.0)
     demand.add(4, 5.0)
     demand.add(-2, 10.0)
@@ -63,7 +63,7 @@ def test_demand_is_weighed_by_time():
     assert demand.smoothed == pytest.approx(0.977 * 4 + 0.023 * 2)
 
 
-def test_a_period_without_time_keeps_what_was_known():
+def test_empty_period_keeps_the_average():
     demand = Demand(0.0)
     demand.add(3, 0.0)
     assert demand.end_period(0.0) == 3

@@ -1,4 +1,4 @@
-"""Hands of queues."""
+"""Shuffle sharding."""
 
 from collections import Counter
 
@@ -9,13 +9,13 @@ from steersman.apiserver.flowcontrol.shuffling import deal, flow_hash
 
 
 @given(st.integers(0, 2**64 - 1), st.integers(1, 128), st.integers(1, 10))
-def test_a_hand_holds_different_cards_of_the_deck(entropy, deck, hand):
+def test_hand_has_distinct_numbers(entropy, deck, hand):
     cards = deal(entropy, deck_size=deck, hand_size=hand)
     assert len(set(cards)) == len(cards) == min(deck, hand)
     assert all(0 <= card < deck for card in cards)
 
 
-def test_every_hand_comes_up_as_often_as_any_other():
+def test_hands_are_uniformly_distributed():
     hands = Counter(tuple(deal(entropy, deck_size=6, hand_size=3)) for entropy in range(6 * 5 * 4))
     assert len(hands) == 120
     assert set(hands.values()) == {1}

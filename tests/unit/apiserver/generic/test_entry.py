@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steersman.apiserver.generic.entry import Layout, UnreadableValueError
+from steersman.apimachinery.cache_sizes import cache_sizes
+from steersman.apiserver.generic.entry import Entry, Layout, UnreadableValueError
 
 LAYOUT = Layout("Pod", "v1")
 POD = {"metadata": {"name": "a", "labels": {"app": "x"}}, "spec": {"nodeName": "n"}}
@@ -98,3 +99,14 @@ def test_fields_are_worked_out_once():
     assert entry.fields(labels) == ("n",)
     assert entry.fields(labels) == ("n",)
     assert calls == [1]
+
+
+def test_label_sets_and_field_values_that_are_kept_are_bounded_by_bytes():
+    for number in range(200):
+        text = f"{number}{'x' * 100_000}"
+        entry = Entry("/a", b'{"metadata":{"resourceVersion":"1","labels":{"a":"%b"}}}' % text.encode(), 1)
+        assert entry.labels == {"a": text}
+        assert entry.fields({"a": lambda tree: tree["metadata"]["labels"]["a"]}) == (text,)
+    sizes = cache_sizes()
+    assert 0 < sizes["label sets"] <= 4 << 20
+    assert 0 < sizes["field values"] <= 4 << 20

@@ -1,7 +1,7 @@
 import msgspec
 import pytest
 
-from steersman.apiserver.generic.entry_parts import labels_of, labels_text, version_of
+from steersman.apiserver.generic.entry_parts import is_terminating, labels_of, labels_text, tree_in_parts, version_of
 
 
 @pytest.mark.parametrize(
@@ -34,3 +34,39 @@ def test_only_the_version_in_metadata_counts(value, version):
 def test_what_is_no_text_is_refused():
     with pytest.raises(msgspec.DecodeError):
         version_of(b'{"metadata":{"resourceVersion":7}}')
+
+
+@pytest.mark.parametrize(
+    ("raw", "expected"),
+    [
+        (b'{"metadata":{"deletionTimestamp":"2026-01-01T00:00:00Z"}}', True),
+        (b'{"metadata":{"deletionTimestamp":null}}', False),
+        (b'{"metadata":{},"data":{"deletionTimestamp":"x"}}', False),
+    ],
+)
+def test_is_terminating_reads_metadata_alone(raw, expected):
+    assert is_terminating(raw) is expected
+
+
+TREE = {
+    "metadata": {
+        "resourceVersion": "7",
+        "name": "a",
+        "managedFields": [{"manager": "m", "fieldsV1": {"f:data": {"f:a": {}}}}, {"manager": "n"}],
+    },
+    "data": {"a": "b"},
+    "items": [1, 2.0, None, True, "\u00e4"],
+}
+
+
+def test_tree_in_parts_equals_the_tree_decoded_at_once():
+    assert tree_in_parts(msgspec.json.encode(TREE)) == TREE
+
+
+def test_tree_in_parts_leaves_managed_fields_out_when_asked():
+    tree = tree_in_parts(msgspec.json.encode(TREE), with_managed_fields=False)
+    assert tree == {**TREE, "metadata": {"resourceVersion": "7", "name": "a"}}
+
+
+def test_tree_in_parts_accepts_null_managed_fields():
+    assert tree_in_parts(b'{"metadata":{"managedFields":null}}') == {"metadata": {"managedFields": []}}

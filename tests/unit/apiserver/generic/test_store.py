@@ -125,7 +125,7 @@ class _Numbered(Strategy):
         self.store = store
         self.meet = 0
 
-    async def companions_for_create(self, ctx: Any, obj: Any) -> Any:
+    async def extra_ops_on_create(self, ctx: Any, obj: Any) -> Any:
         kv = await self.store.get("/numbers/next")
         number = int(kv.value) if kv else 0
         obj["data"] = {**obj.get("data", {}), "number": str(number)}
@@ -134,11 +134,11 @@ class _Numbered(Strategy):
             await self.store.txn([Put("/numbers/next", b"%d" % (number + 1))])
         return [Put("/numbers/next", b"%d" % (number + 1), expected=kv.mod_revision if kv else 0)]
 
-    async def companions_for_delete(self, ctx: Any, obj: Any) -> Any:
+    async def extra_ops_on_delete(self, ctx: Any, obj: Any) -> Any:
         return [Put("/numbers/free", obj["data"]["number"].encode())]
 
 
-async def test_companions_are_written_with_the_object_and_asked_again_when_they_met_anothers():
+async def test_extra_ops_are_written_with_the_object_and_made_again_when_one_conflicts():
     async with Server() as server:
         strategy = _Numbered(server.store)
         server.registry._kinds._strategies["configmaps"] = lambda: strategy

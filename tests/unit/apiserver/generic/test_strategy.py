@@ -85,9 +85,9 @@ def test_a_row_tells_name_and_time_of_creation():
 
 async def test_a_kind_writes_its_own_key_only():
     strategy = Plain()
-    assert list(await strategy.companions_for_create(context(), tree())) == []
-    assert list(await strategy.companions_for_update(context(), tree(), tree())) == []
-    assert list(await strategy.companions_for_delete(context(), tree())) == []
+    assert list(await strategy.extra_ops_on_create(context(), tree())) == []
+    assert list(await strategy.extra_ops_on_update(context(), tree(), tree())) == []
+    assert list(await strategy.extra_ops_on_delete(context(), tree())) == []
 
 
 @pytest.mark.parametrize("requested", [None, 0, 30])

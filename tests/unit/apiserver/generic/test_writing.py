@@ -7,8 +7,6 @@ import pytest
 from steersman.apimachinery.errors import StatusError
 from steersman.apiserver.generic.strategy import Strategy
 from steersman.apiserver.generic.writing import (
-    CreateRules,
-    UpdateRules,
     dedupe_owner_references,
     ensure_object_name,
     ensure_object_namespace,
@@ -83,9 +81,8 @@ def test_the_warning_after_admission_does_not_ask_for_a_fix():
 
 
 def before_create(strategy: Strategy, ctx: RequestContext, tree: dict[str, Any]) -> None:
-    rules = CreateRules(strategy)
-    prepare_create(rules, ctx, tree)
-    validate_create(rules, ctx, tree, group_kind="Thing", namespaced=True)
+    prepare_create(strategy, ctx, tree)
+    validate_create(strategy, ctx, tree, group_kind="Thing", namespaced=True)
 
 
 @pytest.mark.parametrize(("need_domains", "count"), [(True, 1), (False, 0)])
@@ -103,7 +100,18 @@ def test_finalizers_need_a_domain_where_the_kind_asks_for_it(need_domains, count
         before_create(Kind(), ctx, tree)
 
 
-def test_each_way_to_write_has_its_warnings():
+def test_each_subresource_has_its_hooks():
     pods = PodStrategy()
-    warnings = {name: UpdateRules(pods, name).warnings for name in ("", "status", "resize")}
-    assert warnings == {"": pods.warnings, "status": pods.status_warnings, "resize": None}
+    hooks = pods.update_hooks()
+    assert set(hooks) == {"", "scale", "status", "ephemeralcontainers", "resize"}
+    assert hooks[""].prepare == pods.prepare_for_update
+    assert {name: hooks[name].warnings for name in ("", "status", "resize")} == {
+        "": pods.warnings,
+        "status": pods.status_warnings,
+        "resize": None,
+    }
+    assert {name: hooks[name].bumps_generation for name in ("", "status", "resize")} == {
+        "": True,
+        "status": False,
+        "resize": True,
+    }

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from steersman.apimachinery.trees import Tree
 from steersman.apiserver.kinds.shared.podspec.defaults import default_pod, default_pod_spec
 from steersman.apiserver.request import RequestContext, UserInfo
 
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 
     from steersman.apiserver.generic.strategy import Strategy
 
-Tree = dict[str, Any]
 
 NOW = datetime(2026, 1, 1, 0, 1, tzinfo=UTC)
 STAMP = "2026-01-01T00:01:00Z"

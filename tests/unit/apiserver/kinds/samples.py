@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from steersman.apimachinery.field import FieldError
-from steersman.apiserver.generic.strategy import Strategy, Tree
+from steersman.apimachinery.trees import Tree
+from steersman.apiserver.generic.strategy import Strategy
 from steersman.apiserver.request import RequestContext, UserInfo
 
 CREATED: Final = "2026-01-01T00:00:00Z"

@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.unit.apiserver.kinds.samples import CONTEXT, CREATED, NOW
 
+from steersman.apimachinery.trees import Tree
 from steersman.apimachinery.typemodel import ListOf, MapOf, Scalar, ScalarKind, Struct, Type
-from steersman.apiserver.generic.strategy import Strategy, Tree
+from steersman.apiserver.generic.strategy import Strategy
 from steersman.apiserver.kinds.core.service.allocation import ServiceAllocator
 from steersman.apiserver.kinds.core.service.strategy import ServiceStrategy
 from steersman.apiserver.kinds.shared.allocation import PortRange

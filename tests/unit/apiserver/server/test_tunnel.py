@@ -11,7 +11,7 @@ from steersman.apiserver.proxying.connections import Connections
 from steersman.apiserver.proxying.forwarding import proxy
 from steersman.apiserver.proxying.kubelet import Location
 from steersman.apiserver.server.app import Application
-from steersman.apiserver.server.serving import Serving, listen
+from steersman.apiserver.server.http1.serving import Serving, listen
 from steersman.asynckit.clock import RealClock
 
 UPGRADE = b"GET /x HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: echo\r\nAuthorization: Bearer secret\r\n\r\n"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery import field
 from steersman.apimachinery.errors import StatusError, invalid
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from steersman.apimachinery.field import FieldError
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.authz.interface import Authorizer, Decision
     from steersman.apiserver.endpoints.posting import Posted
     from steersman.apiserver.http import Request
 
-    Tree = dict[str, Any]
 
 #: Upstream's refusals name no kind here.
 _GROUP_KIND: Final = ".authorization.k8s.io"
@@ -35,7 +35,6 @@ class AccessReviews:
 
     async def of_subject(self, request: Request, posted: Posted, check: Callable[[], Awaitable[None]]) -> None:
         """SubjectAccessReview: of anybody, anywhere."""
-        del request
         tree = posted.new
         _refuse([*_spec_errors(_spec(tree)), *_subject_errors(_spec(tree)), *_metadata_errors(tree, "must be empty")])
         await check()
@@ -43,7 +42,6 @@ class AccessReviews:
 
     async def of_local_subject(self, request: Request, posted: Posted, check: Callable[[], Awaitable[None]]) -> None:
         """LocalSubjectAccessReview: of anybody, in the namespace that it is posted to."""
-        del request
         tree = posted.new
         spec, metadata = _spec(tree), tree["metadata"]
         others = {key: value for key, value in metadata.items() if key != "namespace"}

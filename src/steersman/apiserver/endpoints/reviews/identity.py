@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from steersman.apimachinery.errors import bad_request
 from steersman.apiserver.authn.bearer import review_token
@@ -12,12 +12,11 @@ from steersman.apiserver.generic.writing import time_text
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.authn.interface import TokenAuthenticator
     from steersman.apiserver.endpoints.posting import Posted
     from steersman.apiserver.http import Request
     from steersman.apiserver.request import UserInfo
-
-    Tree = dict[str, Any]
 
 
 async def who_am_i(request: Request, posted: Posted, check: Callable[[], Awaitable[None]]) -> None:
@@ -37,7 +36,6 @@ class TokenReviews:
 
     async def of_token(self, request: Request, posted: Posted, check: Callable[[], Awaitable[None]]) -> None:
         """Whose the token is. Raises 400 without one."""
-        del request
         spec = posted.new.get("spec") or {}
         token = spec.get("token")
         if not token:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from steersman.apimachinery.errors import bad_request
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.authz.interface import RuleResolver
     from steersman.apiserver.authz.policy import PolicyRule
     from steersman.apiserver.endpoints.posting import Posted
     from steersman.apiserver.http import Request
-
-    Tree = dict[str, Any]
 
 
 class RulesReviews:

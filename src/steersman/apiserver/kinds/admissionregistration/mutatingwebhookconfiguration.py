@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from steersman.apiserver.kinds.admissionregistration.shared.webhooks import WebhookConfigurationStrategy
 
 if TYPE_CHECKING:
-    from steersman.apiserver.generic.strategy import Tree
+    from steersman.apimachinery.trees import Tree
 
 
 class MutatingWebhookConfigurationStrategy(WebhookConfigurationStrategy):

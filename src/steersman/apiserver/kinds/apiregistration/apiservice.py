@@ -8,7 +8,7 @@ from steersman.apimachinery import field, names
 from steersman.apimachinery.gotext import quote
 from steersman.apimachinery.timestamps import format_time
 from steersman.apiserver.generic import columns
-from steersman.apiserver.generic.strategy import Column, Strategy, Tree
+from steersman.apiserver.generic.strategy import Column, Strategy
 from steersman.apiserver.kinds.shared.conditions import STATUSES
 from steersman.apiserver.kinds.shared.status_writes import keep_metadata
 from steersman.apiserver.kinds.shared.unsupported import aggregation_warnings
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from steersman.apimachinery.field import FieldError
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.request import RequestContext
 
 

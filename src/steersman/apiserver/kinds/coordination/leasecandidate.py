@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from steersman.apimachinery import names
 from steersman.apimachinery.field import Path
 from steersman.apiserver.generic import columns
-from steersman.apiserver.generic.strategy import Column, Strategy, Tree
+from steersman.apiserver.generic.strategy import Column, Strategy
 from steersman.apiserver.kinds.coordination.lease.validation import validate_lease_candidate
 from steersman.apiserver.kinds.shared.validation import check_unchanged
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from steersman.apimachinery.field import FieldError
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.request import RequestContext
 
 

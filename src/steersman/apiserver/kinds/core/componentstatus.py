@@ -10,7 +10,7 @@ from steersman.apiserver.generic.strategy import Column, Strategy
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from steersman.apiserver.generic.strategy import Tree
+    from steersman.apimachinery.trees import Tree
 
 
 class ComponentStatusStrategy(Strategy):

@@ -8,14 +8,14 @@ from steersman.apimachinery import names
 from steersman.apimachinery.field import Path, invalid
 from steersman.apimachinery.metadata_validation import validate_finalizer_name
 from steersman.apiserver.generic.columns import AGE_COLUMN, NAME_COLUMN, age, name_of
-from steersman.apiserver.generic.strategy import Column, Strategy
+from steersman.apiserver.generic.strategy import Column, Strategy, UpdateHooks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from datetime import datetime
 
     from steersman.apimachinery.field import FieldError
-    from steersman.apiserver.generic.strategy import Tree
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.request import RequestContext
 
 NAME_LABEL: Final = "kubernetes.io/metadata.name"
@@ -45,6 +45,12 @@ class NamespaceStrategy(Strategy):
         status = obj.setdefault("status", {})
         if not status.get("phase"):
             status["phase"] = ACTIVE
+
+    def update_hooks(self) -> Mapping[str, UpdateHooks]:
+        return {
+            **super().update_hooks(),
+            "finalize": UpdateHooks(self.prepare_for_finalize, self.validate_finalize),
+        }
 
     def prepare_for_create(self, ctx: RequestContext, obj: Tree) -> None:
         obj["status"] = {"phase": ACTIVE}

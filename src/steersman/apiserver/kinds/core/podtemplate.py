@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from steersman.apimachinery.field import FieldError
-    from steersman.apiserver.generic.strategy import Tree
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.request import RequestContext
 
 _TEMPLATE: Final = Path("template")
@@ -54,13 +54,13 @@ class PodTemplateStrategy(Strategy):
         """Nothing is the server's."""
 
     def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
-        return list(validate_pod_template(obj["template"], _TEMPLATE))
+        return list(validate_pod_template(obj["template"], _TEMPLATE, facts_for=ctx.facts_for))
 
     def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
         return self.validate(ctx, obj)
 
     def warnings(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> Sequence[str]:
-        return list(workload_warnings(obj, old, _TEMPLATE, with_name=False))
+        return list(workload_warnings(obj, old, _TEMPLATE, with_name=False, facts_for=ctx.facts_for))
 
     def generation_view(self, obj: Tree) -> Any:
         return obj.get("template")

@@ -22,14 +22,16 @@ from steersman.apiserver.kinds.shared.podspec.defaults import default_pod_templa
 from steersman.apiserver.kinds.shared.podspec.validate import validate_pod_template
 from steersman.apiserver.kinds.shared.template_warnings import workload_warnings
 from steersman.apiserver.kinds.shared.validation import check_not_negative
+from steersman.apiserver.spec_facts import new_facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from datetime import datetime
 
     from steersman.apimachinery.field import FieldError
-    from steersman.apiserver.generic.strategy import Tree
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.request import RequestContext
+    from steersman.apiserver.spec_facts import FactsFor
 
 _SPEC: Final = field.Path("spec")
 _COUNTS: Final = ("fullyLabeledReplicas", "readyReplicas", "availableReplicas")
@@ -73,16 +75,16 @@ class ReplicationControllerStrategy(Strategy):
         obj["status"] = {"replicas": 0}
 
     def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
-        return list(_validate(obj))
+        return list(_validate(obj, facts_for=ctx.facts_for))
 
     def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
-        return list(_validate(obj)) * 2  # upstream tells everything twice
+        return list(_validate(obj, facts_for=ctx.facts_for)) * 2  # upstream tells everything twice
 
     def validate_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
         return list(_validate_status(obj))
 
     def warnings(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> Sequence[str]:
-        return list(workload_warnings(obj, old, _SPEC.child("template")))
+        return list(workload_warnings(obj, old, _SPEC.child("template"), facts_for=ctx.facts_for))
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         spec, status = obj.get("spec") or {}, obj.get("status") or {}
@@ -99,7 +101,7 @@ class ReplicationControllerStrategy(Strategy):
         ]
 
 
-def _validate(obj: Tree) -> Iterator[FieldError]:
+def _validate(obj: Tree, facts_for: FactsFor = new_facts) -> Iterator[FieldError]:
     spec = obj["spec"]
     selector, template = spec.get("selector"), spec.get("template")
     yield from check_not_negative(spec.get("minReadySeconds"), _SPEC.child("minReadySeconds"))
@@ -113,7 +115,7 @@ def _validate(obj: Tree) -> Iterator[FieldError]:
     labels = (template.get("metadata") or {}).get("labels")
     if any((labels or {}).get(key) != value for key, value in (selector or {}).items()):
         yield field.invalid(path.child("metadata", "labels"), labels, "`selector` does not match template `labels`")
-    yield from validate_pod_template(template, path)
+    yield from validate_pod_template(template, path, facts_for=facts_for)
     pod_spec = template.get("spec") or {}
     if pod_spec.get("restartPolicy") != "Always":
         yield field.not_supported(path.child("spec", "restartPolicy"), pod_spec.get("restartPolicy"), ("Always",))

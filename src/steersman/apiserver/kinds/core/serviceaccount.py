@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from steersman.apiserver.generic.strategy import Tree
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.request import RequestContext
 
 _MOUNTABLE: Final = "kubernetes.io/enforce-mountable-secrets"

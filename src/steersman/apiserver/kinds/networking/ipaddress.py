@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from steersman.apimachinery import field, names
 from steersman.apimachinery.addresses import check_canonical_ip
 from steersman.apiserver.generic import columns
-from steersman.apiserver.generic.strategy import Column, Strategy, Tree
+from steersman.apiserver.generic.strategy import Column, Strategy
 from steersman.apiserver.kinds.networking.shared.references import require_path_segment
 from steersman.apiserver.kinds.shared.validation import check_all, check_unchanged
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from steersman.apimachinery.field import FieldError
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.request import RequestContext
 
 _PARENT: Final = field.Path("spec", "parentRef")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from steersman.apimachinery import field
 from steersman.apimachinery.addresses import check_cidr, parse_cidr
 from steersman.apiserver.generic import columns
-from steersman.apiserver.generic.strategy import Column, Strategy, Tree
+from steersman.apiserver.generic.strategy import Column, Strategy
 from steersman.apiserver.kinds.shared.go_form import go_form
 from steersman.apiserver.kinds.shared.status_writes import keep_metadata
 from steersman.apiserver.kinds.shared.validation import FIELD_IS_IMMUTABLE, check_all
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from steersman.apimachinery.field import FieldError
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.request import RequestContext
 
 

@@ -8,7 +8,7 @@ from steersman.apimachinery import field, names
 from steersman.apimachinery.field import Path
 from steersman.apimachinery.metadata_validation import validate_labels
 from steersman.apiserver.generic import columns
-from steersman.apiserver.generic.strategy import Column, Strategy, Tree
+from steersman.apiserver.generic.strategy import Column, Strategy
 from steersman.apiserver.kinds.shared.go_form import go_form
 from steersman.apiserver.kinds.shared.old_labels import label_warning
 from steersman.apiserver.kinds.shared.podspec.rules import TEMPLATE_RULES
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from steersman.apimachinery.field import FieldError
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.request import RequestContext
 
 

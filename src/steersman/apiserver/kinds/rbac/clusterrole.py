@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from steersman.apimachinery.field import FieldError
-    from steersman.apiserver.generic.strategy import Tree
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.request import RequestContext
 
 

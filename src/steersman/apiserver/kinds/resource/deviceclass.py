@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from steersman.apiserver.generic import columns
-from steersman.apiserver.generic.strategy import Strategy, Tree
+from steersman.apiserver.generic.strategy import Strategy
 from steersman.apiserver.kinds.resource.shared.claim_validation import validate_class
 
 if TYPE_CHECKING:
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from steersman.apimachinery.field import FieldError
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.request import RequestContext
 
 

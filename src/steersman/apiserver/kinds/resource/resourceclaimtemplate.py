@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from steersman.apimachinery.field import Path
 from steersman.apiserver.generic import columns
-from steersman.apiserver.generic.strategy import Strategy, Tree
+from steersman.apiserver.generic.strategy import Strategy
 from steersman.apiserver.kinds.resource.shared.admin_access import check_requests, no_namespaces
 from steersman.apiserver.kinds.resource.shared.claim_validation import validate_template
 from steersman.apiserver.kinds.resource.shared.requests import default_claim_spec
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from steersman.apimachinery.field import FieldError
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.kinds.resource.shared.admin_access import NamespaceLabels
     from steersman.apiserver.request import RequestContext
 

@@ -110,7 +110,7 @@ class PortRange(msgspec.Struct, frozen=True):
                     yield start + (offset + step) % band
 
 
-class _Metadata(msgspec.Struct, rename="camel"):
+class _Metadata(msgspec.Struct, frozen=True, rename="camel"):
     creation_timestamp: None = None
 
 
@@ -119,7 +119,7 @@ class _RangeAllocation(msgspec.Struct, rename={"api_version": "apiVersion"}):
 
     kind: str = "RangeAllocation"
     api_version: str = "v1"
-    metadata: _Metadata = msgspec.field(default_factory=_Metadata)
+    metadata: _Metadata = _Metadata()
     range: str = ""
     #: base64 of the bitmap as one big number, the range's first port being the lowest bit.
     data: str = ""

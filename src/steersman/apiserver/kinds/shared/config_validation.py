@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from steersman.apimachinery.field import FieldError
-    from steersman.apiserver.generic.strategy import Tree
+    from steersman.apimachinery.trees import Tree
 
 SIZE_MAX_BYTES: Final = 1 << 20
 #: Upstream names the object itself by a path of one empty step, which shows as ``[]``.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from steersman.apimachinery.field import FieldError, Path
-    from steersman.apiserver.generic.strategy import Tree
+    from steersman.apimachinery.trees import Tree
 
 _LINK_LOCAL_MULTICAST_4: Final = ip_network("224.0.0.0/24")
 _LINK_LOCAL_MULTICAST_6: Final = ip_network("ff02::/16")

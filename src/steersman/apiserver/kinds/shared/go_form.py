@@ -20,7 +20,7 @@ from steersman.apiserver.kinds.shared.go_types import TYPES
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from steersman.apiserver.generic.strategy import Tree
+    from steersman.apimachinery.trees import Tree
 
 _TYPE: Final = re.compile(r"^(\w+):(.*(?:\n  .*)*)", re.MULTILINE)
 _FIELD: Final = re.compile(r"(\w+)(?:=(\w+))?(?::(\w+))?([#!?~]?)")

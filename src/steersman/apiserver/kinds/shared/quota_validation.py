@@ -18,10 +18,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from steersman.apimachinery.field import FieldError, Path
-    from steersman.apiserver.generic.strategy import Tree
+    from steersman.apimachinery.trees import Tree
 
 _SPEC: Final = field.Path("spec")
 _POD_SCOPES: Final = ("Terminating", "NotTerminating", "BestEffort", "NotBestEffort")
+_SCOPES_THAT_EXIST: Final = (*_POD_SCOPES, "CrossNamespacePodAffinity")
 _SCOPES: Final = (*_POD_SCOPES, "PriorityClass", "CrossNamespacePodAffinity", "VolumeAttributesClass")
 _EXCLUSIVE: Final = (("BestEffort", "NotBestEffort"), ("Terminating", "NotTerminating"))
 #: What a scope that looks at running pods may count.
@@ -146,7 +147,7 @@ def _scope_selector(spec: Tree) -> Iterator[FieldError]:
             yield field.invalid(path.child("scopeName"), scope, "unsupported scope")
         for _ in range(min(_misfits(scope, spec), _MISFITS_MAX)):
             yield field.invalid(path, _go_selector(selector), "unsupported scope applied to resource")
-        if scope in (*_POD_SCOPES, "CrossNamespacePodAffinity") and operator != "Exists":
+        if scope in _SCOPES_THAT_EXIST and operator != "Exists":
             yield field.invalid(path.child("operator"), operator, _ONLY_EXISTS)
         if operator in ("In", "NotIn"):
             if not values:

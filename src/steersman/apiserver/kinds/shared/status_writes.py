@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from steersman.apiserver.generic.strategy import Tree
+    from steersman.apimachinery.trees import Tree
 
 #: The parts of metadata that a client may otherwise write.
 _WRITABLE: Final = ("labels", "annotations", "finalizers", "ownerReferences")

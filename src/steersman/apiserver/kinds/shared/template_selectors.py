@@ -9,12 +9,14 @@ from steersman.apimachinery.selectors import LabelSelector, SelectorError, from_
 from steersman.apiserver.kinds.shared.podspec.rules import TEMPLATE_RULES, PodRules
 from steersman.apiserver.kinds.shared.podspec.validate import validate_pod_template
 from steersman.apiserver.kinds.shared.validation import check_unchanged, validate_label_selector
+from steersman.apiserver.spec_facts import new_facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from steersman.apimachinery.field import FieldError, Path
-    from steersman.apiserver.generic.strategy import Tree
+    from steersman.apimachinery.trees import Tree
+    from steersman.apiserver.spec_facts import FactsFor
 
 NO_MATCH: Final = "`selector` does not match template `labels`"
 
@@ -81,7 +83,9 @@ def check_always_restarts(template: Tree, path: Path, *, kind: str) -> Iterator[
         yield field.forbidden(path.child("spec", "activeDeadlineSeconds"), detail)
 
 
-def validate_replicated_template(spec: Tree, path: Path, rules: PodRules = TEMPLATE_RULES) -> Iterator[FieldError]:
+def validate_replicated_template(
+    spec: Tree, path: Path, rules: PodRules = TEMPLATE_RULES, facts_for: FactsFor = new_facts
+) -> Iterator[FieldError]:
     """The template of a Deployment or ReplicaSet, and its selector's fit. ``path`` is the spec's."""
     selector = parse_selector(spec.get("selector"))
     if selector is None:
@@ -91,5 +95,5 @@ def validate_replicated_template(spec: Tree, path: Path, rules: PodRules = TEMPL
     where = path.child("template")
     if not selector.is_empty:
         yield from check_labels_match(template, selector, where)
-    yield from validate_pod_template(template, where, rules)
+    yield from validate_pod_template(template, where, rules, facts_for=facts_for)
     yield from check_always_restarts(template, where, kind="ReplicaSet")

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 
 from steersman.apimachinery import names
 from steersman.apiserver.kinds.shared.podspec.warnings import template_warnings
+from steersman.apiserver.spec_facts import new_facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from steersman.apimachinery.field import Path
-    from steersman.apiserver.generic.strategy import Tree
+    from steersman.apimachinery.trees import Tree
+    from steersman.apiserver.spec_facts import FactsFor
 
 
 def name_warnings(obj: Tree) -> Iterator[str]:
@@ -24,7 +26,9 @@ def name_warnings(obj: Tree) -> Iterator[str]:
         )
 
 
-def workload_warnings(obj: Tree, old: Tree | None, path: Path, *, with_name: bool = True) -> Iterator[str]:
+def workload_warnings(
+    obj: Tree, old: Tree | None, path: Path, *, with_name: bool = True, facts_for: FactsFor = new_facts
+) -> Iterator[str]:
     """Of the name and the pod template at ``path``; of the template also when a change counts for the generation."""
     if old is None:
         if with_name:
@@ -34,4 +38,4 @@ def workload_warnings(obj: Tree, old: Tree | None, path: Path, *, with_name: boo
     template: Tree = obj
     for step in str(path).split("."):
         template = template.get(step) or {}
-    yield from template_warnings(template, path)
+    yield from template_warnings(template, path, facts_for=facts_for)

@@ -13,7 +13,7 @@ from steersman.apimachinery.gotext import quote
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from steersman.apiserver.generic.strategy import Tree
+    from steersman.apimachinery.trees import Tree
 
 
 def admission_webhook_warnings(configuration: Tree) -> Sequence[str]:

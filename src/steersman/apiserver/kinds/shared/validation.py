@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from steersman.apimachinery.field import FieldError, Path
-    from steersman.apiserver.generic.strategy import Tree
+    from steersman.apimachinery.trees import Tree
 
 PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
 IS_NEGATIVE: Final = "must be greater than or equal to 0"

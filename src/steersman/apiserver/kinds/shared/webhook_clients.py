@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from steersman.apimachinery.field import FieldError, Path
-    from steersman.apiserver.generic.strategy import Tree
+    from steersman.apimachinery.trees import Tree
 
 #: Of the reviews that API servers send.
 REVIEW_VERSIONS: Final = ("v1", "v1beta1")

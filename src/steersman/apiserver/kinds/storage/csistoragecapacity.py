@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from steersman.apimachinery import field, names
 from steersman.apimachinery.field import Path
 from steersman.apimachinery.quantity import Quantity, parse
-from steersman.apiserver.generic.strategy import Strategy, Tree
+from steersman.apiserver.generic.strategy import Strategy
 from steersman.apiserver.kinds.shared.old_labels import selector_warnings
 from steersman.apiserver.kinds.shared.validation import (
     IS_NEGATIVE,
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from steersman.apimachinery.field import FieldError
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.request import RequestContext
 
 

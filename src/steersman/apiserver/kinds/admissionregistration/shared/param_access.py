@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from steersman.apimachinery.field import FieldError
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.authz.interface import Authorizer
-    from steersman.apiserver.generic.strategy import Tree
     from steersman.apiserver.request import UserInfo
 
     #: From apiVersion and kind to the plural; empty when nothing serves the kind.

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from steersman.apiserver.generic import columns
-from steersman.apiserver.generic.strategy import Column, Strategy, Tree
+from steersman.apiserver.generic.strategy import Column, Strategy
 from steersman.apiserver.kinds.admissionregistration.shared.webhooks import (
     default_rules,
     default_selectors,
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from steersman.apimachinery.field import FieldError
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.kinds.admissionregistration.shared.param_access import ParamAccess
     from steersman.apiserver.request import RequestContext
 

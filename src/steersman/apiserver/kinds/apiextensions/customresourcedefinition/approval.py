@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from steersman.apimachinery.gotext import quote
 
 if TYPE_CHECKING:
-    from steersman.apiserver.generic.strategy import Tree
+    from steersman.apimachinery.trees import Tree
 
 ANNOTATION: Final = "api-approved.kubernetes.io"
 

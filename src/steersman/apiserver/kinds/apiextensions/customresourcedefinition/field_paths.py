@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from steersman.apimachinery.field import Path
 
 if TYPE_CHECKING:
-    from steersman.apiserver.generic.strategy import Tree
+    from steersman.apimachinery.trees import Tree
 
 _TOKEN: Final = re.compile(r"'(?:[^'\\]|\\.)*'|[.\[\]]|[^.\[\]']+|'")
 _QUOTED_MIN: Final = 2

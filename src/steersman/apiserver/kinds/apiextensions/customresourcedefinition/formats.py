@@ -9,7 +9,7 @@ from steersman.schema.openapi_formats import is_known
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from steersman.apiserver.generic.strategy import Tree
+    from steersman.apimachinery.trees import Tree
 
 
 def unrecognized_formats(definition: Tree) -> Iterator[str]:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from steersman.apimachinery.field import FieldError, Path
-    from steersman.apiserver.generic.strategy import Tree
+    from steersman.apimachinery.trees import Tree
 
 _LIST_TYPE: Final = "x-kubernetes-list-type"
 _MAP_TYPE: Final = "x-kubernetes-map-type"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from steersman.apimachinery.gotext import quote
-from steersman.apiserver.generic.strategy import Strategy, Tree
+from steersman.apiserver.generic.strategy import Strategy
 from steersman.apiserver.kinds.apiextensions.customresourcedefinition.formats import unrecognized_formats
 from steersman.apiserver.kinds.apiextensions.customresourcedefinition.validation import (
     validate_definition,
@@ -16,6 +16,7 @@ from steersman.apiserver.kinds.shared.unsupported import conversion_webhook_warn
 
 if TYPE_CHECKING:
     from steersman.apimachinery.field import FieldError
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.request import RequestContext
 
 

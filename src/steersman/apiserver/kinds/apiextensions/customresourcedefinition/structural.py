@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from steersman.apimachinery.field import FieldError, Path
-    from steersman.apiserver.generic.strategy import Tree
+    from steersman.apimachinery.trees import Tree
 
 _PRESERVE: Final = "x-kubernetes-preserve-unknown-fields"
 _EMBEDDED: Final = "x-kubernetes-embedded-resource"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery.field import Path
 from steersman.apiserver.generic import columns
-from steersman.apiserver.generic.strategy import Column, Strategy, Tree
+from steersman.apiserver.generic.strategy import Column, Strategy
 from steersman.apiserver.kinds.apps.daemonset import validation
 from steersman.apiserver.kinds.shared.podspec.defaults import default_pod_template
 from steersman.apiserver.kinds.shared.podspec.warnings import template_warnings
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from steersman.apimachinery.field import FieldError
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.request import RequestContext
 
 #: Where the template's generation is kept since the field went with ``extensions/v1beta1``.
@@ -72,10 +73,10 @@ class DaemonSetStrategy(Strategy):
         _set_template_generation(obj, generation)
 
     def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
-        return list(validation.validate_daemon_set(obj))
+        return list(validation.validate_daemon_set(obj, facts_for=ctx.facts_for))
 
     def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
-        return list(validation.validate_daemon_set_update(obj, old))
+        return list(validation.validate_daemon_set_update(obj, old, facts_for=ctx.facts_for))
 
     def validate_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
         return list(validation.validate_daemon_set_status(obj, old))
@@ -83,7 +84,7 @@ class DaemonSetStrategy(Strategy):
     def warnings(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> Sequence[str]:
         if old is not None and _template_generation(obj) == _template_generation(old):
             return ()
-        return list(template_warnings(obj["spec"].get("template") or {}, _TEMPLATE))
+        return list(template_warnings(obj["spec"].get("template") or {}, _TEMPLATE, facts_for=ctx.facts_for))
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         spec, status = obj["spec"], obj.get("status") or {}

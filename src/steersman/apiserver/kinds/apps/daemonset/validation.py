@@ -22,19 +22,21 @@ from steersman.apiserver.kinds.shared.template_selectors import (
     parse_selector,
 )
 from steersman.apiserver.kinds.shared.validation import validate_label_selector
+from steersman.apiserver.spec_facts import new_facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from steersman.apimachinery.field import FieldError, Path
-    from steersman.apiserver.generic.strategy import Tree
+    from steersman.apimachinery.trees import Tree
+    from steersman.apiserver.spec_facts import FactsFor
 
 _SPEC: Final = field.Path("spec")
 _STATUS: Final = field.Path("status")
 _TEMPLATE: Final = _SPEC.child("template")
 
 
-def validate_daemon_set(obj: Tree) -> Iterator[FieldError]:
+def validate_daemon_set(obj: Tree, facts_for: FactsFor = new_facts) -> Iterator[FieldError]:
     """Everything that is wrong with a DaemonSet."""
     spec = obj["spec"]
     selector, template = spec.get("selector"), spec.get("template") or {}
@@ -44,16 +46,16 @@ def validate_daemon_set(obj: Tree) -> Iterator[FieldError]:
         yield from check_labels_match(template, parsed, _TEMPLATE)
     if selector is not None and is_empty(selector):
         yield field.invalid(_SPEC.child("selector"), selector, "empty selector is invalid for daemonset")
-    yield from validate_pod_template(template, _TEMPLATE)
+    yield from validate_pod_template(template, _TEMPLATE, facts_for=facts_for)
     yield from check_always_restarts(template, _TEMPLATE, kind="DaemonSet")
     yield from check_none_negative(spec, ("minReadySeconds",), _SPEC)
     yield from _validate_strategy(spec.get("updateStrategy") or {}, _SPEC.child("updateStrategy"))
     yield from check_none_negative(spec, ("revisionHistoryLimit",), _SPEC)
 
 
-def validate_daemon_set_update(obj: Tree, old: Tree) -> Iterator[FieldError]:
+def validate_daemon_set_update(obj: Tree, old: Tree, facts_for: FactsFor = new_facts) -> Iterator[FieldError]:
     """Everything that is wrong with a change."""
-    yield from validate_daemon_set(obj)
+    yield from validate_daemon_set(obj, facts_for=facts_for)
     yield from check_selector_unchanged(obj, old)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery.field import Path
 from steersman.apiserver.generic import columns
-from steersman.apiserver.generic.strategy import Column, ScalePaths, Strategy, Tree
+from steersman.apiserver.generic.strategy import Column, ScalePaths, Strategy
 from steersman.apiserver.kinds.apps.deployment import validation
 from steersman.apiserver.kinds.shared.podspec.defaults import default_pod_template
 from steersman.apiserver.kinds.shared.template_warnings import workload_warnings
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from steersman.apimachinery.field import FieldError
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.request import RequestContext
 
 _TEMPLATE: Final = Path("spec", "template")
@@ -66,16 +67,16 @@ class DeploymentStrategy(Strategy):
             obj["metadata"]["labels"] = dict(labels)
 
     def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
-        return list(validation.validate_deployment(obj))
+        return list(validation.validate_deployment(obj, facts_for=ctx.facts_for))
 
     def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
-        return list(validation.validate_deployment_update(obj, old))
+        return list(validation.validate_deployment_update(obj, old, facts_for=ctx.facts_for))
 
     def validate_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
         return list(validation.validate_deployment_status(obj, old))
 
     def warnings(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> Sequence[str]:
-        return list(workload_warnings(obj, old, _TEMPLATE))
+        return list(workload_warnings(obj, old, _TEMPLATE, facts_for=ctx.facts_for))
 
     def generation_view(self, obj: Tree) -> Any:
         return obj.get("spec"), obj["metadata"].get("annotations")

@@ -20,23 +20,25 @@ from steersman.apiserver.kinds.shared.template_selectors import (
     check_selector_unchanged,
     validate_replicated_template,
 )
+from steersman.apiserver.spec_facts import new_facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from steersman.apimachinery.field import FieldError, Path
-    from steersman.apiserver.generic.strategy import Tree
+    from steersman.apimachinery.trees import Tree
+    from steersman.apiserver.spec_facts import FactsFor
 
 _SPEC: Final = field.Path("spec")
 _STATUS: Final = field.Path("status")
 
 
-def validate_deployment(obj: Tree) -> Iterator[FieldError]:
+def validate_deployment(obj: Tree, facts_for: FactsFor = new_facts) -> Iterator[FieldError]:
     """Everything that is wrong with a Deployment."""
     spec = obj["spec"]
     yield from check_none_negative(spec, ("replicas",), _SPEC)
     yield from check_selector(spec, _SPEC, empty_detail="empty selector is invalid for deployment")
-    yield from validate_replicated_template(spec, _SPEC)
+    yield from validate_replicated_template(spec, _SPEC, facts_for=facts_for)
     yield from _validate_strategy(spec.get("strategy") or {}, _SPEC.child("strategy"))
     yield from check_none_negative(spec, ("minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds"), _SPEC)
     deadline = spec.get("progressDeadlineSeconds")
@@ -44,9 +46,9 @@ def validate_deployment(obj: Tree) -> Iterator[FieldError]:
         yield field.invalid(_SPEC.child("progressDeadlineSeconds"), deadline, "must be greater than minReadySeconds")
 
 
-def validate_deployment_update(obj: Tree, old: Tree) -> Iterator[FieldError]:
+def validate_deployment_update(obj: Tree, old: Tree, facts_for: FactsFor = new_facts) -> Iterator[FieldError]:
     """Everything that is wrong with a change."""
-    yield from validate_deployment(obj)
+    yield from validate_deployment(obj, facts_for=facts_for)
     yield from check_selector_unchanged(obj, old)
 
 

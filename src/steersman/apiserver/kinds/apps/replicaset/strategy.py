@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery.field import Path
 from steersman.apiserver.generic import columns
-from steersman.apiserver.generic.strategy import Column, ScalePaths, Strategy, Tree
+from steersman.apiserver.generic.strategy import Column, ScalePaths, Strategy
 from steersman.apiserver.kinds.apps.replicaset import validation
 from steersman.apiserver.kinds.shared.podspec.defaults import default_pod_template
 from steersman.apiserver.kinds.shared.template_warnings import workload_warnings
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from steersman.apimachinery.field import FieldError
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.request import RequestContext
 
 _TEMPLATE: Final = Path("spec", "template")
@@ -46,16 +47,16 @@ class ReplicaSetStrategy(Strategy):
             spec["replicas"] = 1
 
     def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
-        return list(validation.validate_replica_set(obj))
+        return list(validation.validate_replica_set(obj, facts_for=ctx.facts_for))
 
     def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
-        return list(validation.validate_replica_set_update(obj, old))
+        return list(validation.validate_replica_set_update(obj, old, facts_for=ctx.facts_for))
 
     def validate_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
         return list(validation.validate_replica_set_status(obj))
 
     def warnings(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> Sequence[str]:
-        return list(workload_warnings(obj, old, _TEMPLATE))
+        return list(workload_warnings(obj, old, _TEMPLATE, facts_for=ctx.facts_for))
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         spec, status = obj["spec"], obj.get("status") or {}

@@ -11,29 +11,31 @@ from steersman.apiserver.kinds.shared.template_selectors import (
     check_selector_unchanged,
     validate_replicated_template,
 )
+from steersman.apiserver.spec_facts import new_facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from steersman.apimachinery.field import FieldError
-    from steersman.apiserver.generic.strategy import Tree
+    from steersman.apimachinery.trees import Tree
+    from steersman.apiserver.spec_facts import FactsFor
 
 _SPEC: Final = field.Path("spec")
 _STATUS: Final = field.Path("status")
 
 
-def validate_replica_set(obj: Tree) -> Iterator[FieldError]:
+def validate_replica_set(obj: Tree, facts_for: FactsFor = new_facts) -> Iterator[FieldError]:
     """Everything that is wrong with a ReplicaSet."""
     spec = obj["spec"]
     yield from check_none_negative(spec, ("replicas", "minReadySeconds"), _SPEC)
     # upstream's text speaks of Deployments here
     yield from check_selector(spec, _SPEC, empty_detail="empty selector is invalid for deployment")
-    yield from validate_replicated_template(spec, _SPEC)
+    yield from validate_replicated_template(spec, _SPEC, facts_for=facts_for)
 
 
-def validate_replica_set_update(obj: Tree, old: Tree) -> Iterator[FieldError]:
+def validate_replica_set_update(obj: Tree, old: Tree, facts_for: FactsFor = new_facts) -> Iterator[FieldError]:
     """Everything that is wrong with a change."""
-    yield from validate_replica_set(obj)
+    yield from validate_replica_set(obj, facts_for=facts_for)
     yield from check_selector_unchanged(obj, old)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from steersman.apimachinery import names
 from steersman.apimachinery.field import Path
 from steersman.apiserver.generic import columns
-from steersman.apiserver.generic.strategy import Column, ScalePaths, Strategy, Tree
+from steersman.apiserver.generic.strategy import Column, ScalePaths, Strategy
 from steersman.apiserver.kinds.apps.statefulset import validation
 from steersman.apiserver.kinds.shared.podspec.defaults import default_pod_template
 from steersman.apiserver.kinds.shared.podspec.resources import round_resource_list
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from steersman.apimachinery.field import FieldError
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.request import RequestContext
 
 
@@ -71,17 +72,17 @@ class StatefulSetStrategy(Strategy):
         return names.name_is_dns_label(name, prefix=prefix)
 
     def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
-        return list(validation.validate_stateful_set(obj))
+        return list(validation.validate_stateful_set(obj, facts_for=ctx.facts_for))
 
     def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
-        return list(validation.validate_stateful_set_update(obj, old))
+        return list(validation.validate_stateful_set_update(obj, old, facts_for=ctx.facts_for))
 
     def validate_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
         return list(validation.validate_stateful_set_status(obj, old))
 
     def warnings(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> Sequence[str]:
         spec = obj["spec"]
-        warnings = list(workload_warnings(obj, old, _SPEC.child("template"), with_name=False))
+        warnings = list(workload_warnings(obj, old, _SPEC.child("template"), with_name=False, facts_for=ctx.facts_for))
         for position, claim in enumerate(spec.get("volumeClaimTemplates") or ()):
             path = _SPEC.child("volumeClaimTemplates").index(position)
             # upstream's paths differ

@@ -25,12 +25,14 @@ from steersman.apiserver.kinds.shared.template_selectors import (
     shown,
 )
 from steersman.apiserver.kinds.shared.validation import check_all, check_not_negative
+from steersman.apiserver.spec_facts import new_facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from steersman.apimachinery.field import FieldError, Path
-    from steersman.apiserver.generic.strategy import Tree
+    from steersman.apimachinery.trees import Tree
+    from steersman.apiserver.spec_facts import FactsFor
 
 _SPEC: Final = field.Path("spec")
 _STATUS: Final = field.Path("status")
@@ -51,7 +53,7 @@ _IMMUTABLE_DETAIL: Final = (
 )
 
 
-def validate_stateful_set(obj: Tree) -> Iterator[FieldError]:
+def validate_stateful_set(obj: Tree, facts_for: FactsFor = new_facts) -> Iterator[FieldError]:
     """Everything that is wrong with a new StatefulSet."""
     spec = obj["spec"]
     yield from _validate_policies(spec, _SPEC)
@@ -60,16 +62,16 @@ def validate_stateful_set(obj: Tree) -> Iterator[FieldError]:
     service = spec.get("serviceName")
     if service:
         yield from check_all(_SPEC.child("serviceName"), service, names.check_dns1123_label(service))
-    yield from _validate_pods(spec, _SPEC, with_template=True)
+    yield from _validate_pods(spec, _SPEC, with_template=True, facts_for=facts_for)
 
 
-def validate_stateful_set_update(obj: Tree, old: Tree) -> Iterator[FieldError]:
+def validate_stateful_set_update(obj: Tree, old: Tree, facts_for: FactsFor = new_facts) -> Iterator[FieldError]:
     """Everything that is wrong with a change. Templates that were never valid may stay so."""
     spec, before = obj["spec"], old["spec"]
     yield from _validate_policies(spec, _SPEC)
     yield from _validate_counts(spec, _SPEC)
-    was_valid = next(_validate_template(before, _SPEC.child("template")), None) is None
-    yield from _validate_pods(spec, _SPEC, with_template=was_valid)
+    was_valid = next(_validate_template(before, _SPEC.child("template"), facts_for=facts_for), None) is None
+    yield from _validate_pods(spec, _SPEC, with_template=was_valid, facts_for=facts_for)
     if _immutable_part(spec) != _immutable_part(before):
         yield field.forbidden(_SPEC, _IMMUTABLE_DETAIL)
 
@@ -143,7 +145,9 @@ def _validate_claims(spec: Tree, path: Path) -> Iterator[FieldError]:
         yield from validate_claim_spec(claim.get("spec") or {}, path.index(position).child("spec"))
 
 
-def _validate_pods(spec: Tree, path: Path, *, with_template: bool) -> Iterator[FieldError]:
+def _validate_pods(
+    spec: Tree, path: Path, *, with_template: bool, facts_for: FactsFor = new_facts
+) -> Iterator[FieldError]:
     yield from check_selector(spec, path, empty_detail="empty selector is invalid for statefulset")
     template, where = spec.get("template") or {}, path.child("template")
     selector = parse_selector(spec.get("selector"))
@@ -153,13 +157,13 @@ def _validate_pods(spec: Tree, path: Path, *, with_template: bool) -> Iterator[F
         if not selector.is_empty:
             yield from check_labels_match(template, selector, where)
         if with_template:
-            yield from _validate_template(spec, where)
+            yield from _validate_template(spec, where, facts_for=facts_for)
         # upstream looks at these also where it has just looked at the whole template, and reports them twice
         yield from validate_template_metadata(template, where)
     yield from check_always_restarts(template, where, kind="StatefulSet")
 
 
-def _validate_template(spec: Tree, path: Path) -> Iterator[FieldError]:
+def _validate_template(spec: Tree, path: Path, facts_for: FactsFor = new_facts) -> Iterator[FieldError]:
     """The template as its pods will be: with a volume for each claim, in place of one of the same name.
 
     Hostname and subdomain are the controller's to say, whatever stands there.
@@ -171,4 +175,4 @@ def _validate_template(spec: Tree, path: Path) -> Iterator[FieldError]:
     )
     volumes: list[Tree] = [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in claims]
     volumes += [volume for volume in pod.get("volumes") or () if volume.get("name") not in claims]
-    yield from validate_pod_template({**template, "spec": {**pod, "volumes": volumes}}, path)
+    yield from validate_pod_template({**template, "spec": {**pod, "volumes": volumes}}, path, facts_for=facts_for)

@@ -18,7 +18,8 @@ from steersman.schema.loader import struct
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    Tree = dict[str, Any]
+    from steersman.apimachinery.trees import Tree
+
 
 _PREFIX: Final = "autoscaling.alpha.kubernetes.io/"
 METRICS: Final = _PREFIX + "metrics"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apiserver.generic import columns
-from steersman.apiserver.generic.strategy import Column, Strategy, Tree
+from steersman.apiserver.generic.strategy import Column, Strategy
 from steersman.apiserver.kinds.autoscaling.horizontalpodautoscaler.conversion import METRICS, take_annotations
 from steersman.apiserver.kinds.autoscaling.horizontalpodautoscaler.validation import (
     validate_autoscaler,
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from steersman.apimachinery.field import FieldError
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.request import RequestContext
 
 #: Kind of metric source → where it lies in a metric; its name, where it has one, is read by ``_metric_name``.

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery.field import Path
 from steersman.apiserver.generic import columns
-from steersman.apiserver.generic.strategy import Column, Strategy, Tree
+from steersman.apiserver.generic.strategy import Column, Strategy
 from steersman.apiserver.kinds.batch.cronjob.validation import validate_cron_job, validate_cron_job_update
 from steersman.apiserver.kinds.batch.job.warnings import job_warnings
 from steersman.apiserver.kinds.shared.podspec.defaults import default_pod_template
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from steersman.apimachinery.field import FieldError
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.request import RequestContext
 
 
@@ -58,14 +59,16 @@ class CronJobStrategy(Strategy):
             spec["failedJobsHistoryLimit"] = 1
 
     def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
-        return list(validate_cron_job(obj))
+        return list(validate_cron_job(obj, facts_for=ctx.facts_for))
 
     def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
-        return list(validate_cron_job_update(obj, old))
+        return list(validate_cron_job_update(obj, old, facts_for=ctx.facts_for))
 
     def warnings(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> Sequence[str]:
         spec = obj["spec"]
-        warnings = list(job_warnings(obj, old, (spec.get("jobTemplate") or {}).get("spec") or {}, _JOB))
+        warnings = list(
+            job_warnings(obj, old, (spec.get("jobTemplate") or {}).get("spec") or {}, _JOB, facts_for=ctx.facts_for)
+        )
         if old is not None and "TZ" in (spec.get("schedule") or ""):
             warnings.append(_ZONE_IN_SCHEDULE)
         return warnings

@@ -10,12 +10,14 @@ from steersman.apimachinery.schedules import ScheduleError, load_zone, parse_sch
 from steersman.apiserver.kinds.batch.job.validation import validate_job_template
 from steersman.apiserver.kinds.shared.counts import check_none_negative
 from steersman.apiserver.kinds.shared.validation import check_supported
+from steersman.apiserver.spec_facts import new_facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from steersman.apimachinery.field import FieldError, Path
-    from steersman.apiserver.generic.strategy import Tree
+    from steersman.apimachinery.trees import Tree
+    from steersman.apiserver.spec_facts import FactsFor
 
 _SPEC: Final = field.Path("spec")
 #: Names of Jobs are the CronJob's and 11 characters more, and must fit a label.
@@ -23,20 +25,20 @@ _NAME_MAX: Final = 52
 _ZONE_PART: Final = re.compile(r"[A-Za-z._0-9+][A-Za-z.\-_0-9+]{0,13}")
 
 
-def validate_cron_job(obj: Tree) -> Iterator[FieldError]:
+def validate_cron_job(obj: Tree, facts_for: FactsFor = new_facts) -> Iterator[FieldError]:
     """Everything that is wrong with a new CronJob."""
-    yield from _validate_spec(obj["spec"], None)
+    yield from _validate_spec(obj["spec"], None, facts_for=facts_for)
     name = obj["metadata"].get("name") or ""
     if len(name) > _NAME_MAX:
         yield field.invalid("metadata.name", name, f"must be no more than {_NAME_MAX} characters")
 
 
-def validate_cron_job_update(obj: Tree, old: Tree) -> Iterator[FieldError]:
+def validate_cron_job_update(obj: Tree, old: Tree, facts_for: FactsFor = new_facts) -> Iterator[FieldError]:
     """Everything that is wrong with a change."""
-    yield from _validate_spec(obj["spec"], old["spec"])
+    yield from _validate_spec(obj["spec"], old["spec"], facts_for=facts_for)
 
 
-def _validate_spec(spec: Tree, before: Tree | None) -> Iterator[FieldError]:
+def _validate_spec(spec: Tree, before: Tree | None, facts_for: FactsFor = new_facts) -> Iterator[FieldError]:
     yield from _validate_schedule(spec, before, _SPEC.child("schedule"))
     yield from check_none_negative(spec, ("startingDeadlineSeconds",), _SPEC)
     zone = spec.get("timeZone")
@@ -44,7 +46,7 @@ def _validate_spec(spec: Tree, before: Tree | None) -> Iterator[FieldError]:
         yield from _validate_zone(zone, _SPEC.child("timeZone"))
     policies = ("Allow", "Forbid", "Replace")
     yield from check_supported(spec.get("concurrencyPolicy"), policies, _SPEC.child("concurrencyPolicy"))
-    yield from validate_job_template(spec.get("jobTemplate") or {}, _SPEC.child("jobTemplate"))
+    yield from validate_job_template(spec.get("jobTemplate") or {}, _SPEC.child("jobTemplate"), facts_for=facts_for)
     yield from check_none_negative(spec, ("successfulJobsHistoryLimit", "failedJobsHistoryLimit"), _SPEC)
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from steersman.apimachinery.field import FieldError, Path
-    from steersman.apiserver.generic.strategy import Tree
+    from steersman.apimachinery.trees import Tree
 
 _RULES_MAX: Final = 20
 _EXIT_CODES_MAX: Final = 255

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery.field import Path
 from steersman.apiserver.generic import columns
-from steersman.apiserver.generic.strategy import Column, Strategy, Tree
+from steersman.apiserver.generic.strategy import Column, Strategy
 from steersman.apiserver.kinds.batch.job.status_validation import validate_job_status
 from steersman.apiserver.kinds.batch.job.validation import (
     NAME_LABELS,
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from steersman.apimachinery.field import FieldError
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.request import RequestContext
 
 _INT32_MAX: Final = 2**31 - 1
@@ -70,10 +71,10 @@ class JobStrategy(Strategy):
             generate_selector(obj)
 
     def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
-        return list(validate_job(obj))
+        return list(validate_job(obj, facts_for=ctx.facts_for))
 
     def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
-        return list(validate_job_update(obj, old))
+        return list(validate_job_update(obj, old, facts_for=ctx.facts_for))
 
     def validate_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
         return list(validate_job_status(obj, old))
@@ -99,7 +100,7 @@ class JobStrategy(Strategy):
         ]
 
     def warnings(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> Sequence[str]:
-        return list(job_warnings(obj, old, obj["spec"], _SPEC))
+        return list(job_warnings(obj, old, obj["spec"], _SPEC, facts_for=ctx.facts_for))
 
 
 def default_job_spec(spec: Tree) -> None:

@@ -18,12 +18,14 @@ from steersman.apiserver.kinds.shared.template_selectors import (
     template_labels,
 )
 from steersman.apiserver.kinds.shared.validation import FIELD_IS_IMMUTABLE, check_unchanged, validate_label_selector
+from steersman.apiserver.spec_facts import new_facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from steersman.apimachinery.field import FieldError, Path
-    from steersman.apiserver.generic.strategy import Tree
+    from steersman.apimachinery.trees import Tree
+    from steersman.apiserver.spec_facts import FactsFor
 
 #: Labels that tie pods to their Job, each in its old form and with the prefix.
 UID_LABELS: Final = ("controller-uid", "batch.kubernetes.io/controller-uid")
@@ -51,13 +53,13 @@ _COUNTS: Final = (
 _DIRECTIVES: Final = ("nodeSelector", "tolerations", "schedulingGates")
 
 
-def validate_job(obj: Tree, old: Tree | None = None) -> Iterator[FieldError]:
+def validate_job(obj: Tree, old: Tree | None = None, facts_for: FactsFor = new_facts) -> Iterator[FieldError]:
     """Everything that is wrong with a Job as it is."""
     spec = obj["spec"]
     had = template_labels(old["spec"].get("template") or {}) if old is not None else None
     prefixed = had is None or (UID_LABELS[1] in had and NAME_LABELS[1] in had)
     yield from _check_generated_selector(obj, with_prefix=prefixed)
-    yield from _validate_whole_spec(spec, _SPEC)
+    yield from _validate_whole_spec(spec, _SPEC, facts_for=facts_for)
     completions = spec.get("completions") or 0
     if spec.get("completionMode") == _INDEXED and completions > 0:
         name = obj["metadata"].get("name") or ""
@@ -67,11 +69,11 @@ def validate_job(obj: Tree, old: Tree | None = None) -> Iterator[FieldError]:
             yield field.invalid(field.Path("metadata", "name"), name, detail)
 
 
-def validate_job_update(obj: Tree, old: Tree) -> Iterator[FieldError]:
+def validate_job_update(obj: Tree, old: Tree, facts_for: FactsFor = new_facts) -> Iterator[FieldError]:
     """Everything that is wrong with a change. Upstream looks at the spec twice, and reports it twice."""
     spec, before = obj["spec"], old["spec"]
-    yield from validate_job(obj, old)
-    yield from _validate_whole_spec(spec, _SPEC)
+    yield from validate_job(obj, old, facts_for=facts_for)
+    yield from _validate_whole_spec(spec, _SPEC, facts_for=facts_for)
     yield from _check_completions(spec, before, _SPEC.child("completions"))
     yield from check_unchanged(shown(spec.get("selector")), shown(before.get("selector")), _SPEC.child("selector"))
     yield from _check_template_update(spec, old, _SPEC)
@@ -79,10 +81,10 @@ def validate_job_update(obj: Tree, old: Tree) -> Iterator[FieldError]:
         yield from _check_same(spec.get(name), before.get(name), _SPEC.child(name), go_type=_GO_TYPES.get(name, ""))
 
 
-def validate_job_template(template: Tree, path: Path) -> Iterator[FieldError]:
+def validate_job_template(template: Tree, path: Path, facts_for: FactsFor = new_facts) -> Iterator[FieldError]:
     """The template of a CronJob's Jobs, which get their selectors by themselves."""
     spec, where = template.get("spec") or {}, path.child("spec")
-    yield from _validate_spec(spec, where)
+    yield from _validate_spec(spec, where, facts_for=facts_for)
     if spec.get("selector") is not None:
         yield field.invalid(where.child("selector"), shown(spec["selector"]), "`selector` will be auto-generated")
     if spec.get("manualSelector"):
@@ -111,8 +113,8 @@ def _check_generated_selector(obj: Tree, *, with_prefix: bool) -> Iterator[Field
         yield field.invalid(_SPEC.child("selector"), shown(spec["selector"]), "`selector` not auto-generated")
 
 
-def _validate_whole_spec(spec: Tree, path: Path) -> Iterator[FieldError]:
-    yield from _validate_spec(spec, path)
+def _validate_whole_spec(spec: Tree, path: Path, facts_for: FactsFor = new_facts) -> Iterator[FieldError]:
+    yield from _validate_spec(spec, path, facts_for=facts_for)
     if spec.get("selector") is None:
         yield field.required(path.child("selector"))
     else:
@@ -122,7 +124,7 @@ def _validate_whole_spec(spec: Tree, path: Path) -> Iterator[FieldError]:
         yield from check_labels_match(spec.get("template") or {}, selector, path.child("template"))
 
 
-def _validate_spec(spec: Tree, path: Path) -> Iterator[FieldError]:
+def _validate_spec(spec: Tree, path: Path, facts_for: FactsFor = new_facts) -> Iterator[FieldError]:
     yield from check_none_negative(spec, _COUNTS, path)
     if spec.get("maxFailedIndexes") is not None and spec.get("backoffLimitPerIndex") is None:
         yield field.required(path.child("backoffLimitPerIndex"), "when maxFailedIndexes is specified")
@@ -146,7 +148,7 @@ def _validate_spec(spec: Tree, path: Path) -> Iterator[FieldError]:
         known = ("Failed",) if spec.get("podFailurePolicy") is not None else ("Failed", "TerminatingOrFailed")
         if replacement not in known:
             yield field.not_supported(path.child("podReplacementPolicy"), replacement, known)
-    yield from validate_pod_template(spec.get("template") or {}, path.child("template"))
+    yield from validate_pod_template(spec.get("template") or {}, path.child("template"), facts_for=facts_for)
     yield from _check_restart_policy(spec, path.child("template", "spec", "restartPolicy"))
 
 

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Final
 
 from steersman.apiserver.kinds.shared.podspec.warnings import template_warnings
 from steersman.apiserver.kinds.shared.template_warnings import name_warnings
+from steersman.apiserver.spec_facts import new_facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from steersman.apimachinery.field import Path
-    from steersman.apiserver.generic.strategy import Tree
+    from steersman.apimachinery.trees import Tree
+    from steersman.apiserver.spec_facts import FactsFor
 
 _MANY_COMPLETIONS: Final = 100_000
 _HIGH_PARALLELISM: Final = 10_000
@@ -21,7 +23,7 @@ _MANY_INDEXES: Final = (
 )
 
 
-def job_warnings(obj: Tree, old: Tree | None, spec: Tree, path: Path) -> Iterator[str]:
+def job_warnings(obj: Tree, old: Tree | None, spec: Tree, path: Path, facts_for: FactsFor = new_facts) -> Iterator[str]:
     """Of the name and of the JobSpec at ``path``; of the latter also when a change counts for the generation."""
     if old is None:
         yield from name_warnings(obj)
@@ -30,4 +32,4 @@ def job_warnings(obj: Tree, old: Tree | None, spec: Tree, path: Path) -> Iterato
     completions, parallelism = spec.get("completions") or 0, spec.get("parallelism") or 0
     if spec.get("completionMode") == "Indexed" and completions > _MANY_COMPLETIONS and parallelism > _HIGH_PARALLELISM:
         yield f"{path}: {_MANY_INDEXES}"
-    yield from template_warnings(spec.get("template") or {}, path.child("template"))
+    yield from template_warnings(spec.get("template") or {}, path.child("template"), facts_for=facts_for)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from steersman.apimachinery import names
 from steersman.apimachinery.timestamps import format_time
 from steersman.apiserver.generic import columns
-from steersman.apiserver.generic.strategy import Column, Strategy, Tree
+from steersman.apiserver.generic.strategy import Column, Strategy, UpdateHooks
 from steersman.apiserver.kinds.certificates.certificatesigningrequest.validation import (
     APPROVAL,
     validate_request,
@@ -17,10 +17,11 @@ from steersman.apiserver.kinds.certificates.certificatesigningrequest.validation
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     from steersman.apimachinery.field import FieldError
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.request import RequestContext
 
 
@@ -45,6 +46,12 @@ class CertificateSigningRequestStrategy(Strategy):
         Column("Condition", field="certificates.v1.CertificateSigningRequestStatus.conditions"),
     )
     field_labels = {"spec.signerName": lambda obj: obj["spec"].get("signerName") or ""}
+
+    def update_hooks(self) -> Mapping[str, UpdateHooks]:
+        return {
+            **super().update_hooks(),
+            "approval": UpdateHooks(self.prepare_for_approval, self.validate_approval),
+        }
 
     def prepare_for_create(self, ctx: RequestContext, obj: Tree) -> None:
         spec = obj.setdefault("spec", {})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from steersman.apiserver.authz.node_graph import NodeGraph, PodNeeds
 from steersman.apiserver.kinds.shared.podspec.secrets import secret_names
@@ -10,12 +10,12 @@ from steersman.apiserver.kinds.shared.podspec.secrets import secret_names
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.authz.node_graph import Ref
     from steersman.apiserver.generic.entry import Entry
     from steersman.apiserver.generic.registry import Registry
     from steersman.apiserver.generic.watch_cache import WatchCache
 
-    Tree = dict[str, Any]
     #: Tells the graph of one object: namespace, name, and the object or None when it has gone.
     Tell = Callable[[str, str, Tree | None], None]
 

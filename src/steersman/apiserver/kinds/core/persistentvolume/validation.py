@@ -1,48 +1,36 @@
-"""What is refused of PersistentVolumes and PersistentVolumeClaims."""
+"""Validation of PersistentVolumes."""
 
 from __future__ import annotations
 
 import posixpath
 from typing import TYPE_CHECKING, Any, Final
 
-from steersman.apimachinery import field, names
-from steersman.apimachinery.quantity import Quantity, parse
+from steersman.apimachinery import field
+from steersman.apimachinery.quantity import parse
 from steersman.apiserver.kinds.shared.go_form import go_diff, go_form
 from steersman.apiserver.kinds.shared.podspec import validate_sources as sources
-from steersman.apiserver.kinds.shared.podspec.resource_names import is_native
 from steersman.apiserver.kinds.shared.podspec.validate_claims import (
     VOLUME_MODES,
     check_access_modes,
     check_positive_quantity,
-    validate_claim_spec,
 )
 from steersman.apiserver.kinds.shared.podspec.validate_placement import validate_node_selector
 from steersman.apiserver.kinds.shared.validation import (
     FIELD_IS_IMMUTABLE,
-    check_all,
     check_unchanged,
     validate_dns_label,
     validate_dns_subdomain,
-    validate_label_selector,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from steersman.apimachinery.field import FieldError, Path
-    from steersman.apiserver.generic.strategy import Tree
+    from steersman.apimachinery.trees import Tree
 
 _SPEC: Final = field.Path("spec")
 _POLICIES: Final = ("Delete", "Recycle", "Retain")
 _MORE_THAN_ONE: Final = "may not specify more than 1 volume type"
-_CLASS_ANNOTATION: Final = "volume.beta.kubernetes.io/storage-class"
-_RESIZES: Final = (
-    "ControllerResizeInProgress",
-    "ControllerResizeInfeasible",
-    "NodeResizeInProgress",
-    "NodeResizeInfeasible",
-    "NodeResizePending",
-)
 _CSI_SECRETS: Final = (
     "controllerPublishSecretRef",
     "controllerExpandSecretRef",
@@ -275,119 +263,3 @@ def _same_affinity(new: Any, old: Any) -> bool:
     if isinstance(new, list) and isinstance(old, list):
         return len(new) == len(old) and all(map(_same_affinity, new, old))
     return bool(new == old)
-
-
-# -- claims -----------------------------------------------------------------------------------------------------------
-
-
-def validate_claim(obj: Tree, old: Tree | None = None) -> list[FieldError]:
-    """Everything that is wrong with a PersistentVolumeClaim."""
-    before = (old or {}).get("spec") or {}
-    return list(
-        validate_claim_spec(
-            obj["spec"],
-            _SPEC,
-            allow_invalid_selector_values=any(validate_label_selector(before.get("selector"), _SPEC)),
-            allow_invalid_groups=any(
-                (before.get(name) or {}).get("apiGroup") for name in ("dataSource", "dataSourceRef")
-            ),
-        )
-    )
-
-
-def validate_claim_update(obj: Tree, old: Tree) -> list[FieldError]:
-    """Everything that is wrong with a change: only a bound claim's request may change, and only grow."""
-    errors = validate_claim(obj, old)
-    spec, before = obj["spec"], old["spec"]
-    is_bound = (obj.get("status") or {}).get("phase") == "Bound"
-    annotations, annotations_before = (o["metadata"].get("annotations") or {} for o in (obj, old))
-    class_before, class_now = before.get("storageClassName"), spec.get("storageClassName")
-    masked = dict(spec)
-    if not before.get("volumeName"):
-        masked.pop("volumeName", None)
-    annotated = annotations_before.get(_CLASS_ANNOTATION)
-    upgrades = annotated is not None and class_before is None and class_now == annotated
-    if upgrades and annotations.get(_CLASS_ANNOTATION, annotated) == annotated:
-        masked.pop("storageClassName", None)
-    else:
-        if annotations.get(_CLASS_ANNOTATION) != annotated:
-            path = field.Path("metadata", "annotations", _CLASS_ANNOTATION)
-            errors.append(field.invalid(path, annotations.get(_CLASS_ANNOTATION) or "", FIELD_IS_IMMUTABLE))
-        if class_before is None and class_now is not None and annotated in (None, class_now):
-            masked.pop("storageClassName", None)
-    if is_bound:
-        masked["resources"] = _with_storage_of(masked.get("resources"), before.get("resources"))
-        if masked.get("volumeAttributesClassName") is not None:
-            masked["volumeAttributesClassName"] = before.get("volumeAttributesClassName")
-    if _without_none(masked) != _without_none(before):
-        detail = (
-            "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n"
-            f"{go_diff('PersistentVolumeClaimSpec', before, masked)}"
-        )
-        errors.append(field.forbidden(_SPEC, detail))
-    errors += _sizes(spec, old)
-    errors += check_unchanged(spec.get("volumeMode"), before.get("volumeMode"), field.Path("volumeMode"))
-    return errors + list(_attributes_class(spec, before))
-
-
-def _without_none(spec: Tree) -> Tree:
-    return {key: value for key, value in spec.items() if value is not None}
-
-
-def _with_storage_of(resources: Tree | None, before: Tree | None) -> Tree | None:
-    requests = (resources or {}).get("requests")
-    if not requests:
-        return resources
-    size = ((before or {}).get("requests") or {}).get("storage", "0")
-    return {**(resources or {}), "requests": {**requests, "storage": size}}
-
-
-def _size(resources: Tree | None) -> Quantity:
-    return parse(((resources or {}).get("requests") or {}).get("storage", "0"))
-
-
-def _sizes(spec: Tree, old: Tree) -> Iterator[FieldError]:
-    """A request may be taken back while the volume has not grown so far."""
-    new = _size(spec.get("resources"))
-    actual = parse(((old.get("status") or {}).get("capacity") or {}).get("storage", "0"))
-    if new < _size(old["spec"].get("resources")) and new <= actual:
-        path = _SPEC.child("resources", "requests", "storage")
-        yield field.forbidden(path, "field can not be less than status.capacity")
-
-
-def _attributes_class(spec: Tree, before: Tree) -> Iterator[FieldError]:
-    old, new = before.get("volumeAttributesClassName"), spec.get("volumeAttributesClassName")
-    path = _SPEC.child("volumeAttributesClassName")
-    if old is not None and new is None:
-        yield field.forbidden(path, "update from non-nil value to nil is forbidden")
-    elif old and new == "":
-        yield field.forbidden(path, "update from non-nil value to an empty string is forbidden")
-
-
-def validate_claim_status(obj: Tree) -> list[FieldError]:
-    """Everything that is wrong with a claim's status."""
-    status = obj.get("status") or {}
-    errors = list(_basic_amounts(status.get("capacity") or {}, field.Path("status", "capacity")))
-    path = field.Path("status", "allocatedResourceStatus")  # as upstream spells it
-    for name, state in sorted((status.get("allocatedResourceStatuses") or {}).items()):
-        errors += _claim_resource(name, path)
-        if state not in _RESIZES:
-            errors.append(field.not_supported(path, name, _RESIZES))
-    path = field.Path("status", "allocatedResources")
-    for name, amount in sorted((status.get("allocatedResources") or {}).items()):
-        errors += list(_claim_resource(name, path)) or _basic_amounts({name: amount}, path)
-    return errors
-
-
-def _basic_amounts(amounts: Tree, path: Path) -> Iterator[FieldError]:
-    for name, amount in sorted(amounts.items()):
-        if int(parse(amount)) < 0:
-            yield field.invalid(path.key(name), int(parse(amount)), "must be a valid resource quantity")
-
-
-def _claim_resource(name: str, path: Path) -> Iterator[FieldError]:
-    """Of Kubernetes' own resources a claim has one."""
-    faults = names.check_qualified_name(name)
-    yield from check_all(path, name, faults)
-    if not faults and is_native(name) and name != "storage":
-        yield field.not_supported(path, name, ("storage",))

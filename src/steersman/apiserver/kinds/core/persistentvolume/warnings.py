@@ -1,18 +1,18 @@
-"""What clients are told about volumes and claims that are accepted."""
+"""Warnings about PersistentVolumes that are accepted."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery.field import Path
-from steersman.apiserver.kinds.shared.podspec.warnings import OLD_VOLUMES, claim_spec_warnings, node_term_warnings
+from steersman.apiserver.kinds.core.shared.storage_class import class_annotation_warnings
+from steersman.apiserver.kinds.shared.podspec.warnings import OLD_VOLUMES, node_term_warnings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from steersman.apiserver.generic.strategy import Tree
+    from steersman.apimachinery.trees import Tree
 
-_CLASS: Final = "volume.beta.kubernetes.io/storage-class"
 _MOUNT_OPTIONS: Final = "volume.beta.kubernetes.io/mount-options"
 _SPEC: Final = Path("spec")
 #: Kinds of volumes that nothing mounts any more, as warnings spell them; of Flocker and Quobyte only pods are told.
@@ -27,10 +27,9 @@ _OLD_KINDS: Final = {
 
 
 def volume_warnings(volume: Tree) -> Iterator[str]:
-    """Of a PersistentVolume."""
+    """Yield the warnings about a PersistentVolume."""
     spec, annotations = volume.get("spec") or {}, volume["metadata"].get("annotations") or {}
-    if _CLASS in annotations:
-        yield f'metadata.annotations[{_CLASS}]: deprecated since v1.8; use "storageClassName" attribute instead'
+    yield from class_annotation_warnings(volume)
     if _MOUNT_OPTIONS in annotations:
         yield f'metadata.annotations[{_MOUNT_OPTIONS}]: deprecated since v1.31; use "mountOptions" attribute instead'
     if spec.get("persistentVolumeReclaimPolicy") == "Recycle":
@@ -46,10 +45,3 @@ def volume_warnings(volume: Tree) -> Iterator[str]:
     for kind, shown in _OLD_KINDS.items():
         if spec.get(kind) is not None:
             yield f"spec.{shown}: {OLD_VOLUMES[kind]}"
-
-
-def claim_warnings(claim: Tree) -> Iterator[str]:
-    """Of a PersistentVolumeClaim."""
-    if _CLASS in (claim["metadata"].get("annotations") or {}):
-        yield f'metadata.annotations[{_CLASS}]: deprecated since v1.8; use "storageClassName" attribute instead'
-    yield from claim_spec_warnings(claim.get("spec") or {}, _SPEC)

@@ -14,12 +14,12 @@ from steersman.apiserver.generic.columns import (
     storage_class_of,
 )
 from steersman.apiserver.generic.strategy import Column, Strategy
-from steersman.apiserver.kinds.core.persistentvolume.validation import (
+from steersman.apiserver.kinds.core.persistentvolumeclaim.validation import (
     validate_claim,
     validate_claim_status,
     validate_claim_update,
 )
-from steersman.apiserver.kinds.core.persistentvolume.warnings import claim_warnings
+from steersman.apiserver.kinds.core.persistentvolumeclaim.warnings import claim_warnings
 from steersman.apiserver.kinds.shared.podspec.resources import round_resource_list
 from steersman.apiserver.kinds.shared.podspec.volumes import default_claim_spec
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from steersman.apimachinery.field import FieldError
-    from steersman.apiserver.generic.strategy import Tree
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.request import RequestContext
 
 

@@ -13,7 +13,7 @@ from steersman.apiserver.kinds.shared.quota.evaluator import Evaluator, is_selec
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from steersman.apiserver.generic.strategy import Tree
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.kinds.shared.quota.amounts import Amounts
 
 _COUNT: Final = "count/pods"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from steersman.apimachinery.field import FieldError
-    from steersman.apiserver.generic.strategy import Tree
+    from steersman.apimachinery.trees import Tree
 
 _STATUS: Final = field.Path("status")
 _KNOWN_CONDITIONS: Final = frozenset({"PodScheduled", "Ready", "Initialized", "ContainersReady"})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from steersman.apiserver.generic.strategy import Strategy
+from steersman.apiserver.generic.strategy import Strategy, UpdateHooks
 from steersman.apiserver.generic.writing import time_text
 from steersman.apiserver.kinds.core.node.strategy import sync_first
 from steersman.apiserver.kinds.core.pod.status import pod_status_warnings, validate_pod_status
@@ -20,18 +20,17 @@ from steersman.apiserver.kinds.core.pod.updates import validate_pod_update
 from steersman.apiserver.kinds.core.pod.validation import validate_pod_create
 from steersman.apiserver.kinds.shared.podspec.defaults import default_pod, drop_init_container_annotations
 from steersman.apiserver.kinds.shared.podspec.disabled import drop_disabled_status
-from steersman.apiserver.kinds.shared.podspec.known import Known, known_of
 from steersman.apiserver.kinds.shared.podspec.label_keys import merge_label_keys
 from steersman.apiserver.kinds.shared.podspec.profile_annotations import take_over_app_armor
 from steersman.apiserver.kinds.shared.podspec.resources import qos_class
 from steersman.apiserver.kinds.shared.podspec.warnings import pod_warnings
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     from steersman.apimachinery.field import FieldError
-    from steersman.apiserver.generic.strategy import Tree
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.request import RequestContext
 
 PENDING: Final = "Pending"
@@ -85,6 +84,13 @@ class PodStrategy(Strategy):
     def default_beside_spec(self, obj: Tree, version: str) -> None:
         drop_init_container_annotations(obj["metadata"])
 
+    def update_hooks(self) -> Mapping[str, UpdateHooks]:
+        return {
+            **super().update_hooks(),
+            "ephemeralcontainers": UpdateHooks(self.prepare_for_ephemeralcontainers, self.validate_ephemeralcontainers),
+            "resize": UpdateHooks(self.prepare_for_resize, self.validate_resize),
+        }
+
     def prepare_for_create(self, ctx: RequestContext, obj: Tree) -> None:
         spec, metadata = obj["spec"], obj["metadata"]
         _at_least_one_second(spec)
@@ -92,11 +98,10 @@ class PodStrategy(Strategy):
         if metadata.get("annotations"):
             for text in take_over_app_armor(obj):
                 ctx.warn(text)
-        known = known_of(spec)  # nothing changes it from here on
-        ctx.found = known
-        if not known.qos_class:
-            known.qos_class = qos_class(spec)
-        status: Tree = {"phase": PENDING, "qosClass": known.qos_class}
+        facts = ctx.spec_facts = ctx.facts_for(spec)  # no later step changes the spec
+        if not facts.qos_class:
+            facts.qos_class = qos_class(spec)
+        status: Tree = {"phase": PENDING, "qosClass": facts.qos_class}
         if spec.get("schedulingGates"):
             status["conditions"] = [gated_condition(time_text(ctx.now))]
         obj["status"] = status
@@ -127,16 +132,16 @@ class PodStrategy(Strategy):
         return seconds if seconds >= 0 else 1
 
     def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
-        return validate_pod_create(obj, _known(ctx))
+        return validate_pod_create(obj, ctx.facts_of_new)
 
     def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
-        return validate_pod_update(obj, old)
+        return validate_pod_update(obj, old, ctx.facts_for)
 
     def validate_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
         return validate_pod_status(obj, old)
 
     def warnings(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> Sequence[str]:
-        return pod_warnings(obj, _known(ctx)) if old is None else ()
+        return pod_warnings(obj, ctx.facts_of_new) if old is None else ()
 
     def status_warnings(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[str]:
         return list(pod_status_warnings(_status(obj)))
@@ -166,11 +171,6 @@ class PodStrategy(Strategy):
 
     def row_conditions(self, obj: Tree) -> Sequence[Tree]:
         return pod_row_conditions(obj)
-
-
-def _known(ctx: RequestContext) -> Known | None:
-    """What ``prepare_for_create`` found out about the spec."""
-    return ctx.found if isinstance(ctx.found, Known) else None
 
 
 def _at_least_one_second(spec: Tree) -> None:

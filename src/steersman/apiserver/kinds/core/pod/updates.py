@@ -12,12 +12,14 @@ from steersman.apiserver.kinds.shared.podspec.rules import PodRules
 from steersman.apiserver.kinds.shared.podspec.validate import validate_pod_annotations
 from steersman.apiserver.kinds.shared.podspec.validate_placement import validate_tolerations
 from steersman.apiserver.kinds.shared.validation import check_all
+from steersman.apiserver.spec_facts import new_facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from steersman.apimachinery.field import FieldError, Path
-    from steersman.apiserver.generic.strategy import Tree
+    from steersman.apimachinery.trees import Tree
+    from steersman.apiserver.spec_facts import FactsFor
 
 _SPEC: Final = field.Path("spec")
 _ANNOTATIONS: Final = field.Path("metadata", "annotations")
@@ -32,12 +34,12 @@ MIRROR: Final = "kubernetes.io/config.mirror"
 _INT32_MAX: Final = (1 << 31) - 1
 
 
-def validate_pod_update(pod: Tree, old: Tree) -> list[FieldError]:
+def validate_pod_update(pod: Tree, old: Tree, facts_for: FactsFor = new_facts) -> list[FieldError]:
     """Everything that is wrong with a change of a pod, in upstream's order; the first grave one ends the search."""
     spec, before = pod["spec"], old["spec"]
     if spec == before and pod["metadata"].get("annotations") == old["metadata"].get("annotations"):
         return []
-    errors = list(validate_pod(pod, rules_of(pod)))
+    errors = list(validate_pod(pod, rules_of(pod), facts_for))
     errors += validate_annotation_changes(pod, old)
     for kind in ("containers", "initContainers"):
         new_list, old_list = spec.get(kind) or (), before.get(kind) or ()

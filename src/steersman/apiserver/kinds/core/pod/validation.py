@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery import field
-from steersman.apiserver.kinds.shared.podspec.known import known_of
 from steersman.apiserver.kinds.shared.podspec.profile_annotations import validate_profiles_match
 from steersman.apiserver.kinds.shared.podspec.rules import PodRules
 from steersman.apiserver.kinds.shared.podspec.validate import (
@@ -13,27 +12,28 @@ from steersman.apiserver.kinds.shared.podspec.validate import (
     validate_pod_annotations,
     validate_pod_spec,
 )
+from steersman.apiserver.spec_facts import new_facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from steersman.apimachinery.field import FieldError
-    from steersman.apiserver.generic.strategy import Tree
-    from steersman.apiserver.kinds.shared.podspec.known import Known
+    from steersman.apimachinery.trees import Tree
+    from steersman.apiserver.spec_facts import FactsFor
 
 _SPEC: Final = field.Path("spec")
 _ANNOTATIONS: Final = field.Path("metadata", "annotations")
 
 
-def validate_pod_create(pod: Tree, known: Known | None = None) -> list[FieldError]:
-    """Everything that is wrong with a new pod. ``known``: what is known of its spec, if that has been looked up."""
+def validate_pod_create(pod: Tree, facts_for: FactsFor = new_facts) -> list[FieldError]:
+    """Return the errors of a new pod."""
     spec, annotations = pod["spec"], pod["metadata"].get("annotations")
-    known = known or known_of(spec)
-    if known.is_faultless_new and not annotations:
+    facts = facts_for(spec)
+    if facts.is_valid_new and not annotations:
         return []
     errors = _errors_of_new(pod)
     if not errors:
-        known.is_faultless_new = True
+        facts.is_valid_new = True
     return errors
 
 
@@ -50,9 +50,9 @@ def _errors_of_new(pod: Tree) -> list[FieldError]:
     return errors
 
 
-def validate_pod(pod: Tree, rules: PodRules) -> Iterator[FieldError]:
+def validate_pod(pod: Tree, rules: PodRules, facts_for: FactsFor = new_facts) -> Iterator[FieldError]:
     """What holds of a pod at any time."""
     spec = pod["spec"]
     yield from validate_pod_annotations(pod["metadata"].get("annotations") or {}, spec, _ANNOTATIONS)
-    yield from validate_pod_spec(spec, _SPEC, rules)
+    yield from validate_pod_spec(spec, _SPEC, rules, facts_for=facts_for)
     yield from validate_only_for_pods(spec, _SPEC)

@@ -10,7 +10,7 @@ from steersman.apimachinery.gotext import to_value_text
 from steersman.apimachinery.pem import pem_blocks
 
 if TYPE_CHECKING:
-    from steersman.apiserver.generic.strategy import Tree
+    from steersman.apimachinery.trees import Tree
 
 _CERTIFICATE: Final = "CERTIFICATE"
 _KEY: Final = "PRIVATE KEY"

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from steersman.apimachinery.addresses import IPAddress, IPNetwork
-    from steersman.apiserver.generic.strategy import Tree
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.kinds.shared.allocation import Dice
     from steersman.apiserver.request import RequestContext
     from steersman.storage.store import KeyValue, Op, Store

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from steersman.apimachinery.field import FieldError
-    from steersman.apiserver.generic.strategy import Tree
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.kinds.core.service.allocation import ServiceAllocator
     from steersman.apiserver.request import RequestContext
     from steersman.storage.store import Op
@@ -128,13 +128,13 @@ class ServiceStrategy(Strategy):
             for warning in ip_warnings(f"status.loadBalancer.ingress[{position}]", ingress.get("ip") or "")
         ]
 
-    async def companions_for_create(self, ctx: RequestContext, obj: Tree) -> Sequence[Op]:
+    async def extra_ops_on_create(self, ctx: RequestContext, obj: Tree) -> Sequence[Op]:
         return await self._allocator.for_create(ctx, obj)
 
-    async def companions_for_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[Op]:
+    async def extra_ops_on_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[Op]:
         return await self._allocator.for_update(ctx, obj, old)
 
-    async def companions_for_delete(self, ctx: RequestContext, obj: Tree) -> Sequence[Op]:
+    async def extra_ops_on_delete(self, ctx: RequestContext, obj: Tree) -> Sequence[Op]:
         return await self._allocator.for_delete(obj)
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:

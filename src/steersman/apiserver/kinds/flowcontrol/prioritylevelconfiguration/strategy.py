@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from steersman.apiserver.generic import columns
-from steersman.apiserver.generic.strategy import Column, Strategy, Tree
+from steersman.apiserver.generic.strategy import Column, Strategy
 from steersman.apiserver.kinds.flowcontrol.flowschema.validation import validate_flow_conditions
 from steersman.apiserver.kinds.flowcontrol.prioritylevelconfiguration.validation import validate_priority_level
 from steersman.apiserver.kinds.shared.status_writes import keep_metadata
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from steersman.apimachinery.field import FieldError
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.request import RequestContext
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from steersman.apimachinery.trees import Tree
 
 EXEMPT: Final = "exempt"
 CATCH_ALL: Final = "catch-all"
-
-Tree = dict[str, Any]
 
 
 def _everything(*groups: str) -> list[Tree]:

@@ -13,7 +13,7 @@ from steersman.apiserver.kinds.shared.conditions import has_condition
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from steersman.apiserver.generic.strategy import Tree
+    from steersman.apimachinery.trees import Tree
 
 CAUSE: Final = "DisruptionBudget"
 DISRUPTION_ALLOWED: Final = "DisruptionAllowed"

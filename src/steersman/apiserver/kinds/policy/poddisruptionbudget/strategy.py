@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from steersman.apimachinery import names
 from steersman.apiserver.generic import columns
-from steersman.apiserver.generic.strategy import Column, Strategy, Tree
+from steersman.apiserver.generic.strategy import Column, Strategy
 from steersman.apiserver.kinds.policy.poddisruptionbudget.validation import validate_budget, validate_budget_status
 
 if TYPE_CHECKING:
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from steersman.apimachinery.field import FieldError
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.request import RequestContext
 
 

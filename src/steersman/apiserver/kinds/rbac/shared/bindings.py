@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from steersman.apimachinery import field, names
 from steersman.apimachinery.field import Path
 from steersman.apiserver.generic import columns
-from steersman.apiserver.generic.strategy import Column, Tree
+from steersman.apiserver.generic.strategy import Column
 from steersman.apiserver.kinds.rbac.shared.granting import GrantingStrategy
 from steersman.apiserver.kinds.rbac.shared.guarding import check_binding
 from steersman.apiserver.kinds.shared.go_form import go_form
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from steersman.apimachinery.field import FieldError
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.request import RequestContext
 
 GROUP: Final = "rbac.authorization.k8s.io"

@@ -10,8 +10,8 @@ from steersman.apiserver.generic.strategy import Strategy
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.authz.escalation import EscalationGuard
-    from steersman.apiserver.generic.strategy import Tree
     from steersman.apiserver.request import RequestContext
 
     Check = staticmethod[[EscalationGuard, RequestContext, Tree, Tree | None], None]
@@ -23,7 +23,6 @@ class GrantingStrategy(Strategy):
     allow_create_on_update = True
     metadata_checks_on_update = (1, 1)
     judges_writers = True
-    runs_in_workers = False
     check_grant: ClassVar[Check]
 
     def __init__(self, guard: EscalationGuard | None = None) -> None:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from steersman.apiserver.authz.policy import PolicyRule, RoleRef
 
 if TYPE_CHECKING:
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.authz.escalation import EscalationGuard
     from steersman.apiserver.request import RequestContext
 
-    Tree = dict[str, Any]
 
 #: What may change without granting anything: the garbage collector has to.
 _HARMLESS: Final = ("ownerReferences", "finalizers", "managedFields", "selfLink", "generation", "resourceVersion")

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from steersman.apimachinery.field import FieldError
-    from steersman.apiserver.generic.strategy import Tree
+    from steersman.apimachinery.trees import Tree
 
 _RULES: Final = field.Path("rules")
 _SELECTORS: Final = field.Path("aggregationRule", "clusterRoleSelectors")

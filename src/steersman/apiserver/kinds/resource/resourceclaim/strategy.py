@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from steersman.apimachinery.field import Path
 from steersman.apiserver.generic import columns
-from steersman.apiserver.generic.strategy import Column, Strategy, Tree
+from steersman.apiserver.generic.strategy import Column, Strategy
 from steersman.apiserver.kinds.resource.resourceclaim.status_validation import validate_claim_status
 from steersman.apiserver.kinds.resource.shared.admin_access import check_allocation, check_requests, no_namespaces
 from steersman.apiserver.kinds.resource.shared.claim_validation import validate_claim_spec
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from steersman.apimachinery.field import FieldError
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.authz.claim_writers import ClaimWriters
     from steersman.apiserver.kinds.resource.shared.admin_access import NamespaceLabels
     from steersman.apiserver.request import RequestContext

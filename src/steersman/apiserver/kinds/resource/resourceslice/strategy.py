@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from steersman.apimachinery.gotext import quote
 from steersman.apimachinery.timestamps import format_time
 from steersman.apiserver.generic import columns
-from steersman.apiserver.generic.strategy import Column, Strategy, Tree
+from steersman.apiserver.generic.strategy import Column, Strategy
 from steersman.apiserver.kinds.resource.resourceslice.validation import validate_slice
 
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from steersman.apimachinery.field import FieldError
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.request import RequestContext
 
 

@@ -10,7 +10,7 @@ from steersman.apiserver.workers import on_loop
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from steersman.apiserver.generic.strategy import Tree
+    from steersman.apimachinery.trees import Tree
 
     #: The labels of a namespace; None when there is no such namespace.
     NamespaceLabels = Callable[[str], dict[str, str] | None]

@@ -19,7 +19,7 @@ from steersman.apiserver.kinds.shared.podsecurity.violations import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from steersman.apiserver.generic.strategy import Tree
+    from steersman.apimachinery.trees import Tree
 
 _APP_ARMOR: Final = "container.apparmor.security.beta.kubernetes.io/"
 _SECCOMP_POD: Final = "seccomp.security.alpha.kubernetes.io/pod"
@@ -59,13 +59,14 @@ _SYSCTLS: Final = {
     "net.ipv4.tcp_wmem": 32,
 }
 PROFILES: Final = ("RuntimeDefault", "Localhost")
+_UNSET_OR_PROFILE: Final = (None, *PROFILES)
 
 
 def app_armor(annotations: dict[str, str], spec: Tree, _: int) -> Violation | None:
     """Only profiles of the runtime or of the node."""
 
     def is_bad(context: Tree) -> bool:
-        return (context.get("appArmorProfile") or {}).get("type") not in (None, *PROFILES)
+        return (context.get("appArmorProfile") or {}).get("type") not in _UNSET_OR_PROFILE
 
     who = setters(spec, is_bad)
     holders = [context_of(spec), *map(context_of, containers(spec))]

@@ -10,7 +10,7 @@ from steersman.apiserver.kinds.shared.podsecurity.levels import PRIVILEGED, REST
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from steersman.apiserver.generic.strategy import Tree
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.kinds.shared.podsecurity.levels import Standard
     from steersman.apiserver.kinds.shared.podsecurity.violations import Violation
 

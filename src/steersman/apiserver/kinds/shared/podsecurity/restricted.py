@@ -17,7 +17,7 @@ from steersman.apiserver.kinds.shared.podsecurity.violations import (
 )
 
 if TYPE_CHECKING:
-    from steersman.apiserver.generic.strategy import Tree
+    from steersman.apimachinery.trees import Tree
 
 _VOLUMES: Final = frozenset(
     {

@@ -9,7 +9,7 @@ import msgspec
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from steersman.apiserver.generic.strategy import Tree
+    from steersman.apimachinery.trees import Tree
 
 
 class Violation(msgspec.Struct, frozen=True):

@@ -23,7 +23,7 @@ from steersman.apiserver.kinds.shared.podspec.volumes import (
 )
 
 if TYPE_CHECKING:
-    from steersman.apiserver.generic.strategy import Tree
+    from steersman.apimachinery.trees import Tree
 
 _PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe")
 _CONTAINER_LISTS: Final = ("initContainers", "containers", "ephemeralContainers")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from steersman.apiserver.generic.strategy import Tree
+    from steersman.apimachinery.trees import Tree
 
 _PROJECTIONS: Final = ("clusterTrustBundle", "podCertificate")
 _CONTAINER_LISTS: Final = ("initContainers", "containers", "ephemeralContainers")

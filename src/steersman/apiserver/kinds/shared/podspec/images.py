@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import Final
+
+from steersman.apimachinery.text_cache import text_cache
 
 _IDENTIFIER: Final = re.compile(r"[a-f0-9]{64}\Z")
 _DOMAIN_PART: Final = r"(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])"
@@ -20,7 +21,7 @@ _DIGEST_LENGTHS: Final = {"sha256": 64, "sha384": 96, "sha512": 128}
 _NAME_LENGTH_MAX: Final = 255
 
 
-@lru_cache(maxsize=4096)
+@text_cache(4096, length_max=512)
 def image_tag(image: str) -> str:
     """The tag of an image: ``latest`` when it has neither tag nor digest, empty when only a digest or unreadable.
 

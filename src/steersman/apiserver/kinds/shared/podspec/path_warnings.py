@@ -11,7 +11,7 @@ from steersman.apimachinery.gotext import quote
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from steersman.apiserver.generic.strategy import Tree
+    from steersman.apimachinery.trees import Tree
 
 #: Path of a file, and the name of its source where a volume has several.
 File: TypeAlias = tuple[str, str]

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from steersman.apimachinery.field import FieldError, Path
-    from steersman.apiserver.generic.strategy import Tree
+    from steersman.apimachinery.trees import Tree
 
 APP_ARMOR: Final = "container.apparmor.security.beta.kubernetes.io/"
 SECCOMP_POD: Final = "seccomp.security.alpha.kubernetes.io/pod"

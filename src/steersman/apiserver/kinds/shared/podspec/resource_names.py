@@ -7,7 +7,7 @@ from typing import Final
 from steersman.apimachinery import names
 from steersman.apimachinery.quantity import Quantity, parse
 
-_COMPUTE: Final = ("cpu", "memory", "ephemeral-storage")
+COMPUTE: Final = ("cpu", "memory", "ephemeral-storage")
 _COUNTED: Final = (
     "pods",
     "resourcequotas",
@@ -21,9 +21,9 @@ _COUNTED: Final = (
 )
 _QUOTA: Final = frozenset(
     (
-        *_COMPUTE,
-        *(f"requests.{name}" for name in _COMPUTE),
-        *(f"limits.{name}" for name in _COMPUTE),
+        *COMPUTE,
+        *(f"requests.{name}" for name in COMPUTE),
+        *(f"limits.{name}" for name in COMPUTE),
         *_COUNTED,
         "requests.storage",
     )
@@ -55,7 +55,7 @@ def is_standard_of_quota(name: str) -> bool:
 
 def is_standard_of_container(name: str) -> bool:
     """A resource without a domain that a container may ask for."""
-    return name in _COMPUTE or is_huge_pages(name)
+    return name in COMPUTE or is_huge_pages(name)
 
 
 def is_native(name: str) -> bool:

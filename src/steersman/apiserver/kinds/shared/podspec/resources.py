@@ -5,19 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery.quantity import Quantity, parse
-from steersman.apimachinery.remembering import Remembered, digest_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
-    from steersman.apiserver.generic.strategy import Tree
+    from steersman.apimachinery.trees import Tree
 
 #: Resources that count for the QoS class, and that a pod may have as a whole (huge pages too, for the latter).
 QOS_RESOURCES: Final = ("cpu", "memory")
 _HUGE_PAGES: Final = "hugepages-"
 _ZERO: Final = Quantity(0)
-#: QoS classes of the resources of all containers together; a workload's pods have the same.
-_qos_classes: Final = Remembered[str]()
 
 
 def default_resource_requirements(resources: Tree) -> None:
@@ -123,15 +120,6 @@ def qos_class(spec: Tree) -> str:
     """
     own = spec.get("resources")
     holders = [own] if own is not None else [container.get("resources") for container in _containers(spec)]
-    key = digest_of(holders)
-    known = _qos_classes.get(key)
-    if known is None:
-        known = _qos_class(holders)
-        _qos_classes.put(key, known)
-    return known
-
-
-def _qos_class(holders: Sequence[Tree | None]) -> str:
     requests: dict[str, Quantity] = {}
     limits: dict[str, Quantity] = {}
     limited = True
@@ -153,11 +141,12 @@ def _containers(spec: Tree) -> Iterator[Tree]:
 
 def _counted(amounts: Tree | None) -> dict[str, Quantity]:
     """What counts for the QoS class: more than nothing of a compute resource."""
-    return {
-        name: amount
-        for name in QOS_RESOURCES
-        if amounts and name in amounts and (amount := parse(amounts[name])) > _ZERO
-    }
+    counted: dict[str, Quantity] = {}
+    if amounts:
+        for name in QOS_RESOURCES:
+            if name in amounts and (amount := parse(amounts[name])) > _ZERO:
+                counted[name] = amount
+    return counted
 
 
 def _quantities(container: Tree, key: str) -> dict[str, Quantity]:

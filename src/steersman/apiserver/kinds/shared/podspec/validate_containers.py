@@ -11,19 +11,20 @@ from steersman.apiserver.kinds.shared.podspec.validate_mounts import validate_de
 from steersman.apiserver.kinds.shared.podspec.validate_probes import validate_lifecycle, validate_probes
 from steersman.apiserver.kinds.shared.podspec.validate_resources import validate_requirements
 from steersman.apiserver.kinds.shared.podspec.validate_security import validate_container_security
-from steersman.apiserver.kinds.shared.podspec.validate_sources import check_pull_policy
-from steersman.apiserver.kinds.shared.validation import PROTOCOLS, check_all, check_supported, validate_dns_label
+from steersman.apiserver.kinds.shared.podspec.validate_sources import PULL_POLICIES, check_pull_policy
+from steersman.apiserver.kinds.shared.validation import PROTOCOLS, check_all, check_supported
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from steersman.apimachinery.field import FieldError, Path
-    from steersman.apiserver.generic.strategy import Tree
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.kinds.shared.podspec.rules import PodRules
 
 _RESTARTS_NO_INIT: Final = "must not be set to 'RestartContainer' for non-sidecar initContainers"
 _ONLY_SIDECARS: Final = "may not be set for init containers without restartPolicy=Always"
 _NOT_EPHEMERAL: Final = "cannot be set for an Ephemeral Container"
+_MESSAGE_POLICIES: Final = ("File", "FallbackToLogsOnError")
 _RESTART_RULES_MAX: Final = 20
 _EXIT_CODES_MAX: Final = 255
 #: All that an ephemeral container may have; what else containers have is for those that serve.
@@ -147,15 +148,13 @@ def _validate_common(container: Tree, path: Path, context: ContainerContext) -> 
     name = container.get("name")
     if not name:
         yield field.required(path.child("name"))
-    else:
-        yield from validate_dns_label(name, path.child("name"))
+    elif faults := names.check_dns1123_label(name):
+        yield from check_all(path.child("name"), name, faults)
     if not container.get("image"):
         yield field.required(path.child("image"))
-    yield from check_supported(
-        container.get("terminationMessagePolicy"),
-        ("File", "FallbackToLogsOnError"),
-        path.child("terminationMessagePolicy"),
-    )
+    policy = container.get("terminationMessagePolicy")
+    if policy not in _MESSAGE_POLICIES:
+        yield from check_supported(policy, _MESSAGE_POLICIES, path.child("terminationMessagePolicy"))
     if ports := container.get("ports"):
         yield from _validate_ports(ports, path.child("ports"))
     if variables := container.get("env"):
@@ -166,16 +165,16 @@ def _validate_common(container: Tree, path: Path, context: ContainerContext) -> 
         yield from validate_mounts(container, path.child("volumeMounts"), context.volumes)
     if container.get("volumeDevices"):
         yield from validate_devices(container, path.child("volumeDevices"), context.volumes)
-    yield from check_pull_policy(container.get("imagePullPolicy"), path.child("imagePullPolicy"))
-    yield from validate_requirements(container.get("resources"), path.child("resources"), context.claims, context.rules)
+    if container.get("imagePullPolicy") not in PULL_POLICIES:
+        yield from check_pull_policy(container.get("imagePullPolicy"), path.child("imagePullPolicy"))
+    if resources := container.get("resources"):
+        yield from validate_requirements(resources, path.child("resources"), context.claims, context.rules)
     if policies := container.get("resizePolicy"):
         yield from _validate_resize_policy(policies, path.child("resizePolicy"), context.restart_policy)
-    yield from validate_container_security(
-        container.get("securityContext"),
-        path.child("securityContext"),
-        host_users=context.host_users,
-        rules=context.rules,
-    )
+    if security := container.get("securityContext"):
+        yield from validate_container_security(
+            security, path.child("securityContext"), host_users=context.host_users, rules=context.rules
+        )
 
 
 def _validate_ports(ports: Sequence[Tree], path: Path) -> Iterator[FieldError]:
@@ -184,19 +183,20 @@ def _validate_ports(ports: Sequence[Tree], path: Path) -> Iterator[FieldError]:
         here = path.index(position)
         name, number, host_port = port.get("name"), port.get("containerPort"), port.get("hostPort")
         if name:
-            faults = names.check_port_name(name)
-            yield from check_all(here.child("name"), name, faults)
-            if not faults and name in seen:
+            if faults := names.check_port_name(name):
+                yield from check_all(here.child("name"), name, faults)
+            elif name in seen:
                 yield field.duplicate(here.child("name"), name)
-            elif not faults:
+            else:
                 seen.add(name)
         if not number:
             yield field.required(here.child("containerPort"))
-        else:
-            yield from check_all(here.child("containerPort"), number, names.check_port_number(number))
+        elif faults := names.check_port_number(number):
+            yield from check_all(here.child("containerPort"), number, faults)
         if host_port:
             yield from check_all(here.child("hostPort"), host_port, names.check_port_number(host_port))
-        yield from check_supported(port.get("protocol"), PROTOCOLS, here.child("protocol"))
+        if port.get("protocol") not in PROTOCOLS:
+            yield from check_supported(port.get("protocol"), PROTOCOLS, here.child("protocol"))
 
 
 def _check_host_ports(containers: Sequence[Tree], path: Path) -> Iterator[FieldError]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from steersman.apimachinery.field import FieldError, Path
-    from steersman.apiserver.generic.strategy import Tree
+    from steersman.apimachinery.trees import Tree
 
 VOLUME_FIELDS: Final = (
     "metadata.annotations",
@@ -64,8 +64,8 @@ def validate_env(variables: Sequence[Tree] | None, path: Path, volumes: dict[str
         name = variable.get("name") or ""
         if not name:
             yield field.required(here.child("name"))
-        else:
-            yield from check_all(here.child("name"), name, names.check_relaxed_env_var_name(name))
+        elif faults := names.check_relaxed_env_var_name(name):
+            yield from check_all(here.child("name"), name, faults)
         source = variable.get("valueFrom")
         if source is not None:
             yield from _validate_source(variable, source, here.child("valueFrom"), volumes)

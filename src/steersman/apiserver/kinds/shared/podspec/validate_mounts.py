@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from steersman.apimachinery.field import FieldError, Path
-    from steersman.apiserver.generic.strategy import Tree
+    from steersman.apimachinery.trees import Tree
 
 _PROPAGATIONS: Final = ("Bidirectional", "HostToContainer", "None")
 _RECURSIVE: Final = ("Disabled", "Enabled", "IfPossible")

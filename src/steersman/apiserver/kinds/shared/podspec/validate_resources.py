@@ -15,12 +15,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from steersman.apimachinery.field import FieldError, Path
-    from steersman.apiserver.generic.strategy import Tree
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.kinds.shared.podspec.rules import PodRules
 
-    NameCheck = Callable[[str, Path], list[FieldError]]
+    NameCheck = Callable[[str, Path], Sequence[FieldError]]
 
 _NOTHING: Final = Quantity(0)
+_NO_ERRORS: Final[tuple[FieldError, ...]] = ()
 _NOT_INTEGER: Final = "must be an integer"
 _POD_LEVEL: Final = ("cpu", "hugepages-", "memory")
 
@@ -42,8 +43,10 @@ def check_resource_name(name: str, path: Path) -> list[FieldError]:
     return errors
 
 
-def check_container_resource_name(name: str, path: Path) -> list[FieldError]:
+def check_container_resource_name(name: str, path: Path) -> Sequence[FieldError]:
     """The name of a resource that a container asks for."""
+    if name in resource_names.COMPUTE:
+        return _NO_ERRORS
     errors = check_resource_name(name, path)
     if "/" not in name:
         if not resource_names.is_standard_of_container(name):
@@ -73,8 +76,9 @@ def validate_requirements(
         return
     limits, requests = resources.get("limits") or {}, resources.get("requests") or {}
     for kind, amounts in (("limits", limits), ("requests", requests)):
+        where = path.child(kind)
         for name in sorted(amounts):
-            here = path.child(kind).key(name)
+            here = where.key(name)
             yield from check_name(name, here)
             yield from check_amount(name, amounts[name], here)
             if kind == "requests":
@@ -87,7 +91,8 @@ def validate_requirements(
     every = {*limits, *requests}
     if not every.intersection(QOS_RESOURCES) and any(map(resource_names.is_huge_pages, every)):
         yield field.forbidden(path, "HugePages require cpu or memory")
-    yield from _check_claims(resources.get("claims") or (), path.child("claims"), claims)
+    if used := resources.get("claims"):
+        yield from _check_claims(used, path.child("claims"), claims)
 
 
 def _check_request(name: str, request: str, limit: str | None, path: Path) -> Iterator[FieldError]:

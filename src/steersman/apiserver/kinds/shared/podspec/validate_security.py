@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from steersman.apimachinery.field import FieldError, Path
-    from steersman.apiserver.generic.strategy import Tree
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.kinds.shared.podspec.rules import PodRules
 
 _ID_MAX: Final = (1 << 31) - 1

@@ -18,10 +18,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from steersman.apimachinery.field import FieldError, Path
-    from steersman.apiserver.generic.strategy import Tree
+    from steersman.apimachinery.trees import Tree
 
     Check = Callable[[Tree, Path], Iterator[FieldError]]
 
+PULL_POLICIES: Final = ("Always", "IfNotPresent", "Never")
 MODE_WRONG: Final = "must be a number between 0 and 0777 (octal), both inclusive"
 #: Of the names of a volume and of its portal, with what stands between them, where the initiator has a name.
 ISCSI_LENGTH_MAX: Final = 64
@@ -292,7 +293,7 @@ def check_csi(source: Tree, path: Path) -> Iterator[FieldError]:
 
 def check_pull_policy(policy: Any, path: Path) -> Iterator[FieldError]:
     """When an image is pulled."""
-    yield from check_supported(policy, ("Always", "IfNotPresent", "Never"), path)
+    yield from check_supported(policy, PULL_POLICIES, path)
 
 
 check_claim: Final = _required_check("claimName")

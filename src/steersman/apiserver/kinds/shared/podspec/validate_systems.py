@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from steersman.apimachinery.field import FieldError, Path
-    from steersman.apiserver.generic.strategy import Tree
+    from steersman.apimachinery.trees import Tree
 
 _NOT_WINDOWS: Final = "cannot be set for a windows pod"
 _NOT_LINUX: Final = "windows options cannot be set for a linux pod"

@@ -10,7 +10,7 @@ from steersman.apiserver.kinds.shared.podspec.resources import default_resource_
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from steersman.apiserver.generic.strategy import Tree
+    from steersman.apimachinery.trees import Tree
 
 #: 0644, as files of config maps, secrets, and projections are written.
 _FILE_MODE: Final = 0o644

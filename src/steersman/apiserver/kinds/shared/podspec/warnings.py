@@ -11,7 +11,6 @@ from steersman.apimachinery.gotext import quote
 from steersman.apimachinery.quantity import parse
 from steersman.apiserver.kinds.shared.address_warnings import ip_warnings
 from steersman.apiserver.kinds.shared.old_labels import key_warning, label_warning
-from steersman.apiserver.kinds.shared.podspec.known import known_of
 from steersman.apiserver.kinds.shared.podspec.path_warnings import path_warnings
 from steersman.apiserver.kinds.shared.podspec.profile_annotations import (
     APP_ARMOR,
@@ -22,12 +21,13 @@ from steersman.apiserver.kinds.shared.podspec.profile_annotations import (
 )
 from steersman.apiserver.kinds.shared.podspec.resources import is_sidecar
 from steersman.apiserver.request import bounded_warnings
+from steersman.apiserver.spec_facts import new_facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from steersman.apiserver.generic.strategy import Tree
-    from steersman.apiserver.kinds.shared.podspec.known import Known
+    from steersman.apimachinery.trees import Tree
+    from steersman.apiserver.spec_facts import FactsFor
 
 _OLD_ANNOTATIONS: Final = {
     "scheduler.alpha.kubernetes.io/critical-pod": 'non-functional in v1.16+; use the "priorityClassName" field instead',
@@ -56,40 +56,35 @@ _ANNOTATIONS: Final = Path("metadata", "annotations")
 _IN_WHOLE_BYTES: Final = ("memory", "ephemeral-storage")
 
 
-def pod_warnings(pod: Tree, known: Known | None = None) -> list[str]:
-    """Of a new pod. ``known``: what is known of its spec, where that has been looked up."""
-    said: list[str] = []
+def pod_warnings(pod: Tree, facts_for: FactsFor = new_facts) -> list[str]:
+    """Return the warnings about a new pod."""
+    warnings: list[str] = []
     name = pod["metadata"].get("name") or ""
     if not names.is_dns1123_label(name):
         faults = " ".join(names.check_dns1123_label(name))
-        said.append(
+        warnings.append(
             "metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; "
             f"a DNS label is recommended: [{faults}]"
         )
-    said += _warnings(pod, _SPEC, _ANNOTATIONS, where="spec", known=known)
-    return said
+    warnings += _warnings(pod, _SPEC, _ANNOTATIONS, facts_for)
+    return warnings
 
 
-def template_warnings(template: Tree, path: Path) -> Iterable[str]:
-    """Of a template that is new or has changed."""
-    spec = path.child("spec")
-    return _warnings(template, spec, path.child("metadata", "annotations"), where=str(spec), is_template=True)
+def template_warnings(template: Tree, path: Path, facts_for: FactsFor = new_facts) -> Iterable[str]:
+    """Return the warnings about a template that is new or has changed."""
+    return _warnings(template, path.child("spec"), path.child("metadata", "annotations"), facts_for, is_template=True)
 
 
 def _warnings(
-    pod: Tree, path: Path, annotations: Path, *, where: str, is_template: bool = False, known: Known | None = None
+    pod: Tree, path: Path, annotations: Path, facts_for: FactsFor, *, is_template: bool = False
 ) -> Iterable[str]:
-    """``where`` is ``path`` as text."""
     spec = pod.get("spec") or {}
     given = (pod.get("metadata") or {}).get("annotations") or {}
-    if given:
+
+    def compute() -> Iterable[str]:
         return bounded_warnings(_all_warnings(spec, given, path, annotations, is_template=is_template))
-    known = known or known_of(spec)
-    said = known.said.get(where)
-    if said is None:
-        texts = _all_warnings(spec, given, path, annotations, is_template=is_template)
-        said = known.say(where, bounded_warnings(texts))
-    return said
+
+    return compute() if given else facts_for(spec).texts_for(str(path), compute)
 
 
 def _all_warnings(spec: Tree, given: Tree, path: Path, annotations: Path, *, is_template: bool) -> Iterator[str]:
@@ -97,10 +92,12 @@ def _all_warnings(spec: Tree, given: Tree, path: Path, annotations: Path, *, is_
     for name, text in _OLD_ANNOTATIONS.items():
         if name in given:
             yield f"{annotations.key(name)}: {text}"
-    yield from _volumes(spec.get("volumes") or (), path.child("volumes"))
+    if volumes := spec.get("volumes"):
+        yield from _volumes(volumes, path.child("volumes"))
     yield from _repeated_names(spec, path)
-    for name in _IN_WHOLE_BYTES:
-        yield from fraction_warnings(spec.get("overhead") or {}, name, path.child("overhead"))
+    if overhead := spec.get("overhead"):
+        for name in _IN_WHOLE_BYTES:
+            yield from fraction_warnings(overhead, name, path.child("overhead"))
     if SECCOMP_POD in given and (spec.get("securityContext") or {}).get("seccompProfile") is None:
         yield f"{annotations.key(SECCOMP_POD)}: {_OLD_SECCOMP}"
     for container, where in _containers(spec, path):
@@ -112,7 +109,8 @@ def _all_warnings(spec: Tree, given: Tree, path: Path, annotations: Path, *, is_
     if (spec.get("terminationGracePeriodSeconds") or 0) < 0:
         where = path.child("terminationGracePeriodSeconds")
         yield f"{where}: must be >= 0; negative values are invalid and will be treated as 1"
-    yield from _selectors(spec.get("affinity") or {}, path.child("affinity"))
+    if affinity := spec.get("affinity"):
+        yield from _selectors(affinity, path.child("affinity"))
     yield from _old_addresses(spec, path)
 
 
@@ -247,7 +245,8 @@ def _container(container: Tree, path: Path) -> Iterator[str]:
     if resources:
         for name in _IN_WHOLE_BYTES:
             for kind in ("limits", "requests"):
-                yield from fraction_warnings(resources.get(kind) or {}, name, path.child("resources", kind))
+                if (amounts := resources.get(kind)) and name in amounts:
+                    yield from fraction_warnings(amounts, name, path.child("resources", kind))
     variables = container.get("env") or ()
     if len(variables) < 2:
         return
@@ -267,7 +266,7 @@ def _ports(spec: Tree, path: Path) -> Iterator[str]:
     earlier: dict[tuple[Any, Any], _PortGroup] = {}
     for container, where in _containers(spec, path):
         for position, port in enumerate(container.get("ports") or ()):
-            here = str(where.child("ports").index(position))
+            here = where.child("ports").index(position)
             host_ip, host_port = port.get("hostIP", ""), port.get("hostPort", 0)
             if host_ip and not host_port:
                 yield f"{here}: hostIP set without hostPort: {_go_port(port)}"
@@ -282,19 +281,19 @@ class _PortGroup:
 
     def __init__(self) -> None:
         #: Host IP, host port and path of each, in order.
-        self._ports: list[tuple[str, int, str]] = []
+        self._ports: list[tuple[str, int, Path]] = []
         #: Positions by host port and whether there is a host IP, and by both.
         self._by_host_port: dict[tuple[int, bool], list[int]] = {}
         self._by_both: dict[tuple[str, int], list[int]] = {}
 
-    def add(self, host_ip: str, host_port: int, path: str) -> None:
+    def add(self, host_ip: str, host_port: int, path: Path) -> None:
         """Remember a port."""
         position = len(self._ports)
         self._ports.append((host_ip, host_port, path))
         self._by_host_port.setdefault((host_port, bool(host_ip)), []).append(position)
         self._by_both.setdefault((host_ip, host_port), []).append(position)
 
-    def overlaps(self, host_ip: str, host_port: int) -> Iterator[tuple[str, str]]:
+    def overlaps(self, host_ip: str, host_port: int) -> Iterator[tuple[str, Path]]:
         """Yield how a port overlaps with earlier ones, and their paths, in their order."""
         if not host_port:
             candidates: Iterable[int] = range(len(self._ports))
@@ -322,7 +321,7 @@ def _go_port(port: Tree) -> str:
 
 def _port_names(spec: Tree, path: Path) -> Iterator[str]:
     """Names of ports of containers that run beside each other."""
-    known: dict[str, str] = {}
+    known: dict[str, Path] = {}
     for kind in _KINDS:
         for number, container in enumerate(spec.get(kind) or ()):
             if kind == _KINDS[0] and not is_sidecar(container):
@@ -331,9 +330,9 @@ def _port_names(spec: Tree, path: Path) -> Iterator[str]:
                 name = port.get("name")
                 if not name:
                     continue
-                here = str(path.child(kind).index(number).child("ports").index(position))
+                here = path.child(kind).index(number).child("ports").index(position)
                 other = known.setdefault(name, here)
-                if other != here:
+                if other is not here:
                     yield (
                         f"{here}: duplicate port name {quote(name)} with {other}, services and probes that select ports"
                         f" by name will use {other}"

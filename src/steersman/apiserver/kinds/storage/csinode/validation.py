@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from steersman.apimachinery.field import FieldError, Path
-    from steersman.apiserver.generic.strategy import Tree
+    from steersman.apimachinery.trees import Tree
 
 _DRIVERS: Final = field.Path("spec", "drivers")
 _NODE_ID_MAX: Final = 192

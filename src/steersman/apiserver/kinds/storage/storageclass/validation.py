@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from steersman.apimachinery.field import FieldError
-    from steersman.apiserver.generic.strategy import Tree
+    from steersman.apimachinery.trees import Tree
 
 _RECLAIM_POLICIES: Final = ("Delete", "Retain")
 _BINDING_MODES: Final = ("Immediate", "WaitForFirstConsumer")

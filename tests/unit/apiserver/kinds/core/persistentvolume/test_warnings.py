@@ -1,11 +1,11 @@
-"""What is told of volumes and claims that are accepted."""
+"""Warnings about PersistentVolumes."""
 
 from __future__ import annotations
 
 import pytest
 from tests.unit.apiserver.kinds.objects import tree
 
-from steersman.apiserver.kinds.core.persistentvolume.warnings import claim_warnings, volume_warnings
+from steersman.apiserver.kinds.core.persistentvolume.warnings import volume_warnings
 
 CLASS = "volume.beta.kubernetes.io/storage-class"
 OPTIONS = "volume.beta.kubernetes.io/mount-options"
@@ -51,11 +51,3 @@ def test_what_is_old_about_a_volume_is_told(metadata: dict, spec: dict, warning:
 
 def test_of_a_usual_volume_there_is_nothing_to_tell():
     assert list(volume_warnings(tree(spec={"csi": {}, "persistentVolumeReclaimPolicy": "Delete"}))) == []
-
-
-def test_claims_are_of_whole_bytes_and_name_their_class_in_the_field():
-    spec = {"resources": {"requests": {"storage": "1500m"}}}
-    assert list(claim_warnings(tree({"annotations": {CLASS: "c"}}, spec=spec))) == [
-        f'metadata.annotations[{CLASS}]: deprecated since v1.8; use "storageClassName" attribute instead',
-        'spec.resources.requests[storage]: fractional byte value "1500m" is invalid, must be an integer',
-    ]

@@ -7,8 +7,8 @@ import ssl
 import pytest
 from tests.unit.listening import hang_up
 
-from steersman.apiserver.server.peer import NEVER, tls_extension, validity
-from steersman.apiserver.server.serving import TLSFiles, tls_context
+from steersman.apiserver.server.http1.peer import NEVER, tls_extension, validity
+from steersman.apiserver.server.http1.tls import TLSFiles, tls_context
 from steersman.controlplane import certificates
 
 DAY = dt.timedelta(days=1)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+import httptools
 import msgspec
 
 if TYPE_CHECKING:
@@ -18,7 +19,10 @@ _HOST: Final = re.compile(rb"[A-Za-z0-9!$%&'()*+,\-.:;=\[\]_~]*")
 _BAD_ESCAPE: Final = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 _ABSOLUTE: Final = re.compile(rb"[A-Za-z][A-Za-z0-9+.\-]*://[^/?]*")
 _REQUEST_LINE: Final = re.compile(rb"\A[^\r\n]*")
-_VERSION: Final = re.compile(rb" HTTP/(\d)\.\d\r?$")
+_VERSION: Final = re.compile(rb" HTTP/(\d\.\d)\r?\Z")
+#: A line that ends with LF alone: the parser refuses it, Go accepts it.
+BARE_LF: Final = re.compile(rb"(?<!\r)\n")
+_CODING: Final = re.compile(rb"(?im)^transfer-encoding:[ \t]*([ -~]*?)[ \t]*\r$")
 _HIGH_BYTE: Final = re.compile(rb"[\x80-\xff]")
 
 
@@ -66,13 +70,18 @@ def split_target(target: bytes) -> tuple[bytes, bytes] | None:
     return None if b"%" in path and _BAD_ESCAPE.search(path) else (path, query)
 
 
+def http_version(line: bytes) -> str:
+    """Return the version at the end of a request line; an empty text for a line without one, or of another protocol."""
+    match = _VERSION.search(line)
+    return "" if match is None else match.group(1).decode("ascii")
+
+
 def refusal_of_head(
-    method: bytes, target: bytes, version: str, headers: Sequence[tuple[bytes, bytes]], data: bytes
+    method: bytes, target: bytes, version: str, headers: Sequence[tuple[bytes, bytes]]
 ) -> Refusal | None:
-    """Return why a request with a well-formed head is refused. ``data`` are the latest bytes of it."""
+    """Return why a request with a well-formed head is refused. ``version`` is that of ``http_version``."""
     if version not in ("1.1", "1.0"):
-        # A line without a version is reported as HTTP/0.9.
-        return BAD_REQUEST if version == "0.9" and b"HTTP/0.9" not in data else _VERSION_UNSUPPORTED
+        return _VERSION_UNSUPPORTED if version else BAD_REQUEST
     host: bytes | None = None
     expectation = b""
     for name, value in headers:
@@ -82,6 +91,11 @@ def refusal_of_head(
             host = value
         elif name == b"expect":
             expectation = value
+        elif name == b"transfer-encoding":
+            if version == "1.0":
+                return BAD_REQUEST  # RFC 9112, 6.1: faulty framing; proxies of HTTP/1.0 may have ignored it
+            if value.lower() != b"chunked":
+                return _TRANSFER_ENCODING
     if host is None:
         if version == "1.1" and method != b"CONNECT":
             return _NO_HOST
@@ -92,21 +106,36 @@ def refusal_of_head(
     return GENERAL_OPTIONS if method == b"OPTIONS" and target == b"*" else None
 
 
-def refusal_of_bytes(data: bytes, headers: Sequence[tuple[bytes, bytes]]) -> Refusal:
-    """Return how bytes that are no request to the parser are refused; ``headers`` are those that it had read."""
+def refusal_of_malformed_head(head: bytes) -> Refusal:
+    """Return how a head is refused that is malformed for the parser: by its first line, if the fault is there."""
+    return refusal_of_request_line(head[: head.find(b"\n") + 1]) or refusal_of_bytes(head)
+
+
+def refusal_of_request_line(line: bytes) -> Refusal | None:
+    """Return how a request is refused whose first line is malformed; None if the line is well-formed."""
+    try:
+        httptools.HttpRequestParser(None).feed_data(escape_request_line(line))
+    except httptools.HttpParserError:
+        return refusal_of_bytes(line)
+    return None
+
+
+def refusal_of_bytes(data: bytes) -> Refusal:
+    """Return how bytes are refused by their version and transfer encoding, whatever else is malformed."""
     line = _REQUEST_LINE.match(data)
-    version = None if line is None else _VERSION.search(line.group())
-    if version is not None and version.group(1) != b"1":
+    version = "" if line is None else http_version(line.group())
+    if version and not version.startswith("1."):
         return _VERSION_UNSUPPORTED
-    codings = [value.strip().lower() for name, value in headers if name == b"transfer-encoding"]
+    # A bare LF refuses a head before the rest of it arrives, so the rest has no influence.
+    bare_lf = BARE_LF.search(data)
+    codings = [value.lower() for value in _CODING.findall(data, 0, len(data) if bare_lf is None else bare_lf.end())]
     return _TRANSFER_ENCODING if codings and codings != [b"chunked"] else BAD_REQUEST
 
 
-def escape_request_line(data: bytes) -> bytes | None:
-    """Return the bytes with those beyond ASCII in their first line percent-encoded; None where there are none.
+def escape_request_line(head: bytes) -> bytes:
+    """Return the bytes with those beyond ASCII in their first line percent-encoded.
 
-    Go accepts them in paths and queries, and decodes both spellings alike.
+    Go accepts them in paths and queries, and decodes both spellings alike; the parser refuses them.
     """
-    line, end, rest = data.partition(b"\n")
-    escaped = _HIGH_BYTE.sub(lambda match: b"%%%02X" % match.group()[0], line)
-    return None if not end or escaped == line else escaped + end + rest
+    line, end, rest = head.partition(b"\n")
+    return _HIGH_BYTE.sub(lambda match: b"%%%02X" % match.group()[0], line) + end + rest

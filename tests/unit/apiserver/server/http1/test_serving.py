@@ -13,13 +13,15 @@ from tests.unit.listening import hang_up
 from steersman.apiserver.filters.errors import errors
 from steersman.apiserver.filters.request_info import request_info
 from steersman.apiserver.http import Request, Response
-from steersman.apiserver.server import protocol
-from steersman.apiserver.server import serving as serving_module
 from steersman.apiserver.server.app import Application
-from steersman.apiserver.server.cycle import WRITE_BYTES_MAX
-from steersman.apiserver.server.serving import Serving, TLSFileError, TLSFiles, listen, tls_context
+from steersman.apiserver.server.http1.limits import HEAD_BYTES_MAX, WRITE_BYTES_MAX, Timeouts
+from steersman.apiserver.server.http1.serving import Serving, listen
+from steersman.apiserver.server.http1.tls import TLSFiles, tls_context
 from steersman.asynckit.clock import RealClock
 from steersman.controlplane.pki import ensure_pki, server_names
+
+#: Less than a connection buffers before its writers wait.
+PART = 32 << 10
 
 
 class Handler:
@@ -29,6 +31,7 @@ class Handler:
         self.extensions: dict = {}
         self.scope: dict = {}
         self.go = asyncio.Event()
+        self.parts: list[Request] = []
 
     async def __call__(self, request: Request) -> Response:
         self.extensions = request.scope.get("extensions", {})
@@ -42,6 +45,9 @@ class Handler:
                 return Response(200, stream=self._endless())
             case "/huge":
                 return Response(200, stream=self._endless(8 << 20))
+            case "/part":
+                self.parts.append(request)
+                return Response(200, b"x" * PART)
             case "/pushed":
                 return Response(200, stream=Pushing())
         return Response(200, b"hello")
@@ -80,13 +86,13 @@ class Running:
         return reader, writer
 
     async def until_busy(self) -> None:
-        """Until a request is being served."""
+        """Wait until a request is being served."""
         async with asyncio.timeout(10):
-            while not self.app.busy:  # noqa: ASYNC110 — nothing tells
+            while not self.app.busy:  # noqa: ASYNC110 — there is no event
                 await asyncio.sleep(0.01)  # noqa: TID251
 
     async def ask(self, raw: bytes, **more) -> bytes:
-        """What the server sends to ``raw`` until it closes the connection; nothing when it breaks it off."""
+        """Return the answer to ``raw`` up to the end of the connection; empty if the connection is aborted."""
         reader, writer = await self.connect(**more)
         try:
             writer.write(raw)
@@ -98,10 +104,10 @@ class Running:
 
 
 @asynccontextmanager
-async def serving(tls: ssl.SSLContext | None = None):
+async def serving(tls: ssl.SSLContext | None = None, **timeouts: float):
     handler = Handler()
     app = Application(errors()(request_info()(handler)), clock=RealClock())
-    made = Serving(app, clock=RealClock())
+    made = Serving(app, clock=RealClock(), timeouts=Timeouts(**timeouts))
     sock = listen("127.0.0.1", 0)
     await made.start(sock, tls)
     running = Running(made, app, handler, sock.getsockname()[1])
@@ -229,10 +235,10 @@ async def test_too_many_headers_are_refused():
     assert answer.startswith(b"HTTP/1.1 431")
 
 
-@pytest.mark.parametrize("path", ["/", "/" + "x" * protocol.HEAD_BYTES_MAX])
+@pytest.mark.parametrize("path", ["/", "/" + "x" * HEAD_BYTES_MAX])
 async def test_a_whole_head_that_is_too_large_is_431(path):
     async with serving() as server:
-        size = protocol.HEAD_BYTES_MAX - len(path) + 1
+        size = HEAD_BYTES_MAX - len(path) + 1
         assert (await server.ask(request(path, f"h: {'x' * size}", CLOSE))).startswith(b"HTTP/1.1 431")
 
 
@@ -307,7 +313,7 @@ async def test_an_endless_head_is_refused():
     async with serving() as server:
         reader, writer = await server.connect()
         writer.write(b"GET / HTTP/1.1\r\nHost: x\r\nh: ")
-        writer.write(b"x" * (protocol.HEAD_BYTES_MAX + 65536))
+        writer.write(b"x" * (HEAD_BYTES_MAX + 65536))
         assert (await asyncio.wait_for(reader.read(), 10)).startswith(b"HTTP/1.1 431")
 
 
@@ -321,16 +327,13 @@ async def test_an_endless_head_is_refused():
         b"POST /body HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nab",
     ],
 )
-async def test_a_request_that_does_not_come_whole_is_cut_off(monkeypatch, raw):
-    monkeypatch.setattr(protocol, "READ_SECONDS", 0.05)
-    monkeypatch.setattr(protocol, "HEAD_SECONDS", 0.05)
-    async with serving() as server:
+async def test_a_request_that_does_not_come_whole_is_cut_off(raw):
+    async with serving(head=0.05, body=0.05) as server:
         assert await server.ask(raw) == b""
 
 
-async def test_empty_lines_do_not_keep_a_connection_open(monkeypatch):
-    monkeypatch.setattr(protocol, "HEAD_SECONDS", 0.1)
-    async with serving() as server:
+async def test_empty_lines_do_not_keep_a_connection_open():
+    async with serving(head=0.1) as server:
         reader, writer = await server.connect()
         writer.write(request("/"))
         assert (await asyncio.wait_for(reader.readuntil(b"hello"), 10)).startswith(b"HTTP/1.1 200")
@@ -368,9 +371,8 @@ async def test_half_a_connection_is_closed():
         assert await asyncio.wait_for(reader.read(), 10) == b""
 
 
-async def test_a_stream_that_nobody_reads_is_cut_off_and_bounded(monkeypatch):
-    monkeypatch.setattr(protocol, "WRITE_STALL_SECONDS", 0.2)
-    async with serving() as server:
+async def test_a_stream_that_nobody_reads_is_cut_off_and_bounded():
+    async with serving(write_stall=0.2) as server:
         _, writer = await server.connect(limit=1024)
         writer.transport.pause_reading()
         writer.write(request("/endless"))
@@ -395,7 +397,7 @@ async def test_tls_connection_buffers_little_for_a_client_that_does_not_read(pki
         await server.until_busy()
         connection = next(iter(server.serving.connections))
         async with asyncio.timeout(10):
-            while not connection.flow.write_paused:  # noqa: ASYNC110 — nothing tells
+            while not connection.flow.write_paused:  # noqa: ASYNC110 — there is no event
                 await asyncio.sleep(0.01)  # noqa: TID251
         assert 0 < connection.transport.get_write_buffer_size() <= 3 * WRITE_BYTES_MAX
 
@@ -430,6 +432,27 @@ async def test_stopping_finishes_what_runs_and_takes_nothing_new():
         assert answer.endswith(b"hello")
 
 
+async def test_stopping_sends_the_rest_of_a_response_that_the_client_has_not_read():
+    async with serving() as server:
+        reader, writer = await server.connect()
+        writer.transport.pause_reading()
+        count = unsent = 0
+        async with asyncio.timeout(30):
+            while not unsent:  # until the buffers of both sockets are full
+                writer.write(request("/part"))
+                count += 1
+                while len(server.handler.parts) < count or server.app.busy:  # noqa: ASYNC110 — there is no event
+                    await asyncio.sleep(0)  # noqa: TID251
+                await asyncio.sleep(0)  # noqa: TID251 — the response is written
+                unsent = next(iter(server.serving.connections)).transport.get_write_buffer_size()
+        stopping = asyncio.create_task(server.serving.stop(grace_seconds=30))
+        await asyncio.sleep(0)  # noqa: TID251 — it waits
+        writer.transport.resume_reading()
+        answer = await asyncio.wait_for(reader.read(), 30)
+        await stopping
+    assert answer.count(b"x" * PART) == count
+
+
 async def test_stopping_does_not_wait_longer_than_asked():
     async with serving() as server:
         asking = asyncio.create_task(server.ask(request("/slow")))
@@ -453,25 +476,11 @@ def garbled(dice: random.Random) -> bytes:
 
 
 @pytest.mark.parametrize("seed", range(3))
-async def test_garbled_requests_get_an_answer_or_an_end_and_harm_nobody(seed, monkeypatch, caplog):
-    monkeypatch.setattr(protocol, "READ_SECONDS", 0.2)
-    monkeypatch.setattr(protocol, "HEAD_SECONDS", 0.2)
-    monkeypatch.setattr(serving_module, "_KEEP_ALIVE_SECONDS", 0.2)
+async def test_garbled_requests_get_an_answer_or_an_end_and_harm_nobody(seed, caplog):
     dice = random.Random(seed)
-    async with serving() as server:
+    async with serving(head=0.2, body=0.2, idle=0.2) as server:
         answers = await asyncio.gather(*(server.ask(garbled(dice)) for _ in range(100)))
         assert b"hello" in await server.ask(request("/", CLOSE))
-    assert {answer[:10] for answer in answers} <= {b"", b"HTTP/1.1 2", b"HTTP/1.1 4"}
+    codes = {answer[9:12] for answer in answers}
+    assert {code for code in codes if code[:1] not in (b"2", b"4")} <= {b"", b"501", b"505"}
     assert [record for record in caplog.records if record.exc_info] == []
-
-
-@pytest.mark.parametrize("name", ["certificate", "key", "client_cas"])
-@pytest.mark.parametrize(("text", "reason"), [(None, "No such file or directory"), ("", ""), ("nonsense", "")])
-def test_tls_context_names_the_file_that_cannot_be_used(pki, tmp_path, name, text, reason):
-    path = tmp_path / "broken.pem"
-    if text is not None:
-        path.write_text(text)
-    files = {"certificate": pki.server.certificate, "key": pki.server.key, "client_cas": (pki.ca.certificate,)}
-    files[name] = (path,) if name == "client_cas" else path
-    with pytest.raises(TLSFileError, match=rf"{path}.*{reason}"):
-        tls_context(TLSFiles(**files))

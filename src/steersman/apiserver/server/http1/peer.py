@@ -1,6 +1,6 @@
 """The TLS connection of a client, as the ASGI TLS extension describes it, with the time in which its certificate is valid.
 
-The handshake verifies a client's certificate against the CAs, but not its time (``serving.tls_context``): the
+The handshake verifies a client's certificate against the CAs, but not its time (``tls.tls_context``): the
 authenticator checks that with each request, so a certificate that has expired counts as no credential and does not end
 the connection (``docs/decisions/0008-client-certificates.md``).
 """
@@ -18,6 +18,12 @@ if TYPE_CHECKING:
 _TLS_VERSIONS: Final = {"TLSv1.2": 0x0303, "TLSv1.3": 0x0304}
 #: Of a chain that cannot be determined: it is valid at no time.
 NEVER: Final = (float("inf"), float("-inf"))
+
+
+def address(transport: asyncio.Transport, name: str) -> tuple[str, int] | None:
+    """Return host and port of an end of the connection (``peername`` or ``sockname``); None without them."""
+    info = transport.get_extra_info(name)
+    return (str(info[0]), int(info[1])) if isinstance(info, tuple) and len(info) >= 2 else None
 
 
 def tls_extension(transport: asyncio.Transport) -> dict[str, Any]:

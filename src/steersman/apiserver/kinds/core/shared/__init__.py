@@ -1,0 +1,1 @@
+"""Rules of several kinds of the group ``core``."""

@@ -1,0 +1,593 @@
+"""Protocol of one connection: requests in, one at a time, responses out; keep-alive, timeouts and refusals.
+
+A connection is in one of four phases:
+
+| phase | the next bytes | ends with |
+| --- | --- | --- |
+| ``HEAD`` | the head of the next request, or its first part | the empty line |
+| ``BODY`` | the body of the request that is served | its last byte |
+| ``ANSWER`` | kept: the next request, or another protocol after an upgrade | the end of the response |
+| ``CLOSING`` | dropped | the end of the connection |
+
+The application starts with the end of the head, and may end its response before the body is complete: then the rest of
+the body is dropped.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote
+
+import httptools
+
+from steersman.apiserver.server.http1.exchange import Exchange
+from steersman.apiserver.server.http1.flow import Flow, Push
+from steersman.apiserver.server.http1.handover import hand_over
+from steersman.apiserver.server.http1.limits import (
+    BODY_BYTES_MAX,
+    DISCARDED_BYTES_MAX,
+    HEAD_BYTES_MAX,
+    HEADERS_MAX,
+    PIPELINED_BYTES_MAX,
+    WRITE_BYTES_MAX,
+)
+from steersman.apiserver.server.http1.peer import address, tls_extension
+from steersman.apiserver.server.http1.request_body import ChunkedFraming, RequestBody, body_headers
+from steersman.apiserver.server.http1.response import ResponseWriter
+from steersman.apiserver.server.http1.rules import (
+    BAD_REQUEST,
+    BARE_LF,
+    TOO_LARGE,
+    escape_request_line,
+    http_version,
+    refusal_of_head,
+    refusal_of_malformed_head,
+    refusal_of_request_line,
+    split_target,
+)
+
+if TYPE_CHECKING:
+    from steersman.apiserver.server.http1.rules import Refusal
+    from steersman.apiserver.server.http1.state import ServerState
+    from steersman.asynckit.clock import Timer
+
+HEAD: Final = 0
+BODY: Final = 1
+ANSWER: Final = 2
+CLOSING: Final = 3
+
+_ASGI: Final = {"version": "3.0", "spec_version": "2.3"}
+
+
+class ServerConnection:
+    """An ``asyncio.Protocol`` by its methods: a subclass of it could not be compiled to a native class (decision 0006)."""
+
+    __slots__ = (
+        "_body_left",
+        "_closed",
+        "_discarded",
+        "_exchange",
+        "_extensions",
+        "_framing",
+        "_held",
+        "_idle_since",
+        "_idle_timer",
+        "_is_head_complete",
+        "_is_head_timed",
+        "_is_line_checked",
+        "_is_message_complete",
+        "_is_raw_body",
+        "_keeps_alive",
+        "_loop",
+        "_parser",
+        "_peer",
+        "_phase",
+        "_push",
+        "_read_timer",
+        "_scheme",
+        "_server",
+        "_sockname",
+        "_write_timer",
+        "flow",
+        "headers",
+        "transport",
+        "url",
+    )
+
+    def __init__(self, server: ServerState) -> None:
+        self._server = server
+        self._loop = asyncio.get_running_loop()
+        self._phase = HEAD
+        #: The request that is served; None between two requests.
+        self._exchange: Exchange | None = None
+        #: Set for a chunked body.
+        self._framing: ChunkedFraming | None = None
+        #: Bytes to the end of a body whose length is known.
+        self._body_left = 0
+        #: The parser does not read this body.
+        self._is_raw_body = False
+        #: Bytes that cannot be parsed yet: of an incomplete head, or after the request that is served.
+        self._held = bytearray()
+        #: The request line in ``_held`` is well-formed.
+        self._is_line_checked = False
+        #: Bytes of the body that came after the end of the response.
+        self._discarded = 0
+        self._is_head_complete = False
+        self._is_message_complete = False
+        self._keeps_alive = False
+        #: Target and headers that the parser has reported.
+        self.url = b""
+        self.headers: list[tuple[bytes, bytes]] = []
+        self._read_timer: Timer | None = None
+        #: The read timer is that of a head.
+        self._is_head_timed = False
+        self._write_timer: Timer | None = None
+        #: Since when the connection waits for another request; None while it does not.
+        self._idle_since: float | None = None
+        #: Due at the earliest end of the pause: one timer for many pauses, in place of one for each.
+        self._idle_timer: Timer | None = None
+        #: Made when a caller waits for the end of the connection.
+        self._closed: asyncio.Event | None = None
+        self._parser: Any = httptools.HttpRequestParser(self)
+
+    # The methods of asyncio.Protocol
+
+    def connection_made(self, transport: asyncio.Transport) -> None:
+        self.transport = transport
+        self.flow = Flow(transport)
+        self._push = Push(transport, self.flow)
+        self._peer = address(transport, "peername")
+        self._sockname = address(transport, "sockname")
+        tls = tls_extension(transport)
+        self._scheme = "https" if tls else "http"
+        self._extensions: dict[str, Any] = {
+            "steersman.push": self._push,
+            "steersman.upgrade": self.hand_over,
+            **tls,
+        }
+        # The default is 512 KiB for a TLS connection, in addition to the buffer of its socket.
+        transport.set_write_buffer_limits(high=WRITE_BYTES_MAX)
+        self._server.connections.add(self)
+        if self._server.is_draining:  # its handshake ended after the listening socket was closed
+            self._close()
+        else:
+            self._start_read_timer(is_head=True)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._release()
+        if self._closed is not None:
+            self._closed.set()
+        if self._exchange is not None:
+            self._exchange.disconnect()
+        self.flow.resume_writing()
+
+    def eof_received(self) -> None:
+        """A client that closes its half is taken for gone, as by net/http: the transport closes."""
+
+    def pause_writing(self) -> None:
+        self.flow.pause_writing()
+        self._start_write_timer()
+
+    def resume_writing(self) -> None:
+        self.flow.resume_writing()
+        if self._write_timer is not None and self._phase != CLOSING:
+            self._write_timer.cancel()
+            self._write_timer = None
+
+    def data_received(self, data: bytes) -> None:
+        phase = self._phase
+        if phase == HEAD:
+            self._idle_since = None
+            if self._held:
+                self._extend_head(data)
+            else:
+                self._parse(data)
+        elif phase == BODY:
+            self._parse(data)
+        elif phase == ANSWER:
+            self._hold(data)
+
+    # Bytes to requests
+
+    def _parse(self, data: bytes) -> None:
+        """Parse as many bytes as belong to one request, and hold the rest."""
+        at = 0
+        size = len(data)
+        while at < size:
+            if self._phase == HEAD:
+                first = data[at]
+                if not 0x20 < first < 0x7F:
+                    if first in b"\r\n":  # empty lines before a request
+                        at += 1
+                        continue
+                    self._refuse(BAD_REQUEST)  # another protocol, which may never end a line
+                    break
+                end = data.find(b"\r\n\r\n", at) + 4
+                if end < 4:
+                    self._held += data[at:]
+                    self._check_partial_head(0)
+                    break
+                self._parse_head(data if end - at == size else data[at:end])
+                at = end
+            elif self._phase == BODY:
+                at = self._parse_body(data, at)
+            else:
+                if self._phase == ANSWER:
+                    self._hold(data[at:])
+                break
+        self._update_read_timer()
+
+    def _hold(self, data: bytes) -> None:
+        self._held += data
+        if len(self._held) > PIPELINED_BYTES_MAX:
+            self.flow.pause_reading()
+
+    def _extend_head(self, data: bytes) -> None:
+        """Add to an incomplete head. Only new bytes are searched, so the cost is linear however small the packets are."""
+        start = max(0, len(self._held) - 3)
+        self._held += data
+        if self._held.find(b"\r\n\r\n", start) >= 0:
+            self._parse(self._take_held())
+            return
+        self._check_partial_head(start)
+        self._update_read_timer()
+
+    def _take_held(self) -> bytes:
+        held = bytes(self._held)
+        self._held.clear()
+        self._is_line_checked = False
+        return held
+
+    def _check_partial_head(self, start: int) -> None:
+        """Refuse an incomplete head that cannot become a valid one, with the refusal of the complete one."""
+        held = self._held
+        if not self._is_line_checked:
+            end = held.find(b"\n", start) + 1
+            if end:
+                self._is_line_checked = True
+                refusal = refusal_of_request_line(bytes(held[:end]))
+                if refusal is not None:
+                    self._refuse(refusal)
+                    return
+        if len(held) > HEAD_BYTES_MAX:
+            self._refuse(TOO_LARGE)
+            return
+        has_bare_lf = BARE_LF.search(held, start) is not None
+        if has_bare_lf:
+            self._parse_head(self._take_held())
+
+    def _parse_head(self, head: bytes) -> None:
+        """Parse a complete head and start its request, or refuse it."""
+        if len(head) > HEAD_BYTES_MAX:
+            self._refuse(refusal_of_request_line(head[: head.find(b"\n") + 1]) or TOO_LARGE)
+            return
+        if not head.isascii():
+            head = escape_request_line(head)
+        self.url = b""
+        self.headers = []
+        self._is_head_complete = False
+        self._is_message_complete = False
+        is_upgrade = False
+        try:
+            self._parser.feed_data(head)
+        except httptools.HttpParserUpgrade:
+            is_upgrade = True
+        except httptools.HttpParserError:
+            self._refuse(refusal_of_malformed_head(head))
+            return
+        if not self._is_head_complete:  # the preface of HTTP/2, which goes on after the empty line
+            self._refuse(refusal_of_malformed_head(head))
+            return
+        self._begin_request(head, is_upgrade=is_upgrade)
+
+    def _begin_request(self, head: bytes, *, is_upgrade: bool) -> None:
+        """Start the application for the head that was parsed."""
+        headers = self.headers
+        method: bytes = self._parser.get_method()
+        line_end = head.find(b"\r")
+        version = "1.1" if head.startswith(b" HTTP/1.1", line_end - 9) else http_version(head[:line_end])
+        refusal = refusal_of_head(method, self.url, version, headers) if len(headers) <= HEADERS_MAX else TOO_LARGE
+        target = split_target(self.url)
+        if refusal is not None or target is None:
+            self._refuse(refusal or BAD_REQUEST)
+            return
+        body: RequestBody | None = None
+        expects_100 = False
+        if is_upgrade or not self._is_message_complete:
+            length, expects_100 = body_headers(headers)
+            if is_upgrade and length is None and any(name == b"transfer-encoding" for name, _ in headers):
+                self._refuse(BAD_REQUEST)  # the parser takes the body for the other protocol's bytes
+                return
+            if length != 0 and not (is_upgrade and length is None):
+                body = RequestBody()
+                self._is_raw_body = is_upgrade
+                if length is None:
+                    self._framing = ChunkedFraming()
+                    self.headers = []  # of the trailers, which are dropped
+                else:
+                    self._body_left = length
+        raw_path, query = target
+        path = raw_path.decode("ascii")
+        name = method.decode("ascii")
+        server = self._server
+        scope: dict[str, Any] = {
+            "type": "http",
+            "asgi": _ASGI,
+            "http_version": version,
+            "server": self._sockname,
+            "client": self._peer,
+            "scheme": self._scheme,
+            "root_path": "",
+            "headers": headers,
+            "method": name,
+            "path": unquote(path) if "%" in path else path,
+            "raw_path": raw_path,
+            "query_string": query,
+            "extensions": self._extensions,
+        }
+        is_http10 = version == "1.0"
+        response = ResponseWriter(
+            self.transport,
+            is_head_request=name == "HEAD",
+            is_http10=is_http10,
+            keep_alive=self._keeps_alive and not is_upgrade,
+        )
+        self._exchange = exchange = Exchange(
+            scope,
+            body,
+            response,
+            self.transport,
+            self.flow,
+            date_line=server.date_line,
+            expects_100=expects_100 and body is not None and not is_http10,
+            on_response=self._on_response,
+        )
+        self._push.response = response
+        self._phase = ANSWER if body is None else BODY
+        task = self._loop.create_task(self._serve(exchange))
+        # For the application, too: to ask asyncio for it is a system call before Python 3.12.
+        scope["steersman.task"] = task
+        server.tasks.add(task)
+
+    async def _serve(self, exchange: Exchange) -> None:
+        try:
+            await exchange.run(self._server.app)
+        finally:
+            # Here and not in a callback of the task, which would cost another pass of the loop.
+            self._server.tasks.discard(exchange.scope["steersman.task"])
+
+    def _parse_body(self, data: bytes, start: int) -> int:
+        """Parse bytes of the body, and return the position after them."""
+        framing = self._framing
+        if framing is None:
+            end = min(len(data), start + self._body_left)
+            self._body_left -= end - start
+        else:
+            end = framing.next_end(data, start)
+        part = data if end - start == len(data) else data[start:end]
+        if self._is_raw_body:
+            self.on_body(part)
+            self._is_message_complete = self._body_left == 0
+        else:
+            try:
+                self._parser.feed_data(part)
+            except httptools.HttpParserError:
+                self._refuse_body()
+                return end
+        if framing is not None and framing.has_excess:
+            self._refuse_body()
+            return end
+        if self._is_message_complete:
+            self._end_body()
+        elif framing is None and self._body_left == 0:
+            self._refuse_body()
+        elif self._discarded > DISCARDED_BYTES_MAX:
+            self._close()
+        return end
+
+    def _end_body(self) -> None:
+        """The request is complete: the response is awaited, or it was complete before."""
+        exchange = self._exchange
+        assert exchange is not None
+        assert exchange.body is not None
+        self._framing = None
+        self._phase = ANSWER
+        exchange.body.is_complete = True
+        exchange.notify()
+        if exchange.response.is_complete:
+            self._discarded = 0
+            self._next_request()
+
+    # The callbacks of httptools
+
+    def on_url(self, url: bytes) -> None:
+        self.url += url
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self.headers.append((name.lower(), value))
+
+    def on_headers_complete(self) -> None:
+        if self._is_head_complete:
+            raise httptools.HttpParserError("a second head within a message")
+        self._is_head_complete = True
+        self._keeps_alive = self._parser.should_keep_alive()
+
+    def on_chunk_header(self) -> None:
+        if self._framing is not None:
+            self._framing.add_chunk()
+
+    def on_body(self, body: bytes) -> None:
+        if self._phase == HEAD:
+            raise httptools.HttpParserError("a body within a head")
+        if self._framing is not None:
+            self._framing.add_data(len(body))
+        exchange = self._exchange
+        assert exchange is not None
+        request_body = exchange.body
+        if exchange.response.is_complete or exchange.is_disconnected or request_body is None:
+            self._discarded += len(body)
+            return
+        request_body.add(body)
+        if request_body.size > BODY_BYTES_MAX:
+            self.flow.pause_reading()
+        exchange.notify()
+
+    def on_message_complete(self) -> None:
+        self._is_message_complete = True
+
+    # Responses, and the ends of connections
+
+    def _on_response(self) -> None:
+        """The response is complete: the next request, or the end."""
+        exchange = self._exchange
+        if self.transport.is_closing() or exchange is None:
+            return
+        if not exchange.response.keep_alive or self._phase == CLOSING:
+            self._close(has_unread=self._phase == CLOSING)
+        elif self._phase == BODY:
+            self.flow.resume_reading()
+        else:
+            self._next_request()
+
+    def _next_request(self) -> None:
+        """Go on with the bytes that were held, or wait for some."""
+        self._exchange = None
+        self._phase = HEAD
+        self.flow.resume_reading()
+        if self._held:
+            self._parse(self._take_held())
+            return
+        clock = self._server.clock
+        self._idle_since = clock.monotonic()
+        if self._idle_timer is None:
+            self._idle_timer = clock.timer(self._server.timeouts.idle, self._end_pause)
+
+    def _end_pause(self) -> None:
+        """Close a connection that was idle for too long, or look again when it would be."""
+        self._idle_timer = None
+        if self._idle_since is None:
+            return
+        clock = self._server.clock
+        left = self._idle_since + self._server.timeouts.idle - clock.monotonic()
+        if left > 0:
+            self._idle_timer = clock.timer(left, self._end_pause)
+        else:
+            self._close()
+
+    def shut_down(self) -> None:
+        """Close the connection after the response that is under way; at once without one."""
+        exchange = self._exchange
+        if self._phase == CLOSING:
+            return
+        if exchange is None or exchange.response.is_complete:
+            self._close()
+        else:
+            exchange.response.keep_alive = False
+
+    async def closed(self) -> None:
+        """Return when the connection is lost. For one caller."""
+        self._closed = asyncio.Event()
+        await self._closed.wait()
+
+    def hand_over(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """Give up the connection for another protocol (the ASGI extension ``steersman.upgrade``); the caller closes it."""
+        self._phase = CLOSING
+        self.flow.resume_reading()
+        if self._exchange is not None:
+            self._exchange.disconnect()
+        received = self._take_held()
+        self._release()
+        return hand_over(self.transport, self._loop, received)
+
+    def _refuse(self, refusal: Refusal) -> None:
+        """Answer a request that is not served, and close the connection."""
+        self.transport.write(refusal.encode())
+        self._close(has_unread=True)
+
+    def _refuse_body(self) -> None:
+        """End a request whose body is malformed: with 400 if the application has not begun a response."""
+        exchange = self._exchange
+        assert exchange is not None
+        response = exchange.response
+        if response.is_complete:
+            self._close()
+        elif response.is_started:
+            response.keep_alive = False
+            self._phase = CLOSING
+            exchange.cut()
+        else:
+            exchange.disconnect()
+            self._refuse(BAD_REQUEST)
+
+    def _close(self, *, has_unread: bool = False) -> None:
+        """Close the connection when the client has what was written.
+
+        While there are bytes of the client that were not read, a socket that is closed would reset the connection, and
+        the client might lose the response (RFC 9112, 9.6): then bytes are read and dropped for a moment.
+        """
+        has_unread = has_unread or self._phase == BODY or bool(self._held)
+        self._phase = CLOSING
+        self._idle_since = None
+        self._held.clear()
+        self._stop_read_timer()
+        self.flow.resume_reading()
+        if not has_unread:
+            self._close_transport()
+            return
+        if self.transport.can_write_eof():
+            self.transport.write_eof()
+        self._read_timer = self._server.clock.timer(self._server.timeouts.linger, self._close_transport)
+
+    def _close_transport(self) -> None:
+        if self.transport.is_closing():
+            return  # the transport of TLS in asyncio cannot be asked for anything after a second call
+        if self.transport.get_write_buffer_size():
+            self._start_write_timer()
+        self.transport.close()
+
+    def _abort(self) -> None:
+        self._read_timer = self._write_timer = None
+        self.transport.abort()
+
+    def _release(self) -> None:
+        """End all that outlives the protocol's part in the connection."""
+        self._server.connections.discard(self)
+        self._stop_read_timer()
+        if self._idle_timer is not None:
+            self._idle_timer.cancel()
+            self._idle_timer = None
+        if self._write_timer is not None:
+            self._write_timer.cancel()
+            self._write_timer = None
+        self._phase = CLOSING
+        self._parser = None  # it refers to the connection
+
+    # Timers
+
+    def _update_read_timer(self) -> None:
+        """A timer runs while a head or a body is incomplete; none is made for a request that comes at once."""
+        phase = self._phase
+        if phase == HEAD and self._idle_since is None:
+            if self._read_timer is None:
+                self._start_read_timer(is_head=True)
+        elif phase == BODY:
+            if self._read_timer is None or self._is_head_timed:
+                self._stop_read_timer()
+                self._start_read_timer(is_head=False)
+        elif phase != CLOSING:
+            self._stop_read_timer()
+
+    def _start_read_timer(self, *, is_head: bool) -> None:
+        timeouts = self._server.timeouts
+        self._is_head_timed = is_head
+        self._read_timer = self._server.clock.timer(timeouts.head if is_head else timeouts.body, self._abort)
+
+    def _stop_read_timer(self) -> None:
+        if self._read_timer is not None:
+            self._read_timer.cancel()
+            self._read_timer = None
+
+    def _start_write_timer(self) -> None:
+        if self._write_timer is None:
+            self._write_timer = self._server.clock.timer(self._server.timeouts.write_stall, self._abort)

@@ -1,0 +1,185 @@
+"""One request and its response: the two callables that ASGI gives an application."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.apiserver.server.http1.limits import TURN_BYTES, WRITE_BYTES_MAX
+from steersman.asynckit.slices import next_turn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from steersman.apiserver.server.http1.flow import Flow
+    from steersman.apiserver.server.http1.request_body import RequestBody
+    from steersman.apiserver.server.http1.response import ResponseWriter
+    from steersman.apiserver.server.http1.state import App, Message
+
+_log = logging.getLogger(__name__)
+
+_FAULT: Final = b"Internal Server Error"
+_FAULT_HEADERS: Final = [
+    (b"content-type", b"text/plain; charset=utf-8"),
+    (b"content-length", b"%d" % len(_FAULT)),
+    (b"connection", b"close"),
+]
+
+
+class Exchange:
+    """A request under way. The connection adds to ``body`` and calls ``notify``; the application receives and sends."""
+
+    __slots__ = (
+        "_date_line",
+        "_event",
+        "_expects_100",
+        "_flow",
+        "_is_body_received",
+        "_on_response",
+        "_transport",
+        "body",
+        "is_cut",
+        "is_disconnected",
+        "response",
+        "scope",
+    )
+
+    def __init__(
+        self,
+        scope: dict[str, Any],
+        body: RequestBody | None,
+        response: ResponseWriter,
+        transport: asyncio.Transport,
+        flow: Flow,
+        *,
+        date_line: bytes,
+        expects_100: bool,
+        on_response: Callable[[], None],
+    ) -> None:
+        """``body`` is None for a request without one. ``on_response`` is called once, when the response is complete."""
+        self.scope = scope
+        self.body = body
+        self.response = response
+        self._transport = transport
+        self._flow = flow
+        self._date_line = date_line
+        #: The client waits for ``100 Continue`` before it sends the body.
+        self._expects_100 = expects_100
+        self._on_response = on_response
+        self._is_body_received = False
+        #: The rest of the request will not come; a response may still be sent.
+        self.is_cut = False
+        #: Nothing more is sent.
+        self.is_disconnected = False
+        #: Made when the application waits.
+        self._event: asyncio.Event | None = None
+
+    def notify(self) -> None:
+        """Wake ``receive``: there is more of the body, or the end of the exchange."""
+        if self._event is not None:
+            self._event.set()
+
+    def cut(self) -> None:
+        """The rest of the request is lost; the application receives a disconnect."""
+        self.is_cut = True
+        self.notify()
+
+    def disconnect(self) -> None:
+        """The client is gone; what the application sends is dropped."""
+        self.is_disconnected = True
+        self.notify()
+
+    async def run(self, app: App) -> None:
+        """Call the application. Its exceptions become a 500, or the end of the connection if a response has begun."""
+        try:
+            await app(self.scope, self.receive, self.send)
+        except asyncio.CancelledError:
+            self._close_transport()
+            raise
+        except Exception:  # noqa: BLE001 — the task ends here
+            _log.exception("the application failed")
+        response = self.response
+        if response.is_complete or self.is_disconnected:
+            return
+        if response.is_started:
+            self._close_transport()
+            return
+        await self.send({"type": "http.response.start", "status": 500, "headers": _FAULT_HEADERS})
+        await self.send({"type": "http.response.body", "body": _FAULT})
+
+    def _close_transport(self) -> None:
+        if not self._transport.is_closing():
+            self._transport.close()
+
+    async def receive(self) -> Message:
+        """ASGI's ``receive``."""
+        while not (self.is_cut or self.is_disconnected or self.response.is_complete):
+            if not self._is_body_received:
+                body = self.body
+                if body is None:
+                    self._is_body_received = True
+                    return {"type": "http.request", "body": b"", "more_body": False}
+                is_complete = body.is_complete
+                if is_complete or body.size:
+                    self._is_body_received = is_complete
+                    if not is_complete:
+                        self._flow.resume_reading()
+                    return {"type": "http.request", "body": body.take(), "more_body": not is_complete}
+                if self._expects_100 and not self.response.is_started:
+                    self._expects_100 = False
+                    self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+            if self._event is None:
+                self._event = asyncio.Event()
+            self._event.clear()
+            await self._event.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(self, message: Message) -> None:
+        """ASGI's ``send``. Raises RuntimeError for messages out of order, and for a body of another length than promised."""
+        if self._flow.write_paused and not self.is_disconnected:
+            await self._flow.drain()
+        if self.is_disconnected:
+            await asyncio.sleep(0)  # noqa: TID251 — an endless stream must not hold the loop
+            return
+        response = self.response
+        kind = message["type"]
+        if not response.is_started and kind == "http.response.start":
+            if self._expects_100 and self._is_body_missing():
+                # The client may send the body or not, so the end of the request is unknown.
+                response.keep_alive = False
+            response.begin(message["status"], message["headers"], self._date_line)
+        elif response.is_started and not response.is_complete and kind == "http.response.body":
+            part = message.get("body", b"")
+            is_last = not message.get("more_body", False)
+            if len(part) > WRITE_BYTES_MAX:
+                await self._send_large(part, is_last=is_last)
+            else:
+                response.write(part, is_last=is_last)
+            if is_last:
+                self._end()
+        else:
+            raise RuntimeError(f"{kind} out of order")
+
+    def _end(self) -> None:
+        if self.response.is_complete:  # not if the client went away during the last part
+            self.notify()
+            self._on_response()
+
+    def _is_body_missing(self) -> bool:
+        return self.body is not None and not self.body.is_complete and not self.body.size
+
+    async def _send_large(self, body: bytes, *, is_last: bool) -> None:
+        """Write a body in parts, each when the client has read enough of the ones before."""
+        start = 0
+        last = len(body) - WRITE_BYTES_MAX
+        while start < last:
+            self.response.write(body[start : start + WRITE_BYTES_MAX], is_last=False)
+            start += WRITE_BYTES_MAX
+            if start % TURN_BYTES == 0:
+                await next_turn()
+            if self._flow.write_paused:
+                await self._flow.drain()
+            if self.is_disconnected:
+                return
+        self.response.write(body[start:], is_last=is_last)

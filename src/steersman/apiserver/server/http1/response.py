@@ -1,0 +1,129 @@
+"""Framing of a response: status line, headers, and a body by its length, in chunks, or up to the end of the connection."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Final
+
+from steersman.apiserver.server.http1.limits import WRITE_BYTES_MAX
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Sequence
+
+
+def _status_line(code: int) -> bytes:
+    try:
+        phrase = HTTPStatus(code).phrase
+    except ValueError:
+        phrase = ""
+    return f"HTTP/1.1 {code} {phrase}\r\n".encode()
+
+
+_STATUS_LINES: Final = {code: _status_line(code) for code in range(100, 600)}
+_WITHOUT_BODY: Final = frozenset({204, 304})
+
+
+class ResponseWriter:
+    """Writes one response to a transport. The order of calls is checked by the exchange."""
+
+    __slots__ = (
+        "_drops_body",
+        "_head",
+        "_is_head_request",
+        "_is_http10",
+        "_left",
+        "_transport",
+        "is_chunked",
+        "is_complete",
+        "is_started",
+        "keep_alive",
+    )
+
+    def __init__(
+        self, transport: asyncio.Transport, *, is_head_request: bool, is_http10: bool, keep_alive: bool
+    ) -> None:
+        self._transport = transport
+        self._is_head_request = is_head_request
+        self._is_http10 = is_http10
+        #: The connection may serve another request after this response.
+        self.keep_alive = keep_alive
+        self.is_started = False
+        self.is_complete = False
+        self.is_chunked = False
+        #: Bytes of the body that Content-Length promises and that are not written; negative if there is no such promise.
+        self._left = -1
+        #: A response to HEAD, or with a status that has no body.
+        self._drops_body = False
+        #: The head of a response of known length, which is written together with the first part of the body.
+        self._head = b""
+
+    def begin(self, code: int, headers: Sequence[tuple[bytes, bytes]], date_line: bytes) -> None:
+        """Write the head, or keep it for the first part of the body. Raises RuntimeError for a header that ends its line."""
+        lines = [_STATUS_LINES.get(code) or _status_line(code)]
+        has_body = not self._is_head_request and code not in _WITHOUT_BODY
+        length = -1
+        closes = False
+        for name, value in headers:
+            if name == b"content-length":
+                if code in _WITHOUT_BODY:
+                    continue  # RFC 9110, 8.6: not with 204, and of 304 it would be the length of another response
+                length = int(value)
+            elif name == b"connection" and value == b"close":
+                closes = True
+            lines.append(b"%b: %b\r\n" % (name, value))
+        is_chunked = has_body and length < 0 and not self._is_http10
+        if closes or (has_body and length < 0 and self._is_http10):
+            self.keep_alive = False
+        if is_chunked:
+            lines.append(b"transfer-encoding: chunked\r\n")
+        if not self.keep_alive:
+            if not closes:
+                lines.append(b"connection: close\r\n")
+        elif self._is_http10:
+            lines.append(b"connection: keep-alive\r\n")
+        if self._is_http10:
+            lines[0] = b"HTTP/1.0" + lines[0][8:]
+        head = b"".join(lines)
+        # A header with the end of a line would begin another header, or the body.
+        if head.count(b"\n") != len(lines) or head.count(b"\r") != len(lines) or b"\0" in head:
+            raise RuntimeError("a header holds the end of a line")
+        self.is_started = True
+        self.is_chunked = is_chunked
+        self._drops_body = not has_body
+        head += date_line + b"\r\n"
+        if length < 0 or not has_body:
+            self._transport.write(head)
+        else:
+            self._left = length
+            self._head = head
+
+    def write(self, part: bytes, *, is_last: bool) -> None:
+        """Write a part of the body. Raises RuntimeError if the body has another length than its head says."""
+        if self.is_chunked:
+            end = b"0\r\n\r\n" if is_last else b""
+            part = b"%x\r\n%b\r\n%b" % (len(part), part, end) if part else end
+        elif self._left >= 0:
+            self._left -= len(part)
+            if self._left < 0:
+                raise RuntimeError("the body is longer than its length says")
+            if is_last and self._left:
+                raise RuntimeError("the body is shorter than its length says")
+            part = self._with_head(part)
+        elif self._drops_body:
+            part = b""
+        if part:
+            self._transport.write(part)
+        if is_last:
+            self.is_complete = True
+
+    def _with_head(self, part: bytes) -> bytes:
+        """Return the bytes to write next: the head and the part, if the head is not written."""
+        head = self._head
+        if not head:
+            return part
+        self._head = b""
+        if len(part) > WRITE_BYTES_MAX:
+            self._transport.write(head)
+            return part
+        return head + part

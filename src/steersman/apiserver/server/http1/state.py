@@ -1,0 +1,36 @@
+"""State that the connections of one server share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Awaitable, Callable, MutableMapping
+
+    from steersman.apiserver.server.http1.connection import ServerConnection
+    from steersman.apiserver.server.http1.limits import Timeouts
+    from steersman.asynckit.clock import Clock
+
+    Message = MutableMapping[str, Any]
+    Receive = Callable[[], Awaitable[Message]]
+    Send = Callable[[Message], Awaitable[None]]
+    App = Callable[[Message, Receive, Send], Awaitable[None]]
+
+
+class ServerState:
+    """Application, clock and timeouts of a server, with its open connections and running requests."""
+
+    __slots__ = ("app", "clock", "connections", "date_line", "is_draining", "tasks", "timeouts")
+
+    def __init__(self, app: App, clock: Clock, timeouts: Timeouts) -> None:
+        self.app = app
+        self.clock = clock
+        self.timeouts = timeouts
+        self.connections: set[ServerConnection] = set()
+        #: One task for each request whose application runs.
+        self.tasks: set[asyncio.Task[None]] = set()
+        #: The Date header with the end of its line; replaced once a second.
+        self.date_line = b""
+        #: The server is shutting down: no further request is served.
+        self.is_draining = False

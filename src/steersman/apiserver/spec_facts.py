@@ -1,0 +1,112 @@
+"""Facts about specs of pods, found out once for all equal specs.
+
+Pods of a workload have equal specs but for the name of the volume with the account token. Encoding a spec and looking it
+up costs microseconds; validating it costs a hundred times as much. The cache belongs to one server; a ``RequestContext``
+gives validation, warnings and admission access to it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from steersman.apimachinery.codec import encode
+from steersman.apimachinery.remembering import Doorkeeper, Remembered, digest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterable, Iterator
+
+    from steersman.apimachinery.field import FieldError
+    from steersman.apimachinery.trees import Tree
+
+
+#: Admission names the volume so, with five random characters after it.
+TOKEN_VOLUME_PREFIX: Final = "kube-api-access-"  # noqa: S105 — the name of a volume
+
+_TOKEN_VOLUME: Final = re.compile(b'"%b[a-z0-9]{5}"' % TOKEN_VOLUME_PREFIX.encode())
+_TOKEN_VOLUME_START: Final = TOKEN_VOLUME_PREFIX.encode()
+#: Claims of ephemeral volumes are named after the pod, so the validity of the spec depends on more than the spec.
+_EPHEMERAL: Final = b'"ephemeral":'
+#: Keys of longer specs are digests.
+_TEXT_BYTES_MAX: Final = 2048
+#: Bounds of the texts that are kept of one spec.
+_CHARACTERS_MAX: Final = 2048
+_TEXTS_MAX: Final = 16
+
+_CACHE_BYTES: Final = 32 * 1024 * 1024
+#: Estimate of the size of the facts of one spec.
+_FACTS_BYTES: Final = 2048
+
+
+class SpecFacts:
+    """Facts about all specs that are equal; empty until validation, warnings and admission add theirs."""
+
+    __slots__ = ("is_valid_new", "qos_class", "texts", "validated_under")
+
+    def __init__(self) -> None:
+        #: Sets of rules under which the spec has no error.
+        self.validated_under: Final[set[Hashable]] = set()
+        #: A new pod with the spec has no error.
+        self.is_valid_new = False
+        #: Empty until it is known.
+        self.qos_class = ""
+        #: Texts about the spec: warnings by the path of the spec, violations of a Pod Security Standard by the standard.
+        self.texts: Final[dict[Hashable, tuple[str, ...]]] = {}
+
+    def validate(self, rules: Hashable, errors: Iterator[FieldError]) -> Iterator[FieldError]:
+        """Yield ``errors``, the result of validation under ``rules``, unless a former validation yielded none."""
+        if rules in self.validated_under:
+            return
+        is_valid = True
+        for error in errors:
+            is_valid = False
+            yield error
+        if is_valid:
+            self.validated_under.add(rules)
+
+    def texts_for(self, reason: Hashable, compute: Callable[[], Iterable[str]]) -> tuple[str, ...]:
+        """Return the texts that are known for ``reason``, else compute them; they are kept if they hold for all equal specs."""
+        known = self.texts.get(reason)
+        if known is not None:
+            return known
+        result = tuple(compute())
+        is_about_all = not any(TOKEN_VOLUME_PREFIX in text for text in result)
+        if is_about_all and sum(map(len, result)) <= _CHARACTERS_MAX and len(self.texts) < _TEXTS_MAX:
+            self.texts[reason] = result
+        return result
+
+
+if TYPE_CHECKING:
+    #: Returns the facts about a spec.
+    FactsFor = Callable[[Tree], SpecFacts]
+
+
+class SpecFactsCache:
+    """Facts about the specs that one server has seen, bounded in bytes."""
+
+    __slots__ = ("_doorkeeper", "_facts")
+
+    def __init__(self) -> None:
+        self._facts: Final = Remembered[SpecFacts](bytes_max=_CACHE_BYTES, name="pod specs")
+        self._doorkeeper: Final = Doorkeeper()
+
+    def facts_for(self, spec: Tree) -> SpecFacts:
+        """Return the facts about specs equal to ``spec``, which are kept from the second time on.
+
+        A spec whose validity depends on more than the spec gets new facts each time.
+        """
+        text = encode(spec)
+        if _TOKEN_VOLUME_START in text and (volume := _TOKEN_VOLUME.search(text)) is not None:
+            text = text.replace(volume[0], b"\0")  # no JSON has a zero byte
+        key = text if len(text) <= _TEXT_BYTES_MAX else digest(text)
+        facts = self._facts.get(key)
+        if facts is None:
+            facts = SpecFacts()
+            if _EPHEMERAL not in text and self._doorkeeper.admits(key):
+                self._facts.put(key, facts, len(key) + _FACTS_BYTES)
+        return facts
+
+
+def new_facts(spec: Tree) -> SpecFacts:  # noqa: ARG001 — a FactsFor
+    """Return facts that nothing is known of yet: for validation outside of a request."""
+    return SpecFacts()
