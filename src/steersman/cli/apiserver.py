@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 import time
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import uvloop
 
 from steersman.cli import logs
 from steersman.cli.flags import component_flags, parse, parser
 from steersman.cli.signals import ignore_signals
+from steersman.controlplane.cyclic_garbage import limit_collections
 from steersman.controlplane.option_checks import check_options
 from steersman.controlplane.options import OptionError
 from steersman.controlplane.process import die_with_parent, run_until_stopped
@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from steersman.controlplane.up import ControlPlane
 
 _log = logging.getLogger(__name__)
-
-#: New containers until the collector looks for cycles among them; requests hardly make any.
-_GARBAGE_MAX: Final = 10_000
 
 
 def run(
@@ -63,10 +60,7 @@ def run(
             logging_format=parsed.logging_format,
             announces=parsed.parent_pipe is None,  # what another program keeps is no business of the user's
         )
-        # What is there now stays: the collector need not look at it ever again.
-        gc.freeze()
-        gc.set_threshold(_GARBAGE_MAX)
-        gc.enable()
+        limit_collections()
         return running
 
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:

@@ -113,8 +113,8 @@ _GENERIC: Final = (
     Flag(
         "shutdown-delay-duration",
         values.duration,
-        "Time for which the server goes on serving after a signal, while /readyz fails",
-        unused=_SHUTDOWN,
+        "Time for which a stopping server still serves all requests, while /readyz fails",
+        "shutdown_delay_seconds",
     ),
     Flag("shutdown-send-retry-after", values.boolean, "Answer 429 to new requests during a stop", unused=_SHUTDOWN),
     Flag(

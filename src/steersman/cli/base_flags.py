@@ -16,6 +16,8 @@ from steersman.cli.flag_table import Flag, group_of
 from steersman.version import KUBERNETES_VERSION, __version__
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from steersman.cli.flag_parser import FlagParser
 
 _NO_PPROF: Final = "there is no Go runtime to profile"
@@ -23,7 +25,12 @@ _ALL_METRICS: Final = "all metrics are served with all labels"
 
 DEBUGGING_FLAGS: Final = (
     Flag("contention-profiling", values.boolean, "Profile lock contention", unused=_NO_PPROF),
-    Flag("profiling", values.boolean, "Serve /debug/pprof", unused=_NO_PPROF),
+    Flag(
+        "profiling",
+        values.boolean,
+        "Serve profiles of this process at /debug/pprof",
+        unused="the API server serves no profiles",
+    ),
 )
 FEATURE_FLAGS: Final = (
     Flag(
@@ -92,11 +99,23 @@ OWN_FLAGS: Final = (
     Flag(
         "leader-elect-restart", values.boolean, "Contend again after the lease is lost, in place of exiting with code 1"
     ),
+    Flag(
+        "coordinated-leader-election",
+        values.boolean,
+        "Take part in coordinated leader election, as --feature-gates=CoordinatedLeaderElection=true",
+    ),
     Flag("address", values.ip, "IP address for /healthz and /metrics, in plain HTTP"),
-    Flag("port", values.port, "Port for /healthz and /metrics, in plain HTTP; 0 for none"),
+    Flag("port", values.port, "Port for /healthz and /metrics, in plain HTTP without authentication; 0 for none"),
 )
 #: Values that are no options: they are checked, and what they change has an option of its own.
 HANDLED: Final = frozenset({"feature_gates"})
+
+
+def options_of_gates(options: Mapping[str, Any], gates: Mapping[str, bool]) -> dict[str, Any]:
+    """Return ``options`` of a component with those that feature gates set, unless a flag sets them."""
+    if gates.get("CoordinatedLeaderElection"):
+        return {"coordinated_leader_election": True, **options}
+    return dict(options)
 
 
 def add_log_flags(parser: FlagParser, title: str = "logs") -> None:

@@ -6,18 +6,20 @@ Each function raises ``OptionError``. Upstream: ``k8s.io/component-base/config/v
 
 from __future__ import annotations
 
+import ssl
 from ipaddress import ip_network
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from steersman.client.leaderelection.rules import Timing
 from steersman.controllers.manager.leader_migration import read_leader_migration
 from steersman.controlplane.option_checks import check_readable
 from steersman.controlplane.options import OptionError
+from steersman.runtime.leader_election import emulation_version_of, timing_of
 
 if TYPE_CHECKING:
     from steersman.controllers.manager.options import ManagerOptions
     from steersman.nodes.options import NodesOptions
+    from steersman.runtime.serving_options import ServingOptions
     from steersman.scheduler.options import SchedulerOptions
 
 
@@ -34,14 +36,14 @@ def check_leader_election(options: ManagerOptions | SchedulerOptions) -> None:
         raise OptionError(
             f'--leader-elect-resource-lock: "{options.leader_elect_resource_lock}" is not supported, expected leases'
         )
+    try:
+        emulation_version_of(options.emulated_version)
+    except ValueError as error:
+        raise OptionError(f"--emulated-version: {error}") from error
     if not options.leader_elect:
         return
     try:
-        Timing(
-            lease_duration_seconds=options.leader_elect_lease_duration_seconds,
-            renew_deadline_seconds=options.leader_elect_renew_deadline_seconds,
-            retry_period_seconds=options.leader_elect_retry_period_seconds,
-        )
+        timing_of(options)
     except ValueError as error:
         raise OptionError(f"--leader-elect: {error}") from error
 
@@ -68,6 +70,41 @@ def check_controllers(options: ManagerOptions) -> None:
             ranges(options)
         except ValueError as error:
             raise OptionError(f"--allocate-node-cidrs: {error}") from error
+
+
+def check_serving(options: ServingOptions) -> None:
+    """Reject files that cannot be read or used, and paths with a ``*`` that is not their last character."""
+    from steersman.runtime.delegated_access import PathMatcher  # noqa: PLC0415 — ``up`` does without
+
+    if bool(options.tls_cert_file) != bool(options.tls_private_key_file):
+        raise OptionError("--tls-cert-file and --tls-private-key-file need each other")
+    for flag, path in (
+        ("--tls-cert-file", options.tls_cert_file),
+        ("--tls-private-key-file", options.tls_private_key_file),
+        ("--client-ca-file", options.client_ca_file),
+        ("--authentication-kubeconfig", options.authentication_kubeconfig),
+        ("--authorization-kubeconfig", options.authorization_kubeconfig),
+    ):
+        if path:
+            check_readable(flag, Path(path))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    if options.tls_cert_file:
+        try:
+            context.load_cert_chain(options.tls_cert_file, options.tls_private_key_file)
+        except ssl.SSLError as error:
+            files = f"{options.tls_cert_file} and {options.tls_private_key_file}"
+            raise OptionError(
+                f"--tls-cert-file and --tls-private-key-file: {files} are not a PEM certificate and its key"
+            ) from error
+    if options.client_ca_file:
+        try:
+            context.load_verify_locations(options.client_ca_file)
+        except ssl.SSLError as error:
+            raise OptionError(f"--client-ca-file: {options.client_ca_file} holds no PEM certificates") from error
+    try:
+        PathMatcher(options.authorization_always_allow_paths)
+    except ValueError as error:
+        raise OptionError(f"--authorization-always-allow-paths: {error}") from error
 
 
 def check_nodes(options: NodesOptions) -> None:

@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Final
 
-from steersman.cli.base_flags import HANDLED, add_log_flags, add_version_flag
+from steersman.cli.base_flags import HANDLED, add_log_flags, add_version_flag, options_of_gates
 from steersman.cli.component_checks import check_leader_election, check_nodes
 from steersman.cli.flag_parser import FlagParser
 from steersman.cli.flag_table import add_table, deprecations, without_effect
@@ -15,17 +15,20 @@ from steersman.cli.option_flags import COMMON_HELP, add_options, add_process_fla
 from steersman.cli.scheduler_flags import SCHEDULER_FLAGS
 from steersman.client import aiohttp_transport
 from steersman.controllers import registry
+from steersman.controllers.entry_points import RegistryError
 from steersman.controllers.manager.options import ManagerOptions
 from steersman.controlplane.child_process import ARGUMENTS_FROM_PARENT, receive_arguments
-from steersman.controlplane.components import run_all, run_nodes, run_scheduler
+from steersman.controlplane.components import SCHEDULER, run_all, run_nodes, run_scheduler
 from steersman.controlplane.feature_gates import check_feature_gates
 from steersman.controlplane.options import OptionError
+from steersman.controlplane.process import EXIT_REFUSED
 from steersman.nodes.options import NodesOptions
+from steersman.runtime.serving_options import SchedulerServing
 from steersman.scheduler.configuration.errors import ConfigurationError
 from steersman.scheduler.options import SchedulerOptions, set_up
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     import msgspec
 
@@ -74,11 +77,22 @@ def run(command: str, arguments: Sequence[str]) -> int:
             check_nodes(nodes)
         if command == "nodes":
             return run_process(run_nodes(nodes, parent_pipe=pipe), parsed)
-        scheduler = set_up(**given(SchedulerOptions, parsed))
+        gates = getattr(parsed, "feature_gates", {})
+        scheduler = set_up(**options_of_gates(given(SchedulerOptions, parsed), gates))
         check_leader_election(scheduler.options)
         if command == "scheduler":
-            warnings += _scheduler_gates(getattr(parsed, "feature_gates", {}))
-            warnings += without_effect(parsed, SCHEDULER_FLAGS, SchedulerOptions, handled=HANDLED)
+            warnings += check_feature_gates(gates)
+            warnings += without_effect(parsed, SCHEDULER_FLAGS, SchedulerOptions, SchedulerServing, handled=HANDLED)
+            from steersman.cli.serving import make_serving  # noqa: PLC0415 — ``up`` does without
+
+            serving = make_serving(
+                parsed,
+                SchedulerServing,
+                component=SCHEDULER,
+                configuration_name="componentconfig",
+                table=SCHEDULER_FLAGS,
+                options=scheduler.options,
+            )
     except ConfigurationError as error:
         made.error(f"--config: {error}")
     except OptionError as error:
@@ -86,8 +100,13 @@ def run(command: str, arguments: Sequence[str]) -> int:
     if command == "scheduler":
         for message in deprecations(parsed, SCHEDULER_FLAGS):
             sys.stderr.write(f"{message}\n")
-        return run_process(run_scheduler(scheduler, parent_pipe=pipe), parsed, warnings=warnings)
+        return run_process(run_scheduler(scheduler, parent_pipe=pipe, serving=serving), parsed, warnings=warnings)
     controllers = ManagerOptions(**given(ManagerOptions, parsed))
+    try:
+        registry.load_installed(controllers.controllers)
+    except RegistryError as error:
+        sys.stderr.write(f"steersman: {error}\n")
+        return EXIT_REFUSED
     work = run_all(
         controllers,
         scheduler,
@@ -100,19 +119,11 @@ def run(command: str, arguments: Sequence[str]) -> int:
     return run_process(work, parsed)
 
 
-def _scheduler_gates(gates: Mapping[str, bool]) -> list[str]:
-    """Return warnings to log. Raise ``OptionError``."""
-    warnings = check_feature_gates(gates)
-    if gates.get("CoordinatedLeaderElection"):
-        warnings.append("feature gate CoordinatedLeaderElection=true has no effect: the scheduler elects by its Lease")
-    return warnings
-
-
 def parser(command: str) -> FlagParser:
     """Return the parser, with a flag for each option; of options with the same name in several structs, the last counts."""
     made = FlagParser(command, PAGES[command], conflict_handler="resolve")
     if command == "scheduler":
-        add_table(made, SCHEDULER_FLAGS, SchedulerOptions)
+        add_table(made, SCHEDULER_FLAGS, SchedulerOptions, SchedulerServing)
     else:
         structs: list[type[msgspec.Struct]] = [NodesOptions]
         if command == "components":

@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from steersman.cli.base_flags import HANDLED, add_log_flags, add_version_flag
+from steersman.cli.base_flags import HANDLED, add_log_flags, add_version_flag, options_of_gates
 from steersman.cli.component_checks import check_controllers
 from steersman.cli.controller_manager_flags import CONTROLLER_MANAGER_FLAGS
 from steersman.cli.flag_parser import FlagParser
 from steersman.cli.flag_table import add_table, deprecations, without_effect
 from steersman.cli.help_pages import PAGES
 from steersman.cli.option_flags import add_process_flags, given, run_process
+from steersman.cli.serving import make_serving
 from steersman.client import aiohttp_transport
+from steersman.controllers.entry_points import RegistryError
+from steersman.controllers.manager.assembly import MANAGER
 from steersman.controllers.manager.options import ManagerOptions
-from steersman.controllers.registry import REGISTRY, preload
+from steersman.controllers.registry import REGISTRY, installed, load_installed, preload
 from steersman.controlplane.controller_manager import run_controller_manager
 from steersman.controlplane.feature_gates import check_feature_gates
 from steersman.controlplane.options import OptionError
+from steersman.controlplane.process import EXIT_REFUSED
+from steersman.runtime.serving_options import ControllerManagerServing
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
-
-_COORDINATED: Final = "CoordinatedLeaderElection"
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -31,32 +34,55 @@ def run(arguments: Sequence[str]) -> int:
     options, process = parse(arguments)
     aiohttp_transport.preload()
     preload(options.controllers)
+    try:
+        load_installed(options.controllers)
+    except RegistryError as error:
+        sys.stderr.write(f"steersman: {error}\n")
+        return EXIT_REFUSED
     return run_process(
-        run_controller_manager(options, parent_pipe=process.parent_pipe), process, warnings=process.warnings
+        run_controller_manager(options, parent_pipe=process.parent_pipe, serving=process.serving),
+        process,
+        warnings=process.warnings,
     )
 
 
 def parse(arguments: Sequence[str]) -> tuple[ManagerOptions, argparse.Namespace]:
-    """Return the options, and all values with the ``warnings`` to log. Exit with a message for flags that cannot be used."""
+    """Return the options, and all values with the ``warnings`` to log and how to serve (``serving``).
+
+    Exit with a message for flags that cannot be used.
+    """
     made = parser()
     parsed = made.parse_args(arguments)
-    given_options = given(ManagerOptions, parsed)
     gates = getattr(parsed, "feature_gates", {})
-    if "coordinated_leader_election" not in given_options and gates.get(_COORDINATED):
-        given_options["coordinated_leader_election"] = True
-    options = ManagerOptions(**given_options)
+    options = ManagerOptions(**options_of_gates(given(ManagerOptions, parsed), gates))
     try:
         gate_warnings = check_feature_gates(gates)
         check_controllers(options)
+        parsed.serving = make_serving(
+            parsed,
+            ControllerManagerServing,
+            component=MANAGER,
+            configuration_name="kubecontrollermanager.config.k8s.io",
+            table=CONTROLLER_MANAGER_FLAGS,
+            options=options,
+        )
     except OptionError as error:
         made.error(str(error))
     for message in deprecations(parsed, CONTROLLER_MANAGER_FLAGS):
         sys.stderr.write(f"{message}\n")
     parsed.warnings = [
         *gate_warnings,
-        *without_effect(parsed, CONTROLLER_MANAGER_FLAGS, ManagerOptions, handled=HANDLED),
+        *without_effect(parsed, CONTROLLER_MANAGER_FLAGS, ManagerOptions, ControllerManagerServing, handled=HANDLED),
     ]
     return options, parsed
+
+
+def _installed_help() -> str:
+    try:
+        names = [f"{entry.name} ({entry.installed.package})" for entry in installed() if entry.installed]
+    except RegistryError as error:
+        return f"Controllers of installed packages cannot be used: {error}."
+    return f"Controllers of installed packages: {', '.join(names)}." if names else ""
 
 
 def parser() -> FlagParser:
@@ -64,9 +90,9 @@ def parser() -> FlagParser:
     names = ", ".join(entry.name for entry in REGISTRY)
     off = ", ".join(entry.name for entry in REGISTRY if not entry.on_by_default)
     page = PAGES["controller-manager"]
-    epilog = f"All controllers: {names}. Disabled-by-default controllers: {off}."
+    epilog = f"All controllers: {names}. Disabled-by-default controllers: {off}. {_installed_help()}"
     made = FlagParser("controller-manager", page._replace(epilog=epilog))
-    add_table(made, CONTROLLER_MANAGER_FLAGS, ManagerOptions)
+    add_table(made, CONTROLLER_MANAGER_FLAGS, ManagerOptions, ControllerManagerServing)
     add_log_flags(made)
     add_version_flag(made)
     add_process_flags(made)

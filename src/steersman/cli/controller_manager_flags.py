@@ -272,11 +272,6 @@ CONTROLLER_MANAGER_FLAGS: Final[FlagTable] = {
     "steersman": (
         *OWN_FLAGS,
         Flag(
-            "coordinated-leader-election",
-            values.boolean,
-            "Take part in coordinated leader election, as --feature-gates=CoordinatedLeaderElection=true",
-        ),
-        Flag(
             "leader-elect-identity",
             str,
             "Name of this process in elections (default the host name and a random suffix)",

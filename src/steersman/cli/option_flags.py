@@ -38,7 +38,7 @@ COMMON_HELP: Final[dict[str, str]] = {
     "leader_elect_resource_namespace": "Namespace of the Lease",
     "leader_elect_restart": "Contend again after the lease is lost, in place of exiting with code 1",
     "address": "IP address for /healthz and /metrics, in plain HTTP",
-    "port": "Port for /healthz and /metrics; 0 for none",
+    "port": "Port for /healthz and /metrics, in plain HTTP without authentication; 0 for none",
 }
 _READERS: Final[dict[Any, Callable[[str], Any]]] = {
     bool: values.boolean,
@@ -107,6 +107,7 @@ def run_process(work: Coroutine[Any, Any, int], process: argparse.Namespace, *, 
         _log.warning("%s", warning)
     if process.die_with_parent:
         die_with_parent()
+    _disable_created_series()
     gc.freeze()
     gc.set_threshold(_CONTAINERS_MAX)
     gc.enable()
@@ -115,6 +116,13 @@ def run_process(work: Coroutine[Any, Any, int], process: argparse.Namespace, *, 
         code = runner.run(work)
         ignore_signals(runner.get_loop())
     return code
+
+
+def _disable_created_series() -> None:
+    """Leave out the ``_created`` series of counters and histograms, which upstream's metrics do not have."""
+    from prometheus_client import disable_created_metrics  # noqa: PLC0415 — the pages of help need no metrics
+
+    disable_created_metrics()  # type: ignore[no-untyped-call]  # it is not annotated
 
 
 def log_loop_error(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:

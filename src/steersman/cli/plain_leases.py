@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery.timestamps import parse_time
 from steersman.cli.status import IDENTITY_LABEL, age
@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
     from datetime import datetime
 
-    Tree = dict[str, Any]
+    from steersman.apimachinery.trees import Tree
+
 
 _COLUMNS: Final = ("LEASE", "HOLDER", "HELD FOR", "RENEWED", "STATE", "TRANSITIONS")
 #: Heartbeats of nodes.

@@ -12,6 +12,8 @@ from steersman.cli import values
 from steersman.cli.flag_table import Flag, FlagTable
 
 _ONE_REQUEST: Final = "connections are HTTP/1.1"
+_NO_FRONT_PROXY: Final = "front proxies do not authenticate here; use tokens or client certificates"
+_OPENSSL: Final = "OpenSSL's defaults apply"
 
 SERVING_FLAGS: Final[FlagTable] = {
     "secure serving": (
@@ -26,18 +28,38 @@ SERVING_FLAGS: Final[FlagTable] = {
             "Maximum number of streams of an HTTP/2 connection",
             unused=_ONE_REQUEST,
         ),
-        Flag("permit-address-sharing", values.boolean, "Listen with SO_REUSEADDR"),
+        Flag(
+            "permit-address-sharing",
+            values.boolean,
+            "Listen with SO_REUSEADDR",
+            unused="it is set always",
+        ),
         Flag("permit-port-sharing", values.boolean, "Listen with SO_REUSEPORT"),
         Flag("secure-port", values.port, "Port for HTTPS with authentication and authorization; 0 for none"),
         Flag("tls-cert-file", str, "File with the x509 certificate for HTTPS, followed by intermediate certificates"),
-        Flag("tls-cipher-suites", values.names, "Cipher suites for TLS 1.2 and older, by their IANA names"),
-        Flag("tls-curve-preferences", values.integers, "Numeric IDs of the curves for the key exchange"),
-        Flag("tls-min-version", str, "Minimum TLS version: VersionTLS10, VersionTLS11, VersionTLS12 or VersionTLS13"),
+        Flag(
+            "tls-cipher-suites",
+            values.names,
+            "Cipher suites for TLS 1.2 and older, by their IANA names",
+            unused=_OPENSSL,
+        ),
+        Flag(
+            "tls-curve-preferences",
+            values.integers,
+            "Numeric IDs of the curves for the key exchange",
+            unused=_OPENSSL,
+        ),
+        Flag(
+            "tls-min-version",
+            values.tls_version,
+            "Minimum TLS version: VersionTLS12 (the default) or VersionTLS13; older ones are raised to VersionTLS12",
+        ),
         Flag("tls-private-key-file", str, "File with the private key of --tls-cert-file"),
         Flag(
             "tls-sni-cert-key",
             values.certificate_pairs,
             "Certificate and key for some host names: cert.pem,key.pem or cert.pem,key.pem:name,name; may be repeated",
+            unused="--tls-cert-file is the only certificate",
         ),
     ),
     "authentication": (
@@ -50,12 +72,42 @@ SERVING_FLAGS: Final[FlagTable] = {
             "Start even if the authentication settings cannot be read from the cluster",
         ),
         Flag("client-ca-file", str, "File with the certificate authorities whose client certificates are accepted"),
-        Flag("requestheader-allowed-names", values.names, "Common names that may authenticate by request headers"),
-        Flag("requestheader-client-ca-file", str, "File with the authorities of front proxies"),
-        Flag("requestheader-extra-headers-prefix", values.names, "Prefixes of request headers with extra values"),
-        Flag("requestheader-group-headers", values.names, "Request headers with groups"),
-        Flag("requestheader-uid-headers", values.names, "Request headers with UIDs"),
-        Flag("requestheader-username-headers", values.names, "Request headers with user names"),
+        Flag(
+            "requestheader-allowed-names",
+            values.names,
+            "Common names that may authenticate by request headers",
+            unused=_NO_FRONT_PROXY,
+        ),
+        Flag(
+            "requestheader-client-ca-file",
+            str,
+            "File with the authorities of front proxies",
+            unused=_NO_FRONT_PROXY,
+        ),
+        Flag(
+            "requestheader-extra-headers-prefix",
+            values.names,
+            "Prefixes of request headers with extra values",
+            unused=_NO_FRONT_PROXY,
+        ),
+        Flag(
+            "requestheader-group-headers",
+            values.names,
+            "Request headers with groups",
+            unused=_NO_FRONT_PROXY,
+        ),
+        Flag(
+            "requestheader-uid-headers",
+            values.names,
+            "Request headers with UIDs",
+            unused=_NO_FRONT_PROXY,
+        ),
+        Flag(
+            "requestheader-username-headers",
+            values.names,
+            "Request headers with user names",
+            unused=_NO_FRONT_PROXY,
+        ),
     ),
     "authorization": (
         Flag("authorization-always-allow-paths", values.names, "Paths that need no authorization"),

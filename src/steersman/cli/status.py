@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery.timestamps import parse_time
 from steersman.asynckit.clock import RealClock
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import datetime
 
+    from steersman.apimachinery.trees import Tree
     from steersman.client import Client
     from steersman.controlplane.running_planes import RunningPlane
 
-    Tree = dict[str, Any]
 
 _NODES: Final = tree("v1", "Node")
 _PODS: Final = tree("v1", "Pod")

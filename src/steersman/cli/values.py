@@ -141,10 +141,14 @@ def names(text: str) -> tuple[str, ...]:
 
 def controllers(text: str) -> tuple[str, ...]:
     """Return the list of ``--controllers``: names of controllers, ``-name`` and ``*``."""
-    from steersman.controllers.registry import unknown  # noqa: PLC0415 — few starts choose controllers
+    from steersman.controllers.entry_points import RegistryError  # noqa: PLC0415 — few starts choose controllers
+    from steersman.controllers.registry import unknown  # noqa: PLC0415
 
     chosen = names(text)
-    strangers = unknown(chosen)
+    try:
+        strangers = unknown(chosen)
+    except RegistryError as error:
+        raise ArgumentTypeError(str(error)) from None
     if strangers:
         raise ArgumentTypeError(f"{quote(strangers[0].removeprefix('-'))} is not in the list of known controllers")
     return chosen

@@ -1,8 +1,8 @@
-"""A real control plane for tests.
+"""Control planes for tests.
 
-``ControlPlane`` starts ``steersman apiserver`` in a process of its own and stops it again; the pytest plugin
-(``steersman.testing.plugin``, loaded by itself once the package is installed) has it as the fixture
-``steersman_cluster``. ``InProcessAPIServer`` is the same API server on the test's own event loop, without a socket.
+``ControlPlane`` runs ``steersman apiserver`` as a child process; the pytest plugin (``steersman.testing.plugin``, an
+entry point of the installed package) provides it as the fixture ``steersman_cluster``. ``InProcessAPIServer`` is the
+same API server on the test's event loop, without a socket.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MODULES: Final = {"ControlPlane": "cluster", "InProcessAPIServer": "inprocess"}
 
 
 def __getattr__(name: str) -> Any:
-    """Load what is asked for: the plugin comes into every pytest session, and most never start a server."""
+    """Import an exported name on first use: every pytest session loads the plugin, few start a server."""
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return load_attribute(f"{__name__}.{_MODULES[name]}", name, f"{__name__}.{name}", "server")

@@ -1,4 +1,4 @@
-"""A control plane in a process of its own, for as long as a ``with`` block lasts."""
+"""Control plane in a child process, as a context manager. Upstream: controller-runtime's ``envtest``."""
 
 from __future__ import annotations
 
@@ -18,20 +18,22 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import TracebackType
 
-#: Longer than ``steersman up`` waits itself, so that its reason is in the log.
+#: Longer than the timeout of ``steersman up``, so that its error is in the log.
 _START_SECONDS: Final = 75.0
 _STOP_SECONDS: Final = 15.0
 _READY: Final = re.compile(rb" is ready at (\S+) .*\nexport KUBECONFIG=(.*)\n")
 
 
 class ControlPlaneError(RuntimeError):
-    """The control plane did not start; the text holds what it said."""
+    """The control plane did not start; the message contains its log."""
 
 
 class ControlPlane:
-    """Starts when entered (or by ``start``), ready when that returns; everything it wrote goes when it is left.
+    """Control plane in a child process.
 
-    The process ends with this one, however this one ends: it holds the other end of a pipe.
+    ``start`` (or entering) returns when it is ready, ``stop`` (or leaving) removes its files.
+
+    The child ends with this process in any case, as it reads from a pipe of it.
     """
 
     def __init__(
@@ -45,10 +47,9 @@ class ControlPlane:
     ) -> None:
         """``arguments`` are further flags of ``steersman apiserver``.
 
-        A ``whole`` control plane has controllers, a scheduler and simulated ``nodes``, one of which is Ready when the start
-        returns; otherwise there is an API server alone.
-        An ``ephemeral`` control plane keeps its objects in memory, another one in ``data_dir``, which stays afterwards,
-        or without one in a temporary folder.
+        A ``whole`` control plane has controllers, a scheduler and simulated ``nodes``, one of which is Ready when
+        ``start`` returns; otherwise there is only an API server. An ``ephemeral`` control plane keeps its objects in
+        memory; otherwise they are in ``data_dir``, which remains afterwards, or in a temporary folder.
         """
         self._command = ["up", f"--nodes={nodes}"] if whole else ["apiserver"]
         self._arguments = list(arguments)
@@ -58,34 +59,34 @@ class ControlPlane:
         self._process: subprocess.Popen[bytes] | None = None
         self._pipe: int | None = None
         self._log: IO[bytes] | None = None
-        #: A bearer token whose user may do everything.
-        self.token: str = secrets.token_hex(24)  # never begins with a dash, as command lines like it
+        #: Bearer token of a user in ``system:masters``.
+        self.token: str = secrets.token_hex(24)  # hexadecimal: never starts with a dash
         self.url: str
-        #: File with a kubeconfig of the admin, who has a client certificate.
+        #: Kubeconfig of the admin user, with a client certificate.
         self.kubeconfig: Path
 
     @property
     def ca(self) -> Path:
-        """File with the CA that signed the server's certificate."""
+        """CA certificate file of the server."""
         return self.kubeconfig.parent / "pki" / "ca.crt"
 
     @property
     def log(self) -> str:
-        """What the process has logged so far; empty when it is stopped."""
+        """Log of the process so far; empty when stopped."""
         if self._log is None:
             return ""
         return os.pread(self._log.fileno(), os.fstat(self._log.fileno()).st_size, 0).decode(errors="replace")
 
     @property
     def pid(self) -> int:
-        """Of the process."""
+        """Process ID."""
         assert self._process is not None
         return self._process.pid
 
     def start(self) -> Self:
-        """Returns when the control plane is ready. Raises ``ControlPlaneError``."""
+        """Start the process and wait until it is ready. Raises ``ControlPlaneError``."""
         if self._log is None:
-            # Without a name, so that it goes with whoever has it open.
+            # Unnamed, so that it is deleted when the last process closes it.
             self._log = tempfile.TemporaryFile()  # noqa: SIM115 — open until ``stop``
         parent_pipe, self._pipe = os.pipe()
         tokens = self._token_pipe()
@@ -97,7 +98,7 @@ class ControlPlane:
             *self._arguments,
         ]
         try:
-            self._process = subprocess.Popen(  # noqa: S603 — ourselves
+            self._process = subprocess.Popen(  # noqa: S603 — this package
                 command,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
@@ -115,7 +116,7 @@ class ControlPlane:
         return self
 
     def _token_pipe(self) -> int:
-        """A pipe that holds the token file: it leaves nothing behind, and nobody else can read it."""
+        """Return a pipe with the token file: no file on disk, readable only by the child."""
         reader, writer = os.pipe()
         os.write(writer, f'{self.token},admin,admin-uid,"system:masters"\n'.encode())
         os.close(writer)
@@ -129,20 +130,20 @@ class ControlPlane:
         return [f"--data-dir={self._data_dir or self._temporary}", *(["--ephemeral"] if self._ephemeral else [])]
 
     def _wait_until_ready(self) -> None:
-        """Until the process has told the URL and the kubeconfig, which it does when it is ready."""
+        """Wait until the process prints URL and kubeconfig, which it does when it is ready."""
         assert self._process is not None
         assert self._process.stdout is not None
         output = self._process.stdout.fileno()
         deadline = time.monotonic() + _START_SECONDS
-        said = b""
-        while (ready := _READY.search(said)) is None:
+        output_so_far = b""
+        while (ready := _READY.search(output_so_far)) is None:
             left = deadline - time.monotonic()
             if left <= 0 or not select.select([output], [], [], left)[0]:
                 raise ControlPlaneError(f"the control plane was not ready within {_START_SECONDS:.0f} s:\n{self.log}")
-            piece = os.read(output, 4096)
-            if not piece:
+            chunk = os.read(output, 4096)
+            if not chunk:
                 raise ControlPlaneError(f"the control plane ended while it started:\n{self.log}")
-            said += piece
+            output_so_far += chunk
         self.url, self.kubeconfig = ready[1].decode(), Path(os.fsdecode(ready[2]))
 
     def stop(self) -> None:

@@ -1,4 +1,4 @@
-"""An API server on the test's own event loop: no process, no socket, no files, and time that the test may step."""
+"""API server on the test's event loop: no process, socket or files, and an optional ``FakeClock``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Self
 
 from steersman.apiserver.server.loopback import Answer, Exchange, Loopback
 from steersman.asynckit.clock import RealClock
-from steersman.controlplane.bootstrap.public_address import Place
+from steersman.controlplane.bootstrap.public_address import PublicEndpoint
 from steersman.controlplane.core import ServerCore
 from steersman.controlplane.option_checks import check_options
 from steersman.controlplane.options import APIServerOptions
@@ -24,7 +24,10 @@ _log = logging.getLogger(__name__)
 
 
 class InProcessAPIServer:
-    """Started when entered. Requests go through the whole filter chain, as the server itself (``system:masters``)."""
+    """API server that runs inside ``async with``. Requests pass the whole filter chain as the server's own user.
+
+    That user is in ``system:masters``.
+    """
 
     def __init__(
         self,
@@ -32,43 +35,49 @@ class InProcessAPIServer:
         options: APIServerOptions | None = None,
         store: Store | None = None,
         clock: Clock | None = None,
-        with_loops: bool = False,
+        with_bootstrap_controller: bool = False,
     ) -> None:
-        """``with_loops``: with the loops of a real server, too (the Service ``kubernetes``, repairs, elections …)."""
+        """``with_bootstrap_controller``: also run the server's loops (Service ``kubernetes``, repairs, elections …)."""
         self._clock = clock or RealClock()
         self.options = options or APIServerOptions(ephemeral=True)
         self.store = store or MemoryStore(clock=self._clock)
-        self._with_loops = with_loops
+        self._with_bootstrap_controller = with_bootstrap_controller
         self.core: ServerCore
 
     async def __aenter__(self) -> Self:
         for warning in check_options(self.options):
             _log.warning("%s", warning)
-        self.core = ServerCore(self.options, self.store, clock=self._clock, with_loops=self._with_loops)
-        if self.core.loops is not None and (address := self.options.advertise_address):
-            self.core.loops.place = Place(address, self.options.secure_port)
+        self.core = ServerCore(
+            self.options,
+            self.store,
+            clock=self._clock,
+            with_bootstrap_controller=self._with_bootstrap_controller,
+        )
+        if self.core.bootstrap is not None and (address := self.options.advertise_address):
+            self.core.bootstrap.public_endpoint = PublicEndpoint(address, self.options.secure_port)
         await self.core.start()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self.core.retire()
-        self.core.begin_stop()
+        self.core.begin_shutdown()
+        await self.core.run_pre_shutdown_hooks()
+        self.core.end_watches()
         await self.core.close()
 
     def open(
         self, method: str, target: str, *, body: bytes | None = None, headers: Mapping[str, str] | None = None
     ) -> Exchange:
-        """Begin a request; enter it for code and headers, iterate over it for the pieces of the body."""
+        """Open a streamed request; entering waits for status and headers, iteration yields the chunks of the body."""
         return self.core.client.open(method, target, body=body, headers=headers)
 
     async def request(
         self, method: str, target: str, *, body: bytes | None = None, headers: Mapping[str, str] | None = None
     ) -> Answer:
-        """The whole answer."""
+        """Return the whole response."""
         return await self.core.client.request(method, target, body=body, headers=headers)
 
     def anonymous(self) -> Loopback:
-        """A client without credentials; give it headers for others."""
+        """Return a client without credentials; pass headers to authenticate."""
         return Loopback(self.core.app)

@@ -1,4 +1,4 @@
-"""The pytest plugin. With the package installed, a test asks for the fixture and has a cluster::
+"""pytest plugin with a cluster fixture, loaded automatically from the installed package::
 
 def test_my_operator(steersman_cluster):
 config = kubernetes.config.new_client_from_config(str(steersman_cluster.kubeconfig))
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def steersman_cluster() -> Iterator[ControlPlane]:
-    """One whole control plane for the session (under pytest-xdist: one a worker), kept in memory."""
+    """A whole control plane, in memory, for the session (one per worker under pytest-xdist)."""
     from steersman.testing.cluster import ControlPlane  # noqa: PLC0415 — most sessions never ask for it
 
     with ControlPlane(whole=True) as cluster:

@@ -10,8 +10,11 @@ import sys
 import msgspec
 import pytest
 import yaml
+from tests.installed import install
 
+from steersman.cli import components, controller_manager
 from steersman.cli.controller_manager import parse, parser
+from steersman.controllers import registry
 from steersman.controllers.manager.options import ManagerOptions
 
 
@@ -58,10 +61,10 @@ def test_unknown_feature_gate_is_refused(capsys):
 
 
 def test_flags_without_effect_are_reported_once_with_the_reason():
-    options, process = parse(["--profiling", "--cluster-name", "a", "--cluster_name=b", "--port=0"])
+    options, process = parse(["--contention-profiling", "--cluster-name", "a", "--cluster_name=b", "--port=0"])
     assert options == ManagerOptions(port=0)
     assert process.warnings == [
-        "flag --profiling has no effect: there is no Go runtime to profile",
+        "flag --contention-profiling has no effect: there is no Go runtime to profile",
         "flag --cluster-name has no effect: there are no cloud controllers; a cloud-controller-manager runs them",
     ]
 
@@ -105,7 +108,7 @@ def test_help_names_all_controllers_and_those_off_by_default():
 
 
 def run(*arguments, **more):
-    command = [sys.executable, "-m", "steersman", "controller-manager", "--port=0", *arguments]
+    command = [sys.executable, "-m", "steersman", "controller-manager", "--secure-port=0", *arguments]
     return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, **more)
 
 
@@ -144,3 +147,56 @@ def test_it_ends_with_the_process_that_started_it(nobody):
         os.close(writing)
         process.communicate(timeout=20)
     assert process.returncode == 0
+
+
+@pytest.fixture
+def site(tmp_path, monkeypatch):
+    """A directory that packages with controllers are installed into."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    registry.installed.cache_clear()
+    yield tmp_path
+    registry.installed.cache_clear()
+
+
+def test_controllers_flag_accepts_controllers_of_installed_packages(site):
+    install(site, "acme", idle_controller="Idle")
+    assert parse(["--controllers=*,-idle-controller"])[0].controllers == ("*", "-idle-controller")
+
+
+def test_help_lists_controllers_of_installed_packages(site):
+    install(site, "acme", version="2.1", idle_controller="Idle")
+    assert "Controllers of installed packages: idle-controller (acme 2.1)." in " ".join(parser().format_help().split())
+
+
+def test_help_reports_packages_whose_controllers_cannot_be_used(site):
+    install(site, "acme", job_controller="Idle")
+    text = " ".join(parser().format_help().split())
+    assert "Controllers of installed packages cannot be used: controller job-controller of acme 1.0" in text
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "reason"),
+    [
+        ("broken_controller", "import no_such_module", "No module named 'no_such_module'"),
+        ("job_controller", "", "Steersman has a controller of that name"),
+    ],
+)
+def test_a_broken_entry_point_ends_the_start(site, capsys, name, text, reason):
+    install(site, "acme", text=text, **{name: "Idle"})
+    assert controller_manager.run(["--kubeconfig=/dev/null", "--controllers=*"]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith(f"steersman: controller {name.replace('_', '-')} of acme 1.0")
+    assert reason in error
+
+
+def test_components_refuse_a_broken_entry_point(site, capsys):
+    install(site, "acme", text="import no_such_module", broken_controller="Idle")
+    assert components.run("components", ["--kubeconfig=/dev/null"]) == 1
+    assert "controller broken-controller of acme 1.0" in capsys.readouterr().err
+
+
+def test_controllers_flag_reports_names_of_packages_that_are_ambiguous(site, capsys):
+    install(site, "acme", job_controller="Idle")
+    with pytest.raises(SystemExit):
+        parse(["--controllers=no-such-controller"])
+    assert "job-controller of acme 1.0: Steersman has a controller of that name" in capsys.readouterr().err

@@ -203,7 +203,6 @@ _API_SERVER = [
     ),
     ("--apiserver-count=-1", "--apiserver-count should be a positive number, but value '-1' provided"),
     ("--apiserver-count=0", "--apiserver-count should be a positive number, but value '0' provided"),
-    ("--system-namespaces=kube-system,A_b", '--system-namespaces: "A_b" is not a lowercase RFC 1123 label'),
     ("--feature-gates=Nope=true", "--feature-gates: unrecognized feature gate: Nope"),
     ("--feature-gates=NodeSwop=true", "--feature-gates: unrecognized feature gate: NodeSwop; did you mean NodeSwap?"),
     (
@@ -233,8 +232,14 @@ _API_SERVER = [
     ("--runtime-config=foo/v1=true,bar/v1=false", "--runtime-config: unknown api groups foo,bar"),
     ("--runtime-config=foo=true", "--runtime-config: runtime-config invalid key foo"),
     ("--runtime-config=api/all=false", "--runtime-config: invalid key with only api/all=false"),
-    ("--runtime-config=api/beta=false", "--runtime-config: api/beta=false: built-in API versions cannot be disabled"),
-    ("--runtime-config=apps/v1=false", "--runtime-config: apps/v1=false: built-in APIs cannot be disabled"),
+    (
+        "--runtime-config=api/ga=false",
+        "--runtime-config: api/ga=false: GA versions of built-in APIs cannot be disabled",
+    ),
+    (
+        "--runtime-config=apps/v1=false",
+        "--runtime-config: apps/v1=false: GA versions of built-in APIs cannot be disabled",
+    ),
     ("--runtime-config=apps/v9", "--runtime-config: apps/v9 is not served, expected apps/v1"),
     ("--runtime-config=apps/v1/podss=true", "--runtime-config: apps/v1 has no resource podss"),
     (

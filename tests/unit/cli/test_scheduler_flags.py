@@ -29,8 +29,24 @@ def test_flags_that_cannot_be_used_are_refused(flag, reason, capsys):
     assert reason in capsys.readouterr().err
 
 
-def test_coordinated_election_without_effect_is_reported():
-    assert components._scheduler_gates({"CoordinatedLeaderElection": True}) == [
-        "feature gate CoordinatedLeaderElection=true has no effect: the scheduler elects by its Lease"
-    ]
-    assert components._scheduler_gates({"CoordinatedLeaderElection": False}) == []
+@pytest.mark.parametrize(
+    ("flags", "coordinated"),
+    [
+        ([], False),
+        (["--feature-gates=CoordinatedLeaderElection=true"], True),
+        (["--coordinated-leader-election"], True),
+        (["--feature-gates=CoordinatedLeaderElection=true", "--coordinated-leader-election=false"], False),
+    ],
+)
+def test_scheduler_takes_part_in_coordinated_elections_by_feature_gate_or_flag(flags, coordinated, monkeypatch):
+    started = []
+    monkeypatch.setattr(components, "run_scheduler", lambda setup, **_: started.append(setup.options))
+    monkeypatch.setattr(components, "run_process", lambda *_, **__: 0)
+    assert components.run("scheduler", flags) == 0
+    assert started[0].coordinated_leader_election is coordinated
+
+
+def test_emulated_version_out_of_range_is_rejected(capsys):
+    with pytest.raises(SystemExit):
+        components.run("scheduler", ["--emulated-version=kube=1.30"])
+    assert "--emulated-version: emulation version 1.30 is not between [1.33, 1.36" in capsys.readouterr().err

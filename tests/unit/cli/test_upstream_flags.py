@@ -16,6 +16,7 @@ from steersman.cli.controller_manager_flags import CONTROLLER_MANAGER_FLAGS
 from steersman.cli.scheduler_flags import SCHEDULER_FLAGS
 from steersman.controllers.manager.options import ManagerOptions
 from steersman.controlplane.options import APIServerOptions
+from steersman.runtime.serving_options import ControllerManagerServing, SchedulerServing
 from steersman.scheduler.options import SchedulerOptions
 
 FACTS = Path(__file__).parents[4] / "shared" / "facts" / "flags.yaml"
@@ -28,7 +29,11 @@ PARSERS = {
     SCHEDULER: lambda: components.parser("scheduler"),
 }
 TABLES = {API_SERVER: API_SERVER_FLAGS, MANAGER: CONTROLLER_MANAGER_FLAGS, SCHEDULER: SCHEDULER_FLAGS}
-OPTIONS = {API_SERVER: APIServerOptions, MANAGER: ManagerOptions, SCHEDULER: SchedulerOptions}
+OPTIONS = {
+    API_SERVER: (APIServerOptions,),
+    MANAGER: (ManagerOptions, ControllerManagerServing),
+    SCHEDULER: (SchedulerOptions, SchedulerServing),
+}
 #: Flags of upstream that the facts leave out.
 NOT_RECORDED = {"version", "vmodule"}
 #: Flags of this project.
@@ -48,7 +53,15 @@ OWN = {
     },
     MANAGER: PROCESS
     | {"address", "coordinated-leader-election", "leader-elect-identity", "leader-elect-restart", "port"},
-    SCHEDULER: PROCESS | {"address", "leader-elect-restart", "percentage-of-nodes-to-score", "port", "scheduler-name"},
+    SCHEDULER: PROCESS
+    | {
+        "address",
+        "coordinated-leader-election",
+        "leader-elect-restart",
+        "percentage-of-nodes-to-score",
+        "port",
+        "scheduler-name",
+    },
 }
 #: A value of each type of the facts.
 SAMPLES = {
@@ -68,7 +81,8 @@ OTHER_DEFAULTS = {
     (API_SERVER, "authorization-mode"), (API_SERVER, "bind-address"), (API_SERVER, "requestheader-allowed-names"),
     (API_SERVER, "requestheader-extra-headers-prefix"), (API_SERVER, "requestheader-group-headers"),
     (API_SERVER, "requestheader-username-headers"), (API_SERVER, "service-account-issuer"),
-    (API_SERVER, "service-cluster-ip-range"), (MANAGER, "kube-api-qps"), (SCHEDULER, "kube-api-qps"),
+    (API_SERVER, "service-cluster-ip-range"), (MANAGER, "bind-address"), (MANAGER, "kube-api-qps"),
+    (SCHEDULER, "bind-address"), (SCHEDULER, "kube-api-qps"),
 }  # fmt: skip
 
 
@@ -110,7 +124,7 @@ def test_every_flag_of_upstream_is_accepted_in_every_form(component):
 @pytest.mark.parametrize("component", COMPONENTS)
 def test_defaults_of_options_are_upstreams(component):
     recorded = facts(component)
-    defaults = msgspec.structs.asdict(OPTIONS[component]())
+    defaults = {name: value for kind in OPTIONS[component] for name, value in msgspec.structs.asdict(kind()).items()}
     other = set()
     for flag in (flag for rows in TABLES[component].values() for flag in rows):
         if flag.target in defaults and flag.name in recorded:
@@ -158,13 +172,12 @@ def test_command_lines_of_kubeadm_are_accepted(component, line):
 
 @pytest.mark.parametrize("component", COMPONENTS)
 def test_flags_without_option_have_a_reason(component):
-    """Without a reason are flags that another option stands for, and those of HTTPS serving until they have options."""
-    options = set(OPTIONS[component].__struct_fields__) | {"feature_gates"}
+    """Without a reason are flags that another option stands for."""
+    options = {name for kind in OPTIONS[component] for name in kind.__struct_fields__} | {"feature_gates"}
     without = {
         flag.name
-        for title, rows in TABLES[component].items()
+        for rows in TABLES[component].values()
         for flag in rows
         if flag.target not in options and not (flag.unused or flag.refused)
-        if title not in ("secure serving", "authentication", "authorization")
     }
-    assert without <= {"emulated-version"}
+    assert without <= ({"emulated-version"} if component == "kube-apiserver" else set())

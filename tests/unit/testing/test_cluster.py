@@ -27,7 +27,7 @@ def gone(pid: int) -> bool:
     return False
 
 
-def test_it_is_ready_when_entered_and_gone_when_left():
+def test_control_plane_is_ready_when_entered_and_stopped_when_left():
     with ControlPlane() as cluster:
         assert get(cluster, "/readyz") == b"ok"
         assert cluster.kubeconfig.exists()
@@ -36,14 +36,14 @@ def test_it_is_ready_when_entered_and_gone_when_left():
     assert not directory.exists()
 
 
-def test_objects_on_disk_go_with_it_too():
+def test_control_plane_removes_its_temporary_data():
     with ControlPlane(ephemeral=False) as cluster:
         assert (cluster.kubeconfig.parent / "state.db").exists()
         directory = cluster.kubeconfig.parent
     assert not directory.exists()
 
 
-def test_a_directory_of_the_callers_is_kept_over_a_crash(tmp_path):
+def test_control_plane_keeps_the_callers_directory_after_a_crash(tmp_path):
     cluster = ControlPlane(ephemeral=False, data_dir=tmp_path).start()
     first = get(cluster, "/api/v1/namespaces/default")
     cluster.kill()
@@ -53,12 +53,12 @@ def test_a_directory_of_the_callers_is_kept_over_a_crash(tmp_path):
     assert tmp_path.exists()
 
 
-def test_a_start_that_fails_tells_why():
+def test_control_plane_error_contains_the_log():
     with pytest.raises(ControlPlaneError, match="unknown flag: --nonsense"):
         ControlPlane(arguments=["--nonsense"]).start()
 
 
-def test_it_ends_with_the_process_that_started_it_and_leaves_nothing(tmp_path, monkeypatch):
+def test_control_plane_ends_with_its_parent(tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     code = "from steersman.testing import ControlPlane; import sys; print(ControlPlane().start().pid, flush=True); sys.stdin.read()"
     with subprocess.Popen(

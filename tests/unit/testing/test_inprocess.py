@@ -6,7 +6,7 @@ import json
 from steersman.testing import InProcessAPIServer
 
 
-async def test_objects_are_made_and_watched_without_a_socket():
+async def test_in_process_server_serves_writes_and_watches():
     async with InProcessAPIServer() as server:
         async with server.open("GET", "/api/v1/namespaces/default/configmaps?watch=1") as watch:
             body = json.dumps({"metadata": {"name": "a"}}).encode()
@@ -15,7 +15,7 @@ async def test_objects_are_made_and_watched_without_a_socket():
         assert (event["type"], event["object"]) == ("ADDED", made.json())
 
 
-async def test_nothing_runs_on_when_it_is_left():
+async def test_in_process_server_ends_all_tasks():
     before = asyncio.all_tasks()
     async with InProcessAPIServer() as server:
         await server.request("GET", "/api/v1/pods")

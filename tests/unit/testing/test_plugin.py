@@ -3,7 +3,7 @@
 pytest_plugins = ["pytester"]
 
 
-def test_the_fixture_is_one_cluster_for_the_session(pytester):
+def test_fixture_is_one_cluster_per_session(pytester):
     pytester.makepyfile(
         """
         seen = []
