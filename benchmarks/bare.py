@@ -13,7 +13,8 @@ from typing import Any
 
 import uvloop
 
-from steersman.apiserver.server.serving import Serving, TLSFiles, listen, tls_context
+from steersman.apiserver.server.http1.serving import Serving, listen
+from steersman.apiserver.server.http1.tls import TLSFiles, tls_context
 from steersman.asynckit.clock import RealClock
 
 PIECE_BYTES = 128 * 1024
@@ -45,7 +46,8 @@ async def serve(arguments: argparse.Namespace) -> None:
     app = Bare(b"x" * arguments.small_bytes, b"x" * arguments.large_bytes)
     serving = Serving(app, clock=RealClock())  # type: ignore[arg-type]
     sock = listen("127.0.0.1", 0)
-    files = TLSFiles(arguments.pki / "apiserver.crt", arguments.pki / "apiserver.key")
+    # As the API server asks for them, though nothing is made of them here.
+    files = TLSFiles(arguments.pki / "apiserver.crt", arguments.pki / "apiserver.key", (arguments.pki / "ca.crt",))
     await serving.start(sock, tls_context(files))
     print(sock.getsockname()[1], flush=True)
     await asyncio.Event().wait()

@@ -7,6 +7,7 @@ import ssl
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import cast
 
 
@@ -17,16 +18,32 @@ class Target:
     host: str
     port: int
     ca_file: str
+    #: Bearer token; empty: none is sent.
     token: str
+    #: PEM file with a client certificate and its key; None: the client has no certificate.
+    certificate: Path | None = None
+    #: CPU time of the server's event loop so far.
+    loop_seconds: Callable[[], float] = lambda: 0.0
 
     def context(self) -> ssl.SSLContext:
         context = ssl.create_default_context(cafile=self.ca_file)
         context.check_hostname = False
+        if self.certificate is not None:
+            context.load_cert_chain(self.certificate)
         return context
 
-    def request(self, method: str, path: str, body: bytes = b"", content_type: str = "application/json") -> bytes:
+    def request(
+        self,
+        method: str,
+        path: str,
+        body: bytes = b"",
+        content_type: str = "application/json",
+        accept: str = "application/json",
+    ) -> bytes:
         """One request as it goes over the wire."""
-        head = f"{method} {path} HTTP/1.1\r\nhost: bench\r\nauthorization: Bearer {self.token}\r\naccept: application/json\r\n"
+        head = f"{method} {path} HTTP/1.1\r\nhost: bench\r\naccept: {accept}\r\n"
+        if self.token:
+            head += f"authorization: Bearer {self.token}\r\n"
         if body:
             head += f"content-type: {content_type}\r\ncontent-length: {len(body)}\r\n"
         return head.encode() + b"\r\n" + body
@@ -37,14 +54,23 @@ _NAME = "name-of-the-object"
 
 
 class Template:
-    """POSTs of objects that differ in their names alone, prepared once: what one more costs is to join its pieces.
+    """Writes of objects that differ in one text, their name if nothing else: one more costs to join the parts around it.
 
     Else the load generator would take as long as the server for what it encodes, on the core that the server's writer needs.
     """
 
-    def __init__(self, target: Target, path: str, make: Callable[[str], bytes]) -> None:
+    def __init__(
+        self,
+        target: Target,
+        path: str,
+        make: Callable[[str], bytes],
+        *,
+        method: str = "POST",
+        content_type: str = "application/json",
+    ) -> None:
         body = make(_NAME)
-        head, _, _ = target.request("POST", path, body).rpartition(b"%d\r\n\r\n%b" % (len(body), body))
+        request = target.request(method, path, body, content_type)
+        head, _, _ = request.rpartition(b"%d\r\n\r\n%b" % (len(body), body))
         #: Up to the number that content-length has.
         self._head = head
         self._pieces = body.split(_NAME.encode())
@@ -66,6 +92,18 @@ class Result:
     seconds: float = 0.0
     errors: dict[int, int] = field(default_factory=dict)
     latencies: list[float] = field(default_factory=list)
+    #: CPU time of the server's event loop; 0 where it was not measured.
+    loop_seconds: float = 0.0
+
+    def forget(self) -> None:
+        """Begin again with nothing."""
+        self.requests = self.received_bytes = 0
+        self.errors, self.latencies = {}, []
+
+    @property
+    def loop_micros(self) -> float:
+        """CPU time of the event loop for one request: other work on the machine hardly changes it."""
+        return self.loop_seconds / self.requests * 1e6
 
     @property
     def rate(self) -> float:
@@ -77,12 +115,14 @@ class Result:
 
 
 class _Connection(asyncio.Protocol):
-    """Sends the next request as soon as the last one is answered, until told to stop."""
+    """Sends the next request as soon as the last one is answered, until there is none."""
 
-    def __init__(self, make: Callable[[], bytes | None], result: Result, done: asyncio.Future[None]) -> None:
-        self._make = make
+    def __init__(self, result: Result, done: asyncio.Future[None]) -> None:
+        self._make: Callable[[], bytes | None]
         self._result = result
         self._done = done
+        #: The connection stays open after the last request.
+        self._is_kept = False
         self._transport: asyncio.Transport
         self._buffer = bytearray()
         self._missing = -1  # bytes of the body still to come; -1: the head is not complete; -2: chunked
@@ -92,11 +132,33 @@ class _Connection(asyncio.Protocol):
         # uvloop's TLS transport is one, but is no subclass.
         transport = cast("asyncio.Transport", transport)
         self._transport = transport
+
+    async def ask(self, request: bytes) -> None:
+        """Send one request and return with its answer."""
+        answered: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        rest = iter((request,))
+
+        def make() -> bytes | None:
+            following = next(rest, None)
+            if following is None:
+                answered.set_result(None)
+            return following
+
+        self._make, self._is_kept = make, True
+        self._next()
+        await answered
+        self._is_kept = False
+
+    def start(self, make: Callable[[], bytes | None]) -> None:
+        """Send the first request of ``make``, which returns None after the last one."""
+        self._make = make
         self._next()
 
     def _next(self) -> None:
         request = self._make()
         if request is None:
+            if self._is_kept:
+                return
             self._transport.close()
             if not self._done.done():
                 self._done.set_result(None)
@@ -152,31 +214,65 @@ class _Connection(asyncio.Protocol):
 async def load(
     target: Target, make: Callable[[], bytes], *, connections: int = 16, seconds: float = 3.0, requests: int = 0
 ) -> Result:
-    """Send requests over so many connections, for so long (or so many)."""
-    loop = asyncio.get_running_loop()
+    """Send requests over this many connections for a time, or a number of requests; connecting is not measured."""
     result = Result()
-    stop_at = time.perf_counter() + seconds
-    sent = 0
+    context = target.context()
+    ready = [await _connect(target, context, result) for _ in range(connections)]
+    # In TLS 1.3 the server has not looked at a client's certificate before it answers the first request.
+    hello = target.request("GET", "/version")
+    for connection, _ in ready:
+        await connection.ask(hello)
+    result.forget()
+    start, loop_start = time.perf_counter(), target.loop_seconds()
+    make_next = _bounded(make, stop_at=start + seconds, requests=requests)
+    for connection, _ in ready:
+        connection.start(make_next)
+    await asyncio.gather(*(done for _, done in ready))
+    result.seconds, result.loop_seconds = time.perf_counter() - start, target.loop_seconds() - loop_start
+    return result
 
-    def next_request() -> bytes | None:
-        nonlocal sent
-        if (requests and sent >= requests) or (not requests and time.perf_counter() >= stop_at):
-            return None
-        sent += 1
-        return make()
+
+async def load_connecting(target: Target, request: bytes, *, clients: int = 4, seconds: float = 3.0) -> Result:
+    """Send each request over a new connection, with a full TLS handshake; ``clients`` of them at a time."""
+    result = Result()
+    start = time.perf_counter()
+
+    async def client() -> None:
+        while time.perf_counter() < start + seconds:
+            # A context of its own for each would read the CA file again; without tickets no session is resumed.
+            connection, done = await _connect(target, context, result)
+            connection.start(_bounded(lambda: request, requests=1))
+            await done
 
     context = target.context()
-    start = time.perf_counter()
-    waiting = []
-    for _ in range(connections):
-        done: asyncio.Future[None] = loop.create_future()
-        await loop.create_connection(
-            lambda d=done: _Connection(next_request, result, d), target.host, target.port, ssl=context
-        )
-        waiting.append(done)
-    await asyncio.gather(*waiting)
+    await asyncio.gather(*(client() for _ in range(clients)))
     result.seconds = time.perf_counter() - start
     return result
+
+
+async def _connect(target: Target, context: ssl.SSLContext, result: Result) -> tuple[_Connection, asyncio.Future[None]]:
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[None] = loop.create_future()
+    _, connection = await loop.create_connection(
+        lambda: _Connection(result, done), target.host, target.port, ssl=context
+    )
+    return connection, done
+
+
+def _bounded(
+    make: Callable[[], bytes], *, stop_at: float = float("inf"), requests: int = 0
+) -> Callable[[], bytes | None]:
+    """Return the requests of ``make`` until ``requests`` of them were made or the time is over, then None."""
+    made = 0
+
+    def make_next() -> bytes | None:
+        nonlocal made
+        if (requests and made >= requests) or (not requests and time.perf_counter() >= stop_at):
+            return None
+        made += 1
+        return make()
+
+    return make_next
 
 
 def percentile(values: list[float], share: float) -> float:

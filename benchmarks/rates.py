@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import statistics
 from typing import TYPE_CHECKING
 
 import uvloop
@@ -11,7 +12,7 @@ import uvloop
 from benchmarks.client import load
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from benchmarks.client import Result, Target
 
@@ -34,6 +35,25 @@ def pod(name: str) -> bytes:
     return json.dumps({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}).encode()
 
 
+def distinct_pod(number: str) -> bytes:
+    """Return a pod as large as those of ``pod``; images, variables, names and resources hold its number, seven digits."""
+    container = {
+        "name": f"main-{number}", "image": f"registry.example.com/team/app:1.{number}",
+        "ports": [{"name": f"p{number}", "containerPort": 8080}],
+        "env": [{"name": f"MODE_{number}", "value": f"production-{number}"}],
+        "resources": {
+            "requests": {"cpu": "100m", "memory": f"{number}"}, "limits": {"cpu": "500m", "memory": f"{number}Ki"},
+        },
+    }  # fmt: skip
+    metadata = {"name": f"d-{number}", "labels": {"app": "bench", "tier": "web"}}
+    side = {
+        **container, "name": f"side-{number}", "image": f"registry.example.com/team/side:1.{number}",
+        "ports": [{"name": f"s{number}", "containerPort": 9090}],
+    }  # fmt: skip
+    spec = {"containers": [container, side], "automountServiceAccountToken": False}
+    return json.dumps({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}).encode()
+
+
 class Report:
     """Lines of the table, and whether all targets were met."""
 
@@ -43,7 +63,7 @@ class Report:
     def line(self, name: str, text: str, *, met: bool | None = None) -> None:
         mark = "" if met is None else ("  ok" if met else "  MISSED")
         self.met = self.met and met is not False
-        print(f"{name:<28} {text}{mark}", flush=True)
+        print(f"{name:<34} {text}{mark}", flush=True)
 
 
 def rate(target: Target, make: Callable[[], bytes], seconds: float) -> Result:
@@ -57,6 +77,35 @@ def paired(first: Callable[[], Result], second: Callable[[], Result], rounds: in
     """Measured in turns, so that a change of the machine's speed hits both."""
     pairs = [(first(), second()) for _ in range(rounds)]
     return [a for a, _ in pairs], [b for _, b in pairs]
+
+
+def in_turns(measures: Mapping[str, Callable[[], Result]], rounds: int) -> dict[str, list[Result]]:
+    """Measure all of them one after the other, ``rounds`` times, each round beginning with another one."""
+    results: dict[str, list[Result]] = {name: [] for name in measures}
+    names = list(measures)
+    for number in range(rounds):
+        first = number % len(names)
+        for name in names[first:] + names[:first]:
+            results[name].append(measures[name]())
+    return results
+
+
+def ratio(ours: list[Result], theirs: list[Result]) -> float:
+    """Return the median of the ratios of rates measured in the same round."""
+    return statistics.median(a.rate / b.rate for a, b in zip(ours, theirs, strict=True))
+
+
+def loop_ratio(ours: list[Result], theirs: list[Result]) -> float:
+    """Return the median of what a request costs the event loop, in shares of what another one costs in the same round."""
+    return statistics.median(a.loop_micros / b.loop_micros for a, b in zip(ours, theirs, strict=True))
+
+
+def median_loop_micros(results: list[Result]) -> float:
+    return statistics.median(result.loop_micros for result in results)
+
+
+def median_rate(results: list[Result]) -> float:
+    return statistics.median(result.rate for result in results)
 
 
 def fill(target: Target, path: str, make: Callable[[str], bytes], count: int, prefix: str) -> None:

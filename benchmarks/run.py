@@ -20,11 +20,15 @@ from benchmarks.access import measure_rbac
 from benchmarks.applies import measure_apply
 from benchmarks.client import Result, Target, Template, load, percentile
 from benchmarks.rates import NAMESPACE, Report, config_map, fill, paired, pod, rate
+from benchmarks.reads import measure_reads
 from benchmarks.servers import Server, api_server, bare_server
+from benchmarks.users import measure_users
 from benchmarks.watchers import fan_out
+from benchmarks.writes import measure_writes
 
 PODS = 5_000
 OBJECTS = 50_000
+_PARTS = ["start", "rates", "access", "users", "writes", "reads", "watch", "memory", "informer"]
 
 
 def prepare(server: Server) -> None:
@@ -128,12 +132,14 @@ def measure_memory(report: Report) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="measure for a shorter time")
-    parser.add_argument("--only", choices=["rates", "access", "watch", "start", "memory", "informer"], help="one part")
+    parser.add_argument("--only", choices=_PARTS, help="one part")
     arguments = parser.parse_args()
     os.sync()  # what was built just before is not to be written between what is measured
     seconds = 1.0 if arguments.quick else 4.0
     report = Report()
-    parts = [arguments.only] if arguments.only else ["start", "rates", "access", "watch", "memory", "informer"]
+    parts = [arguments.only] if arguments.only else _PARTS
+    # Many short turns: a change of the machine's speed shows in few of them.
+    turn_seconds, rounds = (0.5, 3) if arguments.quick else (1.0, 7)
     if "start" in parts:
         measure_start(report, 3 if arguments.quick else 10)
     if "rates" in parts:
@@ -152,6 +158,12 @@ def main() -> int:
                 measure_apply(report, server, seconds)
     if "access" in parts:
         measure_rbac(report, seconds)
+    if "users" in parts:
+        measure_users(report, turn_seconds, rounds)
+    if "writes" in parts:
+        measure_writes(report, turn_seconds, rounds)
+    if "reads" in parts:
+        measure_reads(report, turn_seconds, rounds)
     if "watch" in parts:
         with api_server() as server:
             measure_watch(report, server, 2.0 if arguments.quick else 10.0)

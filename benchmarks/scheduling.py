@@ -17,8 +17,8 @@ from lightkube.models.core_v1 import Node, Pod
 
 from benchmarks.rates import Report
 from steersman.apimachinery.selectors import parse_label_selector
-from steersman.scheduler.brain import Brain, Placed
 from steersman.scheduler.configuration.settings import Settings
+from steersman.scheduler.core import Placed, SchedulerCore
 from steersman.scheduler.pod_info import PodInfo
 
 if TYPE_CHECKING:
@@ -74,22 +74,22 @@ def spread() -> Iterator[Pod]:
 
 
 def pods_a_second(pods: Callable[[], Iterator[Pod]]) -> float:
-    brain = Brain(Settings(), dice=random.Random(1), monotonic=lambda: 0.0, now=lambda: _NOW)
+    core = SchedulerCore(Settings(), dice=random.Random(1), monotonic=lambda: 0.0, now=lambda: _NOW)
     for number in range(NODES):
-        brain.set_node(node(number))
+        core.set_node(node(number))
     made = list(pods())
     for app in {each.metadata.labels["app"] for each in made}:  # type: ignore[union-attr, index]
-        brain.workloads.set_owner(app, parse_label_selector(f"app={app}"))
+        core.workloads.set_owner(app, parse_label_selector(f"app={app}"))
     begun = time.process_time()
     for each in made:
-        brain.pod_waits(PodInfo(each))
+        core.set_pending_pod(PodInfo(each))
     for _ in made:
-        placed = brain.attempt(())
+        placed = core.schedule_one(())
         assert isinstance(placed, Placed)
         bound: Any = placed.queued.pod.pod
         bound.spec.nodeName = placed.node
-        brain.pod_placed(bound)
-        brain.bound(placed)
+        core.set_assigned_pod(bound)
+        core.binding_succeeded(placed)
     return len(made) / (time.process_time() - begun)
 
 

@@ -21,8 +21,9 @@ from datetime import UTC, datetime, timedelta
 from msgspec.structs import replace
 
 from steersman.controlplane.elections.choosing import oldest_emulation_version
+from steersman.controlplane.elections.departures import Departures
 from steersman.controlplane.elections.objects import OLDEST_EMULATION_VERSION, Candidate, Lease
-from steersman.controlplane.elections.step import Create, Prefer, Publish, Take, decide
+from steersman.controlplane.elections.step import Assign, Create, Prefer, Publish, decide
 from steersman.controlplane.elections.versions import parse_version
 
 BASE = datetime(2026, 1, 1, tzinfo=UTC)
@@ -67,6 +68,7 @@ class World:
         self.processes = {name: Process(name, releases=self.dice.random() < 0.7) for name in "abcde"}
         self.controllers = self.dice.randint(1, 3)
         self._planned = [float("inf")] * self.controllers
+        self._departures = [Departures() for _ in range(self.controllers)]
         self.holders: list[tuple[float, str]] = []
         self.disturbances = 0
 
@@ -117,7 +119,8 @@ class World:
 
     def step(self, number: int) -> None:
         lease, candidates = self.lease, dict(self.candidates)
-        decision = decide(lease, candidates.values(), now=self.time)
+        departed = self._departures[number].update(lease, candidates, now=self.time)
+        decision = decide(lease, candidates.values(), now=self.time, departed=departed)
         if decision.look_again is not None:
             at = (decision.look_again - BASE).total_seconds()
             if at <= self.now:
@@ -145,7 +148,7 @@ class World:
             self.later(self.soon(), lambda: self.step(number))
             return
         match write:
-            case Create(holder, strategy) | Take(holder, strategy):
+            case Create(holder, strategy) | Assign(holder, strategy):
                 self.store_lease(Lease(holder=holder, strategy=strategy, renewed=self.time, duration_seconds=5))
             case Prefer(holder, strategy):
                 self.store_lease(replace(seen, preferred=holder, strategy=strategy))

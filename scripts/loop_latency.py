@@ -2,6 +2,8 @@
 
     python scripts/loop_latency.py             # all of them
     python scripts/loop_latency.py rules yaml  # those whose names begin so
+    python scripts/loop_latency.py --memory    # objects in memory; default: in a database on disk
+    python scripts/loop_latency.py --limit 100 # exit with 1 if an answer took more milliseconds
 
 Each request is sent once, on a connection of its own, while another connection asks for ``/livez`` every few milliseconds. The
 table has the code and the duration of the request, and the slowest answer of ``/livez`` meanwhile.
@@ -27,8 +29,12 @@ if TYPE_CHECKING:
 
 NAMESPACE = "/api/v1/namespaces/default"
 CUSTOM = "/apis/example.com/v1/namespaces/default"
+RBAC = "rbac.authorization.k8s.io/v1"
 JSON = "application/json"
-#: Name, method, path, content type, body.
+TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
+METADATA = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
+YAML = "application/yaml"
+#: Name, method, path, content type (of a read: the type that is accepted), body.
 Case = tuple[str, str, str, str, bytes]
 
 
@@ -43,9 +49,11 @@ class Client:
         )
         self._headers = {"authorization": f"Bearer {server.token}"}
 
-    def ask(self, method: str, path: str, body: bytes | None = None, kind: str = JSON) -> tuple[int, bytes]:
+    def ask(
+        self, method: str, path: str, body: bytes | None = None, kind: str = JSON, *, accept: str = JSON
+    ) -> tuple[int, bytes]:
         """The code and body of an answer."""
-        self._connection.request(method, path, body, {**self._headers, "content-type": kind})
+        self._connection.request(method, path, body, {**self._headers, "content-type": kind, "accept": accept})
         answer = self._connection.getresponse()
         return answer.status, answer.read()
 
@@ -133,6 +141,8 @@ def cases() -> Iterator[Case]:
     patch = json.dumps({"metadata": {"labels": labels}}).encode()
     yield "merge patch of a large object", "PATCH", f"{CUSTOM}/lists/x", "application/merge-patch+json", patch
     yield "list of a large object", "GET", f"{CUSTOM}/lists", JSON, b""
+    yield from core_cases()
+    yield from lists()
     schema = {
         "type": "object",
         "properties": {f"p{n}": {"type": "string", "pattern": rf"\pL{{{n % 40}}}{n}"} for n in range(500)},
@@ -159,6 +169,72 @@ def cases() -> Iterator[Case]:
     )
 
 
+def core_cases() -> Iterator[Case]:
+    """Writes of objects of the core and RBAC groups, up to the largest body."""
+    text = {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "text"}, "data": {"k": "x" * 1_000_000}}
+    yield "configmap with a text of 1 MB", "POST", f"{NAMESPACE}/configmaps", JSON, json.dumps(text).encode()
+    data = {f"k{number}": f"v{number}" for number in range(150_000)}
+    body = {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "keys"}, "data": data}
+    yield "configmap with 150,000 keys", "POST", f"{NAMESPACE}/configmaps", JSON, json.dumps(body).encode()
+    yield "configmap that exists", "POST", f"{NAMESPACE}/configmaps", JSON, json.dumps(body).encode()
+    operations = [{"op": "add", "path": "/data/new", "value": "x"}]
+    patch = json.dumps(operations).encode()
+    yield "json patch of 150,000 keys", "PATCH", f"{NAMESPACE}/configmaps/keys", "application/json-patch+json", patch
+    yield "configmap of 3 MB, as a Table", "GET", f"{NAMESPACE}/configmaps/keys", TABLE, b""
+    yield "configmap of 3 MB, as YAML", "GET", f"{NAMESPACE}/configmaps/keys", YAML, b""
+    yield "deletion of 150,000 keys", "DELETE", f"{NAMESPACE}/configmaps/keys", JSON, b""
+    annotations = {f"a{number}": "x" * 100 for number in range(2_300)}
+    yield "pod with annotations of 250 kB", "POST", f"{NAMESPACE}/pods", JSON, pod("annotations", annotations)
+    env = [{"name": f"N{number}", "value": "v"} for number in range(75_000)]
+    yield "pod with 75,000 variables", "POST", f"{NAMESPACE}/pods", JSON, pod("env", containers=[container(0, env=env)])
+    containers = [container(number) for number in range(40_000)]
+    yield "pod with 40,000 containers", "POST", f"{NAMESPACE}/pods", JSON, pod("containers", containers=containers)
+    rules = [{"apiGroups": [""], "resources": [f"r{number}"], "verbs": ["get"]} for number in range(40_000)]
+    role = {"kind": "Role", "apiVersion": RBAC, "metadata": {"name": "large"}, "rules": rules}
+    yield "role of 40,000 rules", "POST", f"/apis/{RBAC}/namespaces/default/roles", JSON, json.dumps(role).encode()
+    subjects = [{"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": f"u{n}"} for n in range(40_000)]
+    reference = {"kind": "Role", "apiGroup": "rbac.authorization.k8s.io", "name": "large"}
+    binding = {"kind": "RoleBinding", "apiVersion": RBAC, "metadata": {"name": "large"}, "subjects": subjects}
+    body = {**binding, "roleRef": reference}
+    path = f"/apis/{RBAC}/namespaces/default/rolebindings"
+    yield "binding of 40,000 subjects", "POST", path, JSON, json.dumps(body).encode()
+
+
+def lists() -> Iterator[Case]:
+    """Lists of 20 objects of 1 MB and one of 2.5 MB, in each form."""
+    for name, accept in (("JSON", JSON), ("Table", TABLE), ("YAML", YAML), ("metadata in protobuf", METADATA)):
+        yield f"list of 20 MB, {name}", "GET", f"{NAMESPACE}/configmaps", accept, b""
+    yield "list of 20 MB, selected", "GET", f"{NAMESPACE}/secrets?fieldSelector=type%3DOpaque", JSON, b""
+
+
+def make_lists(client: Client) -> None:
+    """Create the objects of ``lists``."""
+    text = "".join(f"line {number}\n" for number in range(80_000))
+    for number in range(20):
+        metadata = {"name": f"listed{number}", "labels": {"a": "b"}}
+        body = {"apiVersion": "v1", "metadata": metadata}
+        code, answer = client.ask(
+            "POST", f"{NAMESPACE}/configmaps", json.dumps({**body, "kind": "ConfigMap", "data": {"k": text}}).encode()
+        )
+        assert code == 201, answer
+        code, answer = client.ask(
+            "POST", f"{NAMESPACE}/secrets", json.dumps({**body, "kind": "Secret", "stringData": {"k": text}}).encode()
+        )
+        assert code == 201, answer
+
+
+def pod(name: str, annotations: dict[str, str] | None = None, *, containers: list[Any] | None = None) -> bytes:
+    """A pod."""
+    metadata = {"name": name, "annotations": annotations or {}}
+    spec = {"containers": containers or [container(0)]}
+    return json.dumps({"kind": "Pod", "apiVersion": "v1", "metadata": metadata, "spec": spec}).encode()
+
+
+def container(number: int, **rest: Any) -> dict[str, Any]:
+    """A container."""
+    return {"name": f"c{number}", "image": "i", **rest}
+
+
 def slowest_livez(server: ControlPlane, done: threading.Event) -> float:
     """Ask until ``done``; the slowest answer in seconds."""
     client = Client(server)
@@ -178,7 +254,8 @@ def measure(server: ControlPlane, case: Case) -> tuple[int, float, float]:
     prober.start()
     time.sleep(0.2)
     began = time.perf_counter()
-    code, text = Client(server).ask(method, path, body or None, kind)
+    accept = kind if method == "GET" else JSON
+    code, text = Client(server).ask(method, path, body or None, kind, accept=accept)
     seconds = time.perf_counter() - began
     done.set()
     prober.join()
@@ -190,8 +267,12 @@ def measure(server: ControlPlane, case: Case) -> tuple[int, float, float]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", help="beginnings of the cases' names; default: all")
-    wanted = parser.parse_args().names
-    with ControlPlane() as server:
+    parser.add_argument("--memory", action="store_true", help="keep objects in memory")
+    parser.add_argument("--limit", type=float, help="milliseconds that no answer of /livez may take longer than")
+    options = parser.parse_args()
+    names: list[str] = options.names
+    is_exceeded = False
+    with ControlPlane(ephemeral=options.memory) as server:
         client = Client(server)
         for name, body in definitions().items():
             code, text = client.ask("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", body)
@@ -199,13 +280,18 @@ def main() -> int:
                 raise SystemExit(f"{name}: {text.decode()}")
         while client.ask("GET", f"{CUSTOM}/lists")[0] != 200:
             time.sleep(0.1)
+        account = json.dumps({"metadata": {"name": "default"}}).encode()
+        client.ask("POST", f"{NAMESPACE}/serviceaccounts", account)  # without it no pod is admitted
+        if not names or any(name.startswith("list of 20") for name in names):
+            make_lists(client)
         for case in cases():
-            if wanted and not case[0].startswith(tuple(wanted)):
+            if names and not case[0].startswith(tuple(names)):
                 continue
             code, seconds, slowest = measure(server, case)
+            is_exceeded |= options.limit is not None and slowest * 1000 > options.limit
             print(f"{case[0]:32} {code} {seconds * 1000:8.0f} ms   /livez {slowest * 1000:6.0f} ms", flush=True)
         print("\n".join(line for line in server.log.splitlines() if "held the event loop" in line))
-    return 0
+    return 1 if is_exceeded else 0
 
 
 if __name__ == "__main__":
