@@ -42,12 +42,38 @@ def test_links_of_a_page_lead_somewhere(page):
     assert [link for link in LINK.findall(page.read_text()) if not (page.parent / link).exists()] == []
 
 
+#: A test named by its module, with or without the path; the tables of ``docs/origins`` have one in each row.
+TEST = re.compile(r"`(?:[\w./]*/)?(test_\w+\.py)::(\w+)`")
+ORIGINS = sorted(set((ROOT / "docs" / "origins").glob("*.md")) - {ROOT / "docs" / "origins" / "README.md"})
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_tests_named_in_a_page_exist(page):
+    named = set(TEST.findall(page.read_text()))
+    sources = {file: "".join(p.read_text() for p in (ROOT / "tests").rglob(file)) for file, _ in named}
+    missing = [
+        name for file, name in sorted(named) if not re.search(rf"^(async )?def {name}\(", sources[file], re.MULTILINE)
+    ]
+    assert missing == []
+
+
+@pytest.mark.parametrize("page", ORIGINS, ids=lambda p: p.name)
+def test_each_row_of_an_origin_page_names_a_test(page):
+    rows = re.findall(r"^\|(.+)\|$", page.read_text(), re.MULTILINE)
+    rows = [row for row in rows if not row.lstrip().startswith(("---", "original"))]
+    assert rows
+    assert [row for row in rows if not TEST.search(row)] == []
+
+
 FENCE = re.compile(r"^```(\w+)\n", re.MULTILINE)
 #: Fenced blocks that a test runs, by page and language: docs/testing.md names the tests.
 EXAMPLES_RUN = {
     "README.md": {"console": 3, "python": 1},
     "docs/architecture.md": {"mermaid": 1},
     "docs/command-line.md": {"console": None},
+    "docs/components.md": {"console": 1},
+    "docs/controllers.md": {"toml": 1, "python": 1},
+    "docs/coordinated-leader-election.md": {"sh": 4},
     "docs/drop-in.md": {"yaml": 2},
     "docs/logs.md": {"text": 2, "json": 1, "python": 1},
     "docs/nodes.md": {"yaml": 4, "console": 1},

@@ -10,12 +10,13 @@ from urllib.parse import quote
 
 from tests.complexity.measuring import Cost
 
+from steersman.apimachinery.trees import Tree
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from steersman.testing import InProcessAPIServer
 
-Tree = dict[str, Any]
 
 _JSON_PATCH = "application/json-patch+json"
 _MERGE = "application/merge-patch+json"

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import os
+import re
+import shlex
+import signal
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
-from tests.e2e.conftest import Kubectl
+import pytest
+from tests.e2e.conftest import Kubectl, post
 from tests.e2e.watching import until, until_one
 
+from steersman.apimachinery.timestamps import format_micro_time
+from steersman.apimachinery.trees import Tree
+from steersman.asynckit.clock import RealClock
 from steersman.testing import ControlPlane
 
 CANDIDATES = "/apis/coordination.k8s.io/v1beta1/namespaces/kube-system/leasecandidates"
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"
-Tree = dict[str, Any]
 NAMES = ("kube-controller-manager", "kube-scheduler")
 
 
@@ -48,3 +56,90 @@ def test_component_statuses_of_a_whole_control_plane(admin: Kubectl, tmp_path: A
     assert [line.split() for line in lines] == [
         [name, "Healthy", "ok"] for name in ("controller-manager", "etcd-0", "scheduler")
     ]
+
+
+GUIDE = Path(__file__).parents[2] / "docs" / "coordinated-leader-election.md"
+EXAMPLES = Path(__file__).parents[2] / "examples"
+Start = Callable[[list[str]], "subprocess.Popen[bytes]"]
+
+
+@pytest.fixture
+def plane() -> Iterator[ControlPlane]:
+    with ControlPlane() as started:
+        yield started
+
+
+@pytest.fixture
+def start(plane: ControlPlane) -> Iterator[Start]:
+    """Start processes against the cluster, and end those that are left."""
+    processes = []
+
+    def run(command: list[str]) -> subprocess.Popen[bytes]:
+        environment = {**os.environ, "KUBECONFIG": str(plane.kubeconfig)}
+        processes.append(subprocess.Popen([sys.executable, *command], env=environment, stderr=subprocess.DEVNULL))
+        return processes[-1]
+
+    yield run
+    for process in processes:
+        process.terminate()
+    for process in processes:
+        process.wait(30)
+
+
+def test_upgrade_and_rollback_of_the_guide(plane: ControlPlane, start: Start) -> None:
+    text = GUIDE.read_text()
+    (flags,) = re.findall(r'^FLAGS="(.*)"$', text, re.MULTILINE)
+    lines = re.findall(r"^steersman (controller-manager .*) \$FLAGS &$", text, re.MULTILINE)
+    commands = {
+        re.findall(r"identity=(\S+)", line)[0]: ["-m", "steersman", *shlex.split(f"{line} {flags}")] for line in lines
+    }
+    lease = f"{LEASES}/kube-controller-manager"
+
+    def until_candidates(*names: str) -> None:
+        until(plane, CANDIDATES, lambda found: {one["metadata"]["name"] for one in found} == set(names))
+
+    def until_leader(*names: str) -> str:
+        return until_one(plane, lease, lambda found: holder(found) if holder(found) in names else "")
+
+    replicas = {name: start(commands[name]) for name in ("old-1", "old-2")}
+    until_candidates("old-1", "old-2")
+    first = until_leader("old-1", "old-2")
+    replicas |= {name: start(commands[name]) for name in ("next", "new")}
+    until_candidates("old-1", "old-2", "next", "new")
+    assert until_leader("old-1", "old-2") == first
+    replicas[first].send_signal(signal.SIGTERM)
+    (second,) = {"old-1", "old-2"} - {first}
+    until_leader(second)
+    assert replicas[first].wait(30) == 0
+    replicas[second].send_signal(signal.SIGTERM)
+    until_leader("next")
+    start(commands["back"])
+    until_leader("back")
+    until_candidates("back", "next", "new")
+    replicas["new"].kill()
+    replicas["next"].send_signal(signal.SIGTERM)
+    until_candidates("back", "new")
+
+
+def test_a_strategy_of_another_controller_elects_the_newest_version(plane: ControlPlane, start: Start) -> None:
+    process = start([str(EXAMPLES / "newest_version_strategy.py")])
+
+    def join(name: str, version: str) -> None:
+        spec = {
+            "leaseName": "worker", "binaryVersion": "1.36.0", "emulationVersion": version,
+            "strategy": "example.com/NewestEmulationVersion", "renewTime": format_micro_time(RealClock().now()),
+        }  # fmt: skip
+        body = {"apiVersion": "coordination.k8s.io/v1beta1", "kind": "LeaseCandidate", "metadata": {"name": name}}
+        post(plane, CANDIDATES, {**body, "spec": spec})
+
+    lease = f"{LEASES}/worker"
+    join("older", "1.34.0")
+    until_one(plane, lease, lambda found: holder(found) == "older")
+    join("newer", "1.35.0")
+    until_one(plane, lease, lambda found: found is not None and "newer" in (holder(found), preferred(found)))
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(30) == 0
+
+
+def preferred(lease: Tree) -> str:
+    return str(lease["spec"].get("preferredHolder") or "")

@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import shutil
 import signal
 import ssl
 import subprocess
@@ -62,9 +64,12 @@ def start(cluster, namespace, tmp_path):
     path.write_text(yaml.safe_dump(kubeconfig))
     started = []
 
-    def run(name, *arguments):
-        command = [sys.executable, "-u", str(EXAMPLES / name), *arguments]
+    def run(name, *arguments, python_path=""):
+        script = [name] if name == "-m" else [str(EXAMPLES / name)]
+        command = [sys.executable, "-u", *script, *arguments]
         environment = {**os.environ, "KUBECONFIG": str(path)}
+        if python_path:
+            environment["PYTHONPATH"] = os.pathsep.join(filter(None, [python_path, os.environ.get("PYTHONPATH")]))
         process = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment
         )
@@ -138,3 +143,81 @@ def test_the_heartbeat_is_fresh_as_long_as_it_lives(start, api):
     first = api.until(path, lambda found: found is not None)["spec"]
     assert (first["holderIdentity"], first["leaseDurationSeconds"]) == ("me", 4)
     api.until(path, lambda found: found["spec"]["renewTime"] > first["renewTime"])
+
+
+ALL_SHARDS = "shards 0 1 2 3 4 5 6 7 8 9 10 11\n"
+
+
+def test_worker_pool_moves_shards_of_a_worker_that_stops_renewing_or_leaves(start, api):
+    first = start("worker_pool.py", "orders", "first")
+    assert line_with(first, "first: ").endswith(ALL_SHARDS)
+    second = start("worker_pool.py", "orders", "second")
+    shares = [set(line_with(worker, ": shards").split()[2:]) for worker in (first, second)]
+    assert sorted(map(int, shares[0] | shares[1])) == list(range(12))
+    assert not shares[0] & shares[1]
+    first.send_signal(signal.SIGSTOP)  # neither renews nor leaves
+    try:
+        line_with(second, ALL_SHARDS)
+    finally:
+        first.send_signal(signal.SIGCONT)
+    assert set(line_with(second, ": shards").split()[2:]) == shares[1]
+    lease = api("GET", "/apis/coordination.k8s.io/v1/namespaces/{ns}/leases/orders-first")
+    assert lease["metadata"]["labels"] == {"example.com/pool": "orders"}
+    first.send_signal(signal.SIGTERM)
+    line_with(second, ALL_SHARDS)
+    first.wait(timeout=20)
+    assert api("GET", "/apis/coordination.k8s.io/v1/namespaces/{ns}/leases/orders-first") is None
+
+
+@pytest.fixture(scope="module")
+def greeter_package(tmp_path_factory):
+    """The directory that the wheel of ``greeter_package`` is installed into, for ``PYTHONPATH``."""
+    source, target = tmp_path_factory.mktemp("source") / "greeter", tmp_path_factory.mktemp("installed")
+    shutil.copytree(EXAMPLES / "greeter_package", source)
+    options = ["--no-deps", "--no-index", "--no-build-isolation", "--no-cache-dir", "--disable-pip-version-check"]
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", *options, f"--target={target}", str(source)]
+    subprocess.run(pip, check=True, capture_output=True, timeout=120)
+    return str(target)
+
+
+MAPS = "/api/v1/namespaces/{ns}/configmaps"
+
+
+def test_controller_manager_runs_the_controller_of_an_installed_package(start, api, greeter_package):
+    flags = ["--controllers=greeter-controller", "--leader-elect=false", "--port=0"]
+    start("-m", "steersman", "controller-manager", *flags, python_path=greeter_package)
+    api("POST", MAPS, {"metadata": {"name": "hello"}, "data": {"name": "you"}})
+    api.until(f"{MAPS}/hello", lambda live: live["data"].get("greeting") == "Hello, you!")
+
+
+def test_controller_manager_acts_as_the_account_of_an_installed_controller(start, api, greeter_package):
+    accounts = "/api/v1/namespaces/kube-system/serviceaccounts"
+    role = {"kind": "ClusterRole", "apiGroup": "rbac.authorization.k8s.io", "name": "cluster-admin"}
+    subject = {"kind": "ServiceAccount", "namespace": "kube-system", "name": "greeter-controller"}
+    binding = {"metadata": {"name": f"greeter-{api.namespace}"}, "roleRef": role, "subjects": [subject]}
+    api("POST", "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", binding)
+    flags = ["--controllers=greeter-controller", "--leader-elect=false", "--port=0"]
+    start("-m", "steersman", "controller-manager", *flags, "--use-service-account-credentials",
+          python_path=greeter_package)  # fmt: skip
+    api("POST", MAPS, {"metadata": {"name": "hello"}, "data": {"name": "you"}})
+    api.until(f"{MAPS}/hello", lambda live: live["data"].get("greeting") == "Hello, you!")
+    assert api("GET", f"{accounts}/greeter-controller") is not None
+
+
+def test_manager_of_a_package_runs_controllers_of_steersman(start, api, greeter_package):
+    start("-m", "greeter_controller", python_path=greeter_package)
+    labels = {"app": "x"}
+    template = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    spec = {"replicas": 2, "selector": {"matchLabels": labels}, "template": template}
+    api("POST", "/apis/apps/v1/namespaces/{ns}/deployments", {"metadata": {"name": "web"}, "spec": spec})
+    api("POST", MAPS, {"metadata": {"name": "hello"}, "data": {"name": "you"}})
+    api.until("/apis/apps/v1/namespaces/{ns}/deployments/web", lambda live: live.get("status", {}).get("replicas") == 2)
+    api.until(f"{MAPS}/hello", lambda live: live["data"].get("greeting") == "Hello, you!")
+
+
+def test_the_guide_shows_the_package_as_it_is():
+    page = (EXAMPLES.parent / "docs" / "controllers.md").read_text()
+    blocks = [*re.findall(r"^```(?:toml|python)\n(.*?)^```", page, re.MULTILINE | re.DOTALL)]
+    files = [(EXAMPLES / "greeter_package" / name).read_text() for name in ("pyproject.toml", "greeter_controller.py")]
+    assert len(blocks) == 2
+    assert [block in file for block, file in zip(blocks, files, strict=True)] == [True, True]

@@ -7,17 +7,16 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
 from tests.e2e.conftest import post
 from tests.e2e.watching import until, until_one
 
+from steersman.apimachinery.trees import Tree
 from steersman.testing import ControlPlane
 
 ROOT = Path(__file__).parents[2]
-Tree = dict[str, Any]
 
 OPERATOR = """\
 import kopf

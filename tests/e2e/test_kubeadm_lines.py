@@ -15,8 +15,10 @@ import pytest
 import yaml
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
+from tests.e2e.secure_client import free_port, get, make_token
 from tests.unit.cli import kubeadm_lines
 
+from steersman.apimachinery.trees import Tree
 from steersman.asynckit.clock import RealClock
 from steersman.client import Client, tree
 from steersman.client.connecting import connect
@@ -26,7 +28,6 @@ from steersman.controlplane.certificates import Pems, make_ca, make_client, make
 WAIT_SECONDS = 60
 LIFE = timedelta(days=1)
 LEASE, POD = tree("coordination.k8s.io/v1", "Lease"), tree("v1", "Pod")
-Tree = dict[str, Any]
 
 
 class Kubeadm:
@@ -143,15 +144,19 @@ async def test_components_of_kubeadm_run_a_deployment(files: Kubeadm) -> None:
         manager = files.write_kubeconfig("controller-manager", url, "system:kube-controller-manager", [])
         scheduler = files.write_kubeconfig("scheduler", url, "system:kube-scheduler", [])
         assert manager.parent == scheduler.parent == files.directory
-        # Without ports, as tests run beside each other.
-        ports = ("--port=0", "--secure-port=0")
+        ports = free_port(), free_port()
         with (
-            running(log.with_suffix(".manager"), "controller-manager", *files.line(kubeadm_lines.CONTROLLER_MANAGER), *ports),
-            running(log.with_suffix(".scheduler"), "scheduler", *files.line(kubeadm_lines.SCHEDULER), *ports),
+            running(log.with_suffix(".manager"), "controller-manager", *files.line(kubeadm_lines.CONTROLLER_MANAGER), f"--secure-port={ports[0]}"),
+            running(log.with_suffix(".scheduler"), "scheduler", *files.line(kubeadm_lines.SCHEDULER), f"--secure-port={ports[1]}"),
         ):  # fmt: skip
             async with connect(admin) as client:
                 await run_deployment(client)
                 await until_published(client, files)
+                token = await make_token(client, "scraper", role="system:monitoring")
+                for port in ports:
+                    assert await get(port, "/healthz") == (200, "ok")
+                    assert (await get(port, "/metrics"))[0] == 403
+                    assert (await get(port, "/metrics", token))[0] == 200
 
 
 async def run_deployment(client: Client) -> None:

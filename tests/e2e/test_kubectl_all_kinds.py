@@ -51,7 +51,7 @@ def all_kinds(kubectl, manifest):
 
 
 def settle(kubectl):
-    """Wait until the server's own loops have done what they do to some of it."""
+    """Wait until the bootstrap controller has done what they do to some of it."""
     kubectl.run("wait", "--for=condition=Ready", "servicecidr/all-kinds", "--timeout=30s")
 
 

@@ -8,11 +8,11 @@ import re
 import ssl
 import urllib.request
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.e2e.watching import until_one
 
+from steersman.apimachinery.trees import Tree
 from steersman.asynckit.structured_logging import V2, V3
 from steersman.testing import ControlPlane
 
@@ -33,8 +33,6 @@ DEPLOYMENT = {
         },
     },
 }
-
-Tree = dict[str, Any]
 
 
 def post(cluster: ControlPlane, path: str, body: Tree) -> str:

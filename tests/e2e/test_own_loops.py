@@ -28,7 +28,7 @@ def test_a_server_that_was_killed_is_published_with_its_new_port():
         cluster.kill()
         cluster.start()
         assert published(cluster) == f"192.0.2.10:{cluster.url.rpartition(':')[2]}" != first
-        assert "the last run did not end as it should" in cluster.log
+        assert "the last run did not stop orderly" in cluster.log
 
 
 def test_elections_are_shown():

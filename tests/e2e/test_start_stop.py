@@ -31,9 +31,9 @@ UP_MOMENTS = [
     "up steersman.controlplane.up:up",
     "up steersman.storage.sqlite.files:Files.open",
     "up steersman.controlplane.apiserver:ensure_pki",
-    "up steersman.controlplane.post_start:PostStartHooks.run",
-    "up steersman.controlplane.post_start:make_default_service_accounts",
-    "up steersman.controlplane.loops:OwnLoops.begin",
+    "up steersman.controlplane.bootstrap.post_start_hooks:PostStartHooks.run",
+    "up steersman.controlplane.bootstrap.post_start_hooks:create_default_service_accounts",
+    "up steersman.controlplane.bootstrap.controller:BootstrapController.start_loops",
     "up steersman.controlplane.up:component_arguments",
     "up steersman.controlplane.children:Child.start",
     "up steersman.controlplane.up:wait_until_ready",
@@ -46,8 +46,8 @@ UP_MOMENTS = [
     "components steersman.controllers.manager.assembly:add_controllers",
     "components steersman.runtime.manager:Manager._start_informers",
     "components steersman.client.informer:Informer.replace",
-    "components steersman.nodes.registration:NodeKeeper.start",
-    "components steersman.nodes.registration:NodeKeeper._register",
+    "components steersman.nodes.registration:NodeController.start",
+    "components steersman.nodes.registration:NodeController._register",
     "components steersman.runtime.heartbeat:LeaseHeartbeat.run",
     "components steersman.controlplane.readiness:ReadinessReporter._write",
 ]
@@ -55,8 +55,8 @@ ALONE_MOMENTS = [
     "nodes steersman.nodes.pods",
     "nodes steersman.controlplane.components:run_nodes",
     "nodes steersman.runtime.manager:Manager._start_informers",
-    "nodes steersman.nodes.registration:NodeKeeper._register",
-    "scheduler steersman.scheduler.brain",
+    "nodes steersman.nodes.registration:NodeController._register",
+    "scheduler steersman.scheduler.core",
     "scheduler steersman.controllers.manager.assembly:wait_for_server",
     "scheduler steersman.client.leaderelection.elector:LeaderElector.run",
     "scheduler steersman.scheduler.scheduler:Scheduler.run",
@@ -90,14 +90,18 @@ class Start:
         )  # fmt: skip
 
     def ended(self) -> tuple[int, str]:
-        """Exit code and log, once the process has ended and nothing is left of it."""
+        """Exit code and log, once the process has ended and nothing is left of it.
+
+        Reports of requests that held the event loop are left out: they depend on what else the machine does.
+        """
         _, log = self.process.communicate(timeout=PATIENCE_SECONDS)
         assert survivors(str(self.folder)) == []
         assert list((self.folder / "tmp").iterdir()) == []
         assert list((self.folder / "state").glob("steersman/running/*")) == []
         assert "did not end within" not in log
         assert "Traceback" not in log
-        return self.process.returncode, log
+        lines = [line for line in log.splitlines(keepends=True) if "a request held the event loop" not in line]
+        return self.process.returncode, "".join(lines)
 
 
 def survivors(mark: str) -> list[str]:
@@ -123,7 +127,7 @@ def test_up_ends_orderly_when_stopped_at(moment: str, tmp_path: Path) -> None:
     "moment",
     [
         "up steersman.controlplane.core",
-        "up steersman.controlplane.post_start:PostStartHooks.run",
+        "up steersman.controlplane.bootstrap.post_start_hooks:PostStartHooks.run",
         "components steersman.runtime.manager:Manager._start_informers",
         "up steersman.controlplane.up:print_lines",
     ],
@@ -136,12 +140,13 @@ def test_up_ends_orderly_with_signals(moment: str, signals: str, tmp_path: Path)
 @pytest.mark.parametrize("moment", ALONE_MOMENTS)
 def test_component_alone_ends_orderly_when_stopped_at(moment: str, tmp_path: Path, cluster: ControlPlane) -> None:
     command, _, _ = moment.partition(" ")
-    started = Start(tmp_path, command, f"--kubeconfig={cluster.kubeconfig}", moment=moment)
+    serving = [] if command == "nodes" else ["--secure-port=0"]
+    started = Start(tmp_path, command, f"--kubeconfig={cluster.kubeconfig}", *serving, moment=moment)
     assert started.ended() == (0, "")
 
 
 def test_apiserver_ends_orderly_when_stopped_while_it_starts(tmp_path: Path) -> None:
-    moment = "apiserver steersman.controlplane.post_start:PostStartHooks.run"
+    moment = "apiserver steersman.controlplane.bootstrap.post_start_hooks:PostStartHooks.run"
     assert Start(tmp_path, "apiserver", "--ephemeral", "--port=0", moment=moment).ended() == (0, "")
 
 
@@ -150,8 +155,8 @@ def test_data_directory_of_a_stopped_start_can_be_opened(tmp_path: Path) -> None
     for moment in (
         "up steersman.storage.sqlite.files:Files.open",
         "up steersman.controlplane.apiserver:ensure_pki",
-        "up steersman.controlplane.post_start:make_default_service_accounts",
-        "components steersman.nodes.registration:NodeKeeper._register",
+        "up steersman.controlplane.bootstrap.post_start_hooks:create_default_service_accounts",
+        "components steersman.nodes.registration:NodeController._register",
     ):
         started = Start(tmp_path, "up", "--port=0", f"--data-dir={tmp_path}/data", moment=moment)
         assert started.ended() == (0, "")
@@ -159,7 +164,7 @@ def test_data_directory_of_a_stopped_start_can_be_opened(tmp_path: Path) -> None
         assert plane.url
 
 
-@pytest.mark.parametrize("moment", ["", "up steersman.controlplane.post_start:PostStartHooks.run"])
+@pytest.mark.parametrize("moment", ["", "up steersman.controlplane.bootstrap.post_start_hooks:PostStartHooks.run"])
 def test_up_ends_when_its_parent_does(moment: str, tmp_path: Path) -> None:
     """The parent is a shell that ends at once; ``SIGWINCH`` means nothing to ``up``."""
     reader, writer = os.pipe()

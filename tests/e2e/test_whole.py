@@ -5,19 +5,18 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import pytest
 from tests.e2e.conftest import MANIFESTS, Kubectl
 from tests.e2e.watching import until, until_one
 
+from steersman.apimachinery.trees import Tree
 from steersman.testing import ControlPlane
 
 NODES = 5
 ALL_NODES = "/api/v1/nodes"
 #: Of the test of a crash.
 REPLICAS = 1_000
-Tree = dict[str, Any]
 
 #: For what takes as long as the machine is busy; nothing here waits for a fixed time.
 PATIENCE = "--timeout=50s"

@@ -10,13 +10,13 @@ import subprocess
 import threading
 import urllib.request
 from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+from typing import TypeVar
 from urllib.parse import urlencode
 
+from steersman.apimachinery.trees import Tree
 from steersman.testing import ControlPlane
 
 T = TypeVar("T")
-Tree = dict[str, Any]
 
 #: Bounds what never comes to be; nothing waits for a fixed time.
 WAIT_SECONDS = 60

@@ -24,9 +24,9 @@ from tests.conformance.informer.faults import Faults, FaultyTransport
 from steersman.client import Client
 from steersman.controlplane.loopback_transport import LoopbackTransport
 from steersman.nodes.options import NodesOptions
-from steersman.nodes.pods import PodKeeper
+from steersman.nodes.pods import PodController
 from steersman.nodes.provisioning import SimulatedStorage
-from steersman.nodes.registration import NodeKeeper
+from steersman.nodes.registration import NodeController
 from steersman.runtime.context import ControllerContext
 from steersman.scheduler.scheduler import Scheduler
 
@@ -86,8 +86,8 @@ def _add_scheduler(manager: Manager, context: ControllerContext) -> None:
 
 def _add_nodes(manager: Manager, context: ControllerContext) -> None:
     options = NodesOptions(nodes=3)
-    manager.add(NodeKeeper(context, options.templates()))
-    manager.add(PodKeeper(context, options.pod_stages()))
+    manager.add(NodeController(context, options.templates()))
+    manager.add(PodController(context, options.pod_stages()))
     manager.add(SimulatedStorage(context))
 
 

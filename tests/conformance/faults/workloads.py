@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from steersman.apimachinery.trees import Tree
 from steersman.client import tree
 from steersman.client.objects import name_of, uid_of
 
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
 
     from steersman.client import Client
 
-Tree = dict[str, Any]
 
 NAMESPACE = "default"
 DEPLOYMENTS, STATEFULSETS = tree("apps/v1", "Deployment"), tree("apps/v1", "StatefulSet")

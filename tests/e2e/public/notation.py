@@ -35,10 +35,11 @@ from typing import Any, Final, NamedTuple
 import yaml
 from codegen.sources import definitions
 
+from steersman.apimachinery.trees import Tree
+
 CRDS: Final = Path(__file__).parent / "crds"
 PROJECTS: Final = tuple(sorted(path.stem for path in CRDS.glob("*.yaml")))
 
-Tree = dict[str, Any]
 
 INT_OR_STRING: Final[Tree] = {"anyOf": [{"type": "integer"}, {"type": "string"}], "x-kubernetes-int-or-string": True}
 SCALARS: Final[dict[str, Tree]] = {

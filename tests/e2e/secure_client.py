@@ -1,0 +1,45 @@
+"""Client of the HTTPS ports of components: a free port, tokens with a role, and requests."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+
+from tests.unit.listening import connected_to
+
+from steersman.client import Client, tree
+
+ACCOUNTS = tree("v1", "ServiceAccount")
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as sock:
+        return int(sock.getsockname()[1])
+
+
+async def make_token(client: Client, account: str, *, role: str = "") -> str:
+    """Create a service account, bind it to a role, and return a token."""
+    metadata = {"name": account}
+    await client.create({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata}, namespace="default")
+    if role:
+        binding = {
+            "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": metadata,
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
+            "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": "default"}],
+        }  # fmt: skip
+        await client.create(binding)
+    request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 3600}}
+    answer = await client.create_subresource(ACCOUNTS, account, "token", request, namespace="default")
+    return str(answer["status"]["token"])
+
+
+async def get(port: int, path: str, token: str = "") -> tuple[int, str]:
+    """Return status code and body."""
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    async with connected_to("127.0.0.1", port, tls=context) as (reader, writer):
+        authorization = f"Authorization: Bearer {token}\r\n" if token else ""
+        writer.write(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n{authorization}\r\n".encode())
+        head, _, body = (await reader.read()).partition(b"\r\n\r\n")
+    return int(head.split()[1]), body.decode()

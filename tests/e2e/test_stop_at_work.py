@@ -1,0 +1,121 @@
+"""SIGTERM while workers compute: the process ends within its grace period, and what it acknowledged is there."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import signal
+import ssl
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from steersman.testing import ControlPlane
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+#: Only a process that hangs takes longer: requests have five seconds to finish.
+PATIENCE_SECONDS = 60
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+RULES = "/apis/example.com/v1/namespaces/default/rules"
+CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
+JSON, YAML = "application/json", "application/yaml"
+#: Requests at a time; they take longer than the grace period together.
+REQUESTS = 8
+
+
+class Client:
+    """Sends requests, each on a connection of its own."""
+
+    def __init__(self, server: ControlPlane) -> None:
+        self._address = urlsplit(server.url)
+        self._tls = ssl.create_default_context(cafile=str(server.ca))
+        self._headers = {"authorization": f"Bearer {server.token}"}
+
+    def send(self, method: str, path: str, body: bytes | None = None, kind: str = JSON) -> tuple[int, bytes]:
+        """Return code and body of the answer; code 0 if the connection ended without one."""
+        connection = http.client.HTTPSConnection(
+            self._address.hostname or "", self._address.port, context=self._tls, timeout=PATIENCE_SECONDS
+        )
+        try:
+            connection.request(method, path, body, {**self._headers, "content-type": kind})
+            answer = connection.getresponse()
+            return answer.status, answer.read()
+        except (OSError, http.client.HTTPException):
+            return 0, b""
+        finally:
+            connection.close()
+
+    def writes_in_flight(self) -> int:
+        """Return how many writes the server works on."""
+        _, text = self.send("GET", "/metrics")
+        for line in text.decode().splitlines():
+            if line.startswith("apiserver_current_inflight_requests{") and 'request_kind="mutating"' in line:
+                return int(float(line.rpartition(" ")[2]))
+        return 0
+
+
+def definition() -> bytes:
+    """A kind whose rules cost most of the budget of one object."""
+    rules = [{"rule": f"self.all(a, self.all(b, a + b >= 0 || {number} > 0))"} for number in range(12)]
+    numbers = {"type": "array", "maxItems": 250, "items": {"type": "integer"}, "x-kubernetes-validations": rules}
+    schema = {"type": "object", "properties": {"n": numbers}}
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+    spec = {
+        "group": "example.com",
+        "names": {"plural": "rules", "singular": "rule", "kind": "Rule", "listKind": "RuleList"},
+        "scope": "Namespaced",
+        "versions": [version],
+    }
+    tree = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition"}
+    return json.dumps({**tree, "metadata": {"name": "rules.example.com"}, "spec": spec}).encode()
+
+
+def expensive_rules(name: str) -> tuple[str, bytes, str]:
+    tree: dict[str, Any] = {"apiVersion": "example.com/v1", "kind": "Rule", "metadata": {"name": name}}
+    return RULES, json.dumps({**tree, "n": list(range(250))}).encode(), JSON
+
+
+def large_yaml(name: str) -> tuple[str, bytes, str]:
+    data = "".join(f"  k{number}: v{number}\n" for number in range(150_000))
+    return CONFIG_MAPS, f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}}}\ndata:\n{data}".encode(), YAML
+
+
+@pytest.mark.parametrize("expensive", [expensive_rules, large_yaml])
+def test_sigterm_ends_a_server_at_work_and_keeps_what_was_acknowledged(expensive, tmp_path: Path) -> None:
+    with ControlPlane(ephemeral=False, data_dir=tmp_path / "data") as server:
+        client = Client(server)
+        assert client.send("POST", DEFINITIONS, definition())[0] == 201
+        while client.send("GET", RULES)[0] != 200:
+            pass
+        acknowledged = []
+        for number in range(20):
+            body = json.dumps({"metadata": {"name": f"before{number}"}}).encode()
+            assert client.send("POST", CONFIG_MAPS, body)[0] == 201
+            acknowledged.append(f"{CONFIG_MAPS}/before{number}")
+        with ThreadPoolExecutor(REQUESTS) as pool:
+            requests = {}
+            for number in range(REQUESTS):
+                path, body, kind = expensive(f"x{number}")
+                requests[f"{path}/x{number}"] = pool.submit(client.send, "POST", path, body, kind)
+            while client.writes_in_flight() < REQUESTS and not any(request.done() for request in requests.values()):
+                pass
+            process = server._process
+            assert process is not None
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(PATIENCE_SECONDS) == 0
+            codes = {path: request.result()[0] for path, request in requests.items()}
+        assert "Traceback" not in server.log
+        server.kill()  # it has ended; gives its pipes back
+        assert any(code == 0 or code >= 500 for code in codes.values()), codes
+        server.start()
+        client = Client(server)
+        while client.send("GET", RULES)[0] != 200:
+            pass
+        acknowledged += [path for path, code in codes.items() if code == 201]
+        assert {path: client.send("GET", path)[0] for path in acknowledged} == dict.fromkeys(acknowledged, 200)
+        refused = [path for path, code in codes.items() if code >= 400]
+        assert {path: client.send("GET", path)[0] for path in refused} == dict.fromkeys(refused, 404)
