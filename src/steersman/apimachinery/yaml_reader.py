@@ -23,6 +23,10 @@ MAX_ALIASED_VALUES: Final = 100_000
 _METER_INTERVAL: Final = 128
 _UNITS_PER_EVENT: Final = 10
 
+#: Nesting beyond ``MAX_DEPTH``; libyaml 0.2.6 reports its own limit first where its scanner looks ahead.
+_DEPTH: Final = "exceeded max depth"
+_LIBYAML_DEPTH: Final = "exceeded maximum nesting depth"
+
 
 def read_yaml(raw: bytes) -> tuple[Any, list[str]]:
     """Return the tree of the first document, and a message for each duplicate key. Raises ``DecodeError``."""
@@ -43,6 +47,8 @@ def _fault(error: yaml.YAMLError) -> str:
         return str(error.reason)
     if not isinstance(error, yaml.MarkedYAMLError):
         return str(error)
+    if error.problem == _LIBYAML_DEPTH:
+        return _DEPTH
     line = 0
     if error.problem_mark is not None and error.problem_mark.line:
         # The scanner has not counted the line that it stands in yet.
@@ -112,7 +118,7 @@ class _Builder:
 
     def _start(self, tree: Any, event: yaml.CollectionStartEvent) -> None:
         if len(self._open) >= MAX_DEPTH:
-            raise DecodeError("yaml: exceeded max depth")
+            raise DecodeError(f"yaml: {_DEPTH}")
         if event.anchor:
             self._anchors[event.anchor] = (MERGE, 0)
         self._open.append(_Open(tree, event.anchor, _line(event)))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from itertools import product
-from operator import itemgetter
 from typing import TYPE_CHECKING, TypeAlias
 
 from steersman.apimachinery.trees import tree_key
@@ -16,51 +15,62 @@ if TYPE_CHECKING:
 
     #: Key, effect, operator and value.
     _Class: TypeAlias = tuple[str, str, str, str]
-    #: Seconds that a toleration lasts, whether it has no operator (it is covered by none that has one), and position.
-    _Rank: TypeAlias = tuple[float, bool, int]
 
 
 def merge_tolerations(first: Sequence[Tree], second: Sequence[Tree]) -> list[Tree]:
-    """Merge both lists, without tolerations that another one covers; the first of equal ones is kept.
+    """Merge both lists: drop what an earlier kept toleration covers, or a later one that differs.
 
-    Among tolerations with the same key, effect, operator and value, the one with the longest duration covers the
-    others, so each toleration is compared with at most eight others.
+    Linear: each toleration is compared with at most two of each of eight classes.
     """
-    by_key: dict[bytes, Tree] = {}
-    #: Of several that cover each other, the one whose last repetition is the latest is kept.
-    last_positions: dict[bytes, int] = {}
-    for position, toleration in enumerate((*first, *second)):
+    tolerations = [*first, *second]
+    later = _Widest()
+    candidates = []
+    for toleration in reversed(tolerations):
+        if not later.cover(toleration):
+            candidates.append(toleration)
+        later.add(toleration)
+    earlier = _Widest()
+    merged: dict[bytes, Tree] = {}
+    for toleration in reversed(candidates):
         key = tree_key(toleration)
-        by_key.setdefault(key, toleration)
-        last_positions[key] = position
-    distinct = list(by_key.values())
-    widest: dict[_Class, tuple[_Rank, Tree]] = {}
-    for key, toleration in by_key.items():
-        class_ = _class_of(toleration)
-        ranked = (_rank(toleration, last_positions[key]), toleration)
-        widest[class_] = max(widest.get(class_, ranked), ranked, key=itemgetter(0))
-    return [each for each in distinct if not _is_covered(each, widest)]
+        if key not in merged and not earlier.cover(toleration):
+            merged[key] = toleration
+            earlier.add(toleration)
+    return list(merged.values())
 
 
-def _class_of(toleration: Tree) -> _Class:
-    operator = toleration.get("operator", "Equal")
-    value = toleration.get("value", "") if operator != "Exists" else ""
-    return toleration.get("key") or "", toleration.get("effect") or "", operator, value
+class _Widest:
+    """Of each key, effect, operator and value the two different tolerations that last longest."""
+
+    __slots__ = ("_by_class",)
+
+    def __init__(self) -> None:
+        self._by_class: dict[_Class, list[Tree]] = {}
+
+    def add(self, toleration: Tree) -> None:
+        operator = toleration.get("operator", "Equal")
+        value = toleration.get("value", "") if operator != "Exists" else ""
+        widest = self._by_class.setdefault(
+            (toleration.get("key") or "", toleration.get("effect") or "", operator, value), []
+        )
+        if toleration not in widest:
+            widest.append(toleration)
+            widest.sort(key=_seconds, reverse=True)
+            del widest[2:]
+
+    def cover(self, toleration: Tree) -> bool:
+        """True if one that differs from the toleration covers it."""
+        key, effect, value = toleration.get("key") or "", toleration.get("effect") or "", toleration.get("value", "")
+        return any(
+            wide != toleration and covers(wide, toleration)
+            for class_ in product((key, ""), (effect, ""), ("Exists", "Equal"))
+            for wide in self._by_class.get((*class_, "" if class_[2] == "Exists" else value), ())
+        )
 
 
-def _rank(toleration: Tree, position: int) -> _Rank:
+def _seconds(toleration: Tree) -> float:
     seconds = toleration.get("tolerationSeconds")
-    lasts = math.inf if seconds is None or toleration.get("effect") != "NoExecute" else float(seconds)
-    return lasts, "operator" not in toleration, position
-
-
-def _is_covered(toleration: Tree, widest: dict[_Class, tuple[_Rank, Tree]]) -> bool:
-    key, effect, value = toleration.get("key") or "", toleration.get("effect") or "", toleration.get("value", "")
-    for class_ in product((key, ""), (effect, ""), ("Exists", "Equal")):
-        ranked = widest.get((*class_, "" if class_[2] == "Exists" else value))
-        if ranked is not None and ranked[1] is not toleration and covers(ranked[1], toleration):
-            return True
-    return False
+    return math.inf if seconds is None or toleration.get("effect") != "NoExecute" else float(seconds)
 
 
 def covers(wide: Tree, narrow: Tree) -> bool:
