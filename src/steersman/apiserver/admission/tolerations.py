@@ -22,9 +22,9 @@ def merge_tolerations(first: Sequence[Tree], second: Sequence[Tree]) -> list[Tre
 
     Linear: each toleration is compared with at most two of each of eight classes.
     """
-    tolerations = [*first, *second]
+    tolerations: list[Tree] = [*first, *second]
     later = _Widest()
-    candidates = []
+    candidates: list[Tree] = []
     for toleration in reversed(tolerations):
         if not later.cover(toleration):
             candidates.append(toleration)
