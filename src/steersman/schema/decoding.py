@@ -10,14 +10,15 @@ Stored objects pass through protobuf upstream, so an empty list without `omitemp
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from steersman.apimachinery.codec import DecodeError, encode
-from steersman.apimachinery.remembering import Remembered, digest
-from steersman.apimachinery.trees import Tree, copy_tree
+from steersman.apimachinery.codec import DecodeError
 from steersman.apimachinery.typemodel import Field, ListOf, MapOf, Scalar, ScalarKind, Struct, Type
 from steersman.schema import diagnosis
 from steersman.schema.leaves import LEAVES, PLAIN, ZEROS, Mismatch
+
+if TYPE_CHECKING:
+    from steersman.apimachinery.trees import Tree
 
 __all__ = ["DecodeError", "Decoded", "decode", "zero"]
 
@@ -121,35 +122,6 @@ def _fresh(field: Field) -> Convert | None:
 
 
 def _compile_field(field: Field) -> Convert:
-    if field.name == "spec" and isinstance(field.type, Struct):
-        return _once(_compile_whole(field))
-    return _compile_whole(field)
-
-
-def _once(inner: Convert) -> Convert:
-    """For parts that come again and again just as they are stored: those that decoding left as they were."""
-    unchanged: Remembered[bool] = Remembered()
-
-    def convert(value: Any, unknown: Unknown) -> Any:
-        if type(value) is not dict:
-            raise Mismatch
-        try:
-            text = encode(value)
-        except TypeError:  # it holds numbers that remember how they were written: read to word an error, not to be kept
-            return inner(value, unknown)
-        key = digest(text)
-        if unchanged.get(key):
-            return copy_tree(value)
-        met = len(unknown)
-        decoded = inner(value, unknown)
-        if len(unknown) == met and encode(decoded) == text:
-            unchanged.put(key, True)
-        return decoded
-
-    return convert
-
-
-def _compile_whole(field: Field) -> Convert:
     if isinstance(field.type, ListOf | MapOf) and field.required:
         return _none_for_empty(_compile(field.type))
     if field.omit_zero and isinstance(field.type, Struct):

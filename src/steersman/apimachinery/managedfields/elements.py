@@ -13,7 +13,6 @@ import re
 from typing import Any, Final
 
 from steersman.apimachinery.gotext import quote, to_json, to_value_text
-from steersman.apimachinery.text_cache import text_cache
 
 #: The member of a node that says that the node itself belongs to the set.
 SELF: Final = "."
@@ -117,7 +116,6 @@ def _shown(value: Any) -> str:
     return quote(value) if isinstance(value, str) else to_value_text(value)
 
 
-@text_cache(4096, length_max=256)
 def order(element: str) -> tuple[Any, ...]:
     """Sorts the elements of a node as upstream writes them: fields, list items, set items, positions."""
     if element == SELF:

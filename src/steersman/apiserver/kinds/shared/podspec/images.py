@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from steersman.apimachinery.text_cache import text_cache
-
 _IDENTIFIER: Final = re.compile(r"[a-f0-9]{64}\Z")
 _DOMAIN_PART: Final = r"(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])"
 _DOMAIN: Final = rf"(?:{_DOMAIN_PART}(?:\.{_DOMAIN_PART})*|\[[a-fA-F0-9:]+\])(?::[0-9]+)?"
@@ -21,7 +19,6 @@ _DIGEST_LENGTHS: Final = {"sha256": 64, "sha384": 96, "sha512": 128}
 _NAME_LENGTH_MAX: Final = 255
 
 
-@text_cache(4096, length_max=512)
 def image_tag(image: str) -> str:
     """The tag of an image: ``latest`` when it has neither tag nor digest, empty when only a digest or unreadable.
 
