@@ -59,7 +59,7 @@ class Scalar:
 class ListOf:
     """An array."""
 
-    __slots__ = ("item", "key_defaults", "keys", "list_type")
+    __slots__ = ("item", "item_keys", "key_defaults", "keys", "list_type")
 
     def __init__(
         self,
@@ -75,6 +75,8 @@ class ListOf:
         self.keys = keys
         #: Values that a key field takes when an item leaves it out (``protocol: TCP``).
         self.key_defaults = key_defaults or {}
+        #: Made and kept by ``managedfields.listkeys`` on first use; goes with the type, as all that is kept here.
+        self.item_keys: Any = None
 
 
 class MapOf:
@@ -134,7 +136,17 @@ class Field:
 class Struct:
     """An object with named fields."""
 
-    __slots__ = ("atomic", "decoder", "fields", "go_name", "name", "preserve_unknown")
+    __slots__ = (
+        "atomic",
+        "decoder",
+        "fields",
+        "go_name",
+        "is_strict",
+        "name",
+        "preserve_unknown",
+        "shape",
+        "zero_value",
+    )
 
     def __init__(
         self,
@@ -155,6 +167,10 @@ class Struct:
         self.preserve_unknown = preserve_unknown
         #: Made and kept by ``steersman.schema.decoding`` on first use.
         self.decoder: Any = None
+        #: Made and kept by ``managedfields`` on first use: ``shapes.object_shape``, ``shapes.is_strict``, ``zero.zero_value``.
+        self.shape: Any = None
+        self.is_strict: bool | None = None
+        self.zero_value: dict[str, Any] | None = None
 
 
 Type: TypeAlias = Scalar | ListOf | MapOf | Struct

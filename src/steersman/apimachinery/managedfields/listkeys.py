@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from operator import itemgetter
 from typing import Any, Final
 
@@ -95,10 +94,12 @@ class ItemKeys:
         return element
 
 
-@lru_cache(maxsize=4096)
 def item_keys(type_: ListOf) -> ItemKeys:
-    """The keys of a set or list map."""
-    return ItemKeys(type_)
+    """Return the keys of a set or list map."""
+    keys: ItemKeys | None = type_.item_keys
+    if keys is None:
+        keys = type_.item_keys = ItemKeys(type_)
+    return keys
 
 
 def _default(type_: ListOf, key: str) -> Any:

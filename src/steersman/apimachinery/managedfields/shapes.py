@@ -9,7 +9,6 @@ what an applier owns of it: leaves, list items and map keys, while an object wit
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any, Final
 
 from steersman.apimachinery.managedfields.elements import SELF
@@ -229,9 +228,15 @@ def _scalar_shape(kind: ScalarKind) -> Shape:
     return WHOLE if kind is ScalarKind.RAW else LEAF
 
 
-@lru_cache(maxsize=4096)
 def object_shape(struct: Struct) -> Shape:
-    """The shape of a struct; one without fields takes any."""
+    """Return the shape of a struct; one without fields takes any."""
+    shape: Shape | None = struct.shape
+    if shape is None:
+        shape = struct.shape = _shape_of_struct(struct)
+    return shape
+
+
+def _shape_of_struct(struct: Struct) -> Shape:
     if struct.atomic:
         return WHOLE
     return FieldsShape(struct) if struct.fields else DEDUCED
@@ -243,10 +248,12 @@ def root_shape(struct: Struct) -> ObjectShape:
     return shape if isinstance(shape, ObjectShape) else DEDUCED
 
 
-@lru_cache(maxsize=1024)
 def is_strict(struct: Struct) -> bool:
-    """Whether every value below is typed, so that ``1`` can never turn into ``true`` unseen."""
-    return not _holds_anything(struct, set())
+    """Return whether every value below is typed, so that ``1`` can never turn into ``true`` unseen."""
+    strict = struct.is_strict
+    if strict is None:
+        strict = struct.is_strict = not _holds_anything(struct, set())
+    return strict
 
 
 def _holds_anything(type_: Type, seen: set[int]) -> bool:

@@ -5,7 +5,6 @@ Ownership counts from there: a creator owns ``f:spec`` itself (``.``) only when 
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any, Final
 
 from steersman.apimachinery.typemodel import Field, Scalar, ScalarKind, Struct
@@ -22,10 +21,13 @@ _SCALARS: Final[dict[ScalarKind, Any]] = {
 }
 
 
-@lru_cache(maxsize=1024)
 def zero_value(struct: Struct) -> dict[str, Any]:
-    """What Go writes of an empty struct. Read only: it is shared. A custom type writes nothing but its metadata."""
-    return {field.name: _zero(field) for field in struct.fields.values() if field.required and not field.omit_zero}
+    """Return what Go writes of an empty struct. Shared: do not change it. A custom type writes only its metadata."""
+    value = struct.zero_value
+    if value is None:
+        fields = [field for field in struct.fields.values() if field.required and not field.omit_zero]
+        value = struct.zero_value = {field.name: _zero(field) for field in fields}
+    return value
 
 
 def _zero(field: Field) -> Any:
