@@ -6,6 +6,7 @@ import asyncio
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
+from steersman.apimachinery.cache_sizes import CacheSize
 from steersman.apiserver.openapi.renderer import built_in_etag, renderer_digest
 from steersman.apiserver.openapi.sources import Snapshot, Sources
 
@@ -53,6 +54,7 @@ class DocumentCache:
         #: Path → (the document it was encoded from, the fragments).
         self._protobuf: dict[str, tuple[object, tuple[bytes, ...]]] = {}
         self._building: asyncio.Future[Any] | None = None
+        self._size = CacheSize("OpenAPI documents")
 
     def paths(self) -> list[str]:
         """Return the paths below ``/openapi/v3/`` that have a document now, sorted."""
@@ -119,6 +121,7 @@ class DocumentCache:
             self._documents = {path: kept for path, kept in self._documents.items() if self._is_current(path, kept[0])}
             self._protobuf = {path: kept for path, kept in self._protobuf.items() if path in self._documents}
             self._etags = {path: kept for path, kept in self._etags.items() if self._is_current(path, kept[0])}
+            self._add_up()
         return snapshot
 
     async def _is_busy(self) -> bool:
@@ -154,11 +157,17 @@ class DocumentCache:
         self._current()
         if self._is_current(path, source):
             self._documents[path] = (source, document)
+            self._add_up()
 
     def _keep_protobuf(self, path: str, document: Document, fragments: tuple[bytes, ...]) -> None:
         kept = self._documents.get(path)
         if kept is not None and kept[1] is document:
             self._protobuf[path] = (document, fragments)
+            self._add_up()
+
+    def _add_up(self) -> None:
+        documents = sum(document.size for _, document in self._documents.values())
+        self._size.size_bytes = documents + sum(sum(map(len, parts)) for _, parts in self._protobuf.values())
 
     def _is_current(self, path: str, source: object) -> bool:
         """Report whether a path's document is still built from this source."""
