@@ -128,7 +128,37 @@ def test_a_module_holds_nothing_that_the_compiler_misunderstands(path):
             faults.append(
                 f"line {node.lineno}: waits in a finally, where a cancellation that was dealt with comes back"
             )
+    faults += [f"{name} is caught as different types" for name in names_of_different_exceptions(path)]
+    faults += [f"{name}: a tuple of floats needs tuple[float, ...]" for name in final_float_tuples(path)]
     assert faults == []
+
+
+def names_of_different_exceptions(path: str) -> list[str]:
+    """Names that several handlers of a function give to different exceptions: the compiler takes the first type."""
+    found = []
+    for function in ast.walk(parsed(path)):
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+            caught: dict[str, set[str]] = {}
+            for node in ast.walk(function):
+                if isinstance(node, ast.ExceptHandler) and node.name and node.type is not None:
+                    caught.setdefault(node.name, set()).add(ast.unparse(node.type))
+            found += [f"{function.name}: {name}" for name, types in caught.items() if len(types) > 1]
+    return found
+
+
+def final_float_tuples(path: str) -> list[str]:
+    """Constants that the compiler keeps unboxed, and then takes for unset."""
+    return [
+        ast.unparse(node.target)
+        for node in parsed(path).body
+        if isinstance(node, ast.AnnAssign) and ast.unparse(node.annotation) == "Final"
+        if isinstance(node.value, ast.Tuple) and any(is_float(item) for item in node.value.elts)
+    ]
+
+
+def is_float(node: ast.expr) -> bool:
+    is_call = isinstance(node, ast.Call) and ast.unparse(node.func) == "float"
+    return is_call or (isinstance(node, ast.Constant) and isinstance(node.value, float))
 
 
 def imported_names(path: str) -> dict[str, str]:

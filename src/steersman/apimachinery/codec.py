@@ -79,8 +79,8 @@ def _decode_slowly(raw: bytes, *, float_from: Callable[[str], Any]) -> Any:
         raise DecodeError(_fault(raw) or f"invalid UTF-8 at byte {error.start}") from None
     except RecursionError:
         raise DecodeError("exceeded max depth") from None
-    except json.JSONDecodeError as error:
-        raise DecodeError(_fault(raw) or f"malformed JSON at character {error.pos}") from None
+    except json.JSONDecodeError as fault:
+        raise DecodeError(_fault(raw) or f"malformed JSON at character {fault.pos}") from None
     check_depth(tree, raw)
     return _whole_value(tree)
 

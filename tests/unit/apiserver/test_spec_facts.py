@@ -45,12 +45,14 @@ def test_facts_for_keeps_facts_from_the_second_time_on() -> None:
     assert facts[1] is facts[2]
 
 
+@pytest.mark.interpreted
 def test_facts_for_returns_the_same_facts_for_equal_specs(cache: SpecFactsCache) -> None:
     assert cache.facts_for(spec()) is cache.facts_for(spec())
     assert cache.facts_for(spec()) is not cache.facts_for(spec(hostname="other"))
     assert cache.facts_for(spec()) is not SpecFactsCache().facts_for(spec())
 
 
+@pytest.mark.interpreted
 def test_facts_for_ignores_the_random_part_of_the_token_volume(cache: SpecFactsCache) -> None:
     assert cache.facts_for(mounted("kube-api-access-abcde")) is cache.facts_for(mounted("kube-api-access-x2x4z"))
 
@@ -73,6 +75,7 @@ def test_facts_for_a_spec_with_ephemeral_volumes_are_new_each_time(cache: SpecFa
     assert cache.facts_for(judged) is not cache.facts_for(judged)
 
 
+@pytest.mark.interpreted
 def test_facts_for_large_specs_are_kept_by_their_digest(cache: SpecFactsCache) -> None:
     large = [{"name": "c", "image": "i", "args": ["x" * 5000]}]
     assert cache.facts_for(spec(containers=large)) is cache.facts_for(spec(containers=large))

@@ -26,6 +26,7 @@ def test_errors_share_one_base_class():
     assert all(issubclass(kind, StoreError) for kind in errors)
 
 
+@pytest.mark.interpreted
 def test_records_are_frozen():
     kv = KeyValue("/a", b"1", 1, 1)
     with pytest.raises(AttributeError):

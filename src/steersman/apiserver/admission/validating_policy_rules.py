@@ -154,8 +154,8 @@ class ValidatingRules(Expressions):
         try:
             for validation, program, message in self._validations:
                 decisions.append(self._decide(validation, program, message, variables, spending))
-        except OutOfBudgetError as error:
-            return Outcome((self._failed(str(error)),))
+        except OutOfBudgetError as excess:
+            return Outcome((self._failed(str(excess)),))
         notes, faults = self._annotate(around)
         return Outcome(tuple(decisions), tuple(notes), tuple(faults))
 

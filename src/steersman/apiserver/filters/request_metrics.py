@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from steersman.apiserver.request import RequestInfo
 
 #: Upper bounds of ``apiserver_request_duration_seconds``, upstream's.
-BUCKETS_SECONDS: Final = (
+BUCKETS_SECONDS: Final[tuple[float, ...]] = (
     0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2, 3,
     4, 5, 6, 8, 10, 15, 20, 30, 45, 60,
 )  # fmt: skip

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 #: Upper bounds of upstream's histograms.
-SECONDS: Final = (0, 0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30)
+SECONDS: Final[tuple[float, ...]] = (0, 0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30)
 LENGTHS: Final = (0, 10, 25, 50, 100, 250, 500, 1000)
 SEATS: Final = (1, 2, 4, 10)
 

@@ -88,8 +88,8 @@ async def list_page(cache: WatchCache, options: ListOptions, *, group_resource: 
         entries, count = await _entries(cache, selection, place, revision)
     except Compacted:
         raise _expired(place, options) from None
-    except CorruptValue as error:
-        raise corrupt_list(group_resource, error.keys) from None
+    except CorruptValue as damage:
+        raise corrupt_list(group_resource, damage.keys) from None
     except StoreError as error:
         raise service_unavailable(str(error)) from None
     metadata: Tree = {"resourceVersion": str(revision)}

@@ -326,8 +326,8 @@ class ObjectStore:
             revision = await self._store.txn([*extra_ops, Put(key, value, expected)])
         except Unavailable as error:  # as ``_commit``, without one more coroutine in every write
             raise service_unavailable(str(error)) from error
-        except CorruptValue as error:
-            raise corrupt_object(error.keys[0]) from error
+        except CorruptValue as damage:
+            raise corrupt_object(damage.keys[0]) from damage
         return self._written(key, value, revision)
 
     async def _put_leased(self, key: str, value: bytes, lifetimes: Lifetimes, *, expected: int) -> Entry:
@@ -370,8 +370,8 @@ class ObjectStore:
             return await self._store.txn(ops)
         except Unavailable as error:
             raise service_unavailable(str(error)) from error
-        except CorruptValue as error:
-            raise corrupt_object(error.keys[0]) from error
+        except CorruptValue as damage:
+            raise corrupt_object(damage.keys[0]) from damage
 
 
 def _has_extra_ops(kind: type[Strategy]) -> bool:

@@ -27,7 +27,7 @@ _log: Final = logging.getLogger(__name__)
 #: Longer slices are reported.
 LIMIT_SECONDS: Final = 0.05
 #: Upper bounds of ``steersman_loop_blocked_seconds``; nothing below the first is counted.
-_BUCKETS_SECONDS: Final = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+_BUCKETS_SECONDS: Final[tuple[float, ...]] = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 #: Verb, group, resource, subresource.
 _Key = tuple[str, str, str, str]
 #: Beyond this many label sets all are counted as one.

@@ -40,8 +40,8 @@ def connect_writer(path: Path, *, migrations: tuple[str, ...] = MIGRATIONS) -> s
             # a file drops the locks that other connections of this process have on it.)
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
         connection = batches.connect(str(path))
-    except OSError as error:
-        raise StoreNotWritable(path, error.strerror or str(error)) from error
+    except OSError as refusal:
+        raise StoreNotWritable(path, refusal.strerror or str(refusal)) from refusal
     except sqlite3.Error as error:
         raise open_error(path, error) from error
     try:

@@ -92,10 +92,10 @@ class Files:
                 contents = files._begin(session, verify_start(path, session, wal_index.position()), connection)
             except sqlite3.Error as error:
                 raise open_error(path, error) from error
-            except (msgspec.MsgspecError, ValueError, TypeError, OverflowError, RecursionError) as error:
-                raise CorruptStore(path, str(error)) from error
-            except OSError as error:
-                raise StoreNotWritable(path, error.strerror or str(error)) from error
+            except (msgspec.MsgspecError, ValueError, TypeError, OverflowError, RecursionError) as damage:
+                raise CorruptStore(path, str(damage)) from damage
+            except OSError as refusal:
+                raise StoreNotWritable(path, refusal.strerror or str(refusal)) from refusal
             undo.pop_all()
             return files, contents, child
 

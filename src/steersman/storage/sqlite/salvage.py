@@ -83,10 +83,10 @@ def inspect(path: Path, *, decode: Callable[[str, bytes], str] | None = None) ->
         if isinstance(damage, NotAStore):
             raise damage from error
         report.problems.append(str(error))
-    except (WritesMissing, CorruptStore) as error:
-        report.problems.append(str(error))
-    except (ValueError, TypeError) as error:  # what is read is not of the type it was written with
-        report.problems.append(f"the tables are damaged: {error}")
+    except (WritesMissing, CorruptStore) as finding:
+        report.problems.append(str(finding))
+    except (ValueError, TypeError) as mismatch:  # what is read is not of the type it was written with
+        report.problems.append(f"the tables are damaged: {mismatch}")
     return report
 
 
@@ -278,8 +278,8 @@ def _salvage_tables(found: Salvage, connection: sqlite3.Connection) -> None:
     try:
         leases = connection.execute("SELECT id, ttl_seconds, remaining_seconds FROM lease").fetchall()
         found.leases = [row for row in leases if all(isinstance(number, int | float) for number in row)]
-    except sqlite3.Error as error:
-        found.problems.append(f"leases cannot be read: {error}")
+    except sqlite3.Error as fault:
+        found.problems.append(f"leases cannot be read: {fault}")
 
 
 def _number(found: Salvage, connection: sqlite3.Connection, sql: str) -> int:

@@ -45,6 +45,7 @@ def test_failing_match_condition_denies():
     assert found.validate({"object": {}}).decisions[0].denied
 
 
+@pytest.mark.interpreted
 def test_expressions_share_a_cost_budget(monkeypatch):
     monkeypatch.setattr(validating_policy_rules, "BUDGET", 10)
     decisions = rules("true", "[1, 2, 3].all(x, x > 0)", "true").validate({}).decisions

@@ -120,6 +120,7 @@ def test_uncovered_equals_comparison_of_single_permissions(held, wanted):
     assert set(uncovered(held, wanted)) == missing
 
 
+@pytest.mark.interpreted
 def test_uncovered_is_bounded_for_a_rule_with_a_huge_product():
     words = " ".join(f"w{number}" for number in range(1000))
     huge = rule(words, words, tuple(words.split()), tuple(words.split()))

@@ -252,6 +252,7 @@ async def test_kinds_select_by_their_own_fields():
     assert status["message"] == "field label not supported: spec.priority"
 
 
+@pytest.mark.interpreted
 async def test_field_selectors_decode_large_objects_in_workers(monkeypatch):
     threads = {}
     read = entry_module._fields_of

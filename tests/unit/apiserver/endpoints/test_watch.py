@@ -438,6 +438,7 @@ async def test_bookmarks_are_pushed_and_the_end_still_comes():
     assert watch.over
 
 
+@pytest.mark.interpreted
 async def test_a_pushed_watch_that_fails_ends_alone(monkeypatch):
     world = World()
     _pipe, watch = await pushed(world)

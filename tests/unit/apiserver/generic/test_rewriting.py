@@ -34,6 +34,7 @@ async def test_a_dry_run_stores_nothing():
         assert objects.cache.get(KEY).tree()["data"] == {"k": "1"}
 
 
+@pytest.mark.interpreted
 async def test_a_lost_race_is_run_again_on_what_the_other_left():
     async with Server() as server:
         await server.make(data={"k": ""})
@@ -66,6 +67,7 @@ async def test_nothing_there_is_404():
         assert refused.value.code == 404
 
 
+@pytest.mark.interpreted
 async def test_a_cache_that_lags_behind_refuses_nothing():
     async with Server(remote=True) as server:
         objects = server.registry.stored("configmaps").objects

@@ -165,6 +165,7 @@ async def test_policies_beyond_the_allowance_leave_the_loop(server, gate, monkey
     assert (answer.code, gate.steps[-1]) == (201, "validate")
 
 
+@pytest.mark.interpreted
 @pytest.mark.parametrize(("method", "path"), [("POST", CONFIG_MAPS), ("PATCH", f"{CONFIG_MAPS}/large?fieldManager=m")])
 async def test_large_yaml_is_read_in_a_worker(server, monkeypatch, method, path):
     threads = []

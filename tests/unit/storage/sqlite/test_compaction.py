@@ -66,6 +66,7 @@ async def test_keep_bounds_compacts_a_large_history(open_store):
     assert (await store.get("/a/x", revision=store.compact_revision)).value.startswith(b"2")
 
 
+@pytest.mark.interpreted
 async def test_keep_bounds_logs_and_retries_a_failure(open_store, clock, monkeypatch, caplog):
     store = await open_store(history_retention_seconds=100)
     await store.txn([Put("/a/x", b"1")])

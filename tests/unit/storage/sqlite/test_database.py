@@ -70,6 +70,7 @@ async def test_open_rejects_a_newer_schema_unchanged(open_store, path):
     assert path.read_bytes() == before
 
 
+@pytest.mark.interpreted
 async def test_open_migrates_an_older_schema(open_store, path, monkeypatch):
     await fill(await open_store())
     newer = (*MIGRATIONS, "CREATE TABLE added (x); INSERT INTO added SELECT count(*) FROM latest;")
@@ -84,6 +85,7 @@ async def test_open_migrates_an_older_schema(open_store, path, monkeypatch):
     connection.close()
 
 
+@pytest.mark.interpreted
 async def test_failed_migration_leaves_the_file_unchanged(open_store, path, monkeypatch):
     await fill(await open_store())
     connect = files.connect_writer

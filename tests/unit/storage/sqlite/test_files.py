@@ -36,6 +36,7 @@ async def test_read_in_thread_returns_its_connection_after_an_error(open_store):
     assert (await store.range("/")).count == 0
 
 
+@pytest.mark.interpreted
 def test_open_closes_everything_when_it_fails(path, monkeypatch):
     def fail(_path):
         raise sqlite3.OperationalError("unable to open database file")

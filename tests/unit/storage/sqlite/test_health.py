@@ -19,6 +19,7 @@ async def test_store_that_writes_is_healthy(open_store, memory_store):
     await memory_store.check_writable()
 
 
+@pytest.mark.interpreted
 async def test_full_disk_is_named_with_its_directory_and_free_space(open_store, path, monkeypatch):
     store = await open_store()
     fake = types.SimpleNamespace(statvfs=lambda _folder: types.SimpleNamespace(f_bavail=3, f_frsize=4096))

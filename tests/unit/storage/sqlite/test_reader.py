@@ -35,6 +35,7 @@ def test_cut_splits_joined_values(values):
     assert reading._cut(b"".join(values), [*lengths, 1]) is None
 
 
+@pytest.mark.interpreted
 async def test_range_raises_compacted_when_its_history_is_deleted_meanwhile(open_store, monkeypatch):
     store = await open_store()
     for n in range(300):

@@ -107,6 +107,7 @@ async def test_loop_may_end_without_closing_the_store(path, clock):
     assert count(path, "latest") == 1
 
 
+@pytest.mark.interpreted
 async def test_read_error_is_unavailable(open_store, monkeypatch):
     store = await open_store()
     await store.txn([Put("/a", b"1")])

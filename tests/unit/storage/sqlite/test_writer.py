@@ -17,6 +17,9 @@ from steersman.storage.sqlite.batches import POSITION_BITS
 from steersman.storage.sqlite.writer import Writer
 from steersman.storage.store import Put, Unavailable
 
+#: A fake stands for the process.
+pytestmark = pytest.mark.interpreted
+
 ROW = (2, 1 << POSITION_BITS, "/a", 1, 0, b"1")
 
 

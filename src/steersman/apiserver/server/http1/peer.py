@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _TLS_VERSIONS: Final = {"TLSv1.2": 0x0303, "TLSv1.3": 0x0304}
 #: Of a chain that cannot be determined: it is valid at no time.
-NEVER: Final = (float("inf"), float("-inf"))
+NEVER: Final[tuple[float, ...]] = (float("inf"), float("-inf"))
 
 
 def address(transport: asyncio.Transport, name: str) -> tuple[str, int] | None:
@@ -50,7 +50,7 @@ def tls_extension(transport: asyncio.Transport) -> dict[str, Any]:
     return {"tls": extension}
 
 
-def validity(chain: list[dict[str, Any]]) -> tuple[float, float]:
+def validity(chain: list[dict[str, Any]]) -> tuple[float, ...]:
     """Return the seconds between which all certificates of a chain are valid; ``NEVER`` for an empty chain."""
     if not chain:
         return NEVER

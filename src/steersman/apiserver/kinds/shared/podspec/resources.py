@@ -58,9 +58,9 @@ def default_pod_level_resources(spec: Tree) -> None:
     for name, amount in container_totals(spec, "requests").items():
         if name in QOS_RESOURCES:
             requests.setdefault(name, str(amount))
-    for name, amount in (resources.get("limits") or {}).items():
+    for name, limit in (resources.get("limits") or {}).items():
         if is_pod_level_resource(name):
-            requests.setdefault(name, amount)
+            requests.setdefault(name, limit)
     if requests:
         resources["requests"] = requests
 

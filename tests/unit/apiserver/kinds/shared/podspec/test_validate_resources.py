@@ -18,12 +18,12 @@ from steersman.apiserver.kinds.shared.podspec.validate_resources import (
 P = Path("r")
 
 
-def faults(known: tuple[str, ...] = (), rules: PodRules = TEMPLATE_RULES, **resources: object) -> list[str]:
+def faults(known: frozenset[str] = frozenset(), rules: PodRules = TEMPLATE_RULES, **resources: object) -> list[str]:
     return told(validate_requirements(resources, P, known, rules))
 
 
 def test_no_resources_are_no_fault():
-    assert told(validate_requirements(None, P, (), TEMPLATE_RULES)) == []
+    assert told(validate_requirements(None, P, frozenset(), TEMPLATE_RULES)) == []
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_old_pods_may_hold_parts_of_pages():
     ],
 )
 def test_claims_are_the_pods_and_used_once(used: list[dict], fault: str):
-    assert faults(("z", "x"), claims=used) == [fault]
+    assert faults(frozenset({"z", "x"}), claims=used) == [fault]
 
 
 def test_a_pod_without_claims_has_none_to_use():
@@ -159,7 +159,7 @@ def asks(**resources: object) -> dict:
 )
 def test_containers_fit_into_their_pod(own: dict, container: dict, fault: str):
     spec = {"containers": [container], "resources": own}
-    assert told(validate_pod_resources(spec, P, (), TEMPLATE_RULES))[:1] == [fault]
+    assert told(validate_pod_resources(spec, P, frozenset(), TEMPLATE_RULES))[:1] == [fault]
 
 
 def test_what_the_pod_says_nothing_of_is_its_containers():
@@ -167,11 +167,11 @@ def test_what_the_pod_says_nothing_of_is_its_containers():
         "containers": [asks(requests={"memory": "1Gi", "example.com/x": "1"})],
         "resources": {"requests": {"cpu": "1"}},
     }
-    assert told(validate_pod_resources(spec, P, (), TEMPLATE_RULES)) == []
+    assert told(validate_pod_resources(spec, P, frozenset(), TEMPLATE_RULES)) == []
 
 
 def test_pods_of_windows_have_no_resources_as_a_whole():
     spec = {"containers": [], "resources": {"requests": {"cpu": "-1"}}, "os": {"name": "windows"}}
-    assert told(validate_pod_resources(spec, P, (), TEMPLATE_RULES)) == [
+    assert told(validate_pod_resources(spec, P, frozenset(), TEMPLATE_RULES)) == [
         "r: Forbidden: may not be set for a windows pod"
     ]
