@@ -26,7 +26,7 @@ from steersman.apiserver.kinds.shared.allocation import AddressRange, PortRange
 from steersman.asynckit.tasks import Supervisor
 from steersman.asynckit.timeouts import Timeout
 from steersman.client import Client, ClientError
-from steersman.controlplane.bootstrap import authentication_config
+from steersman.controlplane.bootstrap import authentication_config, legacy_token_tracking
 from steersman.controlplane.bootstrap.cluster_ip_repair import ClusterIPRepairer
 from steersman.controlplane.bootstrap.default_objects import NAMESPACES_HOOK, SERVICE_CIDR_HOOK
 from steersman.controlplane.bootstrap.endpoint_reconcilers import (
@@ -166,6 +166,11 @@ class BootstrapController:
             self._or_later(self._take_identity),
             after=[NAMESPACES_HOOK],
         )
+        hooks.add(
+            "start-legacy-token-tracking-controller",
+            self._or_later(self._track_legacy_tokens),
+            after=[NAMESPACES_HOOK],
+        )
 
     def _or_later(self, work: Callable[[], Awaitable[None]]) -> Callable[[], Awaitable[None]]:
         """Return ``work`` as a hook that logs a failure and does not stop the start, for work that a loop repeats."""
@@ -226,6 +231,9 @@ class BootstrapController:
 
     async def _take_identity(self) -> None:
         await take_identity(self.client, self.identity, clock=self.clock)
+
+    async def _track_legacy_tokens(self) -> None:
+        await legacy_token_tracking.track(self.client, self.clock.now().date())
 
     # -- while the server is ready ------------------------------------------------------------------------------------
 
