@@ -50,9 +50,7 @@ class BootstrapLoops:
 
     def __init__(self, bootstrap: BootstrapController) -> None:
         self._bootstrap = bootstrap
-        self._context = context = ControllerContext(
-            bootstrap.client, metrics=RuntimeMetrics(process=False)
-        )
+        self._context = context = ControllerContext(bootstrap.client, metrics=RuntimeMetrics(process=False))
         options, ranges = bootstrap.options, bootstrap.service_ranges
         self._service = KubernetesServiceController(
             context, desired=bootstrap.desired_service, ranges=ranges, reconciler=bootstrap.reconciler

@@ -100,7 +100,12 @@ def test_duplicates_and_unknown_fields_are_all_named_when_strict():
         (b'{"typo":1,"data":{},"typo":2,"data":{}}', ['unknown field "typo"', 'duplicate field "data"']),
         (
             b'{"data":{"k":"v","k":"w"},"typo":{"a":1,"a":2},"metadata":{"x":1},"data":{}}',
-            ['duplicate field "data.k"', 'unknown field "typo"', 'unknown field "metadata.x"', 'duplicate field "data"'],
+            [
+                'duplicate field "data.k"',
+                'unknown field "typo"',
+                'unknown field "metadata.x"',
+                'duplicate field "data"',
+            ],
         ),
     ],
 )

@@ -35,9 +35,10 @@ async def test_config_map_exists_at_the_start_and_is_recreated():
         client = server.core.bootstrap.client
         found = await client.get(CONFIG_MAPS, NAME, namespace=NAMESPACE)
         assert found["data"] == {"since": clock.now().date().isoformat()}
-        assert "[+]poststarthook/start-legacy-token-tracking-controller ok" in (
-            await server.request("GET", "/readyz?verbose")
-        ).body.decode()
+        assert (
+            "[+]poststarthook/start-legacy-token-tracking-controller ok"
+            in (await server.request("GET", "/readyz?verbose")).body.decode()
+        )
         await client.delete(CONFIG_MAPS, NAME, namespace=NAMESPACE)
         await track(client, clock.now().date())
         assert await client.get(CONFIG_MAPS, NAME, namespace=NAMESPACE)
