@@ -17,10 +17,13 @@ from steersman.apimachinery.json_values import NumberText, Pairs
 from steersman.apimachinery.workmeter import spend_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
 #: Objects nest far less; walkers of trees may recurse a few frames for each level and stay within Python's limit.
 MAX_DEPTH: Final = 200
+
+#: Errors of strict decoding that are reported of one text.
+STRICT_ERRORS_MAX: Final = 100
 
 _decode_fast: Final = msgspec.json.Decoder().decode
 _encode_fast: Final = msgspec.json.Encoder().encode
@@ -160,8 +163,8 @@ def duplicate_fields(raw: bytes, tree: Any) -> list[str]:
     """
     if not may_hide_keys(raw, tree):
         return []
-    found: dict[str, None] = {}
-    _collect_duplicates(json.loads(raw.decode(), object_pairs_hook=Pairs), "", found)
+    found: dict[str, bool] = {}
+    _collect_strict(json.loads(raw.decode(), object_pairs_hook=Pairs), "", frozenset(), found)
     return list(found)
 
 
@@ -173,18 +176,36 @@ def may_hide_keys(raw: bytes, tree: Any) -> bool:
     return _BACKSLASH in raw and any(colon in raw for colon in _HIDDEN_COLONS)
 
 
-def _collect_duplicates(node: Any, path: str, found: dict[str, None]) -> None:
+def _collect_strict(node: Any, path: str, unknown: Collection[str], found: dict[str, bool]) -> None:
+    """Add to ``found``, in the order of the text, the paths of unknown (True) and duplicate (False) keys.
+
+    Unknown fields are skipped with everything in them, as Go's decoder skips what it has no place for.
+    """
     if isinstance(node, Pairs):
         seen: set[str] = set()
         for key, value in node:
             below = f"{path}.{key}" if path else key
+            if below in unknown:
+                found[below] = True
+                continue
             if key in seen:
-                found[below] = None
+                found.setdefault(below, False)
             seen.add(key)
-            _collect_duplicates(value, below, found)
+            _collect_strict(value, below, unknown, found)
     elif isinstance(node, list):
         for position, item in enumerate(node):
-            _collect_duplicates(item, f"{path}[{position}]", found)
+            _collect_strict(item, f"{path}[{position}]", unknown, found)
+
+
+def strict_field_messages(raw: bytes, unknown: Collection[str]) -> list[str]:
+    """Return what strict decoding says of JSON text with duplicate keys and ``unknown`` fields, in document order.
+
+    At most 100 messages, each once. Upstream: ``saveStrictError`` of ``sigs.k8s.io/json``.
+    """
+    found: dict[str, bool] = {}
+    _collect_strict(json.loads(raw.decode(), object_pairs_hook=Pairs), "", frozenset(unknown), found)
+    messages = [f"{'unknown' if is_unknown else 'duplicate'} field {quote(path)}" for path, is_unknown in found.items()]
+    return messages[:STRICT_ERRORS_MAX]
 
 
 def duplicate_field_messages(raw: bytes, tree: Any) -> list[str]:

@@ -186,6 +186,11 @@ class Authorization:
         self._registry = registry
         self._caches.extend(follow_rbac(self._index, registry))
 
+    @property
+    def is_ready(self) -> bool:
+        """Report whether all that is stored is known."""
+        return all(cache.is_ready for cache in self._caches)
+
     async def ready(self) -> None:
         """Return when all that is stored is known. Raises 429 when that takes too long."""
         for cache in self._caches:

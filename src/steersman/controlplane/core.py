@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from steersman.apiserver.crd.serving import CustomResources
 from steersman.apiserver.discovery.catalog import Catalog
 from steersman.apiserver.filters.max_in_flight import InFlight
 from steersman.apiserver.filters.request_metrics import RequestMetrics
-from steersman.apiserver.health.checks import Check, Unhealthy, ping
+from steersman.apiserver.health.checks import Check, Unhealthy
 from steersman.apiserver.server.app import Application
 from steersman.apiserver.server.chain import ChainOptions, build_chain
 from steersman.apiserver.server.loopback import Loopback
@@ -24,11 +24,11 @@ from steersman.asynckit.tasks import Supervisor
 from steersman.controlplane.access import Authentication, Authorization
 from steersman.controlplane.api_services import APIServices
 from steersman.controlplane.auditing import make_auditor
-from steersman.controlplane.bootstrap.default_objects import FLOW_CONTROL_HOOK, DefaultObjects
+from steersman.controlplane.bootstrap.default_objects import FLOW_CONTROL_HOOK, NAMESPACES_HOOK, DefaultObjects
 from steersman.controlplane.bootstrap.post_start_hooks import PostStartHooks
 from steersman.controlplane.definitions import LoopbackDefinitionWriter
 from steersman.controlplane.flow_control import make_flow_control
-from steersman.controlplane.paths import add_about, add_discovery, add_health, add_openid
+from steersman.controlplane.paths import HealthChecks, add_about, add_discovery, add_health, add_openid
 from steersman.controlplane.resources import Resources
 from steersman.controlplane.runtime_config import served_resources
 from steersman.controlplane.service_account_keys import ServiceAccountKeys
@@ -45,6 +45,20 @@ if TYPE_CHECKING:
     from steersman.storage.store import Store
 
     Collector = Callable[[], Awaitable[Iterable[Family]]]
+
+
+_REGISTRATION: Final = "apiservice-registration-controller"
+#: Hooks of upstream whose work is part of the registration of APIServices, or follows the same catalog.
+_WITH_REGISTRATION: Final = (
+    "start-kube-aggregator-informers",
+    "aggregator-reload-proxy-client-cert",
+    "kube-apiserver-autoregistration",
+    "apiservice-status-local-available-controller",
+    "apiservice-status-remote-available-controller",
+    "apiservice-discovery-controller",
+    "apiservice-openapi-controller",
+    "apiservice-openapiv3-controller",
+)
 
 
 class ServerCore:
@@ -99,8 +113,7 @@ class ServerCore:
         )
         self._api_services = APIServices(self.client, self.catalog, clock=clock)
         self._add_post_start_hooks()
-        checks = [Check("etcd", self._check_store), *self._hooks.checks]
-        add_health(routes, checks=checks, ready_checks=self._ready_checks())
+        add_health(routes, self._health_checks())
         add_about(routes, collectors=self._collectors(metrics))
         add_openid(
             routes,
@@ -172,16 +185,31 @@ class ServerCore:
         hooks, flow_control = self._hooks, self._flow_control
         self.defaults.add_hooks(hooks)
         hooks.add("crd-informer-synced", self._serve_custom)
+        for name in ("start-apiextensions-informers", "start-apiextensions-controllers"):
+            hooks.add(name, after=["crd-informer-synced"])
+        hooks.add("generic-apiserver-start-informers", self._authorization.ready)
+        hooks.add("storage-readiness", self._check_store)
+        hooks.add("storage-object-count-tracker-hook", after=["generic-apiserver-start-informers"])
+        hooks.add("start-apiserver-admission-initializer", self._namespaces_known, after=[NAMESPACES_HOOK])
         if flow_control is not None:
             hooks.add(
                 "priority-and-fairness-config-consumer",
                 lambda: flow_control.start(self.client, self._tasks),
                 after=[FLOW_CONTROL_HOOK],
             )
+            hooks.add("priority-and-fairness-filter", after=["priority-and-fairness-config-consumer"])
+        else:
+            hooks.add("max-in-flight-filter")
         if self.bootstrap is not None:
             self.bootstrap.add_hooks(hooks)
         # Custom resources have APIServices, too.
-        hooks.add("apiservice-registration-controller", self._register, after=["crd-informer-synced"])
+        hooks.add(_REGISTRATION, self._register, after=["crd-informer-synced"])
+        for name in _WITH_REGISTRATION:
+            hooks.add(name, after=[_REGISTRATION])
+
+    async def _namespaces_known(self) -> None:
+        """Admission plugins read objects on demand; those of namespaces are needed by every write."""
+        await self.resources.registry.stored("namespaces").cache.ready()
 
     async def _serve_custom(self) -> None:
         """Custom resources that are defined already are served before the server is ready."""
@@ -229,12 +257,17 @@ class ServerCore:
         await self.resources.close()
         await self.store.close()
 
-    def _ready_checks(self) -> list[Check]:
-        return [
-            Check("etcd-readiness", self._check_store),
-            Check("informer-sync", ping),
-            Check("shutdown", self._check_shutdown),
-        ]
+    def _health_checks(self) -> HealthChecks:
+        return HealthChecks(
+            storage=[Check("etcd", self._check_store)],
+            hooks=[*self._hooks.checks, Check("autoregister-completion", self._hooks.probe_of(_REGISTRATION))],
+            ready=[Check("etcd-readiness", self._check_store), Check("informer-sync", self._check_caches)],
+            shutdown=[Check("shutdown", self._check_shutdown)],
+        )
+
+    async def _check_caches(self) -> None:
+        if not self._authorization.is_ready or not self._custom.synced.is_set():
+            raise Unhealthy("caches are being filled")
 
     async def _check_store(self) -> None:
         await self.store.check_writable()

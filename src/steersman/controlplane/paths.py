@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from steersman.apiserver.discovery.handlers import DiscoveryHandlers
 from steersman.apiserver.discovery.openid import CONFIGURATION_PATH, KEYS_PATH, OpenID
@@ -10,10 +10,11 @@ from steersman.apiserver.discovery.version import VersionEndpoint
 from steersman.apiserver.health.checks import Check, HealthEndpoint, ping
 from steersman.apiserver.observability import process_metrics
 from steersman.apiserver.observability.metrics import MetricsEndpoint
+from steersman.apiserver.observability.slis import HealthcheckMetrics
 from steersman.apiserver.server.routes import ANY_METHOD, Routes
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable
+    from collections.abc import Awaitable, Callable, Iterable, Sequence
 
     from steersman.apiserver.discovery.catalog import Catalog
     from steersman.apiserver.http import Request, Response
@@ -23,16 +24,33 @@ if TYPE_CHECKING:
     from steersman.asynckit.clock import Clock
 
 
-def add_health(routes: Routes, *, checks: Iterable[Check], ready_checks: Iterable[Check]) -> None:
-    """``/healthz`` and ``/livez`` with ``checks``, ``/readyz`` with ``ready_checks`` as well."""
-    common = [Check("ping", ping), Check("log", ping), *checks]
-    for endpoint in (
-        HealthEndpoint("healthz", common),
-        HealthEndpoint("livez", common),
-        HealthEndpoint("readyz", [*common, *ready_checks]),
+class HealthChecks(NamedTuple):
+    """Checks of the health endpoints, besides ``ping`` and ``log``."""
+
+    #: Of the store, for all endpoints.
+    storage: Sequence[Check]
+    #: Of the post-start hooks, for all endpoints.
+    hooks: Sequence[Check]
+    #: For ``/readyz`` only: after those of the store, and at the end.
+    ready: Sequence[Check] = ()
+    shutdown: Sequence[Check] = ()
+
+
+def add_health(routes: Routes, checks: HealthChecks) -> None:
+    """Serve ``/healthz``, ``/livez`` and ``/readyz``, and their results at ``/metrics/slis``."""
+    first = [Check("ping", ping), Check("log", ping), *checks.storage]
+    common = [*first, *checks.hooks]
+    results = HealthcheckMetrics()
+    for name, each in (
+        ("healthz", common),
+        ("livez", common),
+        ("readyz", [*first, *checks.ready, *checks.hooks, *checks.shutdown]),
     ):
-        for path, handler in endpoint.handlers().items():
+        for path, handler in HealthEndpoint(name, each, observe=results.observe).handlers().items():
             routes.add(path, handler, methods=ANY_METHOD)
+    slis = MetricsEndpoint()
+    slis.add(results.collect)
+    routes.add("/metrics/slis", slis, methods=ANY_METHOD)
 
 
 def add_about(routes: Routes, *, collectors: Iterable[Callable[[], Awaitable[Iterable[Family]]]]) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Final
 
+from prometheus_client import CollectorRegistry, Counter, Gauge
+
 from steersman.runtime.http import Page
 
 if TYPE_CHECKING:
@@ -17,12 +19,40 @@ class Unhealthy(Exception):  # noqa: N818 — says what is
     """Raised by a check; its text is logged, not served."""
 
 
+class HealthcheckMetrics:
+    """Results of health checks as service level indicators, for ``/metrics/slis``.
+
+    Upstream: ``k8s.io/component-base/metrics/prometheus/slis``.
+    """
+
+    def __init__(self) -> None:
+        self.registry: Final = CollectorRegistry()
+        self._last = Gauge(
+            "kubernetes_healthcheck",
+            "Result of the last run of a health check: 1 if it passed",
+            ("name", "type"),
+            registry=self.registry,
+        )
+        self._counts = Counter(
+            "kubernetes_healthchecks_total",
+            "Runs of health checks by result",
+            ("name", "type", "status"),
+            registry=self.registry,
+        )
+
+    def observe(self, check: str, endpoint: str, *, passed: bool) -> None:
+        """Record the result of one check."""
+        self._last.labels(check, endpoint).set(passed)
+        self._counts.labels(check, endpoint, "success" if passed else "error").inc()
+
+
 class Health:
     """Named checks behind one path; each returns when all is well and raises ``Unhealthy`` when not."""
 
-    def __init__(self, name: str) -> None:
-        """``name`` of the path: ``healthz``."""
+    def __init__(self, name: str, results: HealthcheckMetrics | None = None) -> None:
+        """``name`` of the path: ``healthz``. ``results``: where the results of checks are recorded."""
         self.name: Final = name
+        self._results = results
         self._checks: dict[str, Callable[[], None]] = {"ping": lambda: None}
 
     def add(self, name: str, check: Callable[[], None]) -> None:
@@ -40,9 +70,11 @@ class Health:
             try:
                 check()
             except Unhealthy as why:
+                self._record(name, passed=False)
                 failed.append(f"{name}: {why}")
                 lines.append(f"[-]{name} failed: reason withheld")
             else:
+                self._record(name, passed=True)
                 lines.append(f"[+]{name} ok")
         if failed:
             _log.info("%s check failed: %s", self.name, "; ".join(failed))
@@ -50,3 +82,7 @@ class Health:
         if "verbose" in query:
             return Page(200, "\n".join([*lines, f"{self.name} check passed\n"]).encode())
         return Page(200, b"ok")
+
+    def _record(self, check: str, *, passed: bool) -> None:
+        if self._results is not None:
+            self._results.observe(check, self.name, passed=passed)

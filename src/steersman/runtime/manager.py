@@ -14,7 +14,7 @@ from steersman.asynckit.tasks import Supervisor
 from steersman.asynckit.timeouts import wait_for
 from steersman.client.leaderelection import LeaderElector, TermEnd
 from steersman.runtime.context import ControllerContext
-from steersman.runtime.health import Health, Unhealthy
+from steersman.runtime.health import Health, HealthcheckMetrics, Unhealthy
 from steersman.runtime.http import HttpServer, Page
 
 if TYPE_CHECKING:
@@ -94,9 +94,10 @@ class Manager:
             resync_seconds=resync_seconds,
             reflector=reflector,
         )
-        self.healthz: Final = Health("healthz")
-        self.livez: Final = Health("livez")
-        self.readyz: Final = Health("readyz")
+        self._slis: Final = HealthcheckMetrics()
+        self.healthz: Final = Health("healthz", self._slis)
+        self.livez: Final = Health("livez", self._slis)
+        self.readyz: Final = Health("readyz", self._slis)
         self._clock = client.clock
         self._elector = elector if elector is None or isinstance(elector, LeaderElector) else elector(self.context)
         self._warm_standby = warm_standby
@@ -143,6 +144,7 @@ class Manager:
         for health in (self.healthz, self.livez, self.readyz):
             server.add(f"/{health.name}", health.page)
         server.add("/metrics", self._metrics_page)
+        server.add("/metrics/slis", self._slis_page)
 
     @property
     def health_port(self) -> int:
@@ -264,6 +266,9 @@ class Manager:
 
     async def _metrics_page(self, query: Mapping[str, str]) -> Page:
         return Page(200, generate_latest(self.context.metrics.registry), _METRICS_TYPE)
+
+    async def _slis_page(self, query: Mapping[str, str]) -> Page:
+        return Page(200, generate_latest(self._slis.registry), _METRICS_TYPE)
 
     def _check_ready(self) -> None:
         if not self.is_ready:

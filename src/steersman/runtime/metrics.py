@@ -24,14 +24,16 @@ _BUCKETS: Final = (
 class RuntimeMetrics:
     """All families of one manager, in one registry of its own."""
 
-    def __init__(self, registry: CollectorRegistry | None = None) -> None:
+    def __init__(self, registry: CollectorRegistry | None = None, *, process: bool = True) -> None:
+        """``process``: include the metrics of the process; False where the process exposes them elsewhere."""
         self.registry: Final = registry or CollectorRegistry()
         self.queues: Final = QueueMetricsFamilies(self.registry)
         #: For the clients of the process: ``connect(metrics=metrics.client)``.
         self.client: Final = PrometheusClientMetrics(self.registry)
         #: For the lease heartbeats of the process: ``LeaseHeartbeat(…, metrics=metrics.heartbeats)``.
         self.heartbeats: Final = PrometheusHeartbeatMetrics(self.registry)
-        ProcessCollector(registry=self.registry)
+        if process:
+            ProcessCollector(registry=self.registry)
         one = ("controller",)
         self.total = Counter(
             "controller_runtime_reconcile_total",

@@ -87,6 +87,7 @@ class MemoryStore:
 
     @property
     def compact_revision(self) -> int:
+        self._retire()  # history expires without writes, too
         return self._compact_revision
 
     async def current_revision(self) -> int:

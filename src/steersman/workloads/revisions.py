@@ -29,8 +29,13 @@ _OWNER_NAME_MAX: Final = 223
 
 
 def template_data(template: PodTemplateSpec) -> dict[str, Any]:
-    """What a revision holds: a patch that puts the template into the owner."""
-    return {"spec": {"template": {**msgspec.to_builtins(template), "$patch": "replace"}}}
+    """Return the data of a revision: a patch that puts the template into the owner, with sorted keys.
+
+    Clients compare bytes: ``kubectl rollout undo`` skips a rollback to the data that it would encode itself.
+    """
+    patch = {"spec": {"template": {**msgspec.to_builtins(template), "$patch": "replace"}}}
+    sorted_patch: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(patch, order="deterministic"))
+    return sorted_patch
 
 
 def template_of(revision: ControllerRevision) -> PodTemplateSpec:

@@ -56,13 +56,20 @@ async def test_it_is_published_and_put_right(cluster, tmp_path):
     assert cluster.sample(controller, "root_ca_cert_publisher_sync_total", {"code": "200"}) >= 3
 
 
-@pytest.mark.parametrize("publisher", [build, trust_bundles.build])
 @pytest.mark.parametrize("published", [True, False])
-async def test_without_a_file_it_is_what_the_client_trusts(cluster, monkeypatch, publisher, published):
+async def test_bundle_without_a_file_is_what_the_client_trusts(cluster, monkeypatch, published):
     trusted = make_ca("ca", now=cluster.clock.now(), life=timedelta(days=1)).certificate if published else None
     monkeypatch.setattr(Client, "trusted_ca", trusted)
     context = ControllerContext(cluster.client, name="test", options=ControllerOptions())
-    assert (publisher(context) is not None) is published
+    assert (trust_bundles.build(context) is not None) is published
+
+
+@pytest.mark.parametrize("trusted", [b"PEM", None])
+async def test_config_map_without_a_file_holds_what_the_client_trusts_or_nothing(cluster, monkeypatch, trusted):
+    monkeypatch.setattr(Client, "trusted_ca", trusted)
+    await cluster.start(build)
+    published = await cluster.eventually("v1", "ConfigMap", NAME, bool, namespace="default")
+    assert published["data"] == {"ca.crt": (trusted or b"").decode()}
 
 
 def test_a_bundle_is_named_after_its_signer_and_what_it_holds():

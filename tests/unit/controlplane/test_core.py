@@ -3,7 +3,10 @@
 import json
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
+from steersman.client import tree
+from steersman.controlplane.bootstrap import loops  # noqa: F401 — so that the loops start at once
 from steersman.controlplane.options import APIServerOptions, OptionError
 from steersman.testing import InProcessAPIServer
 
@@ -27,6 +30,55 @@ async def test_readiness_tells_of_the_hooks_and_of_stopping(server):
     answer = await server.request("GET", "/readyz")
     assert (answer.code, "[-]shutdown failed" in answer.body.decode()) == (500, True)
     assert (await server.request("GET", "/livez")).code == 200
+
+
+#: Names that kube-apiserver 1.36 lists with its default feature gates.
+CHECKS = """
+    ping log etcd autoregister-completion poststarthook/start-apiserver-admission-initializer
+    poststarthook/generic-apiserver-start-informers poststarthook/priority-and-fairness-config-consumer
+    poststarthook/priority-and-fairness-filter poststarthook/storage-object-count-tracker-hook poststarthook/storage-readiness
+    poststarthook/start-apiextensions-informers poststarthook/start-apiextensions-controllers
+    poststarthook/crd-informer-synced poststarthook/start-system-namespaces-controller
+    poststarthook/start-cluster-authentication-info-controller
+    poststarthook/start-kube-apiserver-identity-lease-controller
+    poststarthook/start-kube-apiserver-identity-lease-garbage-collector
+    poststarthook/start-legacy-token-tracking-controller poststarthook/start-service-ip-repair-controllers
+    poststarthook/rbac/bootstrap-roles poststarthook/scheduling/bootstrap-system-priority-classes
+    poststarthook/priority-and-fairness-config-producer poststarthook/bootstrap-controller
+    poststarthook/start-kubernetes-service-cidr-controller poststarthook/aggregator-reload-proxy-client-cert
+    poststarthook/start-kube-aggregator-informers poststarthook/apiservice-status-local-available-controller
+    poststarthook/apiservice-status-remote-available-controller poststarthook/apiservice-registration-controller
+    poststarthook/apiservice-discovery-controller poststarthook/kube-apiserver-autoregistration
+    poststarthook/apiservice-openapi-controller poststarthook/apiservice-openapiv3-controller
+""".split()  # noqa: SIM905 — thirty literals are no better to read
+
+
+@pytest.mark.parametrize("endpoint", ["healthz", "livez", "readyz"])
+async def test_health_endpoints_list_the_checks_of_upstream(endpoint):
+    async with InProcessAPIServer(with_bootstrap_controller=True) as server:
+        text = (await server.request("GET", f"/{endpoint}?verbose")).body.decode()
+        listed = [line.removeprefix("[+]").removesuffix(" ok") for line in text.splitlines() if line.startswith("[+]")]
+        ready = ["etcd-readiness", "informer-sync", "shutdown"] if endpoint == "readyz" else []
+        assert set(CHECKS) | set(ready) <= set(listed)
+        assert len(listed) == len(set(listed))
+        assert endpoint == "readyz" or not {"etcd-readiness", "informer-sync", "shutdown"} & set(listed)
+        for name in listed:
+            assert (await server.request("GET", f"/{endpoint}/{name}")).code == 200
+
+
+async def test_metrics_are_valid_and_name_each_family_once():
+    async with InProcessAPIServer(with_bootstrap_controller=True) as server:
+        await server.core.bootstrap.client.list(tree("v1", "Namespace"))
+        await server.request("GET", "/readyz")
+        for path, expected in (("/metrics", "process_cpu_seconds"), ("/metrics/slis", "kubernetes_healthcheck")):
+            text = (await server.request("GET", path)).body.decode()
+            types = [line.split()[2] for line in text.splitlines() if line.startswith("# TYPE")]
+            assert len(types) == len(set(types))
+            families = {family.name: family for family in text_string_to_metric_families(text)}
+            assert expected in families
+            assert path != "/metrics" or "controller_runtime_reconcile" in families  # the loops'
+        slis = {(s.labels["name"], s.labels["type"]): s.value for s in families["kubernetes_healthcheck"].samples}
+        assert slis["etcd", "readyz"] == 1
 
 
 async def test_watch_is_served_during_pre_shutdown_hooks_and_ends_after_them(server):

@@ -5,13 +5,13 @@ from steersman.apiserver.health.checks import Check, ping
 from steersman.apiserver.http import Request
 from steersman.apiserver.server.routes import Routes
 from steersman.asynckit.clock import RealClock
-from steersman.controlplane.paths import add_about, add_discovery, add_health
+from steersman.controlplane.paths import HealthChecks, add_about, add_discovery, add_health
 from steersman.schema.resources import table
 
 
 async def test_the_root_lists_them_as_upstream_does():
     routes = Routes()
-    add_health(routes, checks=[Check("etcd", ping)], ready_checks=[Check("shutdown", ping)])
+    add_health(routes, HealthChecks([Check("etcd", ping)], [], shutdown=[Check("shutdown", ping)]))
     add_about(routes, collectors=[])
     add_discovery(routes, Catalog(table()), custom=lambda resource: None, clock=RealClock(), server_address=lambda: "")
     scope = {"method": "GET", "path": "/", "query_string": b"", "headers": []}
@@ -25,5 +25,13 @@ async def test_the_root_lists_them_as_upstream_does():
         "/apis/admissionregistration.k8s.io",
         "/apis/admissionregistration.k8s.io/v1",
     ]
-    assert {"/livez/etcd", "/readyz/shutdown", "/metrics", "/openapi/v2", "/openapi/v3", "/version"} <= set(listed)
+    assert {
+        "/livez/etcd",
+        "/readyz/shutdown",
+        "/metrics",
+        "/metrics/slis",
+        "/openapi/v2",
+        "/openapi/v3",
+        "/version",
+    } <= set(listed)
     assert "/livez/shutdown" not in listed

@@ -1,6 +1,7 @@
 """The kubelet API over a socket, with an echoing host."""
 
 import asyncio
+import base64
 import json
 import socket
 import struct
@@ -11,8 +12,9 @@ import pytest
 from tests.unit.listening import connected_to, listening
 
 from steersman.asynckit.clock import RealClock
-from steersman.nodes.kubelet import channels, spdy
+from steersman.nodes.kubelet import spdy
 from steersman.nodes.kubelet.assembly import LazyKubeletServer
+from steersman.nodes.kubelet.channel_socket import V1, V1_BASE64, V4, V4_BASE64, V5
 from steersman.nodes.kubelet.hosting import RequestError
 from steersman.nodes.kubelet.server import SPDY_FORWARDING, KubeletServer, Pods
 
@@ -77,7 +79,7 @@ async def kubelet(host):
         await running
 
 
-async def messages(session, path, *sent, protocol=channels.V5):
+async def messages(session, path, *sent, protocol=V5):
     """Return the messages received over a WebSocket, by channel."""
     found = {}
     async with session.ws_connect(path, protocols=[protocol]) as websocket:
@@ -186,9 +188,55 @@ async def test_exec_with_tty_receives_size_and_merges_output():
 )
 async def test_exec_ends_with_a_status(command, reason, cause):
     async with kubelet(Host()) as session:
-        found = await messages(session, f"/exec/ns/p/c?command={command}&output=1", protocol=channels.V4)
+        found = await messages(session, f"/exec/ns/p/c?command={command}&output=1", protocol=V4)
     status = json.loads(found[3])
     assert (status["status"], status["reason"], status["details"]["causes"]) == ("Failure", reason, [cause])
+
+
+def encoded(protocol, channel, data):
+    """Return a message of a channel as clients of the subprotocol send and receive it."""
+    if "base64" in protocol:
+        return f"{channel}{base64.b64encode(data).decode()}"
+    return bytes([channel]) + data
+
+
+async def send(websocket, message):
+    await (websocket.send_str(message) if isinstance(message, str) else websocket.send_bytes(message))
+
+
+@pytest.mark.parametrize("protocol", ["", V1, V1_BASE64, V4, V4_BASE64, V5])
+async def test_exec_in_each_subprotocol(protocol):
+    path = "/exec/ns/p/c?command=fails&input=1&output=1"
+    async with kubelet(Host()) as session:
+        async with session.ws_connect(path, protocols=[protocol] if protocol else []) as websocket:
+            assert websocket.protocol == (protocol or None)
+            await send(websocket, encoded(protocol, 0, b"hello"))
+            received = [(await websocket.receive()).data for _ in range(2)]
+            assert received == [encoded(protocol, 1, b""), encoded(protocol, 1, b"hello")]
+        if protocol in ("", V1, V1_BASE64):
+            quiet = "/exec/ns/p/c?command=a&output=1"
+            async with session.ws_connect(quiet, protocols=[protocol] if protocol else []) as websocket:
+                assert [message.data async for message in websocket] == [encoded(protocol, 1, b"")]
+            failing = "/exec/ns/p/c?command=fails&output=1"
+            async with session.ws_connect(failing, protocols=[protocol] if protocol else []) as websocket:
+                text = b"command terminated with non-zero exit code: exit status 3"
+                assert [message.data async for message in websocket][-1] == encoded(protocol, 3, text)
+
+
+async def test_malformed_base64_is_dropped():
+    async with (
+        kubelet(Host()) as session,
+        session.ws_connect("/exec/ns/p/c?command=a&input=1&output=1", protocols=[V4_BASE64]) as websocket,
+    ):
+        for message in ("", "0!", encoded(V4_BASE64, 0, b"x")):
+            await websocket.send_str(message)
+        assert [(await websocket.receive()).data for _ in range(2)] == ["1", encoded(V4_BASE64, 1, b"x")]
+
+
+async def test_unknown_subprotocol_is_refused():
+    async with kubelet(Host()) as session:
+        with pytest.raises(aiohttp.WSServerHandshakeError, match="403"):
+            await session.ws_connect("/exec/ns/p/c?command=a&output=1", protocols=["other"])
 
 
 async def test_attach_uses_the_hosts_attach():
@@ -234,14 +282,15 @@ async def test_port_forward_reports_failure_on_the_error_stream():
     assert errors == b"error forwarding port 1 to pod: nobody there"
 
 
-async def test_port_forward_over_channels():
+@pytest.mark.parametrize("protocol", ["", V1, V1_BASE64, V4, V4_BASE64])
+async def test_port_forward_over_channels(protocol):
     async with echoing() as port, kubelet(Host()) as session:
         path = f"/portForward/ns/p?port={port}"
-        async with session.ws_connect(path, protocols=[channels.V4]) as websocket:
+        async with session.ws_connect(path, protocols=[protocol] if protocol else []) as websocket:
             greetings = [(await websocket.receive()).data for _ in range(2)]
-            await websocket.send_bytes(b"\x00hello")
-            assert (await websocket.receive()).data == b"\x00hello"
-    assert greetings == [bytes([channel]) + struct.pack("<H", port) for channel in (0, 1)]
+            await send(websocket, encoded(protocol, 0, b"hello"))
+            assert (await websocket.receive()).data == encoded(protocol, 0, b"hello")
+    assert greetings == [encoded(protocol, channel, struct.pack("<H", port)) for channel in (0, 1)]
 
 
 @asynccontextmanager

@@ -1,6 +1,6 @@
 import pytest
 
-from steersman.runtime.health import Health, Unhealthy
+from steersman.runtime.health import Health, HealthcheckMetrics, Unhealthy
 
 
 def failing():
@@ -35,3 +35,19 @@ async def test_a_check_can_be_left_out(health):
     health.add("disk", failing)
     page = await health.page({"verbose": "", "exclude": "disk"})
     assert (page.status, b"[+]disk excluded: ok" in page.body) == (200, True)
+
+
+async def test_results_are_recorded_by_check_endpoint_and_status():
+    results = HealthcheckMetrics()
+    health = Health("livez", results)
+    health.add("disk", failing)
+    await health.page({})
+    await health.page({"exclude": "disk"})
+    counts = {
+        (sample.labels["name"], sample.labels["status"]): sample.value
+        for family in results.registry.collect()
+        for sample in family.samples
+        if sample.name == "kubernetes_healthchecks_total"
+    }
+    assert counts == {("ping", "success"): 2, ("disk", "error"): 1}
+    assert results.registry.get_sample_value("kubernetes_healthcheck", {"name": "disk", "type": "livez"}) == 0

@@ -287,6 +287,6 @@ async def test_another_server_serves_the_same_pages(client, until, clock):
     manager.add_server(server)
     async with running(manager):
         await until(lambda: manager.is_ready)
-        assert server.paths == ["/healthz", "/livez", "/metrics", "/readyz"]
+        assert server.paths == ["/healthz", "/livez", "/metrics", "/metrics/slis", "/readyz"]
         assert server.port
     assert server.port == 0

@@ -34,6 +34,18 @@ def test_a_revision_holds_the_template():
     assert template_of(revision("a", 1, "7")) == template("7")
 
 
+def test_keys_of_the_data_are_sorted_at_every_level():
+    tree = {
+        "spec": {"containers": [{"name": "c", "image": "i", "env": [{"value": "v", "name": "n"}]}]},
+        "metadata": {"labels": {"b": "2", "a": "1"}, "annotations": {}},
+    }
+    data = msgspec.json.encode(template_data(msgspec.convert(tree, PodTemplateSpec)))
+    assert data == (
+        b'{"spec":{"template":{"$patch":"replace","metadata":{"annotations":{},"labels":{"a":"1","b":"2"}},'
+        b'"spec":{"containers":[{"env":[{"name":"n","value":"v"}],"image":"i","name":"c"}]}}}}'
+    )
+
+
 def test_the_hash_tells_contents_and_collisions_apart():
     one, other = template_data(template("1")), template_data(template("2"))
     assert len({data_hash(one, 0), data_hash(other, 0), data_hash(one, 1)}) == 3

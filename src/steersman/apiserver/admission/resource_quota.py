@@ -70,10 +70,11 @@ class ResourceQuota(Plugin):
         quotas = await self._quotas.all(namespace=namespace)
         if not quotas:
             return
-        charge = _QuotaCharge(attributes, evaluator_for(attributes.group_resource), obj)
-        matching = [quota for quota in quotas if charge.concerns(quota)]
-        if not matching or not charge.usage:
+        evaluator, old = evaluator_for(attributes.group_resource), attributes.old_object
+        if old is not None and not attributes.subresource and not evaluator.concerns_update(obj, old):
             return
+        charge = _QuotaCharge(attributes, evaluator, obj)
+        matching = [quota for quota in quotas if charge.concerns(quota)]
         changed = [quota for quota in matching if charge.usage_after(quota) is not None]
         if attributes.dry_run:
             return
@@ -127,10 +128,14 @@ class _QuotaCharge:
         now = attributes.ctx.now
         usage = evaluator.usage(obj, now)
         self._negative: Final = sorted(name for name, amount in usage.items() if amount.nanos < 0)
-        if attributes.operation is Operation.UPDATE and attributes.old_object is not None:
-            usage = minus(usage, evaluator.usage(attributes.old_object, now))
-        #: Change of usage.
-        self.usage: Final[Amounts] = {name: amount for name, amount in usage.items() if amount}
+        #: Usage of the object.
+        self._usage: Final[Amounts] = {name: amount for name, amount in usage.items() if amount}
+        self._old_object: Final = attributes.old_object if attributes.operation is Operation.UPDATE else None
+        #: What the update adds to that of the old object. Less usage is released by the quota controller.
+        self._increase: Amounts = {}
+        if self._old_object is not None:
+            change = minus(usage, evaluator.usage(self._old_object, now))
+            self._increase = {name: amount for name, amount in change.items() if amount.nanos > 0}
 
     def concerns(self, quota: Tree) -> bool:
         """True if the quota applies to the object. Raises 403 for an object that the quota cannot count."""
@@ -147,11 +152,17 @@ class _QuotaCharge:
             raise self.attributes.forbidden(f"quota usage is negative for resource(s): {','.join(self._negative)}")
         return True
 
+    def _added_to(self, quota: Tree) -> Amounts:
+        """Return what the quota is charged: the whole usage unless it counts the old object already."""
+        if self._old_object is not None and is_pertinent(quota, self._evaluator, self._old_object):
+            return self._increase
+        return self._usage
+
     def usage_after(self, quota: Tree) -> Amounts | None:
         """Return the quota's used amounts after the charge; None if unchanged. Raises 403 if a limit is exceeded."""
         status = quota.get("status") or {}
         hard, used = read(status.get("hard")), read(status.get("used"))
-        requested = only(self.usage, hard)
+        requested = only(self._added_to(quota), hard)
         if not requested:
             return None
         after = plus(used, requested)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from steersman.apiserver.authn.interface import InvalidCredentials, Reviewed, with_authenticated_group
 from steersman.apiserver.authn.notes import note_for
+from steersman.apiserver.websocket import TOKEN_PREFIX, is_websocket
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 _VERIFIED_MAX: Final = 4096
 #: Longer headers are not kept: after the token a client may write what it likes.
 _HEADER_BYTES_MAX: Final = 4096
-_PROTOCOL_PREFIX = "base64url.bearer.authorization.k8s.io."
 
 
 async def _ask(token: str, authenticators: Sequence[TokenAuthenticator]) -> UserInfo:
@@ -126,7 +126,7 @@ class WebSocketToken:
         if not offered or not is_websocket(request):
             return None
         protocols = [name.strip() for value in offered for name in value.split(",")]
-        tokens = [name.removeprefix(_PROTOCOL_PREFIX) for name in protocols if name.startswith(_PROTOCOL_PREFIX)]
+        tokens = [name.removeprefix(TOKEN_PREFIX) for name in protocols if name.startswith(TOKEN_PREFIX)]
         if not tokens:
             return None
         if len(tokens) > 1:
@@ -139,11 +139,3 @@ class WebSocketToken:
             raise InvalidCredentials("invalid token in the websocket protocol") from None
         note_for(request)
         return await _ask(token, self._authenticators)
-
-
-def is_websocket(request: Request) -> bool:
-    """Whether the client asks to go on as a websocket."""
-    if request.header(b"upgrade").lower() != "websocket":
-        return False
-    words = ",".join(request.header_all(b"connection")).lower()
-    return "upgrade" in {word.strip() for word in words.split(",")}

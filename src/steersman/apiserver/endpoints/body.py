@@ -10,6 +10,7 @@ from steersman.apimachinery.codec import (
     decode_json_exactly,
     duplicate_field_messages,
     may_hide_keys,
+    strict_field_messages,
 )
 from steersman.apimachinery.envelope import (
     TypeMeta,
@@ -94,7 +95,7 @@ class ObjectDecoder:
             raise unrecognized(self.kind, error, raw) from None
         decoded, unknown = self._convert(tree, raw, media_type, meta)
         if duplicates or unknown:
-            complaints = [*duplicates, *(f"unknown field {quote(path)}" for path in unknown)]
+            complaints = self._strict_messages(raw, media_type, duplicates, unknown)
             if options.strict:
                 why = f"strict decoding error: {', '.join(complaints)}"
                 raise cannot_be_handled(self._said(meta), self.kind, why)
@@ -104,6 +105,15 @@ class ObjectDecoder:
         decoded["kind"] = self.kind
         decoded["apiVersion"] = self._api_version
         return decoded
+
+    def _strict_messages(self, raw: bytes, media_type: str, duplicates: list[str], unknown: list[str]) -> list[str]:
+        """Return the errors of strict decoding: in document order for built-in kinds in JSON, else duplicates first.
+
+        Unknown fields of custom objects come from pruning, those of YAML from the JSON that it was converted to.
+        """
+        if duplicates and unknown and media_type == JSON and not self._is_custom:
+            return strict_field_messages(raw, unknown)
+        return [*duplicates, *(f"unknown field {quote(path)}" for path in unknown)]
 
     def decode_tree(self, tree: Any) -> tuple[Tree, list[str]]:
         """An object that was put together here (a patch's result), and the paths of its unknown fields.

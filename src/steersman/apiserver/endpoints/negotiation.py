@@ -68,10 +68,13 @@ _TRUE: Final = frozenset({"1", "t", "T", "true", "TRUE", "True"})
 _PEOPLE: Final = ("curl", "Wget", "Mozilla/5.0")
 
 
-def negotiate(request: Request, *, stream: bool = False, is_custom: bool = False) -> Form:
-    """The form for this request; with ``stream``, of the events of a watch. Raises 406."""
+def negotiate(request: Request, *, stream: bool = False, is_custom: bool = False, has_table: bool = True) -> Form:
+    """The form for this request; with ``stream``, of the events of a watch. Raises 406.
+
+    ``has_table``: False for kinds that are posted and have no Table (reviews, TokenRequest, Binding, Eviction).
+    """
     accept = request.header(b"accept")
-    form = _negotiated(accept, stream, is_custom)
+    form = _negotiated(accept, stream, is_custom, has_table)
     if form is None:
         raise _refused(accept, stream=stream, is_custom=is_custom)
     if not form.pretty and form.media is Media.JSON and not stream and _wants_lines(request):
@@ -114,7 +117,7 @@ def is_true(text: str) -> bool:
 
 
 @text_cache(256, length_max=512)
-def _negotiated(accept: str, stream: bool, is_custom: bool) -> Form | None:  # noqa: FBT001 — keys of the cache
+def _negotiated(accept: str, stream: bool, is_custom: bool, has_table: bool) -> Form | None:  # noqa: FBT001 — keys of the cache
     if not accept:
         return PLAIN
     if not is_custom and not _has_route(accept):
@@ -122,6 +125,8 @@ def _negotiated(accept: str, stream: bool, is_custom: bool) -> Form | None:  # n
     for clause in _clauses(accept):
         for media in _OFFERED:
             form = _matched(clause, media)
+            if form is not None and form.shape is Shape.TABLE and not has_table:
+                continue
             if form is not None and not (media is Media.PROTOBUF and not _in_protobuf(form, stream=stream)):
                 # YAML has no stream; upstream gives up here instead of trying what comes next.
                 return None if stream and media is Media.YAML else form

@@ -13,6 +13,7 @@ from steersman.apiserver.endpoints.query_objects import read_query_object
 from steersman.apiserver.http import Response
 from steersman.apiserver.proxying.forwarding import read_from_kubelet, upgrade_at_kubelet
 from steersman.apiserver.proxying.kubelet import node_location
+from steersman.apiserver.websocket import bytes_over_websocket, is_websocket
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
@@ -57,7 +58,10 @@ async def read_log(pods: ServedResource, nodes: ServedResource, connections: Con
     await nodes.cache.wait_fresh()
     path = f"/containerLogs/{request.info.namespace}/{name}/{container}{_query(log_query(options))}"
     location = node_location(nodes, node, path, address_types=connections.address_types)
-    return await read_from_kubelet(connections, location, group_resource="pods", name=name)
+    response = await read_from_kubelet(connections, location, group_resource="pods", name=name)
+    if response.stream is None or not is_websocket(request):
+        return response
+    return bytes_over_websocket(request, response.stream)
 
 
 async def open_stream(

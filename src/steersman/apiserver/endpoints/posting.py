@@ -115,7 +115,7 @@ class Posted(ObjectWrite):
 
 async def read_posted(scope: PostScope, request: Request) -> tuple[Posted, Form]:
     """Return the posted object as mutating admission leaves it. Raises 400, 403, 404, 406, 413, 415, 422."""
-    form = negotiate(request)
+    form = negotiate(request, has_table=False)
     media_type = body_media_type(request)
     raw = await request.body()
     options = read_write_options(request, "CreateOptions")

@@ -87,7 +87,7 @@ class TokenRequests:
             ctx.annotate(_ISSUED, f"JTI={jws.read_unverified(token).claims['jti']}")
         expires = ctx.now + timedelta(seconds=spec["expirationSeconds"])
         tree["status"] = {"token": token, "expirationTimestamp": time_text(expires)}
-        return await render_tree(request, tree, form=form, code=201)
+        return await render_tree(request, tree, form=form, code=201, cells=[])
 
     async def _get(self, plural: str, name: str, namespace: str) -> Tree:
         """An object. Raises 404."""

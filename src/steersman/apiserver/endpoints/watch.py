@@ -18,6 +18,7 @@ from steersman.apiserver.generic.change_ring import EventType
 from steersman.apiserver.generic.feed import Feed, error_frame, event_frame, shared_feed
 from steersman.apiserver.generic.listing import parse_version
 from steersman.apiserver.http import Response
+from steersman.apiserver.websocket import is_websocket, watch_over_websocket
 
 if TYPE_CHECKING:
     from steersman.apimachinery.trees import Tree
@@ -57,7 +58,7 @@ async def watch(served: ServedResource, request: Request) -> Response:
     shown = _TableEvents(view) if isinstance(view, TableView) else view
     stream = WatchStream(served, _feed(served, options, form, shown), shown, options=options, revision=revision)
     stream.begin_now()
-    return Response(200, stream=stream)
+    return watch_over_websocket(request, stream) if is_websocket(request) else Response(200, stream=stream)
 
 
 def _feed(served: ServedResource, options: ListOptions, form: Form, view: _Shown) -> Feed:

@@ -84,6 +84,8 @@ async def list_page(cache: WatchCache, options: ListOptions, *, group_resource: 
     place = await _place(cache, options)
     cache.check_readable(selection.scope, group_resource)
     try:
+        if place.exact:
+            cache.check_not_compacted(place.exact)
         revision = place.exact or cache.revision
         entries, count = await _entries(cache, selection, place, revision)
     except Compacted:

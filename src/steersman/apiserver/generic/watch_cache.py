@@ -25,7 +25,7 @@ from steersman.apiserver.generic.entry import UnreadableValueError
 from steersman.apiserver.generic.wakeups import Wakeups
 from steersman.storage.keys import prefix_end
 from steersman.storage.sorted_keys import SortedKeys
-from steersman.storage.store import CorruptValue, StoreError
+from steersman.storage.store import Compacted, CorruptValue, StoreError
 
 if TYPE_CHECKING:
     from steersman.apiserver.generic.entry import Entry, Layout
@@ -240,6 +240,15 @@ class WatchCache:
             keys = sorted(key for key in self._corrupt if key.startswith(scope or self.prefix))
             if keys:
                 raise corrupt_list(group_resource, keys)
+
+    def check_not_compacted(self, revision: int) -> None:
+        """Raise ``Compacted`` for a revision that the store has compacted, though the ring may reach back to it.
+
+        Clients see one history of all resources: also a resource without writes since then has no such state any more.
+        """
+        oldest = self._store.compact_revision
+        if revision < oldest:
+            raise Compacted(revision, oldest)
 
     def _lost(self, error: StoreError) -> None:
         """The store's watch ended: nothing is known of what follows, so all that was built on it starts anew."""

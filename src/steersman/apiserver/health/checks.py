@@ -6,7 +6,7 @@ The texts are those of upstream's ``healthz`` package, which scripts and probes 
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
@@ -39,12 +39,19 @@ async def ping() -> None:
     """The server answers, so it is well."""
 
 
+class Observe(Protocol):
+    """Record the result of a check that an endpoint ran."""
+
+    def __call__(self, check: str, endpoint: str, *, passed: bool) -> None: ...
+
+
 class HealthEndpoint:
     """One of the three: its name (``readyz``) and its checks, in the order in which they are told."""
 
-    def __init__(self, name: str, checks: Sequence[Check]) -> None:
+    def __init__(self, name: str, checks: Sequence[Check], *, observe: Observe | None = None) -> None:
         self.name = name
         self._checks = list(checks)
+        self._observe = observe
 
     def add(self, check: Check) -> None:
         """One more check, told last."""
@@ -59,7 +66,11 @@ class HealthEndpoint:
             if check.name in excluded:
                 excluded.discard(check.name)
                 lines.append(f"[+]{check.name} excluded: ok")
-            elif (error := await _failure(check)) is None:
+                continue
+            error = await _failure(check)
+            if self._observe is not None:
+                self._observe(check.name, self.name, passed=error is None)
+            if error is None:
                 lines.append(f"[+]{check.name} ok")
             else:
                 lines.append(f"[-]{check.name} failed: reason withheld")

@@ -90,9 +90,9 @@ class Builder:
         return _Parts(encode_path_items(_calls(source), v3=False), self._encode_custom(source, v3=False))
 
     def _encode_custom(self, source: GroupVersionSource, *, v3: bool) -> dict[str, bytes]:
-        dialect = self._libraries[v3].dialect
+        library = self._libraries[v3]
         return {
-            resource.name: dialect.encode_custom(source.schemas[resource.name], _kind_of(resource))
+            resource.name: library.encode_custom(source.schemas[resource.name], _kind_of(resource))
             for resource in source.resources
             if resource.name in source.schemas
         }

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import msgspec
 
 from steersman.apimachinery.typemodel import Field, ListOf, ListType, MapOf, Scalar, ScalarKind, Struct
+from steersman.apiserver.openapi.custom_schemas import publish_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 GVK = tuple[str, str, str]
 
 _META = "io.k8s.apimachinery.pkg.apis.meta.v1."
+#: A kind whose fields ``apiVersion``, ``kind`` and ``metadata`` are described as those of all kinds.
+_TYPICAL = "io.k8s.api.core.v1.Namespace"
 #: Scalars that have a definition of their own in upstream's documents.
 _NAMED: dict[ScalarKind, tuple[str, Tree]] = {
     ScalarKind.TIME: (_META + "Time", {"type": "string", "format": "date-time"}),
@@ -66,18 +69,6 @@ class Dialect:
             extra["default"] = {}
         return extra | {"allOf": [target]} if extra else target
 
-    def encode_custom(self, schema: Tree, gvk: GVK) -> bytes:
-        """Return the published definition of a custom kind: its schema, with the fields that every object has."""
-        metadata = {"$ref": f"{self.prefix}{_META}ObjectMeta"}
-        properties = {
-            **(schema.get("properties") or {}),
-            "apiVersion": {"type": "string", "description": _API_VERSION},
-            "kind": {"type": "string", "description": _KIND},
-            "metadata": {"description": "Standard object's metadata.", "allOf": [metadata]} if self.v3 else metadata,
-        }
-        published = {**schema, "properties": properties, "x-kubernetes-group-version-kind": _gvks([gvk])}
-        return msgspec.json.encode(published)
-
 
 class _References(NamedTuple):
     """Types and named scalars that a definition refers to, collected while it is rendered."""
@@ -105,6 +96,21 @@ class Library:
         self.describe = describe
         self.structs: dict[str, _Rendered] = {}
         self.scalars: dict[str, bytes] = {}
+
+    def type_meta(self) -> Tree:
+        """Return the schemas of ``apiVersion`` and ``kind``."""
+        texts = self.describe(_TYPICAL)[1]
+        return {
+            name: {"type": "string", **({"description": texts[name]} if name in texts else {})}
+            for name in ("apiVersion", "kind")
+        }
+
+    def encode_custom(self, schema: Tree, gvk: GVK) -> bytes:
+        """Return the published definition of a custom kind: its schema, with the fields that every object has."""
+        text = self.describe(_TYPICAL)[1].get("metadata", "")
+        fields = {**self.type_meta(), "metadata": self.dialect.reference(f"{_META}ObjectMeta", text)}
+        published = publish_schema(schema, fields, v3=self.dialect.v3)
+        return msgspec.json.encode({**published, "x-kubernetes-group-version-kind": _gvks([gvk])})
 
 
 class Definitions:
@@ -146,18 +152,19 @@ class Definitions:
         self.add(struct)
         self.add(meta)
         group, version, kind = gvk
+        type_meta = self._library.type_meta()
         definition = {
             "description": f"{kind}List is a list of {kind} objects.",
             "type": "object",
             "required": ["items"],
             "properties": {
-                "apiVersion": {"type": "string", "description": _API_VERSION},
+                "apiVersion": type_meta["apiVersion"],
                 "items": {
                     "type": "array",
                     "description": "The objects of the list.",
                     "items": self._dialect.reference(struct.name, default=True),
                 },
-                "kind": {"type": "string", "description": _KIND},
+                "kind": type_meta["kind"],
                 "metadata": self._dialect.reference(meta.name, "Standard list metadata.", default=True),
             },
             "x-kubernetes-group-version-kind": _gvks([(group, version, kind + "List")]),
@@ -246,10 +253,6 @@ class Definitions:
         if name.endswith(".IntOrString"):
             return definition | {"format": "int-or-string", "oneOf": [{"type": "integer"}, {"type": "string"}]}
         return definition | schema
-
-
-_API_VERSION = "The versioned schema of this representation of an object."
-_KIND = "The REST resource that this object represents."
 
 
 def _gvks(kinds: Iterable[GVK]) -> list[Tree]:

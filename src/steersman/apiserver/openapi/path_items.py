@@ -50,8 +50,9 @@ def _common(operation: Operation, query: list[str], *, v3: bool) -> Tree:
         "tags": [operation.tag],
         "description": operation.description,
         "operationId": operation.operation_id,
-        "parameters": [parameters.query(name, v3=v3) for name in query],
     }
+    if query:
+        tree["parameters"] = [parameters.query(name, v3=v3) for name in query]
     if operation.action:
         tree["x-kubernetes-action"] = operation.action
     if operation.gvk is not None:
@@ -72,7 +73,7 @@ def _swagger_operation(operation: Operation, query: list[str]) -> Tree:
         body: Tree = {"name": "body", "in": "body", "schema": _schema(operation.body, "#/definitions/")}
         if operation.method in ("POST", "PUT", "PATCH"):
             body["required"] = True
-        tree["parameters"].insert(0, body)
+        tree["parameters"] = [body, *tree.get("parameters", ())]
     tree["responses"] = {str(code): {"description": _REASONS[code]} for code in operation.codes}
     for code in operation.codes:
         if code < 300 and operation.answer:

@@ -15,6 +15,7 @@ from steersman.apimachinery.gotext import quote
 from steersman.apiserver.http import Response, Tunnel
 from steersman.apiserver.proxying.connections import DialError, Outgoing, end_to_end
 from steersman.apiserver.proxying.kubelet import no_answer, no_proxy, no_stream
+from steersman.apiserver.websocket import TOKEN_PREFIX
 
 if TYPE_CHECKING:
     from steersman.apimachinery.errors import StatusError
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 _ERROR_BYTES_MAX: Final = 50_000
 #: What a client proves itself with is for this server alone.
 _CREDENTIALS: Final = frozenset((b"authorization", b"cookie"))
-_TOKEN_PROTOCOL: Final = b"base64url.bearer.authorization.k8s.io."
+_TOKEN_PROTOCOL: Final = TOKEN_PREFIX.encode()
 _BODILESS: Final = (204, 304)
 
 

@@ -85,7 +85,7 @@ class Application:
                 await self._stream(request, response, headers, send)
             finally:
                 if log is not None:
-                    log.done(request, response.code, received, hijacked=response.tunnel is not None)
+                    log.done(request, response.code, received, hijacked=response.code == 101)
             return
         body = response.body
         headers.append((b"content-length", b"%d" % len(body)))
@@ -100,6 +100,9 @@ class Application:
         """Send an answer without a known length, or hand its connection over."""
         if response.tunnel is not None:
             await self._streams.hand_over(request, response.tunnel, headers)
+            return
+        if response.code == 101:
+            await self._streams.converse(request, response, headers)
             return
         await send({"type": "http.response.start", "status": response.code, "headers": headers})
         await self.loop_guard.watch(self._streams.send(request, response, send), request)

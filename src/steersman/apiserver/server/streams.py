@@ -10,6 +10,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from steersman.apiserver.filters.max_in_flight import is_long_running
+from steersman.apiserver.server.conversation import converse
 from steersman.apiserver.server.tunnel import carry
 
 if TYPE_CHECKING:
@@ -84,6 +85,31 @@ class Streams:
         finally:
             self._stopped.discard(task)
             del self._running[task]
+
+    async def converse(self, request: Request, response: Response, headers: list[tuple[bytes, bytes]]) -> None:
+        """Frames of a WebSocket until the stream, the client or the server ends it."""
+        stream = response.stream
+        assert stream is not None
+        task = task_of(request)
+        self._running[task] = True
+        if self._draining:
+            self._stop(task)
+        try:
+            await converse(request.scope["extensions"]["steersman.upgrade"], stream, headers)
+        except asyncio.CancelledError:
+            if task not in self._stopped:
+                raise
+            task.uncancel()
+        except Exception:  # noqa: BLE001 — it is logged, and the connection closed
+            _log.exception("%s %s failed while streaming, audit id %s", request.method, request.path, request.audit_id)
+        finally:
+            self._stopped.discard(task)
+            del self._running[task]
+            if response.on_end is not None:
+                response.on_end()
+            aclose = getattr(stream, "aclose", None)
+            if aclose is not None:
+                await aclose()
 
     async def _stop_when_gone(self, request: Request, task: asyncio.Task[Any]) -> None:
         await request.disconnected()

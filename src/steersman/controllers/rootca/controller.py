@@ -83,7 +83,6 @@ class RootCAPublisher(Shell):
             self.note_created(key, self._config_maps, created)
 
 
-def build(context: ControllerContext) -> RootCAPublisher | None:
-    """Wire it up; nothing to publish without ``--root-ca-file`` or a CA that the client itself trusts."""
-    found = root_ca(context)
-    return RootCAPublisher(context, root_ca=found) if found else None
+def build(context: ControllerContext) -> RootCAPublisher:
+    """Return the controller. Without ``--root-ca-file`` or a CA that the client itself trusts ``ca.crt`` is empty."""
+    return RootCAPublisher(context, root_ca=root_ca(context))

@@ -26,7 +26,7 @@ from steersman.apiserver.kinds.shared.allocation import AddressRange, PortRange
 from steersman.asynckit.tasks import Supervisor
 from steersman.asynckit.timeouts import Timeout
 from steersman.client import Client, ClientError
-from steersman.controlplane.bootstrap import authentication_config
+from steersman.controlplane.bootstrap import authentication_config, legacy_token_tracking
 from steersman.controlplane.bootstrap.cluster_ip_repair import ClusterIPRepairer
 from steersman.controlplane.bootstrap.default_objects import NAMESPACES_HOOK, SERVICE_CIDR_HOOK
 from steersman.controlplane.bootstrap.endpoint_reconcilers import (
@@ -43,6 +43,7 @@ from steersman.controlplane.bootstrap.node_port_repair import NodePortRepairer
 from steersman.controlplane.bootstrap.reporting import Reporter
 from steersman.controlplane.bootstrap.service_keeping import correct_service
 from steersman.controlplane.loopback_transport import LoopbackTransport
+from steersman.controlplane.runtime_config import holds_elections
 from steersman.storage.store import StoreError
 from steersman.version import KUBERNETES_VERSION
 
@@ -69,6 +70,7 @@ FIRST_REPAIR_SECONDS: Final = 60.0
 STOP_SECONDS: Final = 20.0
 
 _SERVICE_HOOK: Final = "bootstrap-controller"
+_IDENTITY_HOOK: Final = "start-kube-apiserver-identity-lease-controller"
 _RETRY_SECONDS: Final = 1.0
 _LOOPS_MODULE: Final = "steersman.controlplane.bootstrap.loops"
 _ERRORS: Final = (ClientError, StoreError)
@@ -162,8 +164,16 @@ class BootstrapController:
             after=[NAMESPACES_HOOK],
         )
         hooks.add(
-            "start-kube-apiserver-identity-lease-controller",
+            _IDENTITY_HOOK,
             self._or_later(self._take_identity),
+            after=[NAMESPACES_HOOK],
+        )
+        hooks.add("start-kube-apiserver-identity-lease-garbage-collector", after=[_IDENTITY_HOOK])
+        if holds_elections(self.options):
+            hooks.add("start-kube-apiserver-coordinated-leader-election-controller", after=[NAMESPACES_HOOK])
+        hooks.add(
+            "start-legacy-token-tracking-controller",
+            self._or_later(self._track_legacy_tokens),
             after=[NAMESPACES_HOOK],
         )
 
@@ -226,6 +236,9 @@ class BootstrapController:
 
     async def _take_identity(self) -> None:
         await take_identity(self.client, self.identity, clock=self.clock)
+
+    async def _track_legacy_tokens(self) -> None:
+        await legacy_token_tracking.track(self.client, self.clock.now().date())
 
     # -- while the server is ready ------------------------------------------------------------------------------------
 

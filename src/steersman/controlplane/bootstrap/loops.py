@@ -17,6 +17,7 @@ from steersman.controlplane.bootstrap.identity import (
     collect_identities,
     identity_heartbeat,
 )
+from steersman.controlplane.bootstrap.legacy_token_tracking_controller import LegacyTokenTrackingController
 from steersman.controlplane.bootstrap.namespace_controller import NamespaceController
 from steersman.controlplane.bootstrap.service_cidr_controller import ServiceCIDRController
 from steersman.controlplane.bootstrap.service_controller import (
@@ -27,6 +28,7 @@ from steersman.controlplane.bootstrap.service_controller import (
 from steersman.controlplane.elections.controller import ElectionController
 from steersman.controlplane.runtime_config import holds_elections
 from steersman.runtime.context import ControllerContext
+from steersman.runtime.metrics import RuntimeMetrics
 from steersman.runtime.periodic import run_every
 
 if TYPE_CHECKING:
@@ -48,7 +50,7 @@ class BootstrapLoops:
 
     def __init__(self, bootstrap: BootstrapController) -> None:
         self._bootstrap = bootstrap
-        self._context = context = ControllerContext(bootstrap.client)
+        self._context = context = ControllerContext(bootstrap.client, metrics=RuntimeMetrics(process=False))
         options, ranges = bootstrap.options, bootstrap.service_ranges
         self._service = KubernetesServiceController(
             context, desired=bootstrap.desired_service, ranges=ranges, reconciler=bootstrap.reconciler
@@ -63,6 +65,7 @@ class BootstrapLoops:
                 own=options.service_cluster_ip_range.split(","),
                 make_default=bootstrap.defaults.create_service_cidr,
             ),
+            LegacyTokenTrackingController(context),
         ]
         self._elections = ElectionController(context) if holds_elections(options) else None
         if self._elections is not None:

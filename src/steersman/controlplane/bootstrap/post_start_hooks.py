@@ -30,7 +30,7 @@ _NAMESPACES: Final = "/api/v1/namespaces"
 class _Hook:
     """A hook, and the hooks that have to be done before it."""
 
-    def __init__(self, work: Callable[[], Awaitable[None]], dependencies: list[_Hook]) -> None:
+    def __init__(self, work: Callable[[], Awaitable[None]] | None, dependencies: list[_Hook]) -> None:
         self.work: Final = work
         self.dependencies: Final = dependencies
         self.done: Final = asyncio.Event()
@@ -38,7 +38,8 @@ class _Hook:
     async def run(self) -> None:
         for dependency in self.dependencies:
             await dependency.done.wait()
-        await self.work()
+        if self.work is not None:
+            await self.work()
         self.done.set()
 
     async def probe(self) -> None:
@@ -57,8 +58,12 @@ class PostStartHooks:
         """Health checks, in the order in which hooks were added."""
         return [Check(f"poststarthook/{name}", hook.probe) for name, hook in self._hooks.items()]
 
-    def add(self, name: str, work: Callable[[], Awaitable[None]], *, after: Iterable[str] = ()) -> None:
-        """Add a hook that runs once the hooks named by ``after`` are done.
+    def probe_of(self, name: str) -> Callable[[], Awaitable[None]]:
+        """Return the probe of a hook. Raises ``KeyError`` for an unknown one."""
+        return self._hooks[name].probe
+
+    def add(self, name: str, work: Callable[[], Awaitable[None]] | None = None, *, after: Iterable[str] = ()) -> None:
+        """Add a hook that runs once the hooks named by ``after`` are done. Without ``work`` those do what it names.
 
         Those were added before, so that dependencies have no cycle. Raises ``KeyError`` for an unknown one.
         """

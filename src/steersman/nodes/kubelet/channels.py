@@ -1,7 +1,7 @@
-"""Streams over a WebSocket: each message begins with its channel number (``v5.channel.k8s.io`` and ``v4``).
+"""Standard streams of a command over the channels of a WebSocket (see ``channel_socket``).
 
 Channels: standard input 0, output 1, error 2, status 3, terminal size 4. Version 5 lets the client close a channel
-(KEP-4006). ``v4.base64.channel.k8s.io`` is not supported.
+(KEP-4006).
 """
 
 from __future__ import annotations
@@ -10,15 +10,12 @@ import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
-from aiohttp import WSMsgType
 
 from steersman.nodes.kubelet.hosting import RequestError, Size
 
 if TYPE_CHECKING:
-    from aiohttp.web import WebSocketResponse
+    from steersman.nodes.kubelet.channel_socket import ChannelSocket
 
-V5: Final = "v5.channel.k8s.io"
-V4: Final = "v4.channel.k8s.io"
 STDIN, STDOUT, STDERR, ERROR, RESIZE, CLOSE = 0, 1, 2, 3, 4, 255
 #: Buffered chunks of standard input; more block the client.
 _CHUNKS_MAX: Final = 16
@@ -28,7 +25,7 @@ _CHUNK_BYTES: Final = 32 * 1024
 class ChannelStreams:
     """The ``Streams`` of a WebSocket client."""
 
-    def __init__(self, socket: WebSocketResponse, *, stdin: bool, stdout: bool, stderr: bool, tty: bool) -> None:
+    def __init__(self, socket: ChannelSocket, *, stdin: bool, stdout: bool, stderr: bool, tty: bool) -> None:
         self.tty = tty
         self.wants_stdin = stdin
         self._socket = socket
@@ -36,7 +33,6 @@ class ChannelStreams:
         self._input: asyncio.Queue[bytes] = asyncio.Queue(_CHUNKS_MAX)
         #: The latest unread size.
         self._sizes: asyncio.Queue[Size] = asyncio.Queue(1)
-        self._sending = asyncio.Lock()
         self._input_ended = False
 
     async def read(self) -> bytes:
@@ -52,7 +48,7 @@ class ChannelStreams:
         channel = STDERR if error and not self.tty else STDOUT
         if self._is_output_requested[channel]:
             for start in range(0, len(chunk), _CHUNK_BYTES):
-                await self._send(channel, chunk[start : start + _CHUNK_BYTES])
+                await self._socket.send(channel, chunk[start : start + _CHUNK_BYTES])
 
     async def next_size(self) -> Size:
         """Wait for the next size of the terminal."""
@@ -60,16 +56,15 @@ class ChannelStreams:
 
     async def open(self) -> None:
         """Send an empty message on the first writable channel, which signals readiness."""
-        await self._send(
+        await self._socket.send(
             STDOUT if self._is_output_requested[STDOUT] else STDERR if self._is_output_requested[STDERR] else ERROR, b""
         )
 
     async def listen(self) -> None:
         """Receive messages until the client disconnects."""
         try:
-            async for message in self._socket:
-                if message.type is WSMsgType.BINARY and message.data:
-                    await self._receive(message.data[0], message.data[1:])
+            async for channel, data in self._socket.receive():
+                await self._receive(channel, data)
         finally:
             if self._input.full():
                 self._input.get_nowait()
@@ -90,13 +85,19 @@ class ChannelStreams:
             self._sizes.put_nowait(size)
 
     async def end(self, outcome: int | RequestError) -> None:
-        """Send the exit code or error as a Status."""
-        await self._send(ERROR, msgspec.json.encode(end_status(outcome)))
+        """Send the exit code or error."""
+        message = end_message(outcome, as_status=self._socket.has_status)
+        if message:
+            await self._socket.send(ERROR, message)
 
-    async def _send(self, channel: int, data: bytes) -> None:
-        async with self._sending:
-            if not self._socket.closed:
-                await self._socket.send_bytes(bytes([channel]) + data)
+
+def end_message(outcome: int | RequestError, *, as_status: bool) -> bytes:
+    """Return what ends the streams: a Status, or (in protocols before version 4) the text of a failure."""
+    status = end_status(outcome)
+    if as_status:
+        return msgspec.json.encode(status)
+    text: str = status.get("message", "")
+    return text.encode()
 
 
 def end_status(outcome: int | RequestError) -> dict[str, Any]:

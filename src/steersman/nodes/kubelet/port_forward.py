@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from aiohttp.web import WebSocketResponse
 
+    from steersman.nodes.kubelet.channel_socket import ChannelSocket
+
     Connect = Callable[[int], Awaitable[tuple[asyncio.StreamReader, asyncio.StreamWriter]]]
     Send = Callable[[bytes], Awaitable[None]]
 
@@ -152,15 +154,14 @@ class SpdyForwarding:
             await self._socket.send_bytes(data)
 
 
-async def forward_channels(socket: WebSocketResponse, ports: Sequence[int], connect: Connect) -> None:
-    """Serve a client of ``v4.channel.k8s.io``: one connection per requested port, with a data and an error channel."""
+async def forward_channels(socket: ChannelSocket, ports: Sequence[int], connect: Connect) -> None:
+    """Serve a client of channels: one connection per requested port, with a data and an error channel."""
     tasks = Supervisor("port forwarding")
     connections = [_Connection(port) for port in ports]
 
     async def forward(index: int) -> None:
         async def send(data: bytes, channel: int = 2 * index) -> None:
-            if not socket.closed:
-                await socket.send_bytes(bytes([channel]) + data)
+            await socket.send(channel, data)
 
         async def fail(message: bytes) -> None:
             await send(message, 2 * index + 1)
@@ -169,7 +170,7 @@ async def forward_channels(socket: WebSocketResponse, ports: Sequence[int], conn
 
     for index, connection in enumerate(connections):
         for channel in (2 * index, 2 * index + 1):
-            await socket.send_bytes(bytes([channel]) + struct.pack("<H", connection.port))
+            await socket.send(channel, struct.pack("<H", connection.port))
     running = [tasks.start(f"port {each.port}", forward(index)) for index, each in enumerate(connections)]
     listening = tasks.start("client", _listen(socket, connections))
     try:
@@ -180,8 +181,8 @@ async def forward_channels(socket: WebSocketResponse, ports: Sequence[int], conn
         await tasks.close()
 
 
-async def _listen(socket: WebSocketResponse, connections: Sequence[_Connection]) -> None:
-    async for chunk in binary(socket):
-        index, is_error = divmod(chunk[0], 2) if chunk else (0, 1)
-        if not is_error and index < len(connections) and chunk[1:]:
-            await connections[index].chunks.put(chunk[1:])
+async def _listen(socket: ChannelSocket, connections: Sequence[_Connection]) -> None:
+    async for channel, data in socket.receive():
+        index, is_error = divmod(channel, 2)
+        if not is_error and 0 <= index < len(connections) and data:
+            await connections[index].chunks.put(data)

@@ -15,7 +15,8 @@ from aiohttp import web
 
 from steersman.apimachinery.codec import encode
 from steersman.asynckit.tasks import Supervisor
-from steersman.nodes.kubelet.channels import V4, V5, ChannelStreams
+from steersman.nodes.kubelet.channel_socket import CHANNEL_PROTOCOLS, V5, ChannelSocket
+from steersman.nodes.kubelet.channels import ChannelStreams
 from steersman.nodes.kubelet.hosting import RequestError
 from steersman.nodes.kubelet.log_lines import read_options
 from steersman.nodes.kubelet.port_forward import SpdyForwarding, forward_channels
@@ -175,9 +176,9 @@ class KubeletServer:
         requested = {name: request.query.get(name) in ("1", "true") for name in ("input", "output", "error", "tty")}
         if not any(requested[name] for name in ("input", "output", "error")):
             raise RequestError("you must specify at least 1 of stdin, stdout, stderr")
-        socket = await _upgrade(request, (V5, V4))
+        socket = await _upgrade(request, CHANNEL_PROTOCOLS)
         streams = ChannelStreams(
-            socket,
+            ChannelSocket(socket),
             stdin=requested["input"],
             stdout=requested["output"],
             stderr=requested["error"],
@@ -207,7 +208,7 @@ class KubeletServer:
         async def connect(port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
             return await host.connect(pod, port)
 
-        socket = await _upgrade(request, (SPDY_FORWARDING, V4))
+        socket = await _upgrade(request, (SPDY_FORWARDING, *(name for name in CHANNEL_PROTOCOLS if name != V5)))
         if socket.ws_protocol == SPDY_FORWARDING:
             try:
                 await SpdyForwarding(socket, connect).run()
@@ -216,7 +217,7 @@ class KubeletServer:
         else:
             named = ",".join(request.query.getall("port", []) + request.query.getall("ports", []))
             ports = [int(port) for port in named.split(",") if port.isdigit()]
-            await forward_channels(socket, ports, connect)
+            await forward_channels(ChannelSocket(socket), ports, connect)
         await socket.close()
         return socket
 
@@ -244,11 +245,11 @@ async def _outcome(work: Any) -> int | RequestError:
 
 
 async def _upgrade(request: web.BaseRequest, protocols: Sequence[str]) -> web.WebSocketResponse:
-    """Upgrade the request to a WebSocket. Raises ``RequestError`` for other protocols."""
-    offered = [name.strip() for name in request.headers.get("Sec-WebSocket-Protocol", "").split(",")]
-    if request.headers.get("Upgrade", "").lower() != "websocket" or not set(offered) & set(protocols):
+    """Upgrade the request to a WebSocket, also without a subprotocol. Raises ``RequestError`` for other protocols."""
+    offered = {name.strip() for name in request.headers.get("Sec-WebSocket-Protocol", "").split(",")} - {""}
+    if request.headers.get("Upgrade", "").lower() != "websocket" or (offered and not offered & set(protocols)):
         supported = ", ".join(protocols)
-        raise RequestError(f"unable to upgrade: only WebSockets are spoken, with one of {supported}", code=403)
+        raise RequestError(f"unable to upgrade: only WebSockets are spoken, with one of {supported}, or none", code=403)
     socket = web.WebSocketResponse(protocols=protocols, compress=False, max_msg_size=0, timeout=_STOP_SECONDS)
     await socket.prepare(request)
     return socket

@@ -105,6 +105,60 @@ async def test_pods_must_specify_quota_resources():
         assert await used(server) == {"requests.cpu": "500m", "limits.memory": "10Mi"}
 
 
+PODS = "/api/v1/namespaces/default/pods"
+MEASURED = [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "200m"}}}]
+
+
+async def test_pod_update_that_changes_its_scope_is_charged_whole():
+    async with quotas() as server:
+        await limit(server, "ending", requests_cpu="300m", pods="9", spec={"scopes": ["Terminating"]})
+        await limit(server, "lasting", pods="9", spec={"scopes": ["NotTerminating"]})
+        names = ["a", "b"]
+        assert [(await server.pod(name, containers=MEASURED)).code for name in names] == [201, 201]
+        assert [await used(server, name) for name in ("ending", "lasting")] == [
+            {"pods": "0", "requests.cpu": "0"},
+            {"pods": "2"},
+        ]
+        deadline = {"spec": {"activeDeadlineSeconds": 60}}
+        assert (await server.merge(f"{PODS}/{names[0]}", deadline)).code == 200
+        assert await used(server, "ending") == {"pods": "1", "requests.cpu": "200m"}
+        assert refusal(await server.merge(f"{PODS}/{names[1]}", deadline)) == (
+            "exceeded quota: ending, requested: requests.cpu=200m, used: requests.cpu=200m, limited: requests.cpu=300m"
+        )
+        shorter = {"spec": {"activeDeadlineSeconds": 30}}
+        assert (await server.merge(f"{PODS}/{names[0]}", shorter)).code == 200
+        assert await used(server, "ending") == {"pods": "1", "requests.cpu": "200m"}
+
+
+async def test_pod_update_within_its_scope_is_not_looked_at():
+    async with quotas() as server:
+        name = (await server.pod()).body["metadata"]["name"]
+        await limit(server, pods="0", requests_cpu="0")
+        labels = {"metadata": {"labels": {"a": "b"}}}
+        assert (await server.merge(f"{PODS}/{name}", labels)).code == 200
+
+
+SCOPE_SELECTORS = [
+    ({"operator": "In", "values": ["high"]}, {"high"}),
+    ({"operator": "NotIn", "values": ["low"]}, {"high", ""}),
+    ({"operator": "NotIn", "values": ["high"]}, {"low", ""}),
+    ({"operator": "Exists"}, {"high", "low"}),
+    ({"operator": "DoesNotExist"}, {""}),
+]
+
+
+@pytest.mark.parametrize(("selector", "counted"), SCOPE_SELECTORS)
+async def test_scope_selectors_of_priority_classes(selector, counted):
+    async with quotas() as server:
+        expression = {"scopeName": "PriorityClass", **selector}
+        await limit(server, pods="9", spec={"scopeSelector": {"matchExpressions": [expression]}})
+        taken = 0
+        for name in ("high", "low", ""):
+            assert (await server.pod(f"p{name}", **({"priorityClassName": name} if name else {}))).code == 201
+            taken += name in counted
+            assert (await used(server))["pods"] == str(taken)
+
+
 async def test_concurrent_creates_do_not_exceed_the_quota():
     async with quotas() as server:
         await limit(server, configmaps="5")
@@ -125,7 +179,7 @@ async def test_namespace_without_quotas_is_unlimited():
         (("", "configmaps"), "", Operation.CREATE, True),
         (("", "configmaps"), "", Operation.UPDATE, False),
         (("", "configmaps"), "", Operation.DELETE, False),
-        (("", "pods"), "", Operation.UPDATE, False),
+        (("", "pods"), "", Operation.UPDATE, True),
         (("", "pods"), "resize", Operation.UPDATE, True),
         (("", "pods"), "binding", Operation.CREATE, False),
         (("", "persistentvolumeclaims"), "", Operation.UPDATE, True),

@@ -93,6 +93,32 @@ def test_duplicates_and_unknown_fields_are_all_named_when_strict():
     assert _read(raw)["data"] == {"k": "w"}
 
 
+@pytest.mark.parametrize(
+    ("raw", "messages"),
+    [
+        (b'{"typo":1,"data":{"k":"v","k":"w"}}', ['unknown field "typo"', 'duplicate field "data.k"']),
+        (b'{"typo":1,"data":{},"typo":2,"data":{}}', ['unknown field "typo"', 'duplicate field "data"']),
+        (
+            b'{"data":{"k":"v","k":"w"},"typo":{"a":1,"a":2},"metadata":{"x":1},"data":{}}',
+            [
+                'duplicate field "data.k"',
+                'unknown field "typo"',
+                'unknown field "metadata.x"',
+                'duplicate field "data"',
+            ],
+        ),
+    ],
+)
+def test_strict_decoding_reports_errors_in_document_order(raw, messages):
+    assert _refusal(raw, field_validation="Strict").endswith(f"strict decoding error: {', '.join(messages)}")
+
+
+def test_strict_decoding_of_custom_objects_reports_duplicates_first():
+    decoder = ObjectDecoder("Thing", "example.com/v1", lambda tree: (dict(tree), ["typo"]), is_custom=True)
+    raw = b'{"apiVersion":"example.com/v1","kind":"Thing","typo":1,"a":1,"a":2}'
+    assert 'duplicate field "a", unknown field "typo"' in _refusal(raw, decoder, field_validation="Strict")
+
+
 def test_a_key_given_twice_in_yaml_counts_once():
     raw = b"data:\n  k: v\n  k: w\n"
     assert "already set in map" in _refusal(raw, media_type="application/yaml", field_validation="Strict")

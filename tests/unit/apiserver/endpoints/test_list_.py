@@ -13,6 +13,8 @@ from steersman.apiserver.generic import entry as entry_module
 from steersman.apiserver.generic import listing
 from steersman.apiserver.generic.change_ring import ChangeRing
 from steersman.apiserver.workers import LARGE_BYTES
+from steersman.asynckit.clock import FakeClock
+from steersman.testing import InProcessAPIServer
 
 TOO_OLD = "The resourceVersion for the provided list is too old."
 
@@ -128,6 +130,28 @@ async def test_a_page_of_a_forgotten_version_is_410_with_a_token_that_leads_on()
     rest = await world.items(**{"continue": status["metadata"]["continue"]})
     assert [item["metadata"]["name"] for item in rest["items"]] == ["c1", "c2", "c3"]
     assert rest["metadata"] == {"resourceVersion": "7"}
+
+
+async def test_continue_token_expires_with_compaction_also_for_a_resource_without_writes_since():
+    clock = FakeClock()
+    async with InProcessAPIServer(clock=clock) as server:
+        for name in ("a", "b"):
+            body = json.dumps({"metadata": {"name": name}}).encode()
+            await server.request("POST", "/api/v1/namespaces/default/configmaps", body=body)
+        first = (await server.request("GET", "/api/v1/namespaces/default/configmaps?limit=1")).json()
+        rest = f"/api/v1/namespaces/default/configmaps?limit=1&continue={first['metadata']['continue']}"
+        body = json.dumps({"metadata": {"name": "other"}}).encode()
+        await server.request("POST", "/api/v1/namespaces/default/secrets", body=body)
+        await clock.advance(290)
+        assert (await server.request("GET", rest)).code == 200
+        await clock.advance(40)
+        expired = await server.request("GET", rest)
+        assert (expired.code, expired.json()["reason"]) == (410, "Expired")
+        again = f"/api/v1/namespaces/default/configmaps?limit=1&continue={expired.json()['metadata']['continue']}"
+        page = (await server.request("GET", again)).json()
+        assert [item["metadata"]["name"] for item in page["items"]] == ["b"]
+        exact = f"resourceVersion={first['metadata']['resourceVersion']}&resourceVersionMatch=Exact"
+        assert (await server.request("GET", f"/api/v1/namespaces/default/configmaps?{exact}")).code == 410
 
 
 async def test_an_exact_version_shows_the_past_and_a_forgotten_one_is_410():

@@ -152,3 +152,36 @@ async def test_the_servers_own_tokens_are_for_the_server_only(server):
 async def test_questions_are_not_kept(server):
     assert (await server.request("GET", SAR)).code == 405
     assert (await server.request("GET", f"{SAR}/x")).code == 404
+
+
+def as_kind(kind):
+    return {"accept": f"application/json;as={kind};g=meta.k8s.io;v=v1"}
+
+
+POSTED = {
+    f"{AUTHZ}/selfsubjectaccessreviews": {"resourceAttributes": PODS},
+    SAR: {"user": "alice", "resourceAttributes": PODS},
+    LOCAL: {"user": "alice", "resourceAttributes": {**PODS, "namespace": "default"}},
+    f"{AUTHZ}/selfsubjectrulesreviews": {"namespace": "default"},
+    f"{AUTHN}/selfsubjectreviews": {},
+    f"{AUTHN}/tokenreviews": {"token": "x"},
+    "/api/v1/namespaces/default/serviceaccounts/default/token": {"audiences": ["a"]},
+}
+
+
+@pytest.mark.parametrize("path", POSTED)
+async def test_reviews_have_no_table_and_answer_with_their_metadata(server, path):
+    account = json.dumps({"metadata": {"name": "default"}}).encode()
+    await server.request("POST", "/api/v1/namespaces/default/serviceaccounts", body=account)
+    body = json.dumps({"spec": POSTED[path]}).encode()
+
+    async def ask_as(accept):
+        return await server.request("POST", path, body=body, headers=accept)
+
+    table = await ask_as(as_kind("Table"))
+    assert (table.code, table.json()["reason"]) == (406, "NotAcceptable")
+    partial = await ask_as(as_kind("PartialObjectMetadata"))
+    assert (partial.code, partial.json()["kind"]) == (201, "PartialObjectMetadata")
+    assert partial.json().keys() == {"kind", "apiVersion", "metadata"}
+    either = await ask_as({"accept": f"{as_kind('Table')['accept']},application/json"})
+    assert (either.code, "status" in either.json()) == (201, True)

@@ -5,6 +5,7 @@ import pytest
 
 from steersman.apimachinery.typemodel import Field, ListOf, ListType, MapOf, Scalar, ScalarKind, Struct
 from steersman.apiserver.openapi.definitions import Definitions, Dialect, Library
+from steersman.schema.descriptions import describe as published_description
 
 TEXT = Scalar(ScalarKind.STRING)
 
@@ -108,9 +109,14 @@ def test_library_shares_types_between_documents_but_not_kinds():
 @pytest.mark.parametrize("v3", [False, True])
 def test_custom_definition_adds_the_fields_of_every_object(v3):
     schema = {"type": "object", "properties": {"spec": {"type": "object"}, "kind": {"type": "string"}}}
-    found = msgspec.json.decode(Dialect(v3=v3).encode_custom(schema, ("example.com", "v1", "Gadget")))
+    library = Library(Dialect(v3=v3), published_description)
+    found = msgspec.json.decode(library.encode_custom(schema, ("example.com", "v1", "Gadget")))
     gvk = {"group": "example.com", "kind": "Gadget", "version": "v1"}
     assert found["x-kubernetes-group-version-kind"] == [gvk]
     assert found["properties"].keys() == {"apiVersion", "kind", "metadata", "spec"}
     assert "ObjectMeta" in str(found["properties"]["metadata"])
+    assert found["properties"]["apiVersion"]["description"].startswith(
+        "APIVersion defines the versioned schema of this "
+    )
+    assert found["properties"]["metadata"]["description"].startswith("Standard object's metadata. More info: https://")
     assert schema["properties"].keys() == {"spec", "kind"}

@@ -78,3 +78,12 @@ PATCH = Operation(
 def test_both_versions_list_the_media_types_of_a_patch():
     assert decoded(PATCH)["/x/{name}"]["patch"]["consumes"] == ["a/b", "c/d"]
     assert list(decoded(PATCH, v3=True)["/x/{name}"]["patch"]["requestBody"]["content"]) == ["a/b", "c/d"]
+
+
+def test_operation_without_parameters_of_its_own_has_no_list_of_them():
+    for v3 in (False, True):
+        assert "parameters" not in decoded(READ, v3=v3)["/things/{name}"]["get"]
+    assert (
+        "parameters" not in decoded(REPLACE, v3=True)["/things/{name}"]["put"]
+    )  # all are lifted, the body is no parameter
+    assert [p["name"] for p in decoded(REPLACE)["/things/{name}"]["put"]["parameters"]] == ["body"]

@@ -55,4 +55,4 @@ async def _ask(scope: PostScope, answer: Answer, request: Request) -> Response:
     posted.new.pop("status", None)
     scope.manage_fields(posted.ctx, posted.new, None)
     await answer(request, posted, partial(admit, posted))
-    return await render_tree(request, posted.new, form=form, code=201)
+    return await render_tree(request, posted.new, form=form, code=201, cells=[])

@@ -33,12 +33,16 @@ _TERMS: Final = (
 
 
 class PodEvaluator(Evaluator):
-    """Compute resources count until a pod has ended."""
+    """Compute resources count until a pod has ended. ``activeDeadlineSeconds`` may move a pod into another scope."""
 
+    counts_updates = True
     counted_subresources = ("resize",)
 
     def __init__(self) -> None:
         super().__init__("pods")
+
+    def concerns_update(self, obj: Tree, old: Tree) -> bool:
+        return _has_deadline(obj["spec"]) != _has_deadline(old["spec"])
 
     def matching(self, names: Iterable[str]) -> list[str]:
         return sorted(name for name in names if name in _NAMES or _is_special(name))

@@ -28,6 +28,11 @@ class Evaluator:
     def __init__(self, group_resource: str) -> None:
         self._names: Final = (f"count/{group_resource}", *({group_resource} & _ALIASES))
 
+    def concerns_update(self, obj: Tree, old: Tree) -> bool:
+        """Report whether an update of the object itself may change its usage or the quotas that count it."""
+        del obj, old
+        return True
+
     def matching(self, names: Iterable[str]) -> list[str]:
         """Those resources of a quota that objects of this kind may take of, in order."""
         return sorted(name for name in names if name in self._names)

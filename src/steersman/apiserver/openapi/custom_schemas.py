@@ -1,0 +1,95 @@
+"""Published schemas of custom kinds: what becomes of a structural schema in either OpenAPI version.
+
+Clients of version 2 (kubectl's validation) cannot cope with everything that a structural schema may say, so that it is
+stripped there. Upstream: ``apiextensions-apiserver/pkg/controller/openapi`` (``builder`` and ``v2``) and ``schema.Unfold``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from steersman.apimachinery.trees import Tree
+
+_JUNCTORS: Final = ("allOf", "oneOf", "anyOf", "not")
+_INT_OR_STRING: Final = "x-kubernetes-int-or-string"
+_PRESERVE: Final = "x-kubernetes-preserve-unknown-fields"
+_EMBEDDED: Final = "x-kubernetes-embedded-resource"
+
+
+def publish_schema(schema: Tree, object_fields: Tree, *, v3: bool) -> Tree:
+    """Return the published form of a structural schema; ``object_fields`` are the properties that every object has.
+
+    A schema of version 2 that preserves unknown fields at its root has no properties at all: kubectl would take those that
+    it has for the only ones.
+    """
+    if not v3 and schema.get(_PRESERVE):
+        return {"type": "object"}
+    published = _rewrite(schema, _unfold)
+    if not v3:
+        published = _rewrite(published, _strip_for_version_2)
+    published = _rewrite(published, lambda tree: _embed(tree, object_fields, v3=v3))
+    return {**published, "properties": {**(published.get("properties") or {}), **object_fields}}
+
+
+def _rewrite(schema: Tree, rewrite: Callable[[Tree], Tree]) -> Tree:
+    """Return a copy with ``rewrite`` applied to the schema and then to the schemas in it."""
+    tree = rewrite(schema)
+    if isinstance(properties := tree.get("properties"), dict):
+        tree = {**tree, "properties": {name: _rewrite(each, rewrite) for name, each in properties.items()}}
+    for name in ("items", "additionalProperties"):
+        if isinstance(inner := tree.get(name), dict):
+            tree = {**tree, name: _rewrite(inner, rewrite)}
+    return tree
+
+
+def _unfold(schema: Tree) -> Tree:
+    """Say in ``anyOf`` what ``x-kubernetes-int-or-string`` means."""
+    types = [{"type": "integer"}, {"type": "string"}]
+    all_of = schema.get("allOf") or []
+    if not schema.get(_INT_OR_STRING) or schema.get("anyOf") == types or (all_of and all_of[0].get("anyOf") == types):
+        return schema
+    if schema.get("anyOf"):
+        return {**schema, "allOf": [{"anyOf": types}, *all_of]}
+    return {**schema, "anyOf": types}
+
+
+def _strip_for_version_2(schema: Tree) -> Tree:
+    """Leave out what version 2 does not know, and what kubectl would misread. Upstream: ``ToStructuralOpenAPIV2``."""
+    tree = {name: value for name, value in schema.items() if name not in _JUNCTORS}
+    preserves = bool(tree.get(_PRESERVE))
+    is_nullable = bool(tree.pop("nullable", False))
+    if is_nullable:
+        tree.pop("type", None)
+    if is_nullable or preserves:
+        tree.pop("items", None)
+        tree.pop("properties", None)
+    if tree.get("type") == "array" and "items" not in tree:
+        del tree["type"]
+    if tree.get("type") == "object" and preserves:
+        del tree["type"]
+    return _without_nullable_required(tree)
+
+
+def _without_nullable_required(tree: Tree) -> Tree:
+    properties, values = tree.get("properties") or {}, tree.get("additionalProperties")
+    nullable = {name for name, each in properties.items() if each.get("nullable")}
+    required = [name for name in tree.get("required") or () if name not in nullable]
+    if isinstance(values, dict) and values.get("nullable"):
+        required = []
+    if "required" in tree and required != tree["required"]:
+        tree = {name: value for name, value in tree.items() if name != "required" or required}
+        if required:
+            tree["required"] = required
+    return tree
+
+
+def _embed(schema: Tree, object_fields: Tree, *, v3: bool) -> Tree:
+    """Give an embedded resource the fields of an object, of which kind and apiVersion are required."""
+    if not schema.get(_EMBEDDED) or (not v3 and schema.get(_PRESERVE)):
+        return schema
+    required = list(schema.get("required") or ())
+    required += [name for name in ("kind", "apiVersion") if name not in required]
+    return {**schema, "properties": {**(schema.get("properties") or {}), **object_fields}, "required": required}

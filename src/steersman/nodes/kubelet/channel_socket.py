@@ -1,0 +1,75 @@
+"""Numbered channels over a WebSocket, in binary or in base64.
+
+| subprotocol | messages | status of exec and attach |
+| --- | --- | --- |
+| ``v5.channel.k8s.io`` | binary; the client may close a channel | Status |
+| ``v4.channel.k8s.io`` | binary | Status |
+| ``v4.base64.channel.k8s.io`` | text: the channel's digit, then base64 | Status |
+| ``channel.k8s.io``, none | binary | text, of failures only |
+| ``base64.channel.k8s.io`` | text: the channel's digit, then base64 | text, of failures only |
+
+Upstream: ``k8s.io/apimachinery/pkg/util/httpstream/wsstream`` and ``k8s.io/kubelet/pkg/cri/streaming/remotecommand``.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import TYPE_CHECKING, Final
+
+from aiohttp import WSMsgType
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from aiohttp.web import WebSocketResponse
+
+V5: Final = "v5.channel.k8s.io"
+V4: Final = "v4.channel.k8s.io"
+V4_BASE64: Final = "v4.base64.channel.k8s.io"
+V1: Final = "channel.k8s.io"
+V1_BASE64: Final = "base64.channel.k8s.io"
+#: Without a subprotocol clients are served as with ``channel.k8s.io``.
+CHANNEL_PROTOCOLS: Final = (V5, V4, V4_BASE64, V1, V1_BASE64)
+
+_BASE64: Final = frozenset({V4_BASE64, V1_BASE64})
+_WITH_STATUS: Final = frozenset({V5, V4, V4_BASE64})
+_ZERO: Final = ord("0")
+
+
+class ChannelSocket:
+    """Messages of channels over a WebSocket whose handshake is done."""
+
+    def __init__(self, socket: WebSocketResponse) -> None:
+        self._socket = socket
+        self._is_base64 = socket.ws_protocol in _BASE64
+        #: The outcome of a command is a Status; else it is a text, and success is silent.
+        self.has_status = socket.ws_protocol in _WITH_STATUS
+
+    async def send(self, channel: int, data: bytes) -> None:
+        """Send a message; it is dropped when the client is gone."""
+        if self._socket.closed:
+            return
+        if self._is_base64:
+            await self._socket.send_str(f"{channel}{base64.b64encode(data).decode()}")
+        else:
+            await self._socket.send_bytes(bytes([channel]) + data)
+
+    async def receive(self) -> AsyncIterator[tuple[int, bytes]]:
+        """Yield channels and data until the client disconnects. Malformed messages are dropped."""
+        async for message in self._socket:
+            if message.type is WSMsgType.TEXT:
+                raw = message.data.encode()
+            elif message.type is WSMsgType.BINARY:
+                raw = message.data
+            else:
+                continue
+            if not raw:
+                continue
+            if not self._is_base64:
+                yield raw[0], raw[1:]
+                continue
+            try:
+                yield raw[0] - _ZERO, base64.b64decode(raw[1:], validate=True)
+            except binascii.Error:
+                continue
