@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from steersman.apimachinery.errors import is_invalid, is_not_found
 from steersman.apimachinery.gotext import quote
 from steersman.client import PatchType, resource_type
+from steersman.client.errors import Invalid, NotFound
 from steersman.client.objects import key_of, metadata_field, name_of, namespace_of, resource_version_of, uid_of
 from steersman.runtime.claims import Claim, decide_claim
 from steersman.runtime.owners import controller_reference, owners_of, without_owner
@@ -52,20 +53,24 @@ class ReferenceManager(Generic[T]):
         self._may_adopt = False
 
     async def claim(self, objects: Iterable[T], matches: Callable[[T], bool]) -> list[T]:
-        """Those that are the controller's, after adopting and releasing.
+        """Return the dependents of the controller, after adopting matching orphans and releasing those that do not match.
 
-        All are tried; then what went wrong is raised together (``ExceptionGroup``).
+        Tries all objects, then raises the first failure (CannotAdopt, ApiError); further failures are logged.
+        Upstream: ``PodControllerRefManager.ClaimPods``.
         """
         claimed: list[T] = []
-        failures: list[Exception] = []
+        failure: Exception | None = None
         for obj in objects:
             try:
                 if await self._claim_one(obj, matches=matches(obj)):
                     claimed.append(obj)
-            except Exception as error:  # noqa: BLE001 — raised below, with the others
-                failures.append(error)
-        if failures:
-            raise ExceptionGroup(f"claiming dependents of {key_of(self._controller)}", failures)
+            except Exception as error:  # noqa: BLE001 — the first is raised below
+                if failure is None:
+                    failure = error
+                else:
+                    _log.warning("claiming %s for %s: %s", key_of(obj), key_of(self._controller), error)
+        if failure is not None:
+            raise failure
         return claimed
 
     async def _claim_one(self, obj: T, *, matches: bool) -> bool:
@@ -100,11 +105,8 @@ class ReferenceManager(Generic[T]):
             references = [{"$patch": "delete", "uid": uid}]
         else:
             references = [owner.tree() for owner in without_owner(owners_of(obj), uid)]
-        try:
+        with suppress(Invalid):  # another object has the name, and its UID does not match
             await self._patch(obj, references, None)
-        except Exception as error:
-            if not is_invalid(error):  # 422: another object has that name now, and its UID does not fit
-                raise
 
     def _added_finalizers(self, obj: T) -> list[str] | None:
         present = metadata_field(obj, "finalizers") or []
@@ -129,10 +131,8 @@ class ReferenceManager(Generic[T]):
                 patch_type=PatchType.STRATEGIC if strategic else PatchType.MERGE,
                 namespace=namespace_of(obj) or None,
             )
-        except Exception as error:
-            if is_not_found(error):
-                return False
-            raise
+        except NotFound:
+            return False
         return True
 
     async def _look_afresh(self) -> None:

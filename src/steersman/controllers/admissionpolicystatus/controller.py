@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import msgspec
 from lightkube.models.admissionregistration_v1 import ValidatingAdmissionPolicy
 
-from steersman.apimachinery.errors import is_not_found
 from steersman.client.changes import Deleted
-from steersman.client.errors import ApiError
+from steersman.client.errors import NotFound
 from steersman.controllers.admissionpolicystatus.plan import checked, is_checked, matched, shown_kind
 from steersman.controllers.shared.base import Shell
 
@@ -38,10 +37,8 @@ class PolicyStatus(Shell):
             written = await self.client.apply(
                 checked(policy, warnings), field_manager=self.name, force=True, subresource="status"
             )
-        except ApiError as error:
-            if is_not_found(error):
-                return
-            raise
+        except NotFound:
+            return
         self.own_writes.note(key, self._policies, written)
 
     async def _warnings(self, spec: dict[str, Any]) -> list[dict[str, str]]:

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from steersman.apimachinery.errors import is_not_found
 from steersman.cel.builtin_types import declare_struct
 from steersman.cel.openapi import declare
 from steersman.client import requests
-from steersman.client.errors import ApiError
+from steersman.client.errors import NotFound
 from steersman.controllers.admissionpolicystatus.plan import Matched, schema_of
 from steersman.controllers.shared.served import Served, ask
 from steersman.schema.loader import struct_for
@@ -57,9 +56,7 @@ class Types:
             path = f"/openapi/v3/apis/{group}/{version}" if group else f"/openapi/v3/api/{version}"
             try:
                 answer = await self._client.raw(requests.read(path))
-            except ApiError as error:
-                if not is_not_found(error):
-                    raise
+            except NotFound:
                 known = {}
             else:
                 known = msgspec.json.decode(answer.body, type=dict)

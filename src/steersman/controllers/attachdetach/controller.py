@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from lightkube.models.core_v1 import Node, PersistentVolume, PersistentVolumeClaim, Pod
 from lightkube.models.storage_v1 import CSIDriver, VolumeAttachment
 
-from steersman.apimachinery.errors import is_already_exists, is_not_found
 from steersman.client.changes import Deleted, Updated
-from steersman.client.errors import ApiError
+from steersman.client.errors import AlreadyExists, NotFound
 from steersman.client.objects import name_of, namespace_of, uid_of
 from steersman.controllers.attachdetach.plan import (
     FORCE_SECONDS,
@@ -203,10 +203,8 @@ class AttachDetach(Shell):
     async def _exists(self, attachment: str) -> bool:
         try:
             await self.client.get(VolumeAttachment, attachment)
-        except ApiError as error:
-            if is_not_found(error):
-                return False
-            raise
+        except NotFound:
+            return False
         return True
 
     def _waited(self, attachments: Iterable[VolumeAttachment], wanted: dict[str, PersistentVolume]) -> dict[str, float]:
@@ -240,11 +238,8 @@ class AttachDetach(Shell):
         for attachment in plan.detach:
             await self.delete_seen(attachment)
         for attachment in plan.attach:
-            try:
+            with suppress(AlreadyExists):
                 self.note_created(key, self._attachments, await self.client.create(attachment))
-            except ApiError as error:
-                if not is_already_exists(error):
-                    raise
 
 
 def _node_of_attachment(attachment: VolumeAttachment) -> tuple[str, ...]:

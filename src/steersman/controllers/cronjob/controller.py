@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 from lightkube.models.batch_v1 import CronJob, Job
 from prometheus_client import Histogram
 
-from steersman.apimachinery.errors import is_already_exists, is_namespace_terminating, is_not_found
+from steersman.apimachinery.errors import is_namespace_terminating
+from steersman.client.errors import AlreadyExists, NotFound
 from steersman.client.objects import name_of, namespace_of, uid_of
 from steersman.controllers.cronjob import plan
 from steersman.controllers.shared.base import Shell
@@ -90,9 +91,9 @@ class CronJobController(Shell):
             await self.client.delete(
                 Job, name, namespace=namespace_of(cron), uid=uid, propagation_policy="Background"
             )  # fmt: skip
-        except Exception as error:  # noqa: BLE001 — told, and tried again when the Job changes
-            if is_not_found(error):
-                return True
+        except NotFound:
+            return True
+        except Exception as error:  # noqa: BLE001 — reported as an event, retried when the Job changes
             self.events.event(cron, "Warning", "FailedDelete", f"Deleted job: {error}")
             return False
         self.events.event(cron, "Normal", "SuccessfulDelete", f"Deleted job {name}")
@@ -103,9 +104,7 @@ class CronJobController(Shell):
         for each in plan.absent(status, jobs):
             try:
                 await self.client.get(Job, each.name or "", namespace=namespace_of(cron))
-            except Exception as error:
-                if not is_not_found(error):
-                    raise
+            except NotFound:
                 self.events.event(cron, "Normal", "MissingJob", f"Active job went missing: {each.name}")
                 status = plan.without(status, [each.uid or ""])
         return status
@@ -127,10 +126,10 @@ class CronJobController(Shell):
         wanted = plan.new_job(cron, at)
         try:
             job = await self.client.create(wanted)
+        except AlreadyExists:
+            existing = await self.client.get(Job, name_of(wanted), namespace=namespace_of(wanted))
+            return existing if is_controlled_by(existing, cron) else None
         except Exception as error:
-            if is_already_exists(error):
-                there = await self.client.get(Job, name_of(wanted), namespace=namespace_of(wanted))
-                return there if is_controlled_by(there, cron) else None
             if not is_namespace_terminating(error):
                 self.events.event(cron, "Warning", "FailedCreate", f"Error creating job: {error}")
             raise
@@ -144,9 +143,8 @@ class CronJobController(Shell):
             return
         try:
             written = await self.client.update_status(replaced(cron, status=status))
-        except Exception as error:
-            if not is_not_found(error):
-                raise
+        except NotFound:
+            pass
         else:
             self.own_writes.note(key, self.crons, written)
 

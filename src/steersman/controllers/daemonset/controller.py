@@ -9,9 +9,9 @@ import msgspec
 from lightkube.models.apps_v1 import DaemonSet
 from lightkube.models.core_v1 import Node, Pod
 
-from steersman.apimachinery.errors import is_not_found
 from steersman.apimachinery.selectors import from_label_selector
 from steersman.client.changes import Added, Deleted, Updated
+from steersman.client.errors import NotFound
 from steersman.client.objects import key_of, labels_of, name_of, namespace_of, uid_of
 from steersman.controllers.daemonset import plan, rules
 from steersman.controllers.daemonset.failed_pods import FailedPods
@@ -129,12 +129,9 @@ class DaemonSetController(Shell):
     async def _claim(self, ds: DaemonSet) -> list[Pod]:
         selector = _selector(ds)
         references = ReferenceManager(self.client, ds, controller_resource=DaemonSet, dependents=Pod)
-        try:
-            return await references.claim(
-                candidates(self.pods.lister, ds), lambda pod: selector.matches(labels_of(pod))
-            )  # fmt: skip
-        except ExceptionGroup as several:
-            raise several.exceptions[0] from several
+        return await references.claim(
+            candidates(self.pods.lister, ds), lambda pod: selector.matches(labels_of(pod))
+        )  # fmt: skip
 
     async def _rename_duplicates(self, key: str, present: Present, pods: Sequence[Pod]) -> None:
         """Two revisions of one template become one: Pods of the others are labelled anew, then those are deleted."""
@@ -220,9 +217,8 @@ class DaemonSetController(Shell):
             return
         try:
             written = await self.client.update_status(replaced(ds, status=status))
-        except Exception as error:
-            if not is_not_found(error):
-                raise
+        except NotFound:
+            pass
         else:
             self.own_writes.note(key, self.sets, written)
 

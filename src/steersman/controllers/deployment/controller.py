@@ -8,9 +8,10 @@ import msgspec
 from lightkube.models.apps_v1 import Deployment, DeploymentStatus, ReplicaSet
 from lightkube.models.core_v1 import Pod
 
-from steersman.apimachinery.errors import is_already_exists, is_namespace_terminating
+from steersman.apimachinery.errors import is_namespace_terminating
 from steersman.apimachinery.selectors import from_label_selector
 from steersman.client.changes import Deleted, Updated
+from steersman.client.errors import AlreadyExists
 from steersman.client.objects import labels_of, name_of, namespace_of, uid_of
 from steersman.controllers.deployment import rules, status
 from steersman.controllers.deployment.plan import CreateSet, DeleteSet, OldPodsRun, Plan, UpdateSet, plan
@@ -114,12 +115,9 @@ class DeploymentController(Shell):
             self.client, deployment, controller_resource=Deployment, dependents=ReplicaSet
         )  # fmt: skip
         selector = _selector(deployment)
-        try:
-            return await references.claim(
-                candidates(self.sets.lister, deployment), lambda rs: selector.matches(labels_of(rs))
-            )
-        except ExceptionGroup as several:
-            raise several.exceptions[0] from several
+        return await references.claim(
+            candidates(self.sets.lister, deployment), lambda rs: selector.matches(labels_of(rs))
+        )
 
     def _running(self, owned: Iterable[ReplicaSet]) -> OldPodsRun:
         return OldPodsRun(
@@ -148,12 +146,12 @@ class DeploymentController(Shell):
     async def _create(self, key: str, deployment: Deployment, action: CreateSet) -> None:
         try:
             created = await self.client.create(action.rs)
+        except AlreadyExists:
+            if not await self._is_ours(deployment, action.rs):
+                await self._note_collision(deployment)
+                raise
+            return
         except Exception as error:
-            if is_already_exists(error):
-                if not await self._is_ours(deployment, action.rs):
-                    await self._note_collision(deployment)
-                    raise
-                return
             if not is_namespace_terminating(error):
                 await self._tell_failure(deployment, f'"{name_of(action.rs)}": {error}')
             raise

@@ -10,11 +10,10 @@ from lightkube.models.resource_v1 import ResourceClaim, ResourceSlice
 from lightkube.models.resource_v1beta2 import DeviceTaintRule
 from prometheus_client import Counter, Histogram
 
-from steersman.apimachinery.errors import is_not_found
 from steersman.apimachinery.timestamps import format_time
 from steersman.client import custom
 from steersman.client.changes import Deleted, Updated
-from steersman.client.errors import ApiError
+from steersman.client.errors import NotFound
 from steersman.client.objects import name_of, namespace_of, uid_of
 from steersman.controllers.devicetainteviction import plan
 from steersman.controllers.devicetainteviction.rule_status import (
@@ -168,10 +167,8 @@ class DeviceTaintEviction(Shell):
             if patch is not None:
                 await self.patch_pod_status(latest, patch)
             await self.client.delete_object(latest, uid=uid_of(latest))
-        except ApiError as error:
-            if is_not_found(error):
-                return
-            raise
+        except NotFound:
+            return
         self._deletions.inc()
         self._latency.observe((self.clock.now() - found.when).total_seconds())
         for rule in found.rules:

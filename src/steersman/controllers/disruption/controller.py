@@ -9,11 +9,10 @@ from lightkube.models.apps_v1 import Deployment, ReplicaSet, StatefulSet
 from lightkube.models.core_v1 import Pod, ReplicationController
 from lightkube.models.policy_v1 import PodDisruptionBudget
 
-from steersman.apimachinery.errors import is_conflict, is_not_found
 from steersman.apimachinery.gotext import label_selector_text
 from steersman.apimachinery.timestamps import format_time
 from steersman.client.changes import Deleted, Updated
-from steersman.client.errors import ApiError, ClientError
+from steersman.client.errors import ClientError, Conflict, NotFound
 from steersman.client.objects import key_of, labels_of, namespace_of, uid_of
 from steersman.controllers.disruption.plan import (
     NoController,
@@ -103,9 +102,10 @@ class Disruption(Shell):
             return None
         try:
             return await self._count(key, budget)
+        except (Conflict, NotFound):
+            raise
         except Exception as error:
-            if not is_conflict(error) and not is_not_found(error):
-                await self._write(key, budget, failed_status(budget, str(error), now=self.now()))
+            await self._write(key, budget, failed_status(budget, str(error), now=self.now()))
             raise
 
     async def _count(self, key: str, budget: PodDisruptionBudget) -> Result | None:
@@ -171,9 +171,7 @@ class Disruption(Shell):
             raise NoController(str(error)) from error
         try:
             scale = await self.client.get_subresource(resource, owner.name, "scale", namespace=namespace)
-        except ApiError as error:
-            if not is_not_found(error):
-                raise
+        except NotFound as error:
             if await self.client.serves(resource, "scale"):
                 return None
             raise NoController(f"{resource.info.group_resource} does not implement the scale subresource") from error
@@ -197,10 +195,8 @@ class Disruption(Shell):
             return Result(requeue_after_seconds=wait)
         try:
             written = await self.patch_pod_status(pod, stale_patch(pod, now=format_time(self.clock.now())))
-        except ApiError as error:
-            if is_not_found(error):
-                return None
-            raise
+        except NotFound:
+            return None
         self.own_writes.note(_POD + key, self._pods, written)
         return None
 

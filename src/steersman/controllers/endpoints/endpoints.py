@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, ClassVar
 
 from lightkube.models.core_v1 import Endpoints, Pod, Service
 
-from steersman.apimachinery.errors import is_conflict, is_namespace_terminating, is_not_found
+from steersman.apimachinery.errors import is_namespace_terminating
 from steersman.client.changes import Added
-from steersman.client.errors import ApiError
+from steersman.client.errors import ApiError, Conflict, NotFound
 from steersman.client.objects import annotations_of, key_of, namespace_of, resource_version_of, split_key
 from steersman.controllers.endpoints.endpoints_plan import plan_endpoints
 from steersman.controllers.endpoints.services import LEADER, has_endpoints, selects, touched_keys
@@ -67,23 +68,21 @@ class EndpointsController(Shell):
         creates = not resource_version_of(wanted)
         try:
             written = await (self.client.create(wanted) if creates else self.client.update(wanted))
+        except Conflict:
+            raise
         except ApiError as error:
             if creates and is_namespace_terminating(error):
                 return
-            if not is_conflict(error):
-                reason = "FailedToCreateEndpoint" if creates else "FailedToUpdateEndpoint"
-                what = f"create endpoint for service {key}" if creates else f"update endpoint {key}"
-                self.events.event(wanted, "Warning", reason, f"Failed to {what}: {error}")
+            reason = "FailedToCreateEndpoint" if creates else "FailedToUpdateEndpoint"
+            operation = f"create endpoint for service {key}" if creates else f"update endpoint {key}"
+            self.events.event(wanted, "Warning", reason, f"Failed to {operation}: {error}")
             raise
         (self.note_created if creates else self.own_writes.note)(key, self._endpoints, written)
 
     async def _delete(self, key: str) -> None:
         namespace, name = split_key(key)
-        try:
+        with suppress(NotFound):
             await self.client.delete(Endpoints, name, namespace=namespace)
-        except ApiError as error:
-            if not is_not_found(error):
-                raise
 
 
 def build(context: ControllerContext) -> EndpointsController:

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, ClassVar
 from lightkube.models.core_v1 import Node, Pod, Service
 from lightkube.models.discovery_v1 import EndpointSlice
 
-from steersman.apimachinery.errors import is_conflict
 from steersman.client.changes import Deleted, Updated
-from steersman.client.errors import ApiError
+from steersman.client.errors import ApiError, Conflict
 from steersman.client.objects import key_of, labels_of, metadata_field, name_of, namespace_of
 from steersman.controllers.endpoints.services import (
     MANAGED_BY,
@@ -83,9 +82,10 @@ class EndpointSlices(Shell):
         plan = plan_slices(service, pods, slices, nodes, max_endpoints=self.options.max_endpoints_per_slice)
         try:
             await write_slices(self, key, self._slices, plan.changes, notes={TRIGGER_TIME: trigger})
+        except Conflict:
+            raise
         except ApiError as error:
-            if not is_conflict(error):
-                self._tell(service, str(error))
+            self._tell(service, str(error))
             raise
         if plan.homeless:
             many = len(plan.homeless) > 1

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from lightkube.models.core_v1 import PersistentVolumeClaim, Pod
 from prometheus_client import Counter
 
-from steersman.apimachinery.errors import is_already_exists
 from steersman.client.changes import Added, Deleted
-from steersman.client.errors import ApiError, ClientError
+from steersman.client.errors import AlreadyExists, ApiError, ClientError
 from steersman.client.objects import key_of, namespace_of
 from steersman.controllers.ephemeralvolume.plan import ForeignClaim, is_missing, wanted_claims
 from steersman.controllers.shared.base import Shell
@@ -59,9 +58,9 @@ class EphemeralVolumes(Shell):
             try:
                 if is_missing(pod, claim, lambda name: self._claims.lister.get(name, namespace=namespace)):
                     self.note_created(key, self._claims, await self._create(claim))
+            except AlreadyExists:
+                raise  # the cache is behind, or the claim is another owner's; the retry decides
             except (ApiError, ForeignClaim) as error:
-                if isinstance(error, ApiError) and is_already_exists(error):
-                    raise  # the cache is late, or the claim is foreign: the next look tells
                 text = f"ephemeral volume {volume}: {error}"
                 self.events.event(pod, "Warning", "FailedBinding", text)
                 raise ClientError(f"pod {key}, {text}") from error

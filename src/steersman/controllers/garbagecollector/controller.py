@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from steersman.apimachinery.errors import is_conflict, is_not_found
 from steersman.client import PatchType, tree
 from steersman.client.changes import Added, Deleted, Updated
-from steersman.client.errors import ApiError
+from steersman.client.errors import Conflict, NotFound
 from steersman.client.events.lru import LruDict
 from steersman.client.objects import resource_version_of, uid_of
 from steersman.client.partial_metadata import metadata_only
@@ -235,15 +235,13 @@ class GarbageCollector(Shell):
         namespace = identity.namespace if resource.info.namespaced else None
         try:
             return await self.client.get(metadata_only(resource), identity.name, namespace=namespace)
-        except ApiError as error:
-            if is_not_found(error):
-                return None
-            raise
+        except NotFound:
+            return None
 
     async def _patch(self, identity: Identity, patch: dict[str, Any]) -> None:
         resource = self._resource(identity.api_version, identity.kind)
         strategic = "resourceVersion" not in patch["metadata"]
-        try:
+        with suppress(NotFound):
             await self.client.patch(
                 metadata_only(resource),
                 identity.name,
@@ -251,9 +249,6 @@ class GarbageCollector(Shell):
                 patch_type=PatchType.STRATEGIC if strategic else PatchType.MERGE,
                 namespace=identity.namespace or None,
             )
-        except ApiError as error:
-            if not is_not_found(error):
-                raise
 
     async def _take_finalizer_off(self, identity: Identity, latest: Any, finalizer: str) -> None:
         patch = finalizer_patch(latest, finalizer)
@@ -274,18 +269,15 @@ class GarbageCollector(Shell):
         try:
             try:
                 await delete(resource_version_of(latest))
-            except ApiError as error:
-                if not is_conflict(error):
-                    raise
+            except Conflict:
                 live = await self._get(identity)
                 if live is None or uid_of(live) != identity.uid:
                     return
                 if owners_of(live) != owners_of(latest):
                     raise
                 await delete(None)
-        except ApiError as error:
-            if not is_not_found(error):
-                raise
+        except NotFound:
+            pass
 
 
 def _is_builtin(identity: Identity) -> bool:

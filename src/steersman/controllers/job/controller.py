@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -10,10 +11,10 @@ from lightkube.models.batch_v1 import Job, JobStatus
 from lightkube.models.core_v1 import Pod
 from prometheus_client import Counter
 
-from steersman.apimachinery.errors import is_invalid, is_not_found
 from steersman.apimachinery.selectors import from_label_selector
 from steersman.client import PatchType
 from steersman.client.changes import Deleted, Updated
+from steersman.client.errors import Invalid, NotFound
 from steersman.client.objects import key_of, labels_of, name_of, namespace_of, uid_of
 from steersman.controllers.job import facts, plan
 from steersman.controllers.job.accounting import Accounting, account, end_events, finish, settle, with_suspension
@@ -133,13 +134,10 @@ class JobController(Shell):
     async def _untrack(self, pod: Pod) -> None:
         """Take the finalizer away; that the Pod is gone is as good."""
         patch = {"metadata": {"uid": uid_of(pod), "$deleteFromPrimitiveList/finalizers": [facts.TRACKING]}}
-        try:
+        with suppress(Invalid, NotFound):  # Invalid: another Pod has the name, and the UID does not match
             await self.client.patch(
                 Pod, name_of(pod), patch, namespace=namespace_of(pod), patch_type=PatchType.STRATEGIC
             )
-        except Exception as error:
-            if not is_not_found(error) and not is_invalid(error):  # 422: another Pod has the name now
-                raise
 
     # What to do
 
@@ -178,12 +176,9 @@ class JobController(Shell):
         references = ReferenceManager(
             self.client, job, controller_resource=Job, dependents=Pod, finalizers=[facts.TRACKING]
         )
-        try:
-            claimed = await references.claim(
-                candidates(self.pods.lister, job), lambda pod: selector.matches(labels_of(pod))
-            )
-        except ExceptionGroup as several:
-            raise several.exceptions[0] from several
+        claimed = await references.claim(
+            candidates(self.pods.lister, job), lambda pod: selector.matches(labels_of(pod))
+        )
         # One that was just adopted got the finalizer, though its copy in the cache is without.
         return [pod if is_controlled_by(pod, job) else with_finalizer(pod, facts.TRACKING) for pod in claimed]
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from lightkube.models.core_v1 import ConfigMap, Pod, Secret, ServiceAccount
 
-from steersman.apimachinery.errors import is_not_found
-from steersman.client.errors import ApiError, ClientError
+from steersman.client.errors import ClientError, NotFound
 from steersman.client.objects import annotations_of, name_of, namespace_of, resource_version_of, uid_of
 from steersman.controllers.legacytokencleaner.plan import (
     INVALID_SINCE,
@@ -69,11 +69,8 @@ class LegacyTokenCleaner(Shell):
             case Invalidate(day):
                 metadata = {"uid": uid_of(secret), "resourceVersion": resource_version_of(secret)}
                 patch = {"metadata": {**metadata, "labels": {INVALID_SINCE: day}}}
-                try:
+                with suppress(NotFound):
                     await self.client.patch(Secret, name_of(secret), patch, namespace=namespace_of(secret))
-                except ApiError as error:
-                    if not is_not_found(error):
-                        raise
             case Delete():
                 await self.delete_seen(secret, unchanged=True)
             case None:
@@ -82,10 +79,8 @@ class LegacyTokenCleaner(Shell):
     async def _tracking(self) -> ConfigMap | None:
         try:
             return await self.client.get(ConfigMap, TRACKING, namespace="kube-system")
-        except ApiError as error:
-            if is_not_found(error):
-                return None
-            raise
+        except NotFound:
+            return None
 
 
 def build(context: ControllerContext) -> LegacyTokenCleaner:

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import msgspec
 
-from steersman.apimachinery.errors import is_already_exists, is_not_found
 from steersman.asynckit.ratelimit import TokenBucket
 from steersman.client import tree
 from steersman.client.actions import uncounted
 from steersman.client.aiohttp_transport import AiohttpTransport
 from steersman.client.client import Client
 from steersman.client.credentials import ConfigError, Identity, with_bearer
-from steersman.client.errors import ClientError
+from steersman.client.errors import AlreadyExists, ClientError, NotFound
 from steersman.runtime.metrics import RuntimeMetrics
 from steersman.version import KUBERNETES_VERSION, __version__
 
@@ -150,9 +150,7 @@ class AccountTokens:
     async def _renew(self) -> None:
         try:
             answer = await self._ask()
-        except ClientError as error:
-            if not is_not_found(error):
-                raise
+        except NotFound:
             await self._make_account()
             answer = await self._ask()
         status = answer["status"]
@@ -168,8 +166,5 @@ class AccountTokens:
 
     async def _make_account(self) -> None:
         account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": self._name}}
-        try:
+        with suppress(AlreadyExists):
             await self._root.create(account, namespace=NAMESPACE)
-        except ClientError as error:
-            if not is_already_exists(error):
-                raise

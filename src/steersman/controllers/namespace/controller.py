@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from lightkube.models.core_v1 import Namespace
 
-from steersman.apimachinery.errors import is_conflict, is_method_not_supported, is_not_found
 from steersman.client.changes import Added, Deleted
-from steersman.client.errors import ApiError, ClientError
+from steersman.client.errors import ApiError, ClientError, Conflict, MethodNotAllowed, NotFound
 from steersman.client.objects import metadata_field, name_of, namespace_of
 from steersman.client.partial_metadata import metadata_only
 from steersman.controllers.namespace.plan import (
@@ -86,10 +86,8 @@ class Namespaces(Shell):
             return None
         try:
             namespace = await self.client.get(Namespace, key)
-        except ApiError as error:
-            if is_not_found(error):
-                return None
-            raise
+        except NotFound:
+            return None
         if metadata_field(namespace, "deletionTimestamp") is None:
             return None
         changed = terminating(namespace)
@@ -123,11 +121,8 @@ class Namespaces(Shell):
         return any(informer.lister.list(namespace=namespace) for informer in self._metadata.informers.values())
 
     async def _let_go(self, namespace: Namespace) -> None:
-        try:
+        with suppress(NotFound):
             await self.client.update_subresource(Namespace, name_of(namespace), "finalize", finalized(namespace))
-        except ApiError as error:
-            if not is_not_found(error):
-                raise
 
     async def _empty(self, namespace: str) -> Progress:
         """Ask for the deletion of everything, and see what is left."""
@@ -176,28 +171,21 @@ class Namespaces(Shell):
 
     async def _delete_each(self, resource: ResourceType[Any], namespace: str) -> None:
         for obj in await self._left(resource, namespace):
-            try:
+            with suppress(Conflict, MethodNotAllowed, NotFound):
                 await self.client.delete(resource, name_of(obj), namespace=namespace, propagation_policy="Background")
-            except ApiError as error:
-                if not (is_not_found(error) or is_method_not_supported(error) or is_conflict(error)):
-                    raise
 
     async def _left(self, resource: ResourceType[Any], namespace: str) -> list[Any]:
         """From the server, not a cache: what was created a moment before the deletion counts."""
         try:
             return await self.client.list_all(metadata_only(resource), namespace=namespace)
-        except ApiError as error:
-            if is_method_not_supported(error) or is_not_found(error):
-                return []
-            raise
+        except (MethodNotAllowed, NotFound):
+            return []
 
 
 async def _unless_unknown(call: Callable[[], Any]) -> bool:
     try:
         await call()
-    except ApiError as error:
-        if not (is_method_not_supported(error) or is_not_found(error)):
-            raise
+    except (MethodNotAllowed, NotFound):
         return False
     return True
 

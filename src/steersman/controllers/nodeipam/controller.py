@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from lightkube.models.core_v1 import Node
 
-from steersman.apimachinery.errors import is_not_found
 from steersman.client import PatchType
 from steersman.client.changes import Deleted
-from steersman.client.errors import ApiError
+from steersman.client.errors import ApiError, NotFound
 from steersman.client.objects import name_of, uid_of
 from steersman.controllers.nodeipam.plan import (
     NodeRanges,
@@ -91,9 +90,9 @@ class NodeIPAM(Shell):
         patch = cidr_patch(uid_of(node), self._offered[key])
         try:
             written = await self.client.patch(Node, key, patch, patch_type=PatchType.STRATEGIC)
-        except ApiError as error:
-            if is_not_found(error):
-                return
+        except NotFound:
+            return
+        except ApiError:
             self._tell(node, "CIDRAssignmentFailed")
             raise
         self.own_writes.note(key, self._nodes, written)

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from lightkube.models.coordination_v1 import Lease
 from lightkube.models.core_v1 import Node, Pod
 
-from steersman.apimachinery.errors import is_not_found
 from steersman.apimachinery.timestamps import format_time
 from steersman.client.changes import Added, Deleted, Updated
-from steersman.client.errors import ApiError
+from steersman.client.errors import NotFound
 from steersman.client.objects import key_of, name_of, uid_of
 from steersman.controllers.nodelifecycle.health import LEASE_NAMESPACE, Grace, Health
 from steersman.controllers.nodelifecycle.plan import (
@@ -223,10 +222,8 @@ class NodeLifecycle(Shell):
             return
         try:
             written = await self.client.patch(Node, key, patch)
-        except ApiError as error:
-            if is_not_found(error):
-                return
-            raise
+        except NotFound:
+            return
         self.own_writes.note(key, self._nodes, written)
 
     async def _tell_pods(self, name: str, node: Node) -> None:
@@ -245,10 +242,8 @@ class NodeLifecycle(Shell):
             patch = unready_patch(pod, now=format_time(self.clock.now()))
             try:
                 await self.patch_pod_status(pod, patch)
-            except ApiError as error:
-                if is_not_found(error):
-                    continue
-                raise
+            except NotFound:
+                continue
             self.events.event(pod, "Warning", "NodeNotReady", "Node is not ready")
 
 

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, assert_never
 from lightkube.models.core_v1 import PersistentVolume, PersistentVolumeClaim, Pod
 from lightkube.models.storage_v1 import StorageClass
 
-from steersman.apimachinery.errors import is_not_found
 from steersman.client.changes import Added, Deleted, Updated
-from steersman.client.errors import ApiError, ClientError
+from steersman.client.errors import ClientError, NotFound
 from steersman.client.objects import key_of, name_of, namespace_of, uid_of
 from steersman.controllers.persistentvolume.binding import (
     bound_claim,
@@ -216,10 +215,8 @@ class PersistentVolumeBinder(Shell):
             return None
         try:
             live = await self.client.get(PersistentVolumeClaim, reference.name, namespace=reference.namespace)
-        except ApiError as error:
-            if is_not_found(error):
-                return None
-            raise
+        except NotFound:
+            return None
         return live if uid_of(live) == reference.uid else None
 
     async def _volume_phase(self, volume: PersistentVolume, phase: str, message: str = "") -> PersistentVolume:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -18,10 +19,9 @@ from lightkube.models.core_v1 import (
 )
 from lightkube.models.meta_v1 import ObjectMeta
 
-from steersman.apimachinery.errors import is_already_exists, is_not_found
 from steersman.apimachinery.quantity import parse
 from steersman.client.changes import Added
-from steersman.client.errors import ApiError
+from steersman.client.errors import AlreadyExists, NotFound
 from steersman.client.objects import name_of, namespace_of, uid_of
 from steersman.workloads.pods import phase_of
 
@@ -138,18 +138,12 @@ class Recycler:
         return (pod.status.message if pod.status else None) or "pod failed, pod.Status.Message unknown."
 
     async def _start(self, volume: PersistentVolume) -> None:
-        try:
+        with suppress(AlreadyExists):
             await self._client.create(recycler_pod(volume, self._settings))
-        except ApiError as error:
-            if not is_already_exists(error):
-                raise
 
     async def _remove(self, pod: Pod) -> None:
-        try:
+        with suppress(NotFound):
             await self._client.delete_object(pod, uid=uid_of(pod))
-        except ApiError as error:
-            if not is_not_found(error):
-                raise
 
 
 def recycler_pod(volume: PersistentVolume, settings: RecyclerSettings = _DEFAULT_SETTINGS) -> Pod:

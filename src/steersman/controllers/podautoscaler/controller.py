@@ -10,11 +10,10 @@ from lightkube.models.core_v1 import Pod
 from prometheus_client import Gauge
 
 from steersman.apimachinery import quantity
-from steersman.apimachinery.errors import is_not_found
 from steersman.apimachinery.selectors import parse_label_selector
 from steersman.apimachinery.selectors.labels import SelectorError
 from steersman.client.changes import Updated
-from steersman.client.errors import ApiError, ClientError
+from steersman.client.errors import ClientError, NotFound
 from steersman.client.objects import labels_of, namespace_of, split_key
 from steersman.controllers.podautoscaler.metrics_api import MetricsAPI
 from steersman.controllers.podautoscaler.proposals import Measuring, Proposal, Target, failure_of
@@ -289,10 +288,8 @@ class PodAutoscaler(Shell):
             return
         try:
             written = await self.client.update_status(replaced(autoscaler, status=wanted))
-        except ApiError as error:
-            if is_not_found(error):
-                return
-            raise
+        except NotFound:
+            return
         self.own_writes.note(key, self._autoscalers, written)
 
 

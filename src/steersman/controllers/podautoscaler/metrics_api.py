@@ -8,11 +8,10 @@ import msgspec
 
 from steersman.apimachinery import quantity
 from steersman.apimachinery.durations import parse_duration
-from steersman.apimachinery.errors import is_not_found
 from steersman.apimachinery.selectors import from_label_selector
 from steersman.apimachinery.timestamps import parse_time
 from steersman.client import requests
-from steersman.client.errors import ApiError, ClientError
+from steersman.client.errors import ApiError, ClientError, NotFound
 from steersman.controllers.podautoscaler.replicas import Measured, MetricError
 
 if TYPE_CHECKING:
@@ -103,7 +102,7 @@ class MetricsAPI:
 
 def _told(error: ApiError, what: str) -> str:
     """A path that is not served at all is told by the resource that it would be; of custom metrics by their group."""
-    if not is_not_found(error) or "could not find the requested resource" not in str(error):
+    if not isinstance(error, NotFound) or "could not find the requested resource" not in str(error):
         return str(error)
     if not what:
         return "no custom metrics API (custom.metrics.k8s.io) registered"

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from lightkube.models.core_v1 import Node, Pod
 from prometheus_client import Counter
 
-from steersman.apimachinery.errors import is_not_found
 from steersman.apimachinery.timestamps import format_time
 from steersman.client.changes import Deleted
-from steersman.client.errors import ApiError
+from steersman.client.errors import NotFound
 from steersman.client.objects import key_of, name_of, namespace_of, uid_of
 from steersman.controllers.podgc.plan import (
     NODE_GONE,
@@ -112,10 +111,8 @@ class PodGarbageCollector(Shell):
     async def _exists(self, name: str) -> bool:
         try:
             await self.client.get(Node, name)
-        except ApiError as error:
-            if is_not_found(error):
-                return False
-            raise
+        except NotFound:
+            return False
         return True
 
     async def _end(self, pod: Pod, reason: str, *, disruption: tuple[str, str] | None = None) -> None:
@@ -126,11 +123,8 @@ class PodGarbageCollector(Shell):
                 await self.patch_pod_status(pod, patch)
             await self.client.delete_object(pod, uid=uid_of(pod), grace_period_seconds=0)
             self._deletions.labels(namespace_of(pod), reason).inc()
-        except ApiError as error:
-            if not is_not_found(
-                error
-            ):  # after a conflict the pod is looked at again: no poll would ever come back to it
-                raise
+        except NotFound:  # after a conflict the pod is looked at again: no poll would ever come back to it
+            pass
 
 
 def build(context: ControllerContext) -> PodGarbageCollector:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from steersman.apimachinery.errors import is_not_found
-from steersman.client.errors import ApiError
+from steersman.client.errors import NotFound
 from steersman.runtime.finalizers import with_finalizer, without_finalizer
 
 if TYPE_CHECKING:
@@ -26,8 +25,6 @@ async def take_off(shell: Shell, key: str, informer: Informer[Any], obj: Any, fi
 async def _update(shell: Shell, key: str, informer: Informer[Any], new: Any) -> None:
     try:
         written = await shell.client.update(new)
-    except ApiError as error:
-        if is_not_found(error):
-            return
-        raise
+    except NotFound:
+        return
     shell.own_writes.note(key, informer, written)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from lightkube.models.core_v1 import Pod
 
-from steersman.apimachinery.errors import is_not_found
 from steersman.client.changes import Deleted
 from steersman.client.client import resource_type
+from steersman.client.errors import NotFound
 from steersman.client.objects import (
     key_of,
     labels_of,
@@ -130,10 +130,7 @@ class ReplicationShell(Shell):
 
     async def _claim(self, obj: Any, pods: Sequence[Pod], selector: LabelSelector) -> list[Pod]:
         references = ReferenceManager(self.client, obj, controller_resource=self.model, dependents=Pod)
-        try:
-            return await references.claim(pods, lambda pod: selector.matches(labels_of(pod)))
-        except ExceptionGroup as several:
-            raise several.exceptions[0] from several
+        return await references.claim(pods, lambda pod: selector.matches(labels_of(pod)))
 
     async def _manage(self, key: str, obj: Any, active: Sequence[Pod], now: datetime) -> Exception | None:
         """Create or delete; what went wrong, if anything did."""
@@ -183,9 +180,9 @@ class ReplicationShell(Shell):
         for tries_left in reversed(range(STATUS_TRIES)):
             try:
                 return await self.client.update_status(replaced(latest, status=status))
-            except Exception as error:
-                if is_not_found(error):
-                    return None
+            except NotFound:
+                return None
+            except Exception:
                 if not tries_left:
                     raise
             latest = await self._fresh(obj)
@@ -197,10 +194,8 @@ class ReplicationShell(Shell):
         """The object as the server has it; None when it is gone, or another has its name."""
         try:
             found = await self.client.get(self.model, name_of(obj), namespace=namespace_of(obj))
-        except Exception as error:
-            if is_not_found(error):
-                return None
-            raise
+        except NotFound:
+            return None
         return found if uid_of(found) == uid_of(obj) else None
 
     def _next_look(self, obj: Any, active: Sequence[Pod], counts: plan.Counts) -> Result | None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from lightkube.models.core_v1 import Pod
 from lightkube.models.resource_v1 import ResourceClaim, ResourceClaimTemplate
 
-from steersman.apimachinery.errors import is_not_found
 from steersman.client.changes import Added, Deleted
-from steersman.client.errors import ApiError, ClientError
+from steersman.client.errors import ApiError, ClientError, NotFound
 from steersman.client.events.lru import LruDict
 from steersman.client.objects import key_of, name_of, namespace_of, uid_of
 from steersman.controllers.resourceclaim.plan import (
@@ -188,18 +188,13 @@ class ResourceClaims(Shell):
         if pod is None:
             try:
                 pod = await self.client.get(Pod, consumer.name, namespace=namespace_of(claim))
-            except ApiError as error:
-                if is_not_found(error):
-                    return True
-                raise
+            except NotFound:
+                return True
         return is_for_other(pod, consumer)
 
     async def _update(self, key: str, new: ResourceClaim) -> None:
-        try:
+        with suppress(NotFound):
             self.own_writes.note(key, self._claims, await self.client.update(new))
-        except ApiError as error:
-            if not is_not_found(error):
-                raise
 
 
 def _templates(pod: Pod) -> list[str]:

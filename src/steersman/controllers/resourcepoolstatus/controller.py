@@ -8,10 +8,9 @@ import msgspec
 from lightkube.models.resource_v1 import ResourceClaim, ResourceSlice
 from lightkube.models.resource_v1alpha3 import ResourcePoolStatusRequest
 
-from steersman.apimachinery.errors import is_not_found
 from steersman.client import custom
 from steersman.client.changes import Deleted
-from steersman.client.errors import ApiError
+from steersman.client.errors import NotFound
 from steersman.client.objects import key_of
 from steersman.controllers.resourcepoolstatus.plan import answer, is_whole, seconds_to_answer, seconds_to_cleanup
 from steersman.controllers.shared.base import Shell
@@ -65,10 +64,8 @@ class ResourcePoolStatus(Shell):
             return Result(requeue_after_seconds=wait)
         try:
             written = await self.client.update_status(msgspec.structs.replace(request, status=status))
-        except ApiError as error:
-            if is_not_found(error):
-                return None
-            raise
+        except NotFound:
+            return None
         self.own_writes.note(key, self._requests, written)
         return None
 

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 import msgspec
 from lightkube.models.core_v1 import PersistentVolumeClaim, Pod, ResourceQuota, Service
 
-from steersman.apimachinery.errors import is_not_found
 from steersman.client import typed_model
 from steersman.client.changes import Added, Deleted, Updated
-from steersman.client.errors import ApiError
+from steersman.client.errors import NotFound
 from steersman.client.objects import key_of, namespace_of
 from steersman.controllers.resourcequota.plan import (
     count,
@@ -148,10 +147,8 @@ class ResourceQuotas(Shell):
         body = {**quota, "apiVersion": "v1", "kind": "ResourceQuota", "status": status}
         try:
             written = await self.client.update_status(msgspec.convert(body, ResourceQuota))
-        except ApiError as error:
-            if is_not_found(error):
-                return
-            raise
+        except NotFound:
+            return
         self.own_writes.note(key, self._quotas, written)
 
 

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from lightkube.models.core_v1 import Namespace, ServiceAccount
 
-from steersman.apimachinery.errors import is_already_exists, is_namespace_terminating, is_not_found
+from steersman.apimachinery.errors import is_namespace_terminating
 from steersman.client.changes import Deleted
+from steersman.client.errors import AlreadyExists, ApiError, NotFound
 from steersman.client.objects import name_of, namespace_of
 from steersman.controllers.serviceaccount.plan import ENSURED, missing_accounts
 from steersman.controllers.shared.base import SECOND_LOOK_SECONDS, Shell
@@ -37,11 +38,10 @@ class ServiceAccounts(Shell):
         for account in missing_accounts(self._namespaces.lister.get(key), present):
             try:
                 created = await self.client.create(account)
-            except Exception as error:
-                # The namespace is gone or going, or somebody else made it: nothing is missing then.
-                if is_already_exists(error):
-                    self.queue.add_after(key, SECOND_LOOK_SECONDS)
-                elif not (is_not_found(error) or is_namespace_terminating(error)):
+            except AlreadyExists:  # the cache is behind
+                self.queue.add_after(key, SECOND_LOOK_SECONDS)
+            except ApiError as error:
+                if not (isinstance(error, NotFound) or is_namespace_terminating(error)):
                     raise
             else:
                 self.note_created(key, self._accounts, created)

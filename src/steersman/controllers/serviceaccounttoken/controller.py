@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from lightkube.models.core_v1 import Secret, ServiceAccount
 
-from steersman.apimachinery.errors import is_not_found
 from steersman.apiserver.authn import keys
 from steersman.client.changes import Added, Deleted, Updated
-from steersman.client.errors import ApiError
+from steersman.client.errors import NotFound
 from steersman.client.objects import key_of, name_of, split_key
 from steersman.controllers.serviceaccounttoken.plan import (
     TYPE,
@@ -84,10 +83,8 @@ class ServiceAccountTokens(Shell):
             return known
         try:
             live = await self.client.get(ServiceAccount, name, namespace=namespace)
-        except ApiError as error:
-            if is_not_found(error):
-                return None
-            raise
+        except NotFound:
+            return None
         return live if is_for(secret, live) else None
 
     async def _fill(self, key: str, secret: Secret, account: ServiceAccount) -> None:
@@ -95,10 +92,8 @@ class ServiceAccountTokens(Shell):
         new = filled(secret, account, root_ca=self._root_ca, sign=self._key.sign)
         try:
             written = await self.client.update(new)
-        except ApiError as error:
-            if is_not_found(error):
-                return
-            raise
+        except NotFound:
+            return
         self.own_writes.note(key, self._secrets, written)
 
     async def _unlist(self, secret: Secret) -> None:
@@ -111,9 +106,8 @@ class ServiceAccountTokens(Shell):
             changed = without_reference(account, name_of(secret)) if is_for(secret, account) else None
             if changed is not None:
                 await self.client.update(changed)
-        except ApiError as error:
-            if not is_not_found(error):
-                raise
+        except NotFound:
+            pass
 
 
 def _accounts(secret: Secret) -> tuple[str, ...]:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from lightkube.models.core_v1 import Pod
 
-from steersman.apimachinery.errors import is_conflict, is_namespace_terminating, is_not_found
+from steersman.apimachinery.errors import is_namespace_terminating
 from steersman.client import PatchType
-from steersman.client.errors import ApiError
+from steersman.client.errors import ApiError, Conflict, NotFound
 from steersman.client.objects import name_of, namespace_of, resource_version_of, uid_of
 from steersman.client.workqueue import BucketRateLimiter, ItemExponentialFailureRateLimiter, MaxOfRateLimiter
 from steersman.runtime.controller import LOW_PRIORITY, Controller
@@ -39,15 +39,13 @@ async def is_deleted(client: Client, obj: Any, error: Exception) -> bool:
     A conflict also stands for an object of the same name with another UID, or for a lost race; a read of the server
     distinguishes them. Raises ApiError.
     """
-    if not is_conflict(error):
-        return is_not_found(error)
+    if not isinstance(error, Conflict):
+        return isinstance(error, NotFound)
     what = await client.discover(obj["apiVersion"], obj["kind"]) if isinstance(obj, dict) else type(obj)
     try:
         live = await client.get(what, name_of(obj), namespace=namespace_of(obj) or None)
-    except ApiError as missing:
-        if is_not_found(missing):
-            return True
-        raise
+    except NotFound:
+        return True
     return uid_of(live) != uid_of(obj)
 
 

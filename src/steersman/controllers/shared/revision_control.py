@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from lightkube.models.apps_v1 import ControllerRevision
 
-from steersman.apimachinery.errors import is_already_exists
 from steersman.client.client import resource_type
+from steersman.client.errors import AlreadyExists
 from steersman.client.objects import labels_of, name_of, namespace_of, uid_of
 from steersman.runtime.dependents import candidates, index_dependents
 from steersman.runtime.owners import controller_of, controller_reference
@@ -58,12 +58,9 @@ class RevisionControl:
         references = ReferenceManager(
             self._client, owner, controller_resource=self._owner, dependents=ControllerRevision
         )  # fmt: skip
-        try:
-            return await references.claim(
-                candidates(self.informer.lister, owner), lambda revision: selector.matches(labels_of(revision))
-            )
-        except ExceptionGroup as several:
-            raise several.exceptions[0] from several
+        return await references.claim(
+            candidates(self.informer.lister, owner), lambda revision: selector.matches(labels_of(revision))
+        )
 
     async def settle(
         self, key: str, owner: Any, revisions: Sequence[ControllerRevision], *, collisions: int
@@ -87,9 +84,7 @@ class RevisionControl:
             )  # fmt: skip
             try:
                 created = await self._client.create(revision)
-            except Exception as error:
-                if not is_already_exists(error):
-                    raise
+            except AlreadyExists:
                 there = await self._client.get(ControllerRevision, name_of(revision), namespace=namespace_of(owner))
                 if there.data != revision.data or not self._may_be_taken(there, owner):
                     continue  # two templates, or two owners, have one hash

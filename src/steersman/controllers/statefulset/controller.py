@@ -9,14 +9,11 @@ from lightkube.models.apps_v1 import StatefulSet
 from lightkube.models.core_v1 import PersistentVolumeClaim, Pod
 
 from steersman.apimachinery.errors import (
-    is_already_exists,
-    is_conflict,
     is_namespace_terminating,
-    is_not_found,
 )
 from steersman.apimachinery.selectors import from_label_selector
 from steersman.client.changes import Deleted
-from steersman.client.errors import ApiError
+from steersman.client.errors import AlreadyExists, ApiError, Conflict, NotFound
 from steersman.client.objects import labels_of, name_of, namespace_of, uid_of
 from steersman.controllers.shared.base import Shell, is_deleted
 from steersman.controllers.shared.revision_control import RevisionControl
@@ -139,10 +136,7 @@ class StatefulSetController(Shell):
     async def _claim(self, sts: StatefulSet, selector: LabelSelector) -> list[Pod]:
         references = ReferenceManager(self.client, sts, controller_resource=StatefulSet, dependents=Pod)
         mine = [pod for pod in candidates(self.pods.lister, sts) if identity.belongs_to(pod, sts)]
-        try:
-            return await references.claim(mine, lambda pod: selector.matches(labels_of(pod)))
-        except ExceptionGroup as several:
-            raise several.exceptions[0] from several
+        return await references.claim(mine, lambda pod: selector.matches(labels_of(pod)))
 
     def _deletions_seen(self, key: str, pods: Iterable[Pod]) -> bool:
         """Whether the cache shows all that was deleted; asked directly, as an event may have been missed."""
@@ -214,9 +208,9 @@ class StatefulSetController(Shell):
         which = f"Create Claim {name_of(claim)}"
         try:
             created = await self.client.create(claim)
+        except AlreadyExists:
+            return  # the cache is behind; an existing claim is used as it is
         except Exception as error:
-            if is_already_exists(error):
-                return  # the cache is late; it is taken as it is
             if is_namespace_terminating(error):
                 raise
             message = f"{which} for Pod {name_of(pod)} in StatefulSet {name_of(sts)} failed error: {error}"
@@ -229,11 +223,12 @@ class StatefulSetController(Shell):
     async def _change_claim(self, key: str, sts: StatefulSet, claim: PersistentVolumeClaim, pod: Pod) -> None:
         try:
             self.own_writes.note(key, self.claims, await self.client.update(claim))
+        except NotFound:
+            return
+        except Conflict:
+            raise
         except Exception as error:
-            if is_not_found(error):
-                return
-            if not is_conflict(error):
-                self._tell(sts, "update", pod, error)
+            self._tell(sts, "update", pod, error)
             raise
 
     async def _make_pod(self, key: str, sts: StatefulSet, action: MakePod) -> None:
@@ -243,10 +238,10 @@ class StatefulSetController(Shell):
         try:
             await self._make_claims(key, sts, action)
             created = await self.client.create(action.pod)
+        except AlreadyExists as error:
+            await self._look_who_has_the_name(key, sts, action.pod, error)
+            return
         except Exception as error:
-            if is_already_exists(error):
-                await self._look_who_has_the_name(key, sts, action.pod, error)
-                return
             if not is_namespace_terminating(error):
                 self._tell(sts, "create", action.pod, error)
             raise
@@ -272,11 +267,12 @@ class StatefulSetController(Shell):
     async def _change_pod(self, key: str, sts: StatefulSet, pod: Pod) -> None:
         try:
             written = await self.client.update(pod)
+        except NotFound:
+            return
+        except Conflict:
+            raise
         except Exception as error:
-            if is_not_found(error):
-                return
-            if not is_conflict(error):
-                self._tell(sts, "update", pod, error)
+            self._tell(sts, "update", pod, error)
             raise
         self.own_writes.note(key, self.pods, written)
         self._tell(sts, "update", pod, None)
@@ -312,9 +308,8 @@ class StatefulSetController(Shell):
             return
         try:
             written = await self.client.update_status(replaced(sts, status=status))
-        except Exception as error:
-            if not is_not_found(error):
-                raise
+        except NotFound:
+            pass
         else:
             self.own_writes.note(key, self.sets, written)
 

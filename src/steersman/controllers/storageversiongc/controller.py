@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, assert_never
 
 from lightkube.models.coordination_v1 import Lease
 
-from steersman.apimachinery.errors import is_not_found
 from steersman.apimachinery.timestamps import format_time
 from steersman.client import custom
 from steersman.client.changes import Deleted
-from steersman.client.errors import ApiError
+from steersman.client.errors import NotFound
 from steersman.client.objects import name_of
 from steersman.controllers.shared.base import Shell
 from steersman.controllers.storageversiongc.plan import IDENTITY, Delete, Keep, Write, decide, servers
@@ -68,9 +67,8 @@ class StorageVersionGC(Shell):
         for name in sorted(servers(obj) - living):
             try:
                 await self.client.get(Lease, name, namespace=_NAMESPACE)
-            except ApiError as error:
-                if not is_not_found(error):
-                    raise
+            except NotFound:
+                pass
             else:
                 living.add(name)
         return living
@@ -78,10 +76,8 @@ class StorageVersionGC(Shell):
     async def _write(self, key: str, new: dict[str, Any]) -> None:
         try:
             written = await self.client.update_status(new)
-        except ApiError as error:
-            if is_not_found(error):
-                return
-            raise
+        except NotFound:
+            return
         self.own_writes.note(key, self._versions, written)
 
 

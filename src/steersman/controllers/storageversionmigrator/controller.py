@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar, Final, assert_never
 
 from lightkube.models.storagemigration_v1beta1 import StorageVersionMigration
 
-from steersman.apimachinery.errors import is_conflict, is_method_not_supported, is_not_found
 from steersman.client import custom, tree
-from steersman.client.errors import ApiError, ClientError
+from steersman.client.errors import ApiError, ClientError, Conflict, MethodNotAllowed, NotFound
 from steersman.client.objects import compare_versions, name_of, resource_version_of
 from steersman.client.partial_metadata import metadata_only
 from steersman.controllers.shared.base import Shell
@@ -91,10 +91,8 @@ class StorageVersionMigrator(Shell):
             else:
                 page = await self.client.list(metadata_only(resource), limit=1)
                 await self._write(key, plan.noted(migration, page.resource_version))
-        except ApiError as error:
-            if is_method_not_supported(error):
-                raise _Failure(str(error)) from error
-            raise
+        except MethodNotAllowed as error:
+            raise _Failure(str(error)) from error
         return None
 
     async def _resource(self, key: str) -> ResourceType[Tree] | None:
@@ -117,11 +115,11 @@ class StorageVersionMigrator(Shell):
             try:
                 written = plan.rewrite(obj, api_version=info.api_version, kind=info.kind)
                 await self.client.apply(written, field_manager=self.name)
+            except (Conflict, NotFound):
+                # ``plan.rewrite`` sends UID and version: a conflict means that the object was written since, so that it
+                # has the storage version, or deleted. Upstream: ``sync`` of ``pkg/controller/storageversionmigrator``.
+                continue
             except ApiError as error:
-                # With the UID and the version sent (``plan.rewrite``), a conflict says that it was written since, or is gone:
-                # nothing is left to do for it, as upstream has it (``sync`` of ``pkg/controller/storageversionmigrator``).
-                if is_conflict(error) or is_not_found(error):
-                    continue
                 if plan.is_passing(error):
                     raise
                 raise _Failure(str(error)) from error
@@ -135,18 +133,13 @@ class StorageVersionMigrator(Shell):
         """Tell the definition of a custom resource; others have none."""
         try:
             definition = await self.client.get(_DEFINITIONS, key)
-        except ApiError as error:
-            if is_not_found(error):
-                return
-            raise
+        except NotFound:
+            return
         await self.client.apply(applied(definition), field_manager=_RUNNER, force=True, subresource="status")
 
     async def _write(self, key: str, new: StorageVersionMigration) -> None:
-        try:
+        with suppress(NotFound):
             self.own_writes.note(key, self._migrations, await self.client.update_status(new))
-        except ApiError as error:
-            if not is_not_found(error):
-                raise
 
 
 def _resources(migration: StorageVersionMigration) -> tuple[str]:

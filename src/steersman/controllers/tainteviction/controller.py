@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from lightkube.models.core_v1 import Node, Pod
 from prometheus_client import Counter, Histogram
 
-from steersman.apimachinery.errors import is_not_found
 from steersman.apimachinery.timestamps import format_time
 from steersman.client.changes import Deleted, Updated
-from steersman.client.errors import ApiError
+from steersman.client.errors import NotFound
 from steersman.client.objects import key_of, name_of, split_key, uid_of
 from steersman.controllers.shared.base import Shell
 from steersman.controllers.tainteviction.plan import MESSAGE, REASON, Stay, decide, evicting_taints, tolerations_of
@@ -130,9 +129,8 @@ class TaintEviction(Shell):
             if patch is not None:
                 await self.patch_pod_status(pod, patch)
             await self.client.delete_object(pod, uid=uid_of(pod))
-        except ApiError as error:
-            if not is_not_found(error):
-                raise
+        except NotFound:
+            pass
 
 
 def build(context: ControllerContext) -> TaintEviction:

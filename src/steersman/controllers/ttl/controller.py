@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from lightkube.models.core_v1 import Node
 
-from steersman.apimachinery.errors import is_not_found
 from steersman.client import PatchType
 from steersman.client.changes import Deleted
-from steersman.client.errors import ApiError
+from steersman.client.errors import NotFound
 from steersman.client.objects import key_of
 from steersman.controllers.shared.base import Shell
 from steersman.controllers.ttl.plan import annotation_patch, step_for
@@ -48,10 +47,8 @@ class TTL(Shell):
             return
         try:
             written = await self.client.patch(Node, key, patch, patch_type=PatchType.STRATEGIC)
-        except ApiError as error:
-            if is_not_found(error):
-                return
-            raise
+        except NotFound:
+            return
         self.own_writes.note(key, self._nodes, written)
 
 

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from lightkube.models.batch_v1 import Job
 from prometheus_client import Histogram
 
-from steersman.apimachinery.errors import is_conflict, is_not_found
 from steersman.client.changes import Deleted
-from steersman.client.errors import ApiError
+from steersman.client.errors import Conflict, NotFound
 from steersman.client.objects import resource_version_of, split_key, uid_of
 from steersman.controllers.shared.base import Shell
 from steersman.controllers.ttlafterfinished.plan import seconds_to_deletion
@@ -57,11 +56,10 @@ class TTLAfterFinished(Shell):
                     fresh, uid=uid_of(fresh), resource_version=version, propagation_policy="Foreground"
                 )
                 self._latency.observe(-wait)
-        except ApiError as error:
-            if is_conflict(error):
-                return Result(requeue=True)
-            if not is_not_found(error):
-                raise
+        except Conflict:
+            return Result(requeue=True)
+        except NotFound:
+            pass
         return None
 
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from steersman.apimachinery.errors import is_already_exists, is_conflict, is_not_found
-from steersman.client.errors import ApiError
+from steersman.client.errors import AlreadyExists, Conflict, NotFound
 from steersman.client.resource_types import tree
 
 if TYPE_CHECKING:
@@ -69,18 +68,15 @@ async def publish(client: Client, info: AuthenticationInfo) -> None:
     for _ in range(_RACES_MAX):
         try:
             found: Tree | None = await client.get(CONFIG_MAPS, NAME, namespace=NAMESPACE)
-        except ApiError as error:
-            if not is_not_found(error):
-                raise
+        except NotFound:
             found = None
         wanted = plan_config(found, info)
         if wanted is None:
             return
         try:
             await (client.create(wanted) if found is None else client.update(wanted))
-        except ApiError as error:
-            if not (is_conflict(error) or is_already_exists(error)):  # another server wrote it just now
-                raise
+        except (AlreadyExists, Conflict):  # another server wrote it just now
+            pass
         else:
             return
 

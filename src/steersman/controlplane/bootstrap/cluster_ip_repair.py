@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery.addresses import parse_ip
-from steersman.apimachinery.errors import is_already_exists, is_conflict, is_not_found
-from steersman.client.errors import ApiError
+from steersman.client.errors import AlreadyExists, Conflict, NotFound
 from steersman.client.objects import key_of, resource_version_of
 from steersman.client.resource_types import tree
 from steersman.controlplane.bootstrap.cluster_ips import (
@@ -109,10 +109,8 @@ class ClusterIPRepairer:
     async def _get(self, what: ResourceType[Tree], name: str, namespace: str | None = None) -> Tree | None:
         try:
             return await self._client.get(what, name, namespace=namespace)
-        except ApiError as error:
-            if is_not_found(error):
-                return None
-            raise
+        except NotFound:
+            return None
 
 
 def _key_of(obj: Tree) -> str:
@@ -121,8 +119,5 @@ def _key_of(obj: Tree) -> str:
 
 async def _unless_raced(write: Awaitable[Tree]) -> None:
     """Whoever was faster has done it, or has made it unnecessary."""
-    try:
+    with suppress(AlreadyExists, Conflict, NotFound):
         await write
-    except ApiError as error:
-        if not (is_conflict(error) or is_already_exists(error) or is_not_found(error)):
-            raise

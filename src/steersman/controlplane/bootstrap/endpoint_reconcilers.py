@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Protocol
 
-from steersman.apimachinery.errors import is_already_exists, is_conflict, is_not_found
-from steersman.client.errors import ApiError
+from steersman.client.errors import AlreadyExists, Conflict, NotFound
 from steersman.client.resource_types import tree
 from steersman.controlplane.bootstrap.endpoints import (
     endpoint_ports,
@@ -52,9 +51,8 @@ class EndpointsWriter:
         for _ in range(_RACES_MAX - 1):
             try:
                 return await self._write_once(plan)
-            except ApiError as error:
-                if not (is_conflict(error) or is_already_exists(error) or is_not_found(error)):
-                    raise
+            except (AlreadyExists, Conflict, NotFound):
+                pass
         return await self._write_once(plan)
 
     async def _write_once(self, plan: Callable[[Tree | None], Tree | None]) -> bool:
@@ -77,10 +75,8 @@ class EndpointsWriter:
     async def _get(self, what: ResourceType[Tree]) -> Tree | None:
         try:
             return await self._client.get(what, NAME, namespace=NAMESPACE)
-        except ApiError as error:
-            if is_not_found(error):
-                return None
-            raise
+        except NotFound:
+            return None
 
     async def _put(self, wanted: Tree, *, is_new: bool) -> None:
         await (self._client.create(wanted) if is_new else self._client.update(wanted))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from steersman.apimachinery.errors import is_not_found
 from steersman.client.changes import Deleted
-from steersman.client.errors import ApiError
+from steersman.client.errors import NotFound
 from steersman.client.objects import key_of
 from steersman.controlplane.bootstrap.cluster_ip_repair import ADDRESSES, CIDRS
 from steersman.controlplane.bootstrap.service_cidrs import DEFAULT_NAME, FINALIZER, MANAGER, plan_service_cidr
@@ -60,11 +60,8 @@ class ServiceCIDRController(Controller):
             cidrs = await self.client.list(CIDRS)
             addresses = await self.client.list_all(ADDRESSES)
             plan = plan_service_cidr(found, cidrs, addresses, now=self.clock.now())
-        try:
+        with suppress(NotFound):  # the last write removed the finalizer; the cache is behind
             await self._apply(found, plan)
-        except ApiError as error:
-            if not is_not_found(error):  # our last write let it go, the cache does not know yet
-                raise
         return None if plan.again_seconds is None else Result(requeue_after_seconds=plan.again_seconds)
 
     async def _apply(self, found: Tree, plan: CIDRPlan) -> None:
