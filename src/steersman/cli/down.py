@@ -24,7 +24,7 @@ _TIMEOUT_SECONDS: Final = 30.0
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Returns the exit code: 1 when there is nothing to end, it is not clear what, or it does not end in time."""
+    """Return the exit code: 1 when there is nothing to end, it is not clear what, or it does not end in time."""
     parser = FlagParser("down", PAGES["down"])
     parser.add_argument(
         "name", nargs="?", metavar="NAME", type=plane_name, help="Name that the control plane was started with"
@@ -61,7 +61,7 @@ def _where(data_dir: str | None) -> str:
 
 
 def _is_in(plane: RunningPlane, directory: str) -> bool:
-    """One in memory is found by its kubeconfig, or the directory that this is in."""
+    """Report whether the control plane's data, or for one in memory its kubeconfig, is in ``directory``."""
     named = Path(directory).expanduser().resolve()
     places = [Path(plane.kubeconfig), Path(plane.kubeconfig).parent]
     if plane.data_dir:

@@ -1,4 +1,4 @@
-"""What the controllers may be told; fields are named as kube-controller-manager's flags, with its defaults."""
+"""Options of controllers; fields are named as kube-controller-manager's flags, with its defaults."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import msgspec
 
 
 class ControllerOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """Settings of the controllers themselves. How the process serves and elects is ``manager.options``.
+    """Options of the controllers themselves. Serving and leader election are ``manager.options``.
 
-    A controller adds its own fields here; the command line finds them by their names.
+    A controller adds its fields here; the command line derives flags from their names.
     """
 
     #: Names, ``-names`` and ``*``: see ``registry.is_enabled``.

@@ -56,7 +56,7 @@ class AuditWebhook:
         self._bound: asyncio.Timeout | None = None
 
     async def write(self, lines: list[bytes]) -> None:
-        """Raises ``OSError`` when the server does not take them, after several tries for what may pass."""
+        """Raise ``OSError`` when the server does not take them, after several tries for what may pass."""
         body = b"%b%b]}" % (_HEAD, b",".join([line.rstrip(b"\n") for line in lines]))
         pause = self._backoff_seconds
         for left in reversed(range(_TRIES)):

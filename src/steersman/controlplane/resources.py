@@ -52,7 +52,7 @@ class Resources:
         authorization: Authorization,
         authentication: Authentication,
     ) -> None:
-        """Raises ``OptionError``."""
+        """Raise ``OptionError``."""
         authorizer = authorization.authorizer
         self._tasks = Supervisor("registry")
         dice = Random()  # noqa: S311 — names and choices that others may guess

@@ -52,7 +52,7 @@ class Announcement:
 
     @classmethod
     def make(cls, plane: RunningPlane, *, directory: Path) -> Self:
-        """Raises OSError. The file has its name only when it is whole and locked."""
+        """Raise OSError. The file has its name only when it is whole and locked."""
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         path = directory / f"{plane.pid}{_SUFFIX}"
         new = path.with_suffix(".new")

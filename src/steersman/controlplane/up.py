@@ -56,7 +56,7 @@ class ComponentOptions(msgspec.Struct, frozen=True):
 
     @property
     def makes_service_accounts(self) -> bool:
-        """Whether namespaces get a ServiceAccount ``default``."""
+        """Report whether namespaces get a ServiceAccount ``default``."""
         # ``steersman apiserver`` alone runs without the packages of controllers.
         from steersman.controllers.registry import find, is_enabled  # noqa: PLC0415
 

@@ -83,7 +83,7 @@ class LeaseHeartbeat:
         clock: Clock | None = None,
         dice: Random | None = None,
     ) -> None:
-        """Raises ValueError for an interval that the duration does not exceed, TypeError for a hook of another signature.
+        """Raise ValueError for an interval that the duration does not exceed, TypeError for a hook of another signature.
 
         ``lease_name`` is ``holder_identity`` by default. ``request_deadline_seconds`` bounds each request and each hook;
         by default it is half of the renew interval.

@@ -77,7 +77,7 @@ class TracedWorkQueue(WorkQueue[K]):
             return super().add_rate_limited(key, priority=priority)
 
     def shut_down(self) -> None:
-        """See ``WorkQueue.shut_down``."""
+        """Shut down; see ``WorkQueue.shut_down``."""
         super().shut_down()
         self._delayed_causes.clear()
 

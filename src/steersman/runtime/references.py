@@ -1,4 +1,7 @@
-"""Claiming dependents: adopting orphans that match, releasing those that match no more."""
+"""Claiming dependents by owner reference: adopt matching orphans, release dependents that no longer match.
+
+Upstream: ``pkg/controller/controller_ref_manager.go``.
+"""
 
 from __future__ import annotations
 
@@ -25,14 +28,14 @@ _log = logging.getLogger(__name__)
 
 
 class CannotAdopt(Exception):  # noqa: N818 — reads as what it is
-    """The controller turned out to be gone, or on its way, when it was looked at afresh."""
+    """The live controller object is deleted, being deleted, or another object of the same name."""
 
 
 class ReferenceManager(Generic[T]):
-    """Claims dependents of one resource for one controller object; made anew for each reconcile.
+    """Claims dependents of one resource for one controller object; created for each reconcile.
 
-    Before the first adoption the controller is read from the server, not from a cache: one that is being deleted, or
-    was made anew under the same name, must not adopt (kubernetes/kubernetes#42639).
+    Before the first adoption the controller is read from the server instead of a cache: one that is being deleted, or
+    was recreated under the same name, must not adopt (kubernetes/kubernetes#42639).
     """
 
     def __init__(
@@ -44,7 +47,7 @@ class ReferenceManager(Generic[T]):
         dependents: ResourceLike[T],
         finalizers: Sequence[str] = (),
     ) -> None:
-        """``finalizers`` are put on what is adopted."""
+        """``finalizers`` are added to adopted objects."""
         self._client = client
         self._controller = controller
         self._controller_resource = resource_type(controller_resource)
@@ -82,7 +85,7 @@ class ReferenceManager(Generic[T]):
         return claim is Claim.KEEP
 
     async def adopt(self, obj: T) -> bool:
-        """Make ``obj`` the controller's; False when it is gone. Raises CannotAdopt, ApiError."""
+        """Make ``obj`` a dependent of the controller; return False if it does not exist. Raises CannotAdopt, ApiError."""
         await self._look_afresh()
         reference = controller_reference(
             self._controller,
@@ -97,7 +100,7 @@ class ReferenceManager(Generic[T]):
         return await self._patch(obj, references, finalizers)
 
     async def release(self, obj: T) -> None:
-        """Let ``obj`` go. That it is gone, or was released by someone else, is as good."""
+        """Remove the controller's reference from ``obj``. No error if ``obj`` does not exist or was released already."""
         _log.debug("releasing %s from %s", key_of(obj), key_of(self._controller))
         uid = uid_of(self._controller)
         references: list[dict[str, Any]]
@@ -116,7 +119,7 @@ class ReferenceManager(Generic[T]):
         return missing if _knows_strategic(self._dependents) else [*present, *missing]
 
     async def _patch(self, obj: T, references: list[dict[str, Any]], finalizers: list[str] | None) -> bool:
-        """The UID in a patch is a precondition: the server refuses it for another object of that name."""
+        """Patch ``metadata`` with the UID as precondition; return False if the object does not exist."""
         metadata: dict[str, Any] = {"uid": uid_of(obj), "ownerReferences": references}
         if finalizers is not None:
             metadata["finalizers"] = finalizers
@@ -152,5 +155,5 @@ class ReferenceManager(Generic[T]):
 
 
 def _knows_strategic(resource: ResourceType[Any]) -> bool:
-    """Whether the server can merge lists of this resource by key; for custom resources it cannot."""
+    """Report whether the server merges lists of this resource by key; custom resources have no strategic merge patch."""
     return bool(resource.info.definition)

@@ -1,8 +1,8 @@
-"""A Pod template as Go's debug printer writes it, since that text is what ``pod-template-hash`` is the hash of.
+"""Pod templates as Go's debug printer formats them, the input of ``pod-template-hash``.
 
 kube-controller-manager prints the template with ``spew`` (``%#v``, keys sorted, no addresses): each field in the order
-of its declaration, with its type, and each nil pointer, map and slice as ``<nil>``. Only with the same text has a
-ReplicaSet the same name here and there. ``go_layout`` says how the types are declared.
+of its declaration, with its type, and each nil pointer, map and slice as ``<nil>``. The name of a ReplicaSet is the
+same as upstream's only if the text is. ``go_layout`` has the declarations of the types.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _NUMBERS: Final = frozenset({"int32", "int64", "int", "uint16", "uint32"})
 
 
 def dump(type_name: str, tree: Mapping[str, Any]) -> str:
-    """A struct. ``tree`` as JSON has it, zeros left out."""
+    """Format a struct. ``tree`` is its JSON form, zero values omitted."""
     return f"({type_name}){_value(type_name, tree)}"
 
 
 def _value(type_name: str, value: Any) -> str:
-    """A value without its type."""
+    """Format a value without its type."""
     if type_name.startswith("*"):
         return _NIL if value is None else _value(type_name[1:], value)
     if type_name.startswith("[]"):

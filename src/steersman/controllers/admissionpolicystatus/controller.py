@@ -1,4 +1,4 @@
-"""The shell: policies that come or change."""
+"""Controller of ValidatingAdmissionPolicies that are created or changed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class PolicyStatus(Shell):
-    """Keys are names of policies."""
+    """Reconciles policies by name."""
 
     name: ClassVar[str] = "validatingadmissionpolicy-status-controller"
     queue_name: ClassVar[str] = "validatingadmissionpolicy-status"
@@ -66,5 +66,5 @@ class PolicyStatus(Shell):
 
 
 def build(context: ControllerContext) -> PolicyStatus:
-    """Wire it up."""
+    """Construct the controller."""
     return PolicyStatus(context)

@@ -1,4 +1,4 @@
-"""The types of kinds: of built-in ones from the table, of others as the server's OpenAPI documents tell."""
+"""CEL types of kinds: built-in kinds from the schema table, others from the server's OpenAPI documents."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Types:
-    """Asks the server only for what is not built in; made anew for each policy, as definitions change."""
+    """Types for one policy. Reads OpenAPI documents only for kinds that are not built in, as definitions change."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -29,7 +29,7 @@ class Types:
         self._documents: dict[tuple[str, str], dict[str, Any]] = {}
 
     async def kind_of(self, matched: Matched) -> str:
-        """Empty for a resource that nobody serves. Raises ClientError."""
+        """Return the kind of a resource; empty if it is not served. Raises ClientError."""
         built_in = table().get(*matched)
         if built_in is not None:
             return built_in.kind
@@ -42,7 +42,7 @@ class Types:
         return ""
 
     async def type_of(self, group: str, version: str, kind: str) -> Type | None:
-        """None where no schema tells. Raises ClientError."""
+        """Return the CEL type of a kind; None without a schema. Raises ClientError."""
         try:
             return declare_struct(struct_for(group, version, kind))
         except KeyError:

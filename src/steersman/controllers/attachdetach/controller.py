@@ -1,4 +1,4 @@
-"""The shell: pods, their claims and volumes, Nodes, and the attachments that drivers act on."""
+"""Controller of VolumeAttachments: watches pods, claims, volumes, Nodes and attachments."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _OURS: Final = re.compile(r"csi-[0-9a-f]{64}\Z")
 
 
 class AttachDetach(Shell):
-    """Keys are names of Nodes."""
+    """Reconciles Nodes by name."""
 
     name: ClassVar[str] = "persistentvolume-attach-detach-controller"
     component: ClassVar[str] = "attachdetach-controller"
@@ -92,7 +92,7 @@ class AttachDetach(Shell):
             self._left_in_use.pop(name_of(node), None)
 
     def _attachment_changed(self, change: Change[VolumeAttachment]) -> None:
-        """One that is gone lets others have the volume; one that is done, or failed, is told to the pods."""
+        """Handle an attachment event: deletion frees the volume, attachment and failure are reported to pods."""
         attachment = change.latest
         if isinstance(change, Deleted):
             self._idle.pop(name_of(attachment), None)
@@ -126,7 +126,7 @@ class AttachDetach(Shell):
                 self.events.event(pod, type_, reason, text)
 
     def _wanted_by(self, pod: Pod) -> dict[str, PersistentVolume]:
-        """Volumes of drivers that are attached, by name."""
+        """Return the CSI volumes of a pod that need attaching, by name."""
         found: dict[str, PersistentVolume] = {}
         for name in claims_of(pod):
             claim = self._claims.lister.get(name, namespace=namespace_of(pod))
@@ -186,12 +186,12 @@ class AttachDetach(Shell):
         return wanted
 
     def _others(self, volume: str, node: str) -> list[str]:
-        """Nodes that have it, or are about to."""
+        """Return the other Nodes that a volume is attached to, or is about to be."""
         there = [each.spec.nodeName for each in self._attachments.lister.by_index(_OF_VOLUME, volume)]
         return [name for name in (*there, self._asked.get(volume, node)) if name != node]
 
     async def _give_up(self, key: str, wanted: Container[str]) -> None:
-        """Of what the Node asked for and needs no more it is asked whether it was made: then the cache shows it soon."""
+        """Check with the server whether requested attachments that are no longer needed were created."""
         for volume in [name for name, node in self._asked.items() if node == key and name not in wanted]:
             known = self._volumes.lister.get(volume)
             csi = known.spec.csi if known is not None and known.spec is not None else None
@@ -217,14 +217,14 @@ class AttachDetach(Shell):
         return {name_of(each): now - self._idle.get(name_of(each), now) for each in attachments}
 
     def _again(self, plan: NodePlan) -> Result | None:
-        """When the first Node that holds on to a volume has had enough time."""
+        """Return when the first forced detach is due."""
         now = self.clock.monotonic()
         waits = [self._idle[name_of(each)] + self._force_seconds - now for each in plan.held]
         left = [seconds for seconds in waits if 0 < seconds < float("inf")]
         return Result(requeue_after_seconds=min(left)) if left else None
 
     async def _apply(self, key: str, node: Node | None, plan: NodePlan) -> None:
-        """What is detached leaves the Node's status first, so that its kubelet does not count on it."""
+        """Write the plan. Node status is patched before a detach, so that the kubelet does not rely on the volume."""
         for volume in plan.elsewhere:
             text = (
                 f'Multi-Attach error for volume "{volume}" Volume is already exclusively attached to one node and '
@@ -251,7 +251,7 @@ def _volume_of_attachment(attachment: VolumeAttachment) -> tuple[str, ...]:
 
 
 def _moves_volumes(change: Change[Pod]) -> bool:
-    """Pods without claims, and changes that have nothing to do with them, are none of its business."""
+    """Report whether a pod event can affect attachments."""
     if not claims_of(change.latest):
         return False
     if not isinstance(change, Updated):
@@ -261,5 +261,5 @@ def _moves_volumes(change: Change[Pod]) -> bool:
 
 
 def build(context: ControllerContext) -> AttachDetach:
-    """Wire it up."""
+    """Construct the controller."""
     return AttachDetach(context)

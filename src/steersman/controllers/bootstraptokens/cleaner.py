@@ -1,4 +1,4 @@
-"""The shell of the cleaner: each token is looked at when it expires."""
+"""``token-cleaner-controller``: deletes bootstrap tokens when they expire."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class TokenCleaner(Shell):
-    """Keys are those of Secrets."""
+    """Reconciles token Secrets."""
 
     name: ClassVar[str] = "token-cleaner-controller"
     queue_name: ClassVar[str] = "token_cleaner"
@@ -43,5 +43,5 @@ class TokenCleaner(Shell):
 
 
 def build(context: ControllerContext) -> TokenCleaner:
-    """Wire it up."""
+    """Construct the controller."""
     return TokenCleaner(context)

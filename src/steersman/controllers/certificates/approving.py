@@ -1,4 +1,4 @@
-"""``certificatesigningrequest-approving-controller``: kubelets' client certificates, as their users may have them."""
+"""``certificatesigningrequest-approving-controller``: approves client certificates of kubelets."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Approver(Shell):
-    """Keys are names of requests."""
+    """Reconciles CertificateSigningRequests by name."""
 
     name: ClassVar[str] = "certificatesigningrequest-approving-controller"
     queue_name: ClassVar[str] = "certificate"
@@ -66,5 +66,5 @@ class Approver(Shell):
 
 
 def build(context: ControllerContext) -> Approver:
-    """Wire it up."""
+    """Construct the controller."""
     return Approver(context)

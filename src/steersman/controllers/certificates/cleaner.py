@@ -1,4 +1,4 @@
-"""``certificatesigningrequest-cleaner-controller``: old requests go."""
+"""``certificatesigningrequest-cleaner-controller``: deletes old requests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Cleaner(Shell):
-    """Keys are names of requests; each is looked at when it is due."""
+    """Reconciles CertificateSigningRequests by name, each when its retention ends."""
 
     name: ClassVar[str] = "certificatesigningrequest-cleaner-controller"
 
@@ -41,5 +41,5 @@ class Cleaner(Shell):
 
 
 def build(context: ControllerContext) -> Cleaner:
-    """Wire it up."""
+    """Construct the controller."""
     return Cleaner(context)

@@ -1,4 +1,4 @@
-"""``podcertificaterequest-cleaner-controller``: requests of pods for certificates go soon, done or not (KEP-4317)."""
+"""``podcertificaterequest-cleaner-controller``: deletes PodCertificateRequests after a short retention (KEP-4317)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ REQUESTS: Final[ResourceType[PodCertificateRequest]] = custom(
 
 
 class PodRequestCleaner(Shell):
-    """Keys are those of requests; each is looked at when it is due."""
+    """Reconciles PodCertificateRequests, each when its retention ends."""
 
     name: ClassVar[str] = "podcertificaterequest-cleaner-controller"
 
@@ -44,5 +44,5 @@ class PodRequestCleaner(Shell):
 
 
 def build(context: ControllerContext) -> PodRequestCleaner:
-    """Wire it up."""
+    """Construct the controller."""
     return PodRequestCleaner(context)

@@ -1,4 +1,4 @@
-"""The shell: any change of a ClusterRole may change those that select it."""
+"""Controller of aggregated ClusterRoles: any change of a ClusterRole concerns those that select it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class ClusterRoleAggregation(Shell):
-    """Keys are names of aggregating roles."""
+    """Reconciles aggregating roles by name."""
 
     name: ClassVar[str] = "clusterrole-aggregation-controller"
     queue_name: ClassVar[str] = "ClusterRoleAggregator"
@@ -59,5 +59,5 @@ def _aggregating(role: ClusterRole) -> tuple[str, ...]:
 
 
 def build(context: ControllerContext) -> ClusterRoleAggregation:
-    """Wire it up."""
+    """Construct the controller."""
     return ClusterRoleAggregation(context)

@@ -1,4 +1,4 @@
-"""The shell of the CronJob controller: watches CronJobs and Jobs, and wakes when a start is due."""
+"""CronJob controller: watches CronJobs and Jobs, and wakes when a start is due."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class CronJobController(Shell):
         return status
 
     async def _delete(self, cron: CronJob, name: str, uid: str) -> bool:
-        """Whether the Job is gone or on its way."""
+        """Report whether the Job is deleted or being deleted."""
         try:
             await self.client.delete(
                 Job, name, namespace=namespace_of(cron), uid=uid, propagation_policy="Background"
@@ -100,7 +100,7 @@ class CronJobController(Shell):
         return True
 
     async def _without_lost(self, cron: CronJob, status: CronJobStatus, jobs: Sequence[Job]) -> CronJobStatus:
-        """Active Jobs that are gone; the server is asked, as the cache may only be late."""
+        """Remove active Jobs that do not exist from the status; the server is read, as the cache may be behind."""
         for each in plan.absent(status, jobs):
             try:
                 await self.client.get(Job, each.name or "", namespace=namespace_of(cron))
@@ -122,7 +122,7 @@ class CronJobController(Shell):
         return plan.with_started(status, job, start.at)
 
     async def _create(self, key: str, cron: CronJob, at: datetime) -> Job | None:
-        """The Job for that time; None when somebody else's has its name."""
+        """Create the Job of a scheduled time; return None if a foreign Job has its name."""
         wanted = plan.new_job(cron, at)
         try:
             job = await self.client.create(wanted)
@@ -156,9 +156,9 @@ class CronJobController(Shell):
 
 
 class _CouldNotReplace(Exception):  # noqa: N818 — reads as what it is
-    """An active Job could not be deleted; tried again."""
+    """An active Job could not be deleted; retried."""
 
 
 def build(context: ControllerContext) -> CronJobController:
-    """The controller, wired up."""
+    """Construct the controller."""
     return CronJobController(context)

@@ -1,4 +1,4 @@
-"""The shell of the DaemonSet controller: watches DaemonSets, Pods and Nodes, and applies the plan."""
+"""DaemonSet controller: watches DaemonSets, Pods and Nodes, and executes the plan."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class DaemonSetController(Shell):
         self.enqueue_change(change)
 
     def _revision_changed(self, change: Change[ControllerRevision]) -> None:
-        """Somebody who deletes or changes a revision is not to keep it so."""
+        """Enqueue the owner of a revision that another client changed or deleted."""
         ds = self.pod_events.owner_of(change.latest)
         if ds is not None:
             self.enqueue(ds)
@@ -81,7 +81,7 @@ class DaemonSetController(Shell):
             self.pod_events.enqueue_adopters(change.latest)
 
     def _node_changed(self, change: Change[Node]) -> None:
-        """Only those DaemonSets are looked at to which the node means something else now."""
+        """Enqueue the DaemonSets for which the node's eligibility changed."""
         if isinstance(change, Updated) and _are_alike(change.old, change.new):
             return
         for ds in self.sets.lister:
@@ -134,7 +134,7 @@ class DaemonSetController(Shell):
         )  # fmt: skip
 
     async def _rename_duplicates(self, key: str, present: Present, pods: Sequence[Pod]) -> None:
-        """Two revisions of one template become one: Pods of the others are labelled anew, then those are deleted."""
+        """Relabel the Pods of duplicate revisions to the present one, then delete the duplicates."""
         if not present.duplicates:
             return
         wanted = labels_of(present.revision)[rules.REVISION_HASH]
@@ -167,7 +167,7 @@ class DaemonSetController(Shell):
         return outcome
 
     def _due(self, world: plan.World, failed: Iterable[Pod]) -> tuple[list[Pod], float | None]:
-        """Failed Pods that may be replaced now, and when the next may be."""
+        """Return failed Pods that may be replaced now, and the seconds until the next may be."""
         due: list[Pod] = []
         waits: list[float] = []
         now = self.clock.monotonic()
@@ -202,7 +202,7 @@ class DaemonSetController(Shell):
     async def _clean_history(
         self, world: plan.World, revisions: Sequence[ControllerRevision], present: Present
     ) -> None:  # fmt: skip
-        """Revisions whose Pods are gone stay only as far as the limit lets them."""
+        """Delete unused revisions beyond ``revisionHistoryLimit``."""
         living = {labels_of(pod).get(rules.REVISION_HASH) for pods in world.pods.values() for pod in pods}
         kept = {uid_of(present.revision), *map(uid_of, present.duplicates)}
         old = [revision for revision in revisions if uid_of(revision) not in kept]
@@ -230,14 +230,14 @@ class DaemonSetController(Shell):
 
 
 class _Outcome(msgspec.Struct, frozen=True):
-    """What became of the work on Pods."""
+    """Result of the Pod writes of a reconcile."""
 
     error: Exception | None = None
     look_again_seconds: float | None = None
 
 
 def _are_alike(old: Node, new: Node) -> bool:
-    """Whether they are the same to every DaemonSet: most changes of a node are reports of its kubelet."""
+    """Report whether they are the same to every DaemonSet: most changes of a node are reports of its kubelet."""
     return labels_of(old) == labels_of(new) and (old.spec and old.spec.taints) == (new.spec and new.spec.taints)
 
 
@@ -250,5 +250,5 @@ def _sooner(one: float | None, other: float | None) -> float | None:
 
 
 def build(context: ControllerContext) -> DaemonSetController:
-    """The controller, wired up."""
+    """Construct the controller."""
     return DaemonSetController(context)

@@ -1,4 +1,4 @@
-"""The shell of the Deployment controller: watches, claims ReplicaSets, applies the plan."""
+"""Deployment controller: watches, claims ReplicaSets, executes the plan."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class DeploymentController(Shell):
     # What changed
 
     def _deployments_of(self, rs: ReplicaSet) -> Iterable[str]:
-        """Keys of the Deployment that controls it, or of those that could adopt it."""
+        """Return the key of the controlling Deployment, or of those that may adopt the ReplicaSet."""
         namespace = namespace_of(rs)
         owner = controller_of(rs)
         if owner is not None:
@@ -76,7 +76,7 @@ class DeploymentController(Shell):
         return found if found is not None and uid_of(found) == owner.uid else None
 
     def _pod_changed(self, change: Change[Pod]) -> None:
-        """Recreating waits for the end of Pods, which their ReplicaSets do not tell when they are scaled to 0 already."""
+        """Enqueue a Recreate Deployment whose Pod was deleted; ReplicaSets scaled to 0 do not show it."""
         match change:
             case Deleted(old=pod):
                 self._pod_ended(pod)
@@ -98,7 +98,7 @@ class DeploymentController(Shell):
     # What to do
 
     async def reconcile(self, key: str) -> Result | None:
-        """One step of the rollout."""
+        """Execute one step of the rollout."""
         deployment = self.deployments.lister.by_key(key)
         if deployment is None or deployment.spec is None:
             return None
@@ -159,7 +159,7 @@ class DeploymentController(Shell):
         self._tell(deployment, action.message)
 
     async def _is_ours(self, deployment: Deployment, rs: ReplicaSet) -> bool:
-        """Whether the one that has the name is this Deployment's, of this template: the cache was late."""
+        """Report whether the one that has the name is this Deployment's, of this template: the cache was late."""
         there = await self.client.get(ReplicaSet, name_of(rs), namespace=namespace_of(rs))
         template = template_of(there)
         assert deployment.spec is not None
@@ -170,7 +170,7 @@ class DeploymentController(Shell):
         )
 
     async def _note_collision(self, deployment: Deployment) -> None:
-        """Two templates have one hash: the next try has another one."""
+        """Increment ``status.collisionCount``, so that the next name has another hash."""
         before = deployment.status.collisionCount if deployment.status else None
         told = replaced(deployment.status or DeploymentStatus(), collisionCount=(before or 0) + 1)
         self.log.info("found a hash collision for %s: %s", name_of(deployment), told.collisionCount)
@@ -195,5 +195,5 @@ def _selector(deployment: Deployment) -> LabelSelector:
 
 
 def build(context: ControllerContext) -> DeploymentController:
-    """The controller, wired up."""
+    """Construct the controller."""
     return DeploymentController(context)

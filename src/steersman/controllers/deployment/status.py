@@ -1,4 +1,4 @@
-"""What a Deployment tells of itself: counts, and the conditions Available, Progressing and ReplicaFailure. Pure rules."""
+"""Status of a Deployment: counts, and the conditions Available, Progressing and ReplicaFailure. Pure rules."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ RESUMED: Final = "DeploymentResumed"
 
 
 def deadline_seconds(deployment: Deployment) -> int | None:
-    """``spec.progressDeadlineSeconds``; None where progress is not watched."""
+    """Return ``spec.progressDeadlineSeconds``; None without a deadline."""
     seconds = deployment.spec.progressDeadlineSeconds if deployment.spec else None
     return None if seconds == NO_LIMIT else seconds
 
 
 def progress(status: DeploymentStatus) -> DeploymentCondition | None:
-    """The condition Progressing."""
+    """Return the condition Progressing."""
     return find_condition(status.conditions, PROGRESSING)
 
 
 def with_told(status: DeploymentStatus, told: DeploymentCondition) -> DeploymentStatus:
-    """The status with a condition; the one that is there stays when it says the same for the same reason."""
+    """Return the status with a condition; a present one with equal status and reason stays."""
     present = find_condition(status.conditions, told.type)
     if present is not None and present.status == told.status:
         if present.reason == told.reason:
@@ -55,19 +55,19 @@ def with_told(status: DeploymentStatus, told: DeploymentCondition) -> Deployment
 
 
 def without_told(status: DeploymentStatus, type_: str) -> DeploymentStatus:
-    """The status without the condition of that type."""
+    """Return the status without the condition of a type."""
     return replaced(status, conditions=without_condition(status.conditions, type_) or None)
 
 
 def condition(type_: str, status: str, reason: str, message: str, *, now: datetime) -> DeploymentCondition:
-    """A condition that becomes so now."""
+    """Return a condition with transition and update time ``now``."""
     return DeploymentCondition(
         type=type_, status=status, reason=reason, message=message, lastUpdateTime=now, lastTransitionTime=now
     )
 
 
 def progressing(status: str, reason: str, message: str, *, now: datetime) -> DeploymentCondition:
-    """The condition Progressing."""
+    """Return the condition Progressing."""
     return condition(PROGRESSING, status, reason, message, now=now)
 
 
@@ -79,7 +79,7 @@ def count(
     *,
     now: datetime,
 ) -> DeploymentStatus:
-    """The status with what the ReplicaSets tell, and whether enough is available. ``sets`` holds ``new`` too."""
+    """Return the status with the ReplicaSets' counts and the condition Available. ``sets`` includes ``new``."""
     sets = list(sets)
     there = sum(map(available, sets))
     counted = DeploymentStatus(
@@ -109,13 +109,13 @@ def _replicas(rs: ReplicaSet) -> int:
 
 
 def _terminating(sets: Sequence[ReplicaSet]) -> int | None:
-    """None while a ReplicaSet has not told its own yet."""
+    """Return the sum of ``terminatingReplicas``; None while a ReplicaSet does not report it."""
     told = [rs.status.terminatingReplicas if rs.status else None for rs in sets]
     return None if None in told else sum(filter(None, told))
 
 
 def is_complete(deployment: Deployment, status: DeploymentStatus) -> bool:
-    """All replicas are of the new template and available, and no others are left."""
+    """Report whether all replicas are updated and available, and no old ones are left."""
     replicas = wanted(deployment)
     return (
         (status.updatedReplicas or 0) == replicas
@@ -126,7 +126,7 @@ def is_complete(deployment: Deployment, status: DeploymentStatus) -> bool:
 
 
 def has_progressed(old: DeploymentStatus, new: DeploymentStatus) -> bool:
-    """More new replicas, fewer old ones, or more that are ready or available."""
+    """Report whether there are more updated, fewer old, or more ready or available replicas."""
 
     def outdated(status: DeploymentStatus) -> int:
         return (status.replicas or 0) - (status.updatedReplicas or 0)
@@ -140,7 +140,7 @@ def has_progressed(old: DeploymentStatus, new: DeploymentStatus) -> bool:
 
 
 def has_timed_out(deployment: Deployment, status: DeploymentStatus, *, now: datetime) -> bool:
-    """Whether the last progress is longer ago than the deadline; a rollout that was complete has none."""
+    """Report whether the last progress is longer ago than the deadline; a rollout that was complete has none."""
     seconds, told = deadline_seconds(deployment), progress(status)
     if seconds is None or told is None or told.reason == NEW_SET_AVAILABLE:
         return False
@@ -157,7 +157,7 @@ def watch_progress(
     *,
     now: datetime,
 ) -> DeploymentStatus:
-    """The condition Progressing, from the counts ``before`` and now. Once complete, it is left alone until a rollout."""
+    """Return the status with the condition Progressing, from the counts ``before`` and now."""
     if deadline_seconds(deployment) is None:
         return without_told(counted, PROGRESSING)
     told = progress(before)
@@ -180,7 +180,7 @@ def watch_progress(
 
 
 def take_over_failure(status: DeploymentStatus, sets: Iterable[ReplicaSet], new: ReplicaSet | None) -> DeploymentStatus:
-    """The ReplicaFailure of a ReplicaSet, of the new one before others; none when none fails."""
+    """Return the status with the ReplicaFailure of a ReplicaSet, the new one's first; without one if none fails."""
     for rs in [*([new] if new else []), *sets]:
         failed = find_condition(rs.status.conditions if rs.status else None, REPLICA_FAILURE)
         if failed is not None:
@@ -198,7 +198,7 @@ def take_over_failure(status: DeploymentStatus, sets: Iterable[ReplicaSet], new:
 
 
 def seconds_to_deadline(deployment: Deployment, status: DeploymentStatus, *, now: datetime) -> float | None:
-    """When to look whether the rollout is stuck; None when that is not to be expected any more."""
+    """Return the seconds until the progress deadline; None if it does not apply."""
     seconds, told = deadline_seconds(deployment), progress(status)
     if seconds is None or told is None or is_complete(deployment, status) or told.reason == TIMED_OUT:
         return None

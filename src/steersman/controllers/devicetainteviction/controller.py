@@ -1,4 +1,4 @@
-"""The shell: pods, their claims, and taints of devices that come and go."""
+"""Controller of device taint eviction: watches pods, claims, slices and rules."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _BUCKETS: Final = (0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 30, 60, 120, 180, 240)
 
 
 class DeviceTaintEviction(Shell):
-    """Keys are those of pods; rules have a queue of their own, for their status."""
+    """Reconciles pods; a second queue reconciles the status of rules."""
 
     name: ClassVar[str] = "device-taint-eviction-controller"
 
@@ -108,7 +108,7 @@ class DeviceTaintEviction(Shell):
             self._enqueue_pods(self._selected(each))
 
     def _selected(self, rule: DeviceTaintRule) -> list[ResourceClaim]:
-        """Claims with a device that the rule is for."""
+        """Return the claims with a device that the rule selects."""
         claims = self._claims.lister
         return [claim for claim in claims if any(plan.selects(rule, result) for result in plan.results_of(claim))]
 
@@ -143,7 +143,7 @@ class DeviceTaintEviction(Shell):
         return plan.eviction(claims, lambda pool: self._slices.lister.by_index(_BY_POOL, pool), rules)
 
     def _blame(self, key: str, rules: frozenset[str]) -> None:
-        """Those that are to blame for it, or were, tell so in a while."""
+        """Schedule a status update of the rules that evict the pod, or did."""
         before = self._blamed.pop(key, frozenset())
         if rules:
             self._blamed[key] = rules
@@ -156,7 +156,7 @@ class DeviceTaintEviction(Shell):
             self.events.event(pod, "Normal", _EVENT, "Cancelling deletion")
 
     async def _evict(self, pod: Pod, found: plan.Eviction) -> None:
-        """It is read anew, so that nothing is told of one that goes already."""
+        """Delete the pod. It is read from the server first, so that no event is recorded for a terminating one."""
         try:
             latest = await self.client.get(Pod, name_of(pod), namespace=namespace_of(pod))
             if uid_of(latest) != uid_of(pod) or is_being_deleted(latest):
@@ -177,7 +177,7 @@ class DeviceTaintEviction(Shell):
     # Rules
 
     async def _reconcile_rule(self, name: str) -> Result | None:
-        """Tell how far it is."""
+        """Update the status of a rule."""
         rule = self._rules.lister.get(name) if self._rules is not None else None
         if rule is None:
             self._evicted.pop(name, None)
@@ -192,7 +192,7 @@ class DeviceTaintEviction(Shell):
         return None
 
     def _extent(self, rule: DeviceTaintRule) -> Extent:
-        """Of a rule with another effect: how far it would reach if it evicted."""
+        """Return what a rule affects; for another effect than NoExecute what it would evict."""
         taint = msgspec.structs.replace(rule.spec.taint, effect=NO_EXECUTE)
         evicting = msgspec.structs.replace(rule, spec=msgspec.structs.replace(rule.spec, taint=taint))
         claims = self._selected(rule)
@@ -218,7 +218,7 @@ class DeviceTaintEviction(Shell):
 
 
 def _matters(change: Change[Pod]) -> bool:
-    """A pod's claims and its Node; that it goes already ends a wait."""
+    """Report whether a pod event affects eviction: claims, Node, or deletion changed."""
     if not entries(change.latest):
         return False
     return not isinstance(change, Updated) or _seen(change.old) != _seen(change.new)
@@ -229,5 +229,5 @@ def _seen(pod: Pod) -> tuple[object, ...]:
 
 
 def build(context: ControllerContext) -> DeviceTaintEviction:
-    """Wire it up."""
+    """Construct the controller."""
     return DeviceTaintEviction(context)

@@ -1,4 +1,4 @@
-"""What a DeviceTaintRule tells of its work: the condition ``EvictionInProgress`` of ``resource.k8s.io/v1beta2``."""
+"""Condition ``EvictionInProgress`` of DeviceTaintRules (``resource.k8s.io/v1beta2``)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _ONCE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """How far a rule reaches."""
+    """Numbers of pods and namespaces that a rule affects."""
 
     #: Pods that have to go, or would have to if its effect was ``NoExecute``, and how many namespaces they are in.
     pods: int = 0
@@ -43,7 +43,7 @@ class Extent:
 
 
 def seconds_to_update(rule: DeviceTaintRule, *, now: datetime) -> float:
-    """How long its condition is to be left alone; 0 when its spec is newer than the condition."""
+    """Return the seconds until the condition may be updated; 0 if the spec is newer than the condition."""
     found = _present(rule)
     if found is None or found.observedGeneration != metadata_field(rule, "generation"):
         return 0.0
@@ -52,9 +52,9 @@ def seconds_to_update(rule: DeviceTaintRule, *, now: datetime) -> float:
 
 
 def status_to_apply(rule: DeviceTaintRule, extent: Extent, *, now: datetime) -> Tree | None:
-    """The rule with its condition, for server-side apply; None where it says so already.
+    """Return the rule with its condition for server-side apply; None if it is up to date.
 
-    The time of transition is that of the last change of anything in it.
+    ``lastTransitionTime`` is that of the last change of any field of the condition.
     """
     status, reason, message = _told(rule, extent)
     generation = metadata_field(rule, "generation") or 0
@@ -84,7 +84,7 @@ def _present(rule: DeviceTaintRule) -> Any:
 
 
 def _told(rule: DeviceTaintRule, extent: Extent) -> tuple[str, str, str]:
-    """Status, reason and message."""
+    """Return status, reason and message of the condition."""
     status, reason, message = "False", "OtherEffect", "Eviction only happens for the NoExecute effect."
     namespaces = _count(extent.namespaces, "namespace", "different namespaces")
     if rule.spec.taint.effect == NO_EXECUTE and extent.pods:

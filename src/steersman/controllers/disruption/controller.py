@@ -1,4 +1,4 @@
-"""The shell: budgets, the pods they select, and what those pods' controllers want."""
+"""Disruption controller: watches budgets, pods, and the controllers of pods."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _POD: Final = "pod:"
 
 
 class Disruption(Shell):
-    """Keys are those of budgets, and ``pod:`` with those of pods that were to be disrupted."""
+    """Reconciles budgets by key, and pods with a ``DisruptionTarget`` condition by ``pod:`` and key."""
 
     name: ClassVar[str] = "disruption-controller"
     queue_name: ClassVar[str] = "disruption"
@@ -69,7 +69,7 @@ class Disruption(Shell):
             informer.add_callback(self._scale_changed)
 
     async def start(self) -> None:
-        """Pods may have been heard of before their budgets."""
+        """Enqueue all budgets, as pods may have been synced before them."""
         for budget in self._budgets.lister:
             self.enqueue(budget)
 
@@ -87,7 +87,7 @@ class Disruption(Shell):
                 self.queue.add_after(_POD + key_of(pod), wait)
 
     def _scale_changed(self, change: Change[Any]) -> None:
-        """Budgets that count in percent follow the scale at once, not with the next pod."""
+        """Enqueue percentage budgets of a resized controller, before its pods change."""
         if isinstance(change, Updated) and _replicas(change.old) != _replicas(change.new):
             for budget in self._budgets.lister.list(namespace=namespace_of(change.new)):
                 if needs_scale(budget):
@@ -142,7 +142,7 @@ class Disruption(Shell):
         self.events.event(budget, "Warning", "UnmanagedPods", text)
 
     async def _scales(self, budget: PodDisruptionBudget, pods: Sequence[Pod]) -> dict[str, Scale | None]:
-        """By UID of the pods' controllers. Raises NoController."""
+        """Return the scales of the pods' controllers by UID. Raises NoController."""
         scales: dict[str, Scale | None] = {}
         for owner in filter(None, map(controller_of, pods if needs_scale(budget) else ())):
             if owner.uid not in scales:
@@ -150,7 +150,7 @@ class Disruption(Shell):
         return scales
 
     async def _scale(self, owner: Owner, namespace: str) -> Scale | None:
-        """How many pods the controller wants; None where it is not there, or has no scale."""
+        """Return the scale of a controller; None if it does not exist or has no scale."""
         informer = self._scaled.get((owner.group, owner.kind))
         if informer is None:
             return await self._scale_of_other(owner, namespace)
@@ -164,7 +164,7 @@ class Disruption(Shell):
         return Scale(uid_of(found), _replicas(found)) if found is not None else None
 
     async def _scale_of_other(self, owner: Owner, namespace: str) -> Scale | None:
-        """Raises NoController where the kind can have none."""
+        """Raise NoController where the kind can have none."""
         try:
             resource = await self.client.discover(owner.api_version, owner.kind)
         except LookupError as error:
@@ -186,7 +186,7 @@ class Disruption(Shell):
         self.own_writes.note(key, self._budgets, written)
 
     async def _take_back(self, key: str) -> Result | None:
-        """The condition ``DisruptionTarget`` of a pod that was not disrupted after all."""
+        """Reset a stale ``DisruptionTarget`` condition of a pod."""
         pod = self._pods.lister.by_key(key)
         wait = seconds_to_stale(pod, now=self.clock.now()) if pod is not None else None
         if pod is None or wait is None:
@@ -202,11 +202,11 @@ class Disruption(Shell):
 
 
 def _replicas(obj: Any) -> int:
-    """1 where nothing is said, as it is defaulted."""
+    """Return ``spec.replicas``, by default 1."""
     replicas = obj.spec.replicas if obj.spec is not None else None
     return 1 if replicas is None else int(replicas)
 
 
 def build(context: ControllerContext) -> Disruption:
-    """Wire it up."""
+    """Construct the controller."""
     return Disruption(context)

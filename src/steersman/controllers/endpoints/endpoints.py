@@ -1,4 +1,4 @@
-"""The shell of ``endpoints-controller``: Services, their pods and the Endpoints."""
+"""``endpoints-controller``: watches Services, pods and Endpoints."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class EndpointsController(Shell):
-    """Keys are those of Services."""
+    """Reconciles Services."""
 
     name: ClassVar[str] = "endpoints-controller"
     queue_name: ClassVar[str] = "endpoint"
@@ -86,5 +86,5 @@ class EndpointsController(Shell):
 
 
 def build(context: ControllerContext) -> EndpointsController:
-    """Wire it up."""
+    """Construct the controller."""
     return EndpointsController(context)

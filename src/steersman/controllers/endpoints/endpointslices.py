@@ -1,4 +1,4 @@
-"""The shell of ``endpointslice-controller``: Services, their pods, the pods' Nodes and the slices."""
+"""``endpointslice-controller``: watches Services, pods, Nodes and slices."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _ZONE = "topology.kubernetes.io/zone"
 
 
 class EndpointSlices(Shell):
-    """Keys are those of Services."""
+    """Reconciles Services."""
 
     name: ClassVar[str] = "endpointslice-controller"
     queue_name: ClassVar[str] = "endpoint_slice"
@@ -54,7 +54,7 @@ class EndpointSlices(Shell):
             self.queue.add_after(key, self.options.endpointslice_updates_batch_period_seconds)
 
     def _node_changed(self, change: Change[Node]) -> None:
-        """Pods whose Node was not known, or in another zone, are to be looked at."""
+        """Enqueue the Services with pods on a Node that is new or changed its zone."""
         if isinstance(change, Deleted):
             return
         if isinstance(change, Updated) and labels_of(change.old).get(_ZONE) == labels_of(change.new).get(_ZONE):
@@ -102,5 +102,5 @@ def _is_ours(change: Change[EndpointSlice]) -> bool:
 
 
 def build(context: ControllerContext) -> EndpointSlices:
-    """Wire it up."""
+    """Construct the controller."""
     return EndpointSlices(context)

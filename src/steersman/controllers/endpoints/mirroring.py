@@ -1,4 +1,4 @@
-"""The shell of ``endpointslice-mirroring-controller``: Endpoints, the Services of their names, and the mirrors."""
+"""``endpointslice-mirroring-controller``: watches Endpoints, the Services of their names, and the mirrors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Mirroring(Shell):
-    """Keys are those of Endpoints, which are their Services'."""
+    """Reconciles Endpoints, whose keys are their Services'."""
 
     name: ClassVar[str] = "endpointslice-mirroring-controller"
     queue_name: ClassVar[str] = "endpoint_slice_mirroring"
@@ -65,5 +65,5 @@ def _is_ours(change: Change[EndpointSlice]) -> bool:
 
 
 def build(context: ControllerContext) -> Mirroring:
-    """Wire it up."""
+    """Construct the controller."""
     return Mirroring(context)

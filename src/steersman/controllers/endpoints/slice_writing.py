@@ -1,4 +1,4 @@
-"""Writing what a plan for slices says, for both controllers of slices."""
+"""Writes of EndpointSlices, for both controllers of slices."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ async def write_slices(
 
 
 def _as_written(found: EndpointSlice, notes: dict[str, str | None]) -> EndpointSlice:
-    """No endpoints are left out, not written as none: who writes an empty list would own it."""
+    """Return the slice without empty endpoints: the writer of an empty list would own the field."""
     merged = {key: value for key, value in {**annotations_of(found), **notes}.items() if value is not None}
     return with_metadata(replaced(found, endpoints=found.endpoints or None), annotations=merged or None)
 
 
 def key_of_slice(found: EndpointSlice) -> list[str]:
-    """The Service that a slice is for."""
+    """Return the key of the slice's Service."""
     name = labels_of(found).get(SERVICE_NAME)
     return [f"{namespace_of(found)}/{name}"] if name else []
 
 
 def of_service(informer: Informer[EndpointSlice], key: str, *, manager: str) -> list[EndpointSlice]:
-    """The manager's slices for a Service."""
+    """Return the manager's slices of a Service."""
     return [each for each in informer.lister.by_index(BY_SERVICE, key) if labels_of(each).get(MANAGED_BY) == manager]

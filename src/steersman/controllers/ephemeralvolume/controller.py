@@ -1,4 +1,4 @@
-"""The shell: pods that come, and claims that go."""
+"""Controller of ephemeral volumes: watches pods and deleted claims."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _BY_CLAIM: Final = "ephemeral volume claim"
 
 
 class EphemeralVolumes(Shell):
-    """Keys are those of pods."""
+    """Reconciles pods."""
 
     name: ClassVar[str] = "ephemeral-volume-controller"
     queue_name: ClassVar[str] = "ephemeral_volume"
@@ -45,11 +45,11 @@ class EphemeralVolumes(Shell):
         )
 
     def _pods_of(self, claim: PersistentVolumeClaim) -> list[str]:
-        """Those that want a claim of its name: it was theirs, or stood in their way."""
+        """Return the pods that need a claim of this name."""
         return [key_of(pod) for pod in self._pods.lister.by_index(_BY_CLAIM, key_of(claim))]
 
     async def reconcile(self, key: str) -> None:
-        """Create what is missing; the first that cannot be had ends it."""
+        """Create missing claims; stops at the first failure."""
         pod = self._pods.lister.by_key(key)
         if pod is None:
             return
@@ -76,5 +76,5 @@ def _claim_keys(pod: Pod) -> list[str]:
 
 
 def build(context: ControllerContext) -> EphemeralVolumes:
-    """Wire it up."""
+    """Construct the controller."""
     return EphemeralVolumes(context)

@@ -1,4 +1,4 @@
-"""The shell: every object's metadata is heard of; what the graph asks for is looked at, and acted on, by workers."""
+"""Garbage collector: observes the metadata of every object; workers process what the graph enqueues."""
 
 from __future__ import annotations
 
@@ -48,15 +48,15 @@ _ABSENT_MAX: Final = 500
 
 
 class _UnknownKind(LookupError):  # noqa: N818 — says what is so
-    """Nothing that is served is of this kind, yet or ever."""
+    """The kind is not served."""
 
 
 class _Misplaced(ValueError):  # noqa: N818 — says what is so
-    """A cluster-scoped object names an owner that is in a namespace: no object can be meant."""
+    """A cluster-scoped object refers to a namespaced owner, which cannot exist."""
 
 
 class GarbageCollector(Shell):
-    """Keys are UIDs of nodes of the graph."""
+    """Reconciles nodes of the graph by UID."""
 
     name: ClassVar[str] = "garbage-collector-controller"
     queue_name: ClassVar[str] = "garbage_collector_attempt_to_delete"
@@ -70,7 +70,7 @@ class GarbageCollector(Shell):
         self._metadata.listen(self._heard)
 
     async def run(self) -> None:
-        """Work until cancelled."""
+        """Run until cancelled."""
         async with self._metadata.running():
             await super().run()
 
@@ -129,7 +129,7 @@ class GarbageCollector(Shell):
         return Result(requeue=True) if node.virtual and not gone and self.graph.nodes.get(key) is node else None
 
     async def _attempt(self, node: Node) -> bool:
-        """True: the object does not exist."""
+        """Process a node; return True if its object does not exist."""
         if node.being_deleted and not node.deleting_dependents:
             return False
         identity = node.identity
@@ -170,7 +170,7 @@ class GarbageCollector(Shell):
                 await self._unblock(dependent.identity)
 
     async def _unblock(self, identity: Identity) -> None:
-        """Objects that wait for each other, or for themselves, would wait for ever."""
+        """Remove ``blockOwnerDeletion`` from dependents that wait in foreground too, which would deadlock."""
         latest = await self._get(identity)
         if latest is not None and uid_of(latest) == identity.uid:
             await self._patch(identity, unblock_patch(latest, strategic=_is_builtin(identity)))
@@ -218,10 +218,10 @@ class GarbageCollector(Shell):
         return found
 
     def _cached(self, identity: Identity) -> Any | None:
-        """What a watch showed; None where that is another object, or none, and the server has to be asked.
+        """Return the observed state of an object; None if it is unknown or another object, and must be read.
 
-        An old state does no harm: deletions and patches hold for the version or the UID that was judged, and that an
-        owner is gone is heard of later, which brings its dependents here again.
+        A stale state is harmless: deletions and patches have the version or UID as precondition, and the later event
+        of a deleted owner enqueues its dependents again.
         """
         resource = self._resource(identity.api_version, identity.kind)
         informer = self._metadata.informers.get(resource.info.group_resource)
@@ -256,7 +256,7 @@ class GarbageCollector(Shell):
             await self._patch(identity, patch)
 
     async def _delete(self, identity: Identity, latest: Any, policy: Any) -> None:
-        """Only in the version that was judged; changed meanwhile, only if its owners are the same."""
+        """Delete the judged version; a changed one only if its owners are the same."""
         resource = self._resource(identity.api_version, identity.kind)
 
         async def delete(version: str | None) -> None:
@@ -281,7 +281,7 @@ class GarbageCollector(Shell):
 
 
 def _is_builtin(identity: Identity) -> bool:
-    """Whether the server can merge its lists by key."""
+    """Report whether the server can merge its lists by key."""
     try:
         tree(identity.api_version, identity.kind)
     except LookupError:
@@ -290,5 +290,5 @@ def _is_builtin(identity: Identity) -> bool:
 
 
 def build(context: ControllerContext) -> GarbageCollector | None:
-    """Wire it up, unless ``--enable-garbage-collector=false``."""
+    """Construct the controller; None with ``--enable-garbage-collector=false``."""
     return GarbageCollector(context) if context.options.enable_garbage_collector else None

@@ -1,8 +1,8 @@
-"""The status of a Job, and which Pods it lets go: pure rules of KEP-2307.
+"""Status of a Job, and the Pods to remove the tracking finalizer from. Pure rules (KEP-2307).
 
-A Pod keeps a finalizer until the status has counted it. The order is: write the Pod's UID into the status' list of
-uncounted ones; take the finalizer away; move the UID from the list into the counter. Whatever breaks in between is
-taken up where it stands, and nothing counts twice.
+A Pod keeps a finalizer until the status counts it. The order is: add the Pod's UID to ``uncountedTerminatedPods``;
+remove the finalizer; move the UID from the list into the counter. After a failure at any point the next reconcile
+continues, and nothing is counted twice.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ UNCOUNTED_MAX: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class Accounting:
-    """What to write first, whom to let go then, and what to write at last."""
+    """First status to write, Pods to remove the finalizer from, last status to write."""
 
     status: JobStatus
     let_go: tuple[Pod, ...]
@@ -45,7 +45,7 @@ class Accounting:
 
 
 def account(seen: Observed, status: JobStatus, ending: JobCondition | None, *, now: datetime) -> Accounting:
-    """``status`` as it should be but for uncounted Pods; ``ending`` as ``judge`` said it, or None."""
+    """Return the status but for uncounted Pods; ``ending`` is the result of ``judge``, or None."""
     tracked = {uid_of(pod) for pod in seen.tracked}
     status = settle(status, tracked)
     uncounted = status.uncountedTerminatedPods or UncountedTerminatedPods()
@@ -126,7 +126,7 @@ def _uncounted(succeeded: Sequence[str], failed: Sequence[str]) -> UncountedTerm
 
 
 def settle(status: JobStatus, tracked: Collection[str]) -> JobStatus:
-    """Uncounted Pods that have no finalizer any more (``tracked`` ones have) are counted for good."""
+    """Count uncounted Pods without a finalizer (``tracked`` ones have it)."""
     uncounted = status.uncountedTerminatedPods or UncountedTerminatedPods()
     succeeded, failed = uncounted.succeeded or (), uncounted.failed or ()
     still_succeeded = [uid for uid in succeeded if uid in tracked]
@@ -140,7 +140,7 @@ def settle(status: JobStatus, tracked: Collection[str]) -> JobStatus:
 
 
 def finish(status: JobStatus, final: JobCondition | None) -> JobStatus:
-    """The status of a Job that has ended; the same while Pods are uncounted or on their way out (KEP-3939)."""
+    """Return the status of a finished Job; unchanged while Pods are uncounted or terminating (KEP-3939)."""
     uncounted = status.uncountedTerminatedPods
     if final is None or status.terminating or (uncounted and (uncounted.succeeded or uncounted.failed)):
         return status
@@ -149,7 +149,7 @@ def finish(status: JobStatus, final: JobCondition | None) -> JobStatus:
 
 
 def end_events(job: Job) -> list[tuple[str, str, str]]:
-    """Type, reason and message of each event that tells how a Job has ended."""
+    """Return type, reason and message of the events of a finished Job."""
     conditions = job.status.conditions if job.status else None
     if is_condition_true(conditions, facts.COMPLETE):
         completions = facts.spec_of(job).completions
@@ -168,9 +168,9 @@ def end_events(job: Job) -> list[tuple[str, str, str]]:
 
 
 def with_suspension(status: JobStatus, *, suspended: bool, now: datetime) -> tuple[JobStatus, str]:
-    """The status with the condition ``Suspended``, and the event to tell, if it changed.
+    """Return the status with the condition ``Suspended``, and the event if it changed.
 
-    A suspended Job has no start: its deadline counts anew from when it is resumed.
+    A suspended Job has no start time: its deadline restarts on resume.
     """
     if suspended:
         status = replaced(status, startTime=None)

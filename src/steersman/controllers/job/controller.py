@@ -1,4 +1,4 @@
-"""The shell of the Job controller: watches, claims Pods, applies the plan, and keeps account."""
+"""Job controller: watches, claims Pods, executes the plan, and tracks finished Pods."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class JobController(Shell):
             self.enqueue_change(change)
 
     def _enqueue_soon(self, job: Job) -> None:
-        """At once, unless it was looked at within the last second: Pods of a large Job end in crowds, and each look writes."""
+        """Enqueue with at most one sync per second: Pods of a large Job finish together, and each sync writes."""
         since = self.clock.monotonic() - self._looked.get(key_of(job), -BATCH_SECONDS)
         self.enqueue_after(job, max(0.0, BATCH_SECONDS - since))
 
@@ -132,7 +132,7 @@ class JobController(Shell):
         await self._untrack(pod)
 
     async def _untrack(self, pod: Pod) -> None:
-        """Take the finalizer away; that the Pod is gone is as good."""
+        """Remove the tracking finalizer from a Pod; no error if it does not exist."""
         patch = {"metadata": {"uid": uid_of(pod), "$deleteFromPrimitiveList/finalizers": [facts.TRACKING]}}
         with suppress(Invalid, NotFound):  # Invalid: another Pod has the name, and the UID does not match
             await self.client.patch(
@@ -164,7 +164,7 @@ class JobController(Shell):
         self._looked.pop(key, None)
 
     def _still_shown(self, key: str, pods: Iterable[Pod]) -> set[str]:
-        """Pods that have lost their finalizer, which the cache shows still."""
+        """Return Pods without finalizer that the cache still shows with it."""
         shown = {uid_of(pod) for pod in pods if has_finalizer(pod, facts.TRACKING)}
         still = self._untracked.pop(key, set()) & shown
         if still:
@@ -218,7 +218,7 @@ class JobController(Shell):
     def _look_for_success(
         self, seen: Observed, status: JobStatus, active: int, *, managed: bool
     ) -> tuple[JobStatus, JobCondition | None]:
-        """The Job may be complete now; if not, and its Pods were seen to, whether it is suspended may have changed."""
+        """Return the ending if the Job is complete; else update the condition ``Suspended``."""
         complete = plan.completion(seen, active, now=self.now())
         if complete is not None or not managed:
             return status, complete
@@ -269,7 +269,7 @@ class JobController(Shell):
             raise _CouldNotLetGo(f"finalizers of {len(accounting.let_go) - len(gone)} pods of {key} are still there")
 
     async def _write(self, key: str, job: Job, status: JobStatus) -> Job:
-        """The Job as it is now; nothing is written when nothing changed."""
+        """Write the status if it changed; return the Job."""
         if status == job.status:
             return job
         written = await self.client.update_status(replaced(job, status=status))
@@ -297,11 +297,11 @@ class JobController(Shell):
 
 
 class _CouldNotLetGo(Exception):  # noqa: N818 — reads as what it is
-    """Some Pods have their finalizer still; the next reconcile goes on there."""
+    """Removing the finalizer of some Pods failed; the next reconcile continues."""
 
 
 class _Written(msgspec.Struct, frozen=True, kw_only=True):
-    """What a reconcile did to Pods."""
+    """Result of the Pod writes of a reconcile."""
 
     created: tuple[Pod, ...]
     deleted: tuple[Pod, ...]
@@ -320,7 +320,7 @@ def _generation(job: Job) -> int:
 
 
 def _stamped(ending: JobCondition | None, now: object) -> JobCondition | None:
-    """Conditions tell whole seconds."""
+    """Return the condition with whole seconds."""
     if ending is None or ending.lastTransitionTime is None or not ending.lastTransitionTime.microsecond:
         return ending
     return replaced(ending, lastProbeTime=now, lastTransitionTime=now)
@@ -331,5 +331,5 @@ def _sooner(one: float | None, other: float | None) -> float | None:
 
 
 def build(context: ControllerContext) -> JobController:
-    """The controller, wired up."""
+    """Construct the controller."""
     return JobController(context)

@@ -1,4 +1,4 @@
-"""What a reconcile sees of a Job: its Pods, counted. Pure."""
+"""State of a Job and its Pods, counted. Pure."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def _failed_indexes(job: Job, tracked: Sequence[Pod]) -> Indexes | None:
 
 
 def _remembered(job: Job, tracked: Sequence[Pod], active: Sequence[Pod], ended: Indexes) -> dict[int, Pod]:
-    """Of an index that has an active Pod none is needed: that one remembers."""
+    """Return the last failed Pod of each index without an active Pod, whose annotations carry the failures on."""
     running = {facts.index_of(pod) for pod in active}
     remembered: dict[int, Pod] = {}
     for pod in tracked:

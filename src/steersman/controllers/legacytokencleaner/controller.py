@@ -1,4 +1,4 @@
-"""The shell: one look a day."""
+"""Controller of unused legacy tokens; runs once a day."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _ALL: Final = "all"
 
 
 class LegacyTokenCleaner(Shell):
-    """The one key stands for all Secrets."""
+    """Reconciles one key for all Secrets."""
 
     name: ClassVar[str] = "legacy-serviceaccount-token-cleaner-controller"
 
@@ -48,7 +48,7 @@ class LegacyTokenCleaner(Shell):
         self.queue.add(_ALL)
 
     async def reconcile(self, key: str) -> Result:
-        """All Secrets; what fails for one holds up no other, and is tried again with all, soon."""
+        """Process all Secrets. A failure does not stop the others, and all are retried with backoff."""
         del key
         now, failed = self.clock.now(), list[Exception]()
         if is_tracked_long_enough(await self._tracking(), now=now, period=self._period):
@@ -84,5 +84,5 @@ class LegacyTokenCleaner(Shell):
 
 
 def build(context: ControllerContext) -> LegacyTokenCleaner:
-    """Wire it up."""
+    """Construct the controller."""
     return LegacyTokenCleaner(context)

@@ -1,4 +1,4 @@
-"""As whom each controller acts: all as one user, or each as its own service account."""
+"""Client identities of controllers: one user for all, or a service account for each."""
 
 from __future__ import annotations
 
@@ -40,30 +40,30 @@ _ACCOUNTS: Final = tree("v1", "ServiceAccount")
 
 
 def user_agent(who: str = "") -> str:
-    """The first word is the field manager of all that is written, as kube-controller-manager's."""
+    """Return the user agent; its first word is the field manager of all writes, as for kube-controller-manager."""
     agent = f"kube-controller-manager/{KUBERNETES_VERSION} steersman/{__version__}"
     return f"{agent}/{who}" if who else agent
 
 
 class Identities(Protocol):
-    """Makes clients."""
+    """Factory of clients."""
 
     @property
     def metrics(self) -> RuntimeMetrics:
         """Where all clients count their requests, and controllers the rest."""
 
     def root(self) -> Client:
-        """The process itself: it watches for all, and holds the lease."""
+        """Return the client of the process, for informers and leader election."""
 
     def client(self, service_account: str) -> Client:
-        """A controller's."""
+        """Return the client of a controller."""
 
     async def close(self) -> None:
         """Give up all connections."""
 
 
 class OneIdentity:
-    """Everybody acts as the user of the kubeconfig."""
+    """All controllers act as the user of the kubeconfig."""
 
     def __init__(self, transport: Transport, options: ManagerOptions, *, clock: Clock) -> None:
         self.metrics: RuntimeMetrics = RuntimeMetrics()
@@ -71,15 +71,15 @@ class OneIdentity:
         self._root = self._make("")
 
     def root(self) -> Client:
-        """The one user."""
+        """Return the client of that user."""
         return self._root
 
     def client(self, service_account: str) -> Client:
-        """The same user with a user agent of its own, and its own limit of requests."""
+        """Return a client of the same user with its own user agent and rate limit."""
         return self._make(service_account)
 
     async def close(self) -> None:
-        """All clients share one transport."""
+        """Close the transport, which all clients share."""
         await self._root.close()
 
     def _client(self, transport: Transport, who: str, *, options: ManagerOptions, clock: Clock) -> Client:
@@ -89,7 +89,7 @@ class OneIdentity:
 
 
 class ServiceAccounts(OneIdentity):
-    """Each controller acts as its account in ``kube-system``, with tokens that the root client asks for."""
+    """Each controller acts as its account in ``kube-system``, with tokens that the root client requests."""
 
     def __init__(self, access: ClusterAccess, options: ManagerOptions, *, clock: Clock) -> None:
         super().__init__(AiohttpTransport(access), options, clock=clock)
@@ -99,7 +99,7 @@ class ServiceAccounts(OneIdentity):
         self._clients: list[Client] = []
 
     def client(self, service_account: str) -> Client:
-        """As the account; as the root where a controller has none."""
+        """Return a client of the account; of the root identity without one."""
         if not service_account:
             return self.root()
         tokens = AccountTokens(self.root(), service_account)
@@ -112,14 +112,14 @@ class ServiceAccounts(OneIdentity):
         return made
 
     async def close(self) -> None:
-        """Each has its own connections; the root's are last, as tokens come through it."""
+        """Close the connections of all clients; the root's last, as it requests tokens."""
         for client in self._clients:
             await client.close()
         await super().close()
 
 
 class AccountTokens:
-    """Tokens of one service account, by TokenRequest; the account is made when it is missing."""
+    """Tokens of one service account by TokenRequest; creates the account if it is missing."""
 
     def __init__(self, root: Client, name: str) -> None:
         self._root = root
@@ -130,7 +130,7 @@ class AccountTokens:
         self._asking = asyncio.Lock()
 
     async def identity(self) -> Identity:
-        """A token that is good for a while. Raises ``ConfigError`` when none can be had."""
+        """Return a token that is valid for some time. Raises ``ConfigError`` if none can be requested."""
         async with self._asking:
             if self._identity is None or (self._renew_at and self._root.clock.now() >= self._renew_at):
                 try:
@@ -143,7 +143,7 @@ class AccountTokens:
             return self._identity
 
     def reject(self) -> bool:
-        """The account may have been made anew: another token may do."""
+        """Discard the token: the account may have been recreated."""
         self._identity = None
         return True
 

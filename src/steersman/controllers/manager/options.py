@@ -1,4 +1,4 @@
-"""How the process that runs controllers elects, identifies itself and serves; named as kube-controller-manager's flags."""
+"""Options of the manager: leader election, identity, serving; named as kube-controller-manager's flags."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The shell: deleted namespaces are emptied in passes; each deletion of something in one may end it, and is heard."""
+"""Namespace controller: deletes the content of terminating namespaces in passes; deletions trigger the next pass."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _AT_ONCE: Final = 8
 
 
 class Namespaces(Shell):
-    """Keys are names of namespaces."""
+    """Reconciles namespaces by name."""
 
     name: ClassVar[str] = "namespace-controller"
     queue_name: ClassVar[str] = "namespace"
@@ -63,12 +63,12 @@ class Namespaces(Shell):
         return [name_of(namespace) for namespace in self._namespaces.lister if is_to_be_emptied(namespace)]
 
     async def run(self) -> None:
-        """Work until cancelled."""
+        """Run until cancelled."""
         async with self._metadata.running():
             await super().run()
 
     def _heard(self, resource: ResourceType[Any], change: Change[Any]) -> None:
-        """Something in a namespace went, or was let go: a pass over it may get further now."""
+        """Enqueue the namespace of an object that was deleted or lost a finalizer."""
         namespace = namespace_of(change.latest)
         if not namespace or (isinstance(change, Added) and change.is_initial):
             return
@@ -81,7 +81,7 @@ class Namespaces(Shell):
         return informer is not None and bool(informer.lister.list(namespace=namespace))
 
     async def reconcile(self, key: str) -> Result | None:
-        """One pass."""
+        """Execute one pass."""
         if not is_to_be_emptied(self._namespaces.lister.get(key)):
             return None
         try:
@@ -112,12 +112,12 @@ class Namespaces(Shell):
         return None
 
     def _is_young(self, namespace: Namespace) -> bool:
-        """Whether a creation that began before the deletion may still come through, maybe at another server."""
+        """Report whether a creation that began before the deletion may still come through, maybe at another server."""
         deleted = metadata_field(namespace, "deletionTimestamp")
         return (self.clock.now() - deleted).total_seconds() < _YOUNG_SECONDS if deleted else False
 
     def _anything(self, namespace: str) -> bool:
-        """Whether a cache shows something in it: it came late, or its deletion was not seen yet."""
+        """Report whether a cache shows something in it: it came late, or its deletion was not seen yet."""
         return any(informer.lister.list(namespace=namespace) for informer in self._metadata.informers.values())
 
     async def _let_go(self, namespace: Namespace) -> None:
@@ -164,7 +164,7 @@ class Namespaces(Shell):
             progress.errors.append(str(error))
 
     async def _delete_collection(self, resource: ResourceType[Any], namespace: str) -> bool:
-        """False where the server cannot."""
+        """Delete all objects of a resource; return False if the server does not support it."""
         return await _unless_unknown(
             lambda: self.client.delete_collection(resource, namespace=namespace, propagation_policy="Background")
         )
@@ -175,7 +175,7 @@ class Namespaces(Shell):
                 await self.client.delete(resource, name_of(obj), namespace=namespace, propagation_policy="Background")
 
     async def _left(self, resource: ResourceType[Any], namespace: str) -> list[Any]:
-        """From the server, not a cache: what was created a moment before the deletion counts."""
+        """Return the objects that are left, from the server: the cache may lack the latest ones."""
         try:
             return await self.client.list_all(metadata_only(resource), namespace=namespace)
         except (MethodNotAllowed, NotFound):
@@ -191,5 +191,5 @@ async def _unless_unknown(call: Callable[[], Any]) -> bool:
 
 
 def build(context: ControllerContext) -> Namespaces:
-    """Wire it up."""
+    """Construct the controller."""
     return Namespaces(context)

@@ -1,4 +1,4 @@
-"""The shell: Nodes without ranges get some, and those that go give theirs back."""
+"""Node IPAM controller: allocates pod CIDRs to Nodes and releases those of deleted Nodes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _WORKERS = 30
 
 
 class NodeIPAM(Shell):
-    """Keys are names of Nodes."""
+    """Reconciles Nodes by name."""
 
     name: ClassVar[str] = "node-ipam-controller"
     queue_name: ClassVar[str] = "cidrallocator_node"
@@ -45,7 +45,7 @@ class NodeIPAM(Shell):
         self._nodes.add_callback(self._node_changed)
 
     async def start(self) -> None:
-        """What Nodes have is taken before any gets one."""
+        """Mark the CIDRs of existing Nodes as allocated before any allocation."""
         for node in self._nodes.lister:
             self._occupy(node)
 
@@ -63,7 +63,7 @@ class NodeIPAM(Shell):
                 self.log.warning("Node %s has %s, which is none of the cluster's ranges", name_of(node), cidr)
 
     def _give_back(self, cidrs: Iterable[str]) -> None:
-        """Those that got none when all were taken may try again."""
+        """Release CIDRs and enqueue Nodes that could not get one."""
         for cidr in cidrs:
             for each in self._ranges:
                 each.release(cidr)
@@ -104,7 +104,7 @@ class NodeIPAM(Shell):
 
 
 def ranges(options: ControllerOptions) -> list[NodeRanges]:
-    """The cluster's, without what its Services have. Raises ValueError."""
+    """Return the cluster CIDRs, with the service CIDRs marked as allocated. Raises ValueError."""
     if options.cidr_allocator_type != "RangeAllocator":
         raise ValueError(f"--cidr-allocator-type: {options.cidr_allocator_type!r} needs a cloud")
     networks = parse_cluster(options.cluster_cidr)
@@ -128,5 +128,5 @@ def ranges(options: ControllerOptions) -> list[NodeRanges]:
 
 
 def build(context: ControllerContext) -> NodeIPAM | None:
-    """Wire it up; None unless Nodes are to get ranges."""
+    """Construct the controller; None without ``--allocate-node-cidrs``."""
     return NodeIPAM(context) if context.options.allocate_node_cidrs else None

@@ -1,4 +1,4 @@
-"""The shell: Nodes, their leases and their pods. Timers run out when a Node's grace does; nothing is polled."""
+"""Node lifecycle controller: watches Nodes, Leases and pods; one timer per Node grace period instead of polling."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _SETTLE_SECONDS: Final = 1.0
 
 
 class NodeLifecycle(Shell):
-    """Keys are names of Nodes, and ``pod:`` with those of pods that came to a Node."""
+    """Reconciles Nodes by name, and newly bound pods by ``pod:`` and key."""
 
     name: ClassVar[str] = "node-lifecycle-controller"
     queue_name: ClassVar[str] = "node_lifecycle_controller"
@@ -73,7 +73,7 @@ class NodeLifecycle(Shell):
         self._pods.add_callback(self._pod_changed)
 
     async def start(self) -> None:
-        """How zones are can only be told when all Nodes are known."""
+        """Compute the zone states from all Nodes."""
         self._all_down = False
         self._weigh_zones()
 
@@ -248,5 +248,5 @@ class NodeLifecycle(Shell):
 
 
 def build(context: ControllerContext) -> NodeLifecycle:
-    """Wire it up."""
+    """Construct the controller."""
     return NodeLifecycle(context)

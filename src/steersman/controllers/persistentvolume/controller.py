@@ -1,6 +1,6 @@
-"""The shell: claims, volumes, classes and the pods that use claims. One worker, which waits for its own writes.
+"""Volume binder: watches claims, volumes, classes and pods. One worker, which waits for its own writes.
 
-That is what keeps two claims from being promised one volume; a volume that another writer took is told by its version.
+So that no volume is bound to two claims; other writers are detected by resourceVersion.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _SEEN_SECONDS: Final = 10.0
 
 
 class PersistentVolumeBinder(Shell):
-    """Keys are ``claim:NAMESPACE/NAME`` and ``volume:NAME``."""
+    """Reconciles ``claim:NAMESPACE/NAME`` and ``volume:NAME``."""
 
     name: ClassVar[str] = "persistentvolume-binder-controller"
     queue_name: ClassVar[str] = "claims"
@@ -84,7 +84,7 @@ class PersistentVolumeBinder(Shell):
         return claims + [_VOLUME + name_of(volume) for volume in self._volumes.lister]
 
     def _claim_changed(self, change: Change[PersistentVolumeClaim]) -> None:
-        """A claim that went may have been promised a volume of which it never knew."""
+        """Enqueue a claim; after its deletion also the volumes with a ``claimRef`` to it."""
         claim = change.latest
         if not isinstance(change, Deleted):
             self.queue.add(_CLAIM + key_of(claim))
@@ -113,7 +113,7 @@ class PersistentVolumeBinder(Shell):
             self.queue.add(_CLAIM + key_of(claim))
 
     async def reconcile(self, key: str) -> None:
-        """Carry out what the plan says."""
+        """Execute the plan of a claim or volume."""
         if key.startswith(_CLAIM):
             claim = self._claims.lister.by_key(key.removeprefix(_CLAIM))
             if claim is not None:
@@ -164,7 +164,7 @@ class PersistentVolumeBinder(Shell):
         ]
 
     async def _bind(self, volume: PersistentVolume, claim: PersistentVolumeClaim) -> None:
-        """Four writes; whatever breaks off between them, the next look at either of the two goes on."""
+        """Write volume, volume status, claim and claim status; after a failure a retry of either continues."""
         new_volume = bound_volume(volume, claim)
         if new_volume is not volume:
             volume = await self._write(self._volumes, new_volume)
@@ -203,7 +203,7 @@ class PersistentVolumeBinder(Shell):
                 assert_never(plan)
 
     async def _named_claim(self, volume: PersistentVolume) -> PersistentVolumeClaim | None:
-        """The cache may be late: before a volume is released, its claim is looked up."""
+        """Return the claim of ``claimRef``; the server is read before a volume is released, as the cache may be behind."""
         reference = volume.spec.claimRef if volume.spec else None
         if reference is None or not reference.uid or not reference.namespace or not reference.name:
             return None
@@ -266,5 +266,5 @@ def _claim_keys(volume: PersistentVolume) -> list[str]:
 
 
 def build(context: ControllerContext) -> PersistentVolumeBinder:
-    """Wire it up."""
+    """Construct the controller."""
     return PersistentVolumeBinder(context)

@@ -1,4 +1,4 @@
-"""What a claim or a volume needs: closed sets of answers, which the shell carries out."""
+"""Actions for a claim or a volume: closed sets of decisions, executed by the controller. Pure rules."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _MIGRATED: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """An event."""
+    """Event."""
 
     type: str
     reason: str
@@ -48,14 +48,14 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Bind:
-    """The claim is to have this volume."""
+    """Bind the claim to this volume."""
 
     volume: PersistentVolume
 
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Nothing fits yet. ``pending``: the status says so, too."""
+    """No volume matches. ``pending``: set the phase too."""
 
     told: Told | None = None
     pending: bool = True
@@ -63,14 +63,14 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class AssignClass:
-    """The claim speaks of no class, and by now there is a default."""
+    """Set the default storage class on a claim without one."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class Provision:
-    """An external provisioner is to make a volume."""
+    """Annotate the claim for an external provisioner."""
 
     provisioner: str
     told: Told
@@ -78,14 +78,14 @@ class Provision:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """The claim's volume is gone for good."""
+    """Set phase ``Lost``: the claim's volume does not exist."""
 
     told: Told
 
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """Somebody took an annotation off; it cannot be told what is right."""
+    """The claim's binding annotations are inconsistent."""
 
     told: Told
     message: str
@@ -96,7 +96,7 @@ ClaimPlan = Bind | Wait | AssignClass | Provision | Lost | Broken
 
 @dataclass(frozen=True, slots=True)
 class InPhase:
-    """The volume is to be in this phase; ``reclaim``: and then reclaimed."""
+    """Set the volume's phase; ``reclaim``: then reclaim it."""
 
     phase: str | None
     reclaim: bool = False
@@ -104,17 +104,17 @@ class InPhase:
 
 @dataclass(frozen=True, slots=True)
 class LookAtClaim:
-    """The claim is to be bound to the volume."""
+    """Enqueue the claim, to be bound to the volume."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unbind:
-    """The claim has another volume; this one is free again."""
+    """The claim is bound to another volume; make this one available."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mismatch:
-    """The volume names a claim that cannot have it."""
+    """The claim of ``claimRef`` cannot use the volume."""
 
     told_volume: Told
     told_claim: Told
@@ -132,7 +132,7 @@ def plan_claim(
     *,
     waiting_pods: Sequence[str] = (),
 ) -> ClaimPlan:
-    """``waiting_pods``: names of pods that use the claim and are not scheduled."""
+    """Return the action for a claim. ``waiting_pods``: names of unscheduled pods that use it."""
     name = (claim.spec.volumeName if claim.spec else None) or ""
     volume = volumes.get(name)
     if BIND_COMPLETED in annotations_of(claim):
@@ -171,7 +171,7 @@ def _plan_bound(claim: PersistentVolumeClaim, name: str, volume: PersistentVolum
 
 
 def _plan_named(claim: PersistentVolumeClaim, volume: PersistentVolume | None) -> ClaimPlan:
-    """It asks for one volume, by its name."""
+    """Return the action for a claim with ``volumeName``."""
     if volume is None or volume.spec is None:
         return Wait()
     if volume.spec.claimRef is None:
@@ -234,7 +234,7 @@ def plan_volume(volume: PersistentVolume, claim: PersistentVolumeClaim | None) -
 
 
 def _released(volume: PersistentVolume) -> str | None:
-    """A failure stays to be seen."""
+    """Return the phase of a released volume; a failure stays visible."""
     phase = volume.status.phase if volume.status else None
     return None if phase in ("Released", "Failed") else "Released"
 
@@ -251,9 +251,9 @@ def _mismatch(volume: PersistentVolume, claim: PersistentVolumeClaim) -> Mismatc
 
 
 def reclaim(volume: PersistentVolume) -> tuple[Reclaim, Told | None]:
-    """What becomes of a released volume, and what to tell where that is not possible.
+    """Return how to reclaim a released volume, or the event if that is impossible.
 
-    ``leave``: somebody else's work. Only directories below ``/tmp`` of a host are ever given up, as upstream has it.
+    ``leave``: an external controller does it. Host path volumes are deleted below ``/tmp`` only, as upstream.
     """
     spec = volume.spec
     policy = spec.persistentVolumeReclaimPolicy if spec is not None else None
@@ -286,5 +286,5 @@ def _delete(volume: PersistentVolume) -> tuple[Reclaim, Told | None]:
 
 
 def waiting_claims(claims: Iterable[PersistentVolumeClaim]) -> list[PersistentVolumeClaim]:
-    """Those that are not bound: a new volume or class may be what they wait for."""
+    """Return the claims that are not bound, for which a new volume or class may matter."""
     return [claim for claim in claims if BIND_COMPLETED not in annotations_of(claim)]

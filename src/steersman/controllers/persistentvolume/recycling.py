@@ -1,4 +1,4 @@
-"""Scrubbing volumes with the policy ``Recycle``: a pod in ``default`` empties them, as upstream has it."""
+"""Recycling of volumes with reclaim policy ``Recycle`` by a pod in ``default``, as upstream."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _GIB: Final = 1 << 30
 
 
 class SourceSettings(msgspec.Struct, frozen=True):
-    """How volumes of one kind of source are recycled."""
+    """Recycler settings of one volume source."""
 
     #: Seconds that the pod may run: at least the minimum, and the increment for each GiB.
     minimum_seconds: int
@@ -59,7 +59,7 @@ class SourceSettings(msgspec.Struct, frozen=True):
 
 
 class RecyclerSettings(msgspec.Struct, frozen=True):
-    """Settings by kind of source."""
+    """Recycler settings by volume source."""
 
     host_path: SourceSettings = SourceSettings(60, 30)
     nfs: SourceSettings = SourceSettings(300, 30)
@@ -105,7 +105,7 @@ def read_template(path: str) -> Pod | None:
 
 
 class Recycler:
-    """One pod for each volume that is recycled; what it has come to is read from its phase."""
+    """Runs one recycler pod per volume; its phase holds the state."""
 
     def __init__(
         self, client: Client, pods: Informer[Pod], wake: Callable[[str], None], *, settings: RecyclerSettings
@@ -124,7 +124,7 @@ class Recycler:
             self._wake(name.removeprefix(_PREFIX))
 
     async def advance(self, volume: PersistentVolume) -> str:
-        """``done``, empty while it goes on, or why it failed."""
+        """Return ``done``, empty while the pod runs, or why it failed."""
         pod = self._pods.lister.get(_PREFIX + name_of(volume), namespace=NAMESPACE)
         if pod is None:
             await self._start(volume)

@@ -1,4 +1,4 @@
-"""The shell: each autoscaler is looked at when its spec changes, and again after every sync period."""
+"""Autoscaler controller: reconciles each autoscaler when its spec changes and after every sync period."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _GET_SCALE_FAILED = "the HPA controller was unable to get the target's current s
 
 
 class _Scaled(NamedTuple):
-    """A target, and its scale as it was read."""
+    """A target and its scale subresource."""
 
     resource: ResourceType[Tree]
     name: str
@@ -56,12 +56,12 @@ class _Scaled(NamedTuple):
 
     @property
     def selector(self) -> str:
-        """Of its pods, as text."""
+        """Return the selector of the target's pods, as text."""
         return str((self.scale.get("status") or {}).get("selector") or "")
 
 
 class _Case(NamedTuple):
-    """One look at one autoscaler."""
+    """State of one reconcile."""
 
     key: str
     autoscaler: HorizontalPodAutoscaler
@@ -75,7 +75,7 @@ class _Case(NamedTuple):
 
 
 class _Wanted(NamedTuple):
-    """How many replicas the metrics ask for, because of which, and an error of those that could not be had."""
+    """Replicas that the metrics propose, the deciding metric, and the error of failed metrics."""
 
     replicas: int
     metric: str
@@ -83,7 +83,7 @@ class _Wanted(NamedTuple):
 
 
 class PodAutoscaler(Shell):
-    """Keys are those of autoscalers."""
+    """Reconciles HorizontalPodAutoscalers."""
 
     name: ClassVar[str] = "horizontal-pod-autoscaler-controller"
     queue_name: ClassVar[str] = "horizontalpodautoscaler"
@@ -202,7 +202,7 @@ class PodAutoscaler(Shell):
         case.state.desired, case.state.scaled_at = replicas, case.state.now
 
     async def _measure(self, case: _Case, scaled: _Scaled) -> _Wanted:
-        """The largest proposal counts. One that cannot be had holds back scaling down, but not up."""
+        """Return the largest proposal. A failed metric prevents scaling down, but not up."""
         pods = self._selected(case, scaled.selector)
         specs = case.spec.metrics or []
         target = Target(case.namespace, scaled.selector, pods, scaled.spec_replicas, scaled.status_replicas)
@@ -232,14 +232,14 @@ class PodAutoscaler(Shell):
         return _Wanted(best.replicas, best.metric, fault)
 
     def _note_selector(self, key: str, text: str) -> None:
-        """Also where bounds move the target: a rival that does not know would move it back, and so on."""
+        """Record the target's selector, for detecting autoscalers with the same pods."""
         self._selectors.pop(key, None)
         with suppress(SelectorError):
             if text:
                 self._selectors[key] = parse_label_selector(text)
 
     def _selected(self, case: _Case, text: str) -> list[Pod]:
-        """The target's pods, which no other autoscaler may scale."""
+        """Return the target's pods. Raises MetricError if another autoscaler selects them too."""
         if not text:
             self.events.event(case.autoscaler, "Warning", "SelectorRequired", "selector is required")
             fault = "the HPA target's scale is missing a selector"
@@ -294,7 +294,7 @@ class PodAutoscaler(Shell):
 
 
 def _summed_up(faults: list[tuple[str, str, str]], total: int) -> MetricError | None:
-    """One error for all metrics that could not be had."""
+    """Return one error for all metrics that failed."""
     if not faults:
         return None
     _, error, prefix = faults[0]
@@ -302,15 +302,15 @@ def _summed_up(faults: list[tuple[str, str, str]], total: int) -> MetricError | 
 
 
 def _share(text: object) -> float:
-    """A quantity as a number."""
+    """Parse a quantity to a float."""
     return quantity.parse(str(text)).milli / 1000
 
 
 def _is_news(change: Change[HorizontalPodAutoscaler]) -> bool:
-    """What it wrote itself is none."""
+    """Report whether the spec changed, as opposed to the controller's own writes."""
     return not isinstance(change, Updated) or change.old.spec != change.new.spec
 
 
 def build(context: ControllerContext) -> PodAutoscaler:
-    """Wire it up."""
+    """Construct the controller."""
     return PodAutoscaler(context)

@@ -1,4 +1,4 @@
-"""Reading the three metrics APIs, which other servers add to the cluster's."""
+"""Client of the three metrics APIs, which aggregated servers provide."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _EXTERNAL: Final = "/apis/external.metrics.k8s.io/v1beta1"
 
 
 class MetricsAPI:
-    """Each method raises MetricError with the text that upstream's client has."""
+    """Each method raises MetricError with the text of upstream's client."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -54,7 +54,7 @@ class MetricsAPI:
         return found
 
     async def of_pods(self, metric: MetricIdentifier, namespace: str, selector: str) -> dict[str, Measured]:
-        """A metric by pod."""
+        """Return a metric by pod."""
         path = f"{_CUSTOM}/namespaces/{namespace}/pods/*/{metric.name}"
         query = {"labelSelector": selector, "metricLabelSelector": _selector_text(metric)}
         items = await self._items(path, "custom", "", **query)
@@ -66,7 +66,7 @@ class MetricsAPI:
         }
 
     async def of_object(self, metric: MetricIdentifier, namespace: str, whose: CrossVersionObjectReference) -> int:
-        """A metric of one object, in thousandths."""
+        """Return a metric of one object, in thousandths."""
         if whose.kind == "Namespace":
             path = f"{_CUSTOM}/namespaces/{whose.name}/metrics/{metric.name}"
         else:
@@ -80,7 +80,7 @@ class MetricsAPI:
         return _milli(items[0]["value"])
 
     async def external(self, metric: MetricIdentifier, namespace: str) -> int:
-        """A metric of something else, all its values together, in thousandths."""
+        """Return the sum of an external metric, in thousandths."""
         path = f"{_EXTERNAL}/namespaces/{namespace}/{metric.name}"
         what = f"{metric.name}.external.metrics.k8s.io"
         items = await self._items(path, "external", what, labelSelector=_selector_text(metric))
@@ -101,7 +101,7 @@ class MetricsAPI:
 
 
 def _told(error: ApiError, what: str) -> str:
-    """A path that is not served at all is told by the resource that it would be; of custom metrics by their group."""
+    """Return the error text; a 404 of an unregistered API has the text of upstream's client."""
     if not isinstance(error, NotFound) or "could not find the requested resource" not in str(error):
         return str(error)
     if not what:

@@ -1,4 +1,4 @@
-"""What one metric of a spec asks for: measured, and turned into a number of replicas."""
+"""Replica proposals of single metrics."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class Proposal(NamedTuple):
-    """How many replicas for which metric, and how it is told in the status."""
+    """Proposed replicas of one metric, and its status."""
 
     replicas: int
     metric: str
@@ -49,7 +49,7 @@ class Proposal(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What is scaled, as it is now."""
+    """Current state of the scale target."""
 
     namespace: str
     selector: str
@@ -59,9 +59,9 @@ class Target:
 
 
 def failure_of(spec: MetricSpec) -> tuple[str, str]:
-    """Reason of the event and of the condition where a metric cannot be had, and what the error of the whole begins with.
+    """Return the reason for event and condition of a failed metric, and the prefix of the overall error.
 
-    Event and condition give the error itself.
+    Event and condition have the error itself.
     """
     if spec.resource is not None:
         return "FailedGetResourceMetric", f"failed to get {spec.resource.name} resource metric value"
@@ -86,7 +86,7 @@ def failure_of(spec: MetricSpec) -> tuple[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Measuring:
-    """Everything but the metric."""
+    """Inputs other than the metric."""
 
     api: MetricsAPI
     target: Target
@@ -94,7 +94,7 @@ class Measuring:
     timing: Timing
 
     async def propose(self, spec: MetricSpec) -> Proposal:
-        """Raises MetricError."""
+        """Raise MetricError."""
         if spec.resource is not None:
             return await self._resource(spec.resource.name, spec.resource.target, "")
         if spec.containerResource is not None:

@@ -1,4 +1,4 @@
-"""The shell: pods and Nodes; a Node that is missing is looked at again when its quarantine is over."""
+"""Pod garbage collector: watches pods and Nodes; a missing Node is verified again after its quarantine."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _SETTLE_SECONDS: Final = 1.0
 
 
 class PodGarbageCollector(Shell):
-    """Keys are ``node:NAME``, ``pod:NAMESPACE/NAME`` and ``ended``."""
+    """Reconciles ``node:NAME``, ``pod:NAMESPACE/NAME`` and ``ended``."""
 
     name: ClassVar[str] = "pod-garbage-collector-controller"
     queue_name: ClassVar[str] = "orphaned_pods_nodes"
@@ -56,7 +56,7 @@ class PodGarbageCollector(Shell):
         )  # fmt: skip
 
     async def start(self) -> None:
-        """Pods may have come before the Nodes were known."""
+        """Enqueue all pods' Nodes, as pods may have been synced first."""
         for name in {node_of(pod) for pod in self._pods.lister}:
             self._check_node(name)
 
@@ -79,7 +79,7 @@ class PodGarbageCollector(Shell):
             self._check_node(node_of(pod))
 
     def _check_node(self, name: str) -> None:
-        """A pod is bound to a Node that is not known, or is out of service."""
+        """Process the pods of a Node that is missing or out of service."""
         node = self._nodes.lister.get(name) if name else None
         if name and node is None:
             self.queue.add_after(_NODE + name, QUARANTINE_SECONDS)
@@ -128,5 +128,5 @@ class PodGarbageCollector(Shell):
 
 
 def build(context: ControllerContext) -> PodGarbageCollector:
-    """Wire it up."""
+    """Construct the controller."""
     return PodGarbageCollector(context)

@@ -1,4 +1,4 @@
-"""``volumeattributesclass-protection-controller``: classes stay while a claim or volume names them."""
+"""``volumeattributesclass-protection-controller``: protects classes that a claim or volume names."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BY_CLASS: Final = "volume attributes class"
 
 
 class AttributesClassProtection(Shell):
-    """Keys are names of classes."""
+    """Reconciles VolumeAttributesClasses by name."""
 
     name: ClassVar[str] = "volumeattributesclass-protection-controller"
     queue_name: ClassVar[str] = "vacprotection"
@@ -36,7 +36,7 @@ class AttributesClassProtection(Shell):
             informer.add_index(_BY_CLASS, classes_named)
 
     async def reconcile(self, key: str) -> None:
-        """Protect it, or let it go where nobody names it."""
+        """Add the finalizer, or remove it from a deleted class that is not in use."""
         found = self._classes.lister.get(key)
         if found is None:
             return
@@ -55,5 +55,5 @@ def _may_release(change: Change[PersistentVolume] | Change[PersistentVolumeClaim
 
 
 def build(context: ControllerContext) -> AttributesClassProtection:
-    """Wire it up."""
+    """Construct the controller."""
     return AttributesClassProtection(context)

@@ -1,4 +1,4 @@
-"""The shells' common part: write a finalizer, or take it off."""
+"""Writes of finalizers, shared by the controllers."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 
 async def add(shell: Shell, key: str, informer: Informer[Any], obj: Any, finalizer: str) -> None:
-    """In the version that was looked at."""
+    """Add the finalizer to this version of the object."""
     await _update(shell, key, informer, with_finalizer(obj, finalizer))
 
 
 async def take_off(shell: Shell, key: str, informer: Informer[Any], obj: Any, finalizer: str) -> None:
-    """In the version that was looked at."""
+    """Remove the finalizer from this version of the object."""
     await _update(shell, key, informer, without_finalizer(obj, finalizer))
 
 

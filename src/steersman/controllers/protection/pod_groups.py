@@ -1,6 +1,6 @@
-"""``podgroup-protection-controller``: groups stay while a pod of theirs may still run.
+"""``podgroup-protection-controller``: protects groups with pods that may still run.
 
-Admission gives a group its finalizer; here it is only taken off.
+Admission adds the finalizer; this controller only removes it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _BY_GROUP: Final = "pod group in use"
 
 
 class PodGroupProtection(Shell):
-    """Keys are those of groups."""
+    """Reconciles PodGroups."""
 
     name: ClassVar[str] = "podgroup-protection-controller"
 
@@ -50,10 +50,10 @@ class PodGroupProtection(Shell):
 
 
 def _may_release(change: Change[Pod]) -> bool:
-    """One is gone, or has ended."""
+    """Report whether a pod was deleted or has finished."""
     return isinstance(change, Deleted) or is_finished(change.new)
 
 
 def build(context: ControllerContext) -> PodGroupProtection:
-    """Wire it up."""
+    """Construct the controller."""
     return PodGroupProtection(context)

@@ -1,4 +1,4 @@
-"""``persistentvolume-protection-controller``: volumes stay while they are bound."""
+"""``persistentvolume-protection-controller``: protects volumes that are bound."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class VolumeProtection(Shell):
-    """Keys are names of volumes."""
+    """Reconciles PersistentVolumes by name."""
 
     name: ClassVar[str] = "persistentvolume-protection-controller"
     queue_name: ClassVar[str] = "pvprotection"
@@ -26,7 +26,7 @@ class VolumeProtection(Shell):
         self._volumes = self.watch(PersistentVolume, when=lambda change: not isinstance(change, Deleted))
 
     async def reconcile(self, key: str) -> None:
-        """Protect it, or let it go."""
+        """Add the finalizer, or remove it from a deleted volume that is not bound."""
         volume = self._volumes.lister.get(key)
         if volume is None:
             return
@@ -41,5 +41,5 @@ class VolumeProtection(Shell):
 
 
 def build(context: ControllerContext) -> VolumeProtection:
-    """Wire it up."""
+    """Construct the controller."""
     return VolumeProtection(context)

@@ -1,4 +1,4 @@
-"""The shell of both kinds: watches them and their Pods, claims, and applies the plan."""
+"""Controller of both kinds: watches them and their Pods, claims, and executes the plan."""
 
 from __future__ import annotations
 
@@ -75,22 +75,22 @@ class ReplicationShell(Shell):
 
     @abstractmethod
     def selector_of(self, obj: Any) -> LabelSelector:
-        """Which Pods it wants. Raises SelectorError."""
+        """Return the Pod selector. Raises SelectorError."""
 
     @abstractmethod
     def status_of(self, obj: Any) -> plan.Status:
-        """What its status tells."""
+        """Return the stored status."""
 
     @abstractmethod
     def status_struct(self, status: plan.Status) -> Any:
-        """The status as its kind writes it."""
+        """Return the status as a struct of the kind."""
 
     def related_pods(self, obj: Any) -> Sequence[Pod]:
-        """Pods of siblings and its own, for the order of deletion; none where the kind has no siblings."""
+        """Return Pods of siblings and the object's own, for the deletion order; empty for kinds without siblings."""
         return ()
 
     def terminating(self, pods: Iterable[Pod], obj: Any, selector: LabelSelector) -> int | None:
-        """How many of its Pods are on their way out; None where the kind does not tell."""
+        """Return the number of terminating Pods; None if the kind does not report it."""
         return None
 
     # What changed
@@ -142,7 +142,7 @@ class ReplicationShell(Shell):
         return None
 
     def wanted(self, obj: Any) -> int:
-        """``spec.replicas``."""
+        """Return ``spec.replicas``."""
         return 1 if obj.spec.replicas is None else int(obj.spec.replicas)
 
     async def _create(self, key: str, obj: Any, count: int) -> Exception | None:
@@ -175,7 +175,7 @@ class ReplicationShell(Shell):
             self.own_writes.note(key, self.objects, written)
 
     async def _update_status(self, obj: Any, status: Any) -> Any:
-        """The object as written; None when it is gone. A lost race is run once more against what is there now."""
+        """Write the status and return the object; None if it does not exist. A conflict is retried once with the live object."""
         latest = obj
         for tries_left in reversed(range(STATUS_TRIES)):
             try:
@@ -191,7 +191,7 @@ class ReplicationShell(Shell):
         return None
 
     async def _fresh(self, obj: Any) -> Any:
-        """The object as the server has it; None when it is gone, or another has its name."""
+        """Return the live object; None if it does not exist or was recreated."""
         try:
             found = await self.client.get(self.model, name_of(obj), namespace=namespace_of(obj))
         except NotFound:
@@ -208,6 +208,6 @@ class ReplicationShell(Shell):
         return None if seconds is None else Result(requeue_after_seconds=seconds)
 
     def is_owned(self, pod: Pod, obj: Any) -> bool:
-        """Whether ``obj`` controls the Pod."""
+        """Report whether ``obj`` controls the Pod."""
         owner: Owner | None = controller_of(pod)
         return owner is not None and owner.uid == uid_of(obj)

@@ -1,4 +1,4 @@
-"""The shell: pods, their claims, and the templates that claims are made from."""
+"""Controller of ResourceClaims: watches pods, claims, and templates."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _GONE_MAX: Final = 500
 
 
 class ResourceClaims(Shell):
-    """Keys are ``pod:NAMESPACE/NAME`` and ``claim:NAMESPACE/NAME``."""
+    """Reconciles ``pod:NAMESPACE/NAME`` and ``claim:NAMESPACE/NAME``."""
 
     name: ClassVar[str] = "resourceclaim-controller"
     queue_name: ClassVar[str] = "resource_claim"
@@ -104,7 +104,7 @@ class ResourceClaims(Shell):
                 self.queue.add(_POD + key_of(pod))
 
     async def reconcile(self, key: str) -> None:
-        """A pod's claims, or a claim's pods."""
+        """Create a pod's claims, or release a claim from its pods."""
         if key.startswith(_POD):
             pod = self._pods.lister.by_key(key.removeprefix(_POD))
             if pod is not None and not is_being_deleted(pod) and not is_done(pod):
@@ -181,7 +181,7 @@ class ResourceClaims(Shell):
             await self.delete_seen(claim)
 
     async def _is_gone(self, claim: ResourceClaim, consumer: ResourceClaimConsumerReference) -> bool:
-        """The scheduler may have reserved it for a pod of which the cache does not know yet."""
+        """Report whether a consumer does not exist; verified with the server, as the scheduler may be ahead of the cache."""
         if self._gone.get(consumer.uid):
             return True
         pod: Any = self._pods.lister.get(consumer.name, namespace=namespace_of(claim))
@@ -212,5 +212,5 @@ def _pods(claim: ResourceClaim) -> list[str]:
 
 
 def build(context: ControllerContext) -> ResourceClaims:
-    """Wire it up."""
+    """Construct the controller."""
     return ResourceClaims(context)

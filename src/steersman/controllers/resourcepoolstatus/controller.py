@@ -1,4 +1,4 @@
-"""The shell: requests that come, slices that were waited for, and answers that have been there for long enough."""
+"""Controller of ResourcePoolStatusRequests: watches requests and slices, and deletes expired requests."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ REQUESTS: Final[ResourceType[ResourcePoolStatusRequest]] = custom(
 
 
 class ResourcePoolStatus(Shell):
-    """Keys are names of requests."""
+    """Reconciles requests by name."""
 
     name: ClassVar[str] = "resourcepoolstatusrequest-controller"
 
@@ -42,7 +42,7 @@ class ResourcePoolStatus(Shell):
         self._claims = self.informer(ResourceClaim)
 
     def _waiting(self, each: ResourceSlice) -> list[str]:
-        """Requests that may wait for the slice."""
+        """Return the requests that may wait for the slice."""
         requests = self._requests.lister
         return [key_of(one) for one in requests if one.status is None and one.spec.driver == each.spec.driver]
 
@@ -71,5 +71,5 @@ class ResourcePoolStatus(Shell):
 
 
 def build(context: ControllerContext) -> ResourcePoolStatus:
-    """Wire it up."""
+    """Construct the controller."""
     return ResourcePoolStatus(context)

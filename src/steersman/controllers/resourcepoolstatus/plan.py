@@ -1,4 +1,4 @@
-"""What a request is told, and how long it is kept. Rules of ``pkg/controller/resourcepoolstatusrequest``."""
+"""Status and retention of requests. Pure rules of ``pkg/controller/resourcepoolstatusrequest``."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def answer(
     *,
     now: datetime,
 ) -> ResourcePoolStatusRequestStatus:
-    """What its status is to say. ``slices`` and ``claims``: all there are."""
+    """Return the status of a request. ``slices`` and ``claims``: all of the cluster."""
     asked = request.spec
     pools: dict[str, list[ResourceSlice]] = {}
     for each in slices:
@@ -54,19 +54,19 @@ def answer(
 
 
 def is_whole(status: ResourcePoolStatusRequestStatus) -> bool:
-    """Whether all slices of all pools were there."""
+    """Report whether all slices of all pools were there."""
     return all(pool.validationError is None for pool in status.pools or ())
 
 
 def _allocated(driver: str, claims: Iterable[ResourceClaim]) -> Counter[str]:
-    """By pool of the driver."""
+    """Return the allocated devices of a driver by pool."""
     allocations = [claim.status.allocation for claim in claims if claim.status and claim.status.allocation]
     results = [result for each in allocations if each.devices for result in each.devices.results or ()]
     return Counter(result.pool for result in results if result.driver == driver)
 
 
 def _pool(name: str, slices: Sequence[ResourceSlice], allocated: int) -> PoolStatus:
-    """Only the latest generation counts."""
+    """Return the status of a pool from the slices of its latest generation."""
     generation = max(each.spec.pool.generation for each in slices)
     latest = [each for each in slices if each.spec.pool.generation == generation]
     nodes = {each.spec.nodeName or "" for each in latest}
@@ -92,7 +92,7 @@ def _pool(name: str, slices: Sequence[ResourceSlice], allocated: int) -> PoolSta
 
 
 def seconds_to_cleanup(request: ResourcePoolStatusRequest, *, now: datetime) -> float:
-    """0 or less: delete it now."""
+    """Return the seconds until the request is deleted, 0 or less: now."""
     since: datetime = metadata_field(request, "creationTimestamp")
     if request.status is None:
         return (since + _PENDING_LIFE - now).total_seconds()
@@ -104,6 +104,6 @@ def seconds_to_cleanup(request: ResourcePoolStatusRequest, *, now: datetime) -> 
 
 
 def seconds_to_answer(request: ResourcePoolStatusRequest, *, now: datetime) -> float:
-    """How long an answer that is not whole may still wait."""
+    """Return how long an incomplete answer may be deferred, in seconds."""
     created: datetime = metadata_field(request, "creationTimestamp")
     return (created + PATIENCE - now).total_seconds()

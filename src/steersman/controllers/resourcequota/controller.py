@@ -1,4 +1,4 @@
-"""The shell: quotas, and any object that comes, ends or goes in a namespace that has one."""
+"""Quota controller: watches quotas, and all objects of namespaces with a quota."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _SETTLE_SECONDS: Final = 0.05
 
 
 class ResourceQuotas(Shell):
-    """Keys are those of quotas."""
+    """Reconciles ResourceQuotas."""
 
     name: ClassVar[str] = "resourcequota-controller"
     queue_name: ClassVar[str] = "resourcequota_primary"
@@ -68,7 +68,7 @@ class ResourceQuotas(Shell):
         self.resync_every(period_seconds, lambda: [key_of(quota) for quota in self._quotas.lister])
 
     async def run(self) -> None:
-        """Work until cancelled."""
+        """Run until cancelled."""
         async with self._metadata.running():
             await super().run()
 
@@ -89,14 +89,14 @@ class ResourceQuotas(Shell):
             self._object_changed(name, change)
 
     def _watch_device_claims(self) -> None:
-        """Not every server has them, so they are watched when the first is heard of."""
+        """Watch ResourceClaims as soon as the server serves them."""
         informer = self.context.informers.informer(typed_model("resource.k8s.io/v1", "ResourceClaim"))
         self._whole[_DEVICE_CLAIMS] = informer
         informer.add_callback(self._device_claim_changed)
         informer.start()
 
     def _device_claim_changed(self, change: Change[Any]) -> None:
-        """The first list is news, too."""
+        """Enqueue the quotas of the claim's namespace, for the initial list too."""
         self._object_changed(_DEVICE_CLAIMS, Added(change.new) if isinstance(change, Added) else change)
 
     def _object_changed(self, resource: str, change: Change[Any]) -> None:
@@ -105,7 +105,7 @@ class ResourceQuotas(Shell):
         self._count_anew(resource, namespace=namespace_of(change.latest))
 
     def _count_anew(self, resource: str, *, namespace: str = "") -> None:
-        """What could not be counted until now, or has changed."""
+        """Enqueue the quotas that count a resource."""
         for quota in self._quotas.lister.list(namespace=namespace):
             if quota.spec is not None and resource in counted_resources(quota.spec.hard or {}):
                 self.queue.add_after(key_of(quota), _SETTLE_SECONDS)
@@ -143,7 +143,7 @@ class ResourceQuotas(Shell):
         return [{} for _ in informer.lister.list(namespace=namespace)]
 
     async def _write(self, key: str, quota: Tree, status: Tree) -> None:
-        """In the version that was counted on: whoever counted up meanwhile is not overruled."""
+        """Update the status of this version, so that concurrent increments by admission are not lost."""
         body = {**quota, "apiVersion": "v1", "kind": "ResourceQuota", "status": status}
         try:
             written = await self.client.update_status(msgspec.convert(body, ResourceQuota))
@@ -158,5 +158,5 @@ def _tree(obj: Any) -> Tree:
 
 
 def build(context: ControllerContext) -> ResourceQuotas:
-    """Wire it up."""
+    """Construct the controller."""
     return ResourceQuotas(context)

@@ -1,4 +1,4 @@
-"""The shell: namespaces that come or change, and the config map where it goes or is changed."""
+"""Root CA publisher: watches namespaces and the published config maps."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _BUCKETS: Final = tuple(0.001 * 2**exponent for exponent in range(15))
 
 
 class RootCAPublisher(Shell):
-    """Keys are names of namespaces."""
+    """Reconciles namespaces by name."""
 
     name: ClassVar[str] = "root-ca-certificate-publisher-controller"
     queue_name: ClassVar[str] = "root_ca_cert_publisher"
@@ -85,6 +85,6 @@ class RootCAPublisher(Shell):
 
 
 def build(context: ControllerContext) -> RootCAPublisher | None:
-    """Wire it up; nothing to publish without ``--root-ca-file`` or a CA that the client itself trusts."""
+    """Construct the controller; None without ``--root-ca-file`` and a CA of the client."""
     found = root_ca(context)
     return RootCAPublisher(context, root_ca=found) if found else None

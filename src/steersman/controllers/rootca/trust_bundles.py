@@ -28,7 +28,7 @@ _ALL: Final = "bundles"
 
 
 class TrustBundlePublisher(Shell):
-    """One key: all bundles of the signer are looked at together."""
+    """Reconciles one key for all bundles of the signer."""
 
     name: ClassVar[str] = "kube-apiserver-serving-clustertrustbundle-publisher-controller"
 
@@ -39,11 +39,11 @@ class TrustBundlePublisher(Shell):
         self._bundles = self.watch(BUNDLES, keys=lambda _: (_ALL,), field_selector={"spec.signerName": SIGNER})
 
     async def start(self) -> None:
-        """There may be none to hear of."""
+        """Enqueue the key, as there may be no bundle and no event."""
         self.queue.add(_ALL)
 
     async def reconcile(self, key: str) -> None:
-        """The right one is there before the others go."""
+        """Create the desired bundle before others are deleted."""
         planned = plan_bundles(self._bundles.lister, self._bundle)
         if planned.create is not None:
             self.note_created(key, self._bundles, await self.client.create(planned.create))
@@ -54,7 +54,7 @@ class TrustBundlePublisher(Shell):
 
 
 def build(context: ControllerContext) -> TrustBundlePublisher | None:
-    """Wire it up; None where no CA is known. Raises ValueError for one that is not of certificates in PEM."""
+    """Construct the controller; None without a CA. Raises ValueError for a CA that is not in PEM."""
     bundle = root_ca(context)
     if not bundle:
         return None

@@ -1,4 +1,4 @@
-"""The shell: pods, the claims, volumes and drivers behind their volumes, and the metric."""
+"""SELinux warning controller: watches pods, claims, volumes and drivers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _LABELS: Final = (
 
 
 class SELinuxWarning(Shell):
-    """Keys are those of pods."""
+    """Reconciles pods."""
 
     name: ClassVar[str] = "selinux-warning-controller"
     queue_name: ClassVar[str] = "selinux_warning"
@@ -83,7 +83,7 @@ class SELinuxWarning(Shell):
         return found
 
     def _volume_of(self, namespace: str, name: str) -> PersistentVolume | None:
-        """The volume that the claim is bound to, once both say so."""
+        """Return the volume of a claim if both are bound to each other."""
         claim = self._claims.lister.get(name, namespace=namespace)
         volume = self._volumes.lister.get(claim.spec.volumeName or "") if claim is not None and claim.spec else None
         reference = volume.spec.claimRef if volume is not None and volume.spec else None
@@ -91,7 +91,7 @@ class SELinuxWarning(Shell):
 
 
 class _Conflicts(Collector):
-    """The metric: 1 for each conflict, worked out when it is asked for."""
+    """Gauge with 1 for each conflict, collected on scrape."""
 
     def __init__(self, uses: Uses) -> None:
         self._uses = uses
@@ -111,7 +111,7 @@ class _Conflicts(Collector):
 
 
 def _begins_or_ends(change: Change[Pod]) -> bool:
-    """What else matters of a pod does not change, but for containers that are added to look at it."""
+    """Report whether a pod event can change conflicts; updates matter only for ephemeral containers."""
     if not claim_keys_of(change.latest):
         return False
     return not isinstance(change, Updated) or _seen(change.old) != _seen(change.new)
@@ -122,5 +122,5 @@ def _seen(pod: Pod) -> tuple[bool, int]:
 
 
 def build(context: ControllerContext) -> SELinuxWarning:
-    """Wire it up."""
+    """Construct the controller."""
     return SELinuxWarning(context)

@@ -1,4 +1,4 @@
-"""The shell: namespaces that come or change, and accounts that go."""
+"""Controller of default ServiceAccounts: watches namespaces and deleted accounts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class ServiceAccounts(Shell):
-    """Keys are names of namespaces."""
+    """Reconciles namespaces by name."""
 
     name: ClassVar[str] = "serviceaccount-controller"
     queue_name: ClassVar[str] = "serviceaccount"
@@ -33,7 +33,10 @@ class ServiceAccounts(Shell):
         )
 
     async def reconcile(self, key: str) -> None:
-        """Create what the namespace lacks."""
+        """Create missing accounts.
+
+        No error if the namespace does not exist or is terminating, or another client creates the account.
+        """
         present = {name for name in ENSURED if self._accounts.lister.get(name, namespace=key) is not None}
         for account in missing_accounts(self._namespaces.lister.get(key), present):
             try:
@@ -48,5 +51,5 @@ class ServiceAccounts(Shell):
 
 
 def build(context: ControllerContext) -> ServiceAccounts:
-    """Wire it up."""
+    """Construct the controller."""
     return ServiceAccounts(context)

@@ -1,4 +1,4 @@
-"""The shell: token Secrets, and the accounts they name."""
+"""Controller of token Secrets: watches them and their ServiceAccounts."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _BY_ACCOUNT: Final = "account"
 
 
 class ServiceAccountTokens(Shell):
-    """Keys are those of Secrets."""
+    """Reconciles Secrets."""
 
     name: ClassVar[str] = "serviceaccount-token-controller"
     queue_name: ClassVar[str] = "serviceaccount_tokens_secret"
@@ -76,7 +76,7 @@ class ServiceAccountTokens(Shell):
             await self._fill(key, secret, account)
 
     async def _account(self, secret: Secret) -> ServiceAccount | None:
-        """The cache may be late for a new account, so a miss is looked up."""
+        """Return the Secret's account; a cache miss is verified with the server."""
         namespace, name = split_key(account_key(secret))
         known = self._accounts.lister.get(name, namespace=namespace)
         if known is not None and is_for(secret, known):
@@ -88,7 +88,7 @@ class ServiceAccountTokens(Shell):
         return live if is_for(secret, live) else None
 
     async def _fill(self, key: str, secret: Secret, account: ServiceAccount) -> None:
-        """In the version that was looked at."""
+        """Update this version of the Secret with token, CA and namespace."""
         new = filled(secret, account, root_ca=self._root_ca, sign=self._key.sign)
         try:
             written = await self.client.update(new)
@@ -97,7 +97,7 @@ class ServiceAccountTokens(Shell):
         self.own_writes.note(key, self._secrets, written)
 
     async def _unlist(self, secret: Secret) -> None:
-        """From the account as it is now: this is the only look, and the cache may not know of the reference yet."""
+        """Remove the Secret from the live account's list; the cache may be behind, and there is no retry."""
         namespace, name = split_key(account_key(secret))
         if self._secrets.lister.get(name_of(secret), namespace=namespace) is not None:
             return
@@ -116,7 +116,7 @@ def _accounts(secret: Secret) -> tuple[str, ...]:
 
 
 def build(context: ControllerContext) -> ServiceAccountTokens | None:
-    """Wire it up; without ``--service-account-private-key-file`` nothing can be signed."""
+    """Construct the controller; None without ``--service-account-private-key-file``."""
     options = context.options
     if not options.service_account_private_key_file:
         return None

@@ -1,4 +1,4 @@
-"""The shell of a controller inside this manager: ``runtime.Controller`` that also knows the manager's options."""
+"""Base class of this manager's controllers: ``runtime.Controller`` with the manager's options."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ async def is_deleted(client: Client, obj: Any, error: Exception) -> bool:
 
 
 class Shell(Controller):
-    """Base of this manager's controllers: also knows their options, and runs work beside the queue."""
+    """Base class with controller options, event recorder and background tasks."""
 
     #: Source of its events; its name where it is not given.
     component: ClassVar[str] = ""
@@ -66,7 +66,7 @@ class Shell(Controller):
         self.events: Final[EventRecorder] = context.events.recorder(self.component or self.name)
 
     def now(self) -> datetime:
-        """The time as ``metav1.Time`` tells it, in whole seconds."""
+        """Return the current time in whole seconds, as in ``metav1.Time``."""
         return self.clock.now().replace(microsecond=0)
 
     def resync_every(self, seconds: float, keys: Callable[[], Iterable[str]]) -> None:
@@ -81,18 +81,18 @@ class Shell(Controller):
         self.every(seconds, resync, name="resync")
 
     def note_created(self, key: str, informer: Informer[Any], created: Any) -> None:
-        """As ``own_writes.note``, and ``key`` is looked at once more.
+        """Record an own write like ``own_writes.note``, and requeue ``key`` after a delay.
 
-        Who deletes ``created`` before a cache that was cut off has seen it leaves no event behind.
+        An object that is deleted before a disconnected cache has seen it leaves no event.
         """
         self.own_writes.note(key, informer, created)
         self.queue.add_after(key, SECOND_LOOK_SECONDS)
 
     async def delete_seen(self, obj: Any, *, unchanged: bool = False) -> None:
-        """Delete an object by its UID; with ``unchanged`` only if its version is still that of ``obj``.
+        """Delete an object by its UID; with ``unchanged`` only if its resourceVersion is that of ``obj``.
 
-        No error when it does not exist any more, also when another object has its name. Raises ApiError; a conflict
-        means that the object exists and was changed.
+        No error if it does not exist, or another object has its name. Raises ApiError; a conflict means that the
+        object exists and was changed.
         """
         options: DeleteOptions = {"uid": uid_of(obj)}
         if unchanged:
@@ -104,7 +104,7 @@ class Shell(Controller):
                 raise
 
     async def patch_pod_status(self, pod: Pod, patch: dict[str, Any]) -> Pod:
-        """Change parts of a pod's status; ``patch`` is a strategic one, so that other conditions stay."""
+        """Apply a strategic merge patch to a pod's status; return the pod."""
         return await self.client.patch(
             Pod,
             name_of(pod),
@@ -129,11 +129,11 @@ class Shell(Controller):
             raise
 
     def beside(self) -> dict[str, Coroutine[Any, Any, object]]:
-        """For subclasses: work that runs as long as the controller does, by name."""
+        """Return coroutines to run during ``run``, by task name. Hook for subclasses."""
         return {}
 
     async def run(self) -> None:
-        """Work until cancelled or stopped."""
+        """Run until cancelled or stopped."""
         async with asyncio.TaskGroup() as group:
             beside = [group.create_task(work, name=f"{self.name}: {name}") for name, work in self.beside().items()]
             try:

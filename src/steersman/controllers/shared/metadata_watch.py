@@ -1,8 +1,7 @@
-"""Metadata of every object there is: an informer for each resource that discovery tells of, as definitions come and go.
+"""Metadata informers of every served resource, added and removed as discovery changes.
 
-For controllers whose work is about objects of any kind: garbage, namespaces, counts. Discovery is asked anew when a
-definition or an aggregated API changes, which two informers tell; nothing is polled but once in a long while, for
-servers behind the aggregator whose own resources change unheard.
+For controllers of objects of any kind: garbage collection, namespaces, quota. Discovery is read again when a
+CustomResourceDefinition or APIService changes, and rarely by polling, for aggregated servers whose resources change.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ _shared: Final[WeakValueDictionary[int, MetadataWatch]] = WeakValueDictionary()
 
 
 class MetadataWatch:
-    """One for all who share a factory (``shared``). Works while somebody is within ``running``."""
+    """Shared by all controllers of an informer factory (``shared``). Active while any caller is within ``running``."""
 
     def __init__(self, client: Client, informers: InformerFactory, *, clock: Clock) -> None:
         self._client = client
@@ -84,17 +83,17 @@ class MetadataWatch:
 
     @property
     def is_synced(self) -> bool:
-        """Whether everything that is watched is in the caches."""
+        """Report whether everything that is watched is in the caches."""
         return self._first.is_set() and all(informer.has_synced for informer in self._informers.values())
 
     def listen(self, listener: Listener) -> None:
-        """Tell of each change of each object, and now of all that are known. Must be quick."""
+        """Call ``listener`` for each change of each object, and now for all known ones. It must not block."""
         self._listeners.append(listener)
         for name, informer in self._informers.items():
             self._connect(informer, self._watched[name], listener)
 
     def listen_synced(self, listener: Callable[[str], None]) -> None:
-        """Tell of each resource that is watched from now on, once what there is of it is in the cache. Must be quick."""
+        """Call ``listener`` for each resource whose informer syncs from now on. It must not block."""
         self._synced_listeners.append(listener)
 
     @asynccontextmanager
@@ -189,7 +188,7 @@ class MetadataWatch:
 
 
 def shared(client: Client, informers: InformerFactory, *, clock: Clock) -> MetadataWatch:
-    """The one of this factory, as long as somebody keeps it; made with the first one's client."""
+    """Return the instance of this factory, created with the first caller's client; held by weak reference."""
     known = _shared.get(id(informers))
     if known is None:
         known = _shared[id(informers)] = MetadataWatch(client, informers, clock=clock)

@@ -1,4 +1,4 @@
-"""Creating and deleting the Pods of a controller: told in events, and not twice though the cache is late."""
+"""Creation and deletion of a controller's Pods, with events and expectations. Upstream: ``RealPodControl``."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LOOK_AGAIN_SECONDS: Final = 5.0
 
 
 class Created(NamedTuple):
-    """What became of creations."""
+    """Result of creations."""
 
     pods: tuple[Pod, ...]
     #: The first that failed for a reason worth telling.
@@ -34,14 +34,14 @@ class Created(NamedTuple):
 
 
 class Removed(NamedTuple):
-    """What became of deletions; what was gone already counts as deleted."""
+    """Result of deletions; missing Pods count as deleted."""
 
     pods: tuple[Pod, ...]
     error: Exception | None
 
 
 class PodControl:
-    """Writes Pods for a controller, and knows per key (``namespace/name`` of the owner) what its cache has yet to show."""
+    """Writes Pods for a controller and tracks expectations by owner key (``namespace/name``)."""
 
     def __init__(self, shell: Shell, pods: Informer[Pod]) -> None:
         self._client = shell.client
@@ -52,12 +52,12 @@ class PodControl:
         self._newest: dict[str, Pod] = {}
 
     def forget(self, key: str) -> None:
-        """The owner is gone."""
+        """Remove the state of a deleted owner."""
         self.expectations.delete(key)
         self._newest.pop(key, None)
 
     async def is_up_to_date(self, key: str, there: Iterable[Pod]) -> bool:
-        """Whether the cache shows what was written for the key; ``there`` are the owner's Pods in it.
+        """Report whether the cache shows what was written for the key; ``there`` are the owner's Pods in it.
 
         Events tell it, but not always: a Pod that somebody else deleted while the watch was broken is never seen, and
         one that lost its owner is seen as nobody's. So the cache itself is asked, too.

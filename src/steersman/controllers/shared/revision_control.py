@@ -1,4 +1,4 @@
-"""Keeping the ControllerRevisions of an owner: claimed, made when the template is new, deleted when there are too many."""
+"""ControllerRevisions of an owner: claim, create for a new template, delete beyond the history limit."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _COLLISIONS_MAX: Final = 10
 
 
 class Present(NamedTuple):
-    """The revision of the present template, with the number it should have."""
+    """Revision of the current template, with its number."""
 
     revision: ControllerRevision
     duplicates: tuple[ControllerRevision, ...]
@@ -38,7 +38,7 @@ class Present(NamedTuple):
 
 
 class RevisionControl:
-    """Writes ControllerRevisions for the owners of one kind."""
+    """Writes ControllerRevisions for owners of one kind."""
 
     def __init__(
         self, shell: Shell, owner: type[Any], *, hash_label: str, hashed: Callable[[PodTemplateSpec, int], str]
@@ -54,7 +54,7 @@ class RevisionControl:
         index_dependents(self.informer)
 
     async def claim(self, owner: Any, selector: LabelSelector) -> list[ControllerRevision]:
-        """The owner's revisions, after adopting and releasing."""
+        """Return the owner's revisions, after adopting and releasing. Raises CannotAdopt, ApiError."""
         references = ReferenceManager(
             self._client, owner, controller_resource=self._owner, dependents=ControllerRevision
         )  # fmt: skip
@@ -65,7 +65,7 @@ class RevisionControl:
     async def settle(
         self, key: str, owner: Any, revisions: Sequence[ControllerRevision], *, collisions: int
     ) -> Present:  # fmt: skip
-        """The revision of the owner's present template, made or raised to the highest number where it is needed."""
+        """Return the revision of the current template, created or raised to the highest number if needed."""
         present = find_present(revisions, template_data(owner.spec.template))
         if present.revision is None:
             return await self._create(key, owner, present.number, collisions)
@@ -94,7 +94,7 @@ class RevisionControl:
         raise _TooManyCollisions(f"no free name for a revision of {key}")
 
     def _may_be_taken(self, revision: ControllerRevision, owner: Any) -> bool:
-        """Whether it is the owner's, or nobody's and will be adopted. Raises while it is an earlier owner's of this name."""
+        """Report whether it is the owner's, or nobody's and will be adopted. Raises while it is an earlier owner's of this name."""
         controller = controller_of(revision)
         if controller is None or controller.uid == uid_of(owner):
             return True
@@ -109,8 +109,8 @@ class RevisionControl:
 
 
 class _TooManyCollisions(Exception):  # noqa: N818 — reads as what it is
-    """Tried again later, with other hashes."""
+    """No free name was found; retried with other hashes."""
 
 
 class _StillOwned(Exception):  # noqa: N818 — reads as what it is
-    """It is about to be orphaned or deleted; tried again then."""
+    """The revision's owner is still to be removed; retried."""

@@ -1,4 +1,4 @@
-"""What a server serves, read from its discovery documents: each resource once, in the version that is preferred."""
+"""Served resources by discovery, each in its preferred version."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _UNAVAILABLE: Final = frozenset({403, 404, 503})
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """An answer of discovery."""
+    """Result of discovery."""
 
     #: By ``group/version`` (without slash for the core) and kind: all versions.
     kinds: dict[tuple[str, str], ResourceType[Tree]]
@@ -41,7 +41,7 @@ class Served:
     interrupted: set[str] = field(default_factory=set)
 
     def supporting(self, *verbs: str) -> dict[str, ResourceType[Tree]]:
-        """Preferred resources that know all of the verbs."""
+        """Return the preferred resources that support all of the verbs."""
         wanted = set(verbs)
         return {name: known for name, known in self.preferred.items() if wanted <= set(known.info.verbs)}
 
@@ -62,7 +62,7 @@ async def ask(client: Client) -> Served:
 
 
 def _take(served: Served, group: str, version: Tree) -> None:
-    """Versions come in the order of preference."""
+    """Add the resources of a group version; versions come in the order of preference."""
     api_version = f"{group}/{version['version']}" if group else version["version"]
     if version.get("freshness") == "Stale":
         served.failed[api_version] = f"stale GroupVersion discovery: {api_version}"

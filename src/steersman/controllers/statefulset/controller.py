@@ -1,4 +1,4 @@
-"""The shell of the StatefulSet controller: watches sets, Pods and claims, and applies the plan."""
+"""StatefulSet controller: watches sets, Pods and claims, and executes the plan."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class StatefulSetController(Shell):
         self.enqueue_change(change)
 
     def _sets_of(self, obj: Pod | ControllerRevision) -> Iterable[str]:
-        """The set that controls it, or those that could adopt it; of a released Pod's name those that wait for it."""
+        """Return the controlling set, the sets that may adopt the Pod, and those waiting for its name."""
         namespace = namespace_of(obj)
         owner = controller_of(obj)
         if owner is not None:
@@ -98,7 +98,7 @@ class StatefulSetController(Shell):
         ]
 
     def _sets_of_claim(self, claim: PersistentVolumeClaim) -> Iterable[str]:
-        """A Pod may wait for the end of a claim."""
+        """Return the sets with a Pod that may wait for the deletion of a claim."""
         namespace = namespace_of(claim)
         return [
             f"{namespace}/{name_of(sts)}"
@@ -112,7 +112,7 @@ class StatefulSetController(Shell):
     # What to do
 
     async def reconcile(self, key: str) -> Result | None:
-        """One step."""
+        """Execute one step."""
         sts = self.sets.lister.by_key(key)
         if sts is None:
             self.expectations.delete(key)
@@ -139,7 +139,7 @@ class StatefulSetController(Shell):
         return await references.claim(mine, lambda pod: selector.matches(labels_of(pod)))
 
     def _deletions_seen(self, key: str, pods: Iterable[Pod]) -> bool:
-        """Whether the cache shows all that was deleted; asked directly, as an event may have been missed."""
+        """Report whether the cache shows all that was deleted; asked directly, as an event may have been missed."""
         staying = {uid_of(pod) for pod in pods if not is_being_deleted(pod)}
         for uid in self.expectations.pending(key)[1] - staying:
             self.expectations.deletion_observed(key, uid)
@@ -258,7 +258,7 @@ class StatefulSetController(Shell):
                 raise _NoClaim(f"failed to create PVC {name_of(each.claim)}: {error}") from error
 
     async def _look_who_has_the_name(self, key: str, sts: StatefulSet, pod: Pod, error: Exception) -> None:
-        """It may be our own, which the cache does not show yet. If not, it has to go first, and its end is an event."""
+        """Accept an existing Pod of the set that the cache lacks; otherwise raise ``error`` until that Pod is deleted."""
         there = await self.client.get(Pod, name_of(pod), namespace=namespace_of(pod))
         if not is_controlled_by(there, sts):
             raise error
@@ -296,7 +296,7 @@ class StatefulSetController(Shell):
             self.events.event(sts, "Warning", f"Failed{verb.title()}", f"{said} failed error: {error}")
 
     async def _clean_history(self, world: World, revisions: Sequence[ControllerRevision], present: Present) -> None:
-        """Revisions that nothing uses stay only as far as the limit lets them."""
+        """Delete unused revisions beyond ``revisionHistoryLimit``."""
         living = {world.current[0], world.update[0], *map(identity.revision_of, world.pods)}
         unused = [revision for revision in in_order(revisions) if name_of(revision) not in living]
         limit = identity.spec_of(world.sts).revisionHistoryLimit
@@ -315,7 +315,7 @@ class StatefulSetController(Shell):
 
 
 class _NoClaim(Exception):  # noqa: N818 — its text is what is told
-    """A Pod cannot be made before its claims."""
+    """Creating a claim failed, which the Pod needs."""
 
 
 def _selector(sts: StatefulSet) -> LabelSelector:
@@ -323,5 +323,5 @@ def _selector(sts: StatefulSet) -> LabelSelector:
 
 
 def build(context: ControllerContext) -> StatefulSetController:
-    """The controller, wired up."""
+    """Construct the controller."""
     return StatefulSetController(context)

@@ -1,4 +1,4 @@
-"""The shell: StorageVersions, and leases of API servers that go."""
+"""Controller of StorageVersions: watches them and the identity Leases of API servers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NAMESPACE: Final = "kube-system"
 
 
 class StorageVersionGC(Shell):
-    """Keys are names of StorageVersions."""
+    """Reconciles StorageVersions by name."""
 
     name: ClassVar[str] = "storageversion-garbage-collector-controller"
     queue_name: ClassVar[str] = "storage_version_garbage_collector_leases"
@@ -62,7 +62,7 @@ class StorageVersionGC(Shell):
                 assert_never(what)
 
     async def _living(self, obj: dict[str, Any]) -> set[str]:
-        """A lease that the cache does not have is looked up: it may be new, and its server's entry must stay."""
+        """Return the API servers with a Lease; a cache miss is verified with the server."""
         living = {name_of(lease) for lease in self._leases.lister}
         for name in sorted(servers(obj) - living):
             try:
@@ -82,5 +82,5 @@ class StorageVersionGC(Shell):
 
 
 def build(context: ControllerContext) -> StorageVersionGC:
-    """Wire it up."""
+    """Construct the controller."""
     return StorageVersionGC(context)

@@ -1,4 +1,4 @@
-"""The shell: migrations, one at a time for each resource, step by step."""
+"""Migration controller: one migration at a time per resource, step by step."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ _LOOK_AGAIN_SECONDS: Final = 5.0
 
 
 class _Failure(Exception):  # noqa: N818 — what the migration says, not a fault of ours
-    """The migration cannot go on; the text says why."""
+    """The migration failed; the text is its message."""
 
 
 class StorageVersionMigrator(Shell):
-    """Keys are group resources. Each reconcile is one step, and the change that it writes brings the next."""
+    """Reconciles group resources. Each reconcile is one step, whose write triggers the next."""
 
     name: ClassVar[str] = "storage-version-migrator-controller"
 
@@ -56,7 +56,7 @@ class StorageVersionMigrator(Shell):
         self._migrations.add_index(_BY_RESOURCE, _resources)
 
     async def reconcile(self, key: str) -> Result | None:
-        """The next step for a resource."""
+        """Execute the next step for a resource."""
         step = plan.next_step(self._migrations.lister.by_index(_BY_RESOURCE, key))
         match step:
             case None:
@@ -76,7 +76,7 @@ class StorageVersionMigrator(Shell):
         return None
 
     async def _work(self, key: str, step: plan.Note | plan.Migrate) -> Result | None:
-        """Raises _Failure."""
+        """Raise _Failure."""
         migration = step.migration
         resource = await self._resource(key)
         if resource is None:
@@ -96,7 +96,7 @@ class StorageVersionMigrator(Shell):
         return None
 
     async def _resource(self, key: str) -> ResourceType[Tree] | None:
-        """In the version that the server prefers; None where it serves none."""
+        """Return the resource in the preferred version; None if it is not served."""
         served = await ask(self.client)
         found = served.preferred.get(key)
         group = key.partition(".")[2]
@@ -125,12 +125,12 @@ class StorageVersionMigrator(Shell):
                 raise _Failure(str(error)) from error
 
     async def _end(self, key: str, migration: StorageVersionMigration, *, succeeded: bool, failure: str = "") -> None:
-        """Its definition hears of it first: it is not looked at again once it says that it has ended."""
+        """Complete a migration; the definition's status first, since a completed migration is not reconciled again."""
         await self._mark(key, lambda found: plan.definition_ended(found, succeeded=succeeded, now=self.now()))
         await self._write(key, plan.ended(migration, failure=failure, now=self.now()))
 
     async def _mark(self, key: str, applied: Callable[[Tree], Tree]) -> None:
-        """Tell the definition of a custom resource; others have none."""
+        """Update the status of the resource's CustomResourceDefinition, if it has one."""
         try:
             definition = await self.client.get(_DEFINITIONS, key)
         except NotFound:
@@ -147,5 +147,5 @@ def _resources(migration: StorageVersionMigration) -> tuple[str]:
 
 
 def build(context: ControllerContext) -> StorageVersionMigrator:
-    """Wire it up."""
+    """Construct the controller."""
     return StorageVersionMigrator(context)

@@ -1,4 +1,4 @@
-"""The shell: taints come and go, pods come, and each that is to go has its moment."""
+"""Taint eviction controller: watches pods and Nodes; each eviction is a delayed key."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _BUCKETS: Final = (0.005, 0.025, 0.1, 0.5, 1.0, 2.5, 10.0, 30.0, 60.0, 120.0, 18
 
 
 class TaintEviction(Shell):
-    """Keys are those of pods."""
+    """Reconciles pods."""
 
     name: ClassVar[str] = "taint-eviction-controller"
     queue_name: ClassVar[str] = "noexec_taint_pod"
@@ -55,12 +55,12 @@ class TaintEviction(Shell):
         )  # fmt: skip
 
     async def start(self) -> None:
-        """Pods may have been heard of before their Nodes, and Nodes before their pods."""
+        """Enqueue all pods, as they may have been synced before their Nodes."""
         for node in self._nodes.lister:
             self._enqueue_pods(node)
 
     def _node_changed(self, change: Change[Node]) -> None:
-        """A Node that is gone changes nothing: its pods are somebody else's to remove."""
+        """Enqueue the pods of a Node whose taints changed; the pod garbage collector handles deleted Nodes."""
         if isinstance(change, Deleted):
             return
         old = evicting_taints(change.old) if isinstance(change, Updated) else []
@@ -134,5 +134,5 @@ class TaintEviction(Shell):
 
 
 def build(context: ControllerContext) -> TaintEviction:
-    """Wire it up."""
+    """Construct the controller."""
     return TaintEviction(context)

@@ -1,4 +1,4 @@
-"""The shell: nodes come, change and go."""
+"""TTL controller: watches Nodes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class TTL(Shell):
-    """Keys are names of nodes."""
+    """Reconciles Nodes by name."""
 
     name: ClassVar[str] = "ttl-controller"
     queue_name: ClassVar[str] = "ttlcontroller"
@@ -53,5 +53,5 @@ class TTL(Shell):
 
 
 def build(context: ControllerContext) -> TTL:
-    """Wire it up."""
+    """Construct the controller."""
     return TTL(context)

@@ -1,4 +1,4 @@
-"""The shell: Jobs that come or change."""
+"""TTL controller of finished Jobs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _BUCKETS: Final = tuple(0.1 * 2**exponent for exponent in range(14))
 
 
 class TTLAfterFinished(Shell):
-    """Keys are those of Jobs."""
+    """Reconciles Jobs."""
 
     name: ClassVar[str] = "ttl-after-finished-controller"
     queue_name: ClassVar[str] = "ttl_jobs_to_delete"
@@ -64,5 +64,5 @@ class TTLAfterFinished(Shell):
 
 
 def build(context: ControllerContext) -> TTLAfterFinished:
-    """Wire it up."""
+    """Construct the controller."""
     return TTLAfterFinished(context)

@@ -43,7 +43,7 @@ class AddressPlan(msgspec.Struct, frozen=True):
 
     @property
     def changes(self) -> bool:
-        """Whether there is anything to write."""
+        """Report whether there is anything to write."""
         return bool(self.remove or self.make)
 
 

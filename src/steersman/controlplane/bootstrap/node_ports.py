@@ -34,7 +34,7 @@ class PortPlan(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def changes(self) -> bool:
-        """Whether there is anything to write."""
+        """Report whether there is anything to write."""
         return bool(self.take or self.release)
 
 

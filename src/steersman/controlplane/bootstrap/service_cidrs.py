@@ -61,7 +61,7 @@ def plan_service_cidr(cidr: Tree, cidrs: Sequence[Tree], addresses: Iterable[Tre
 
 
 def is_needed(cidr: Tree, cidrs: Iterable[Tree], addresses: Iterable[Tree]) -> bool:
-    """Whether an address in use would be in no range without this one."""
+    """Report whether an address in use would be in no range without this one."""
     own = _networks(cidr)
     others = [
         network
