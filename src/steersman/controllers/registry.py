@@ -67,7 +67,7 @@ CLOUD_CONTROLLERS: Final = frozenset(
 
 _R = Registration
 
-#: In the order in which they are started: what makes tokens comes first, as upstream does it.
+#: In start order; the token controller first, as upstream.
 REGISTRY: Final[tuple[Registration, ...]] = (
     _R("serviceaccount-token-controller", "serviceaccounttoken.controller", alias="serviceaccount-token",
        service_account=""),

@@ -14,7 +14,7 @@ from steersman.runtime.owners import controller_of
 
 
 class Claim(Enum):
-    """What to do with a candidate dependent."""
+    """Action for a candidate dependent."""
 
     #: Controlled and matching.
     KEEP = auto()

@@ -42,7 +42,7 @@ class ControllerContext:
         ignored then.
         """
         self.client: Final = client
-        #: The client's: what waits and stamps must agree on the time.
+        #: The client's clock, so that waits and timestamps agree.
         self.clock: Final[Clock] = client.clock
         self.dice: Final = dice or Random()  # noqa: S311 — jitter and names, no secrets
         self.informers: Final = informers or InformerFactory(

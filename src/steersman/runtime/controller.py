@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 K = TypeVar("K", bound="Hashable")
 
-#: Of keys that nothing happened to: the first list, and resyncs. They wait behind real changes, but not for ever.
+#: Priority of keys from initial lists and resyncs: behind changes, without starvation.
 LOW_PRIORITY: Final = -100
 
 
@@ -40,13 +40,13 @@ class Controller(ABC):
     returns is not called again until a change, or as its ``Result`` requests.
     """
 
-    #: For logs, metrics, tasks, the source of its events and the field manager of its writes.
+    #: Name in logs, metrics and tasks, source of events and field manager of writes.
     name: ClassVar[str]
     #: Name of its queue in metrics (``workqueue_*``), where upstream has another; empty for the controller's name.
     queue_name: ClassVar[str] = ""
     #: A reconcile that takes longer is cancelled and counts as failed; None: no bound.
     reconcile_timeout_seconds: ClassVar[float | None] = None
-    #: Failures in a row after which a key is left until it changes; None: it is tried for ever.
+    #: Consecutive failures after which a key waits for a change; None: unlimited retries.
     retries_max: ClassVar[int | None] = None
 
     def __init__(
@@ -59,11 +59,11 @@ class Controller(ABC):
         self.log: Final = logging.getLogger(f"steersman.controllers.{self.name}")
         self.recorder: Final = context.events.recorder(self.name)
         self.own_writes: Final = OwnWrites(self.log)
-        #: Those that must be synced before the first reconcile.
+        #: Informers to sync before the first reconcile.
         self._informers: list[Informer[Any]] = []
         #: One for each queue.
         self._workers: list[Workers[Any]] = []
-        #: Names and work of what runs beside the queues.
+        #: Name and factory of the periodic tasks.
         self._background: list[tuple[str, Callable[[], Coroutine[Any, Any, None]]]] = []
         self._ready = asyncio.Event()
         self._stop_requested = asyncio.Event()
@@ -75,7 +75,7 @@ class Controller(ABC):
     async def reconcile(self, key: str) -> Result | None:
         """Move the cluster towards the desired state of ``key``. Level-triggered; also called for deleted objects."""
 
-    # What to watch
+    # Watches
 
     def informer(self, what: ResourceLike[T], **selection: Any) -> Informer[T]:
         """Return the shared informer (see ``InformerFactory.informer``), synced before the first reconcile."""
@@ -128,7 +128,7 @@ class Controller(ABC):
         """Queue an object's key after a delay."""
         self.queue.add_after(key_of(obj), seconds)
 
-    # What else to do
+    # Queues and periodic calls
 
     def add_queue(
         self,

@@ -25,7 +25,7 @@ class _Expected:
     """Outstanding expectations of one key."""
 
     creations: int
-    #: Keys (or UIDs) of dependents whose deletion is to come. A deletion that is seen twice counts once.
+    #: Keys (or UIDs) of expected deletions; a set, so that a deletion observed twice counts once.
     deletions: set[Hashable]
     noted_at: float
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 
-class Unhealthy(Exception):  # noqa: N818 — says what is
+class Unhealthy(Exception):  # noqa: N818 — named by the condition
     """Raised by a failing check; its text is logged, not served."""
 
 

@@ -40,7 +40,7 @@ UPDATE_ATTEMPTS_MAX: Final = 5
 #: Wait between attempts to ensure that the Lease exists; doubles before each wait, up to the maximum (``maxBackoff``).
 _BACKOFF_SECONDS: Final = 0.1
 _BACKOFF_SECONDS_MAX: Final = 7.0
-#: Each interval is longer by a random share of it, up to this one, so that components do not renew in step.
+#: Maximum random fraction added to each interval, so that components do not renew in step.
 JITTER: Final = 0.04
 #: Default deadline of a request, as a share of the renew interval: the second attempt has failed after one interval.
 DEADLINE_SHARE: Final = 0.5

@@ -55,7 +55,7 @@ class Runnable(Protocol):
 R = TypeVar("R", bound=Runnable)
 
 
-class LeadershipLost(Exception):  # noqa: N818 — says what happened
+class LeadershipLost(Exception):  # noqa: N818 — named by the condition
     """Another process leads. Restart the process: controllers run once."""
 
 
@@ -104,13 +104,13 @@ class Manager:
         #: All that the runnables use; the manager's own first.
         self._contexts = [self.context]
         self._runnables: list[Runnable] = []
-        #: Names and work of what runs all the time, leading or not.
+        #: Name and coroutine of tasks that do not depend on leadership.
         self._background: list[tuple[str, Callable[[], Coroutine[Any, Any, None]]]] = []
         self._failure: BaseException | None = None
         self._stop = asyncio.Event()
         self._working = False
         self._server: HttpServer | None = None
-        #: All that serve the pages, with the one above.
+        #: All servers of the pages, the one above included.
         self._servers: list[HttpServer] = []
         if health_socket:
             self._server = HttpServer(socket_path=health_socket, clock=self._clock)
@@ -146,7 +146,7 @@ class Manager:
 
     @property
     def health_port(self) -> int:
-        """Where the pages are served. Raises RuntimeError where they are not."""
+        """Port of the health pages. Raises RuntimeError if they are not served."""
         if self._server is None:
             raise RuntimeError("this manager serves no pages")
         return self._server.port

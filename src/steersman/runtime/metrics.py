@@ -22,7 +22,7 @@ _BUCKETS: Final = (
 
 
 class RuntimeMetrics:
-    """All metric families of one manager, in a registry of its own."""
+    """Metric families of one manager, in a registry of its own."""
 
     def __init__(self, registry: CollectorRegistry | None = None) -> None:
         self.registry: Final = registry or CollectorRegistry()

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from steersman.client.informer import Informer
 
-#: How long a reconcile waits for its caches to show what it wrote; then it goes on, and may do a thing twice.
+#: Seconds that a reconcile waits for its caches to show its writes; then it proceeds and may repeat a write.
 SEEN_TIMEOUT_SECONDS: Final = 10.0
 
 
@@ -19,7 +19,7 @@ class _Write(NamedTuple):
     """Version and key of a written object; not the object, as most entries are kept for long."""
 
     version: str
-    #: Of the object; empty where only the version is known.
+    #: Key of the object; empty if only the version is known.
     key: str
 
 

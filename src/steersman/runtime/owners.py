@@ -41,7 +41,7 @@ class Owner:
 
     def typed(self) -> Any:
         """Return the reference as ``lightkube.models.meta_v1.OwnerReference``."""
-        from lightkube.models.meta_v1 import OwnerReference  # noqa: PLC0415 — only who uses typed objects pays for it
+        from lightkube.models.meta_v1 import OwnerReference  # noqa: PLC0415 — needed for typed objects only
 
         return OwnerReference(**self.tree())
 

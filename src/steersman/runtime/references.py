@@ -27,7 +27,7 @@ T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 
-class CannotAdopt(Exception):  # noqa: N818 — reads as what it is
+class CannotAdopt(Exception):  # noqa: N818 — named by the condition
     """The live controller object is deleted, being deleted, or another object of the same name."""
 
 
@@ -92,7 +92,7 @@ class ReferenceManager(Generic[T]):
             api_version=self._controller_resource.info.api_version,
             kind=self._controller_resource.info.kind,
         )
-        if _knows_strategic(self._dependents):
+        if _has_strategic_merge(self._dependents):
             references = [reference.tree()]
         else:
             references = [owner.tree() for owner in [*owners_of(obj), reference]]
@@ -104,7 +104,7 @@ class ReferenceManager(Generic[T]):
         _log.debug("releasing %s from %s", key_of(obj), key_of(self._controller))
         uid = uid_of(self._controller)
         references: list[dict[str, Any]]
-        if _knows_strategic(self._dependents):
+        if _has_strategic_merge(self._dependents):
             references = [{"$patch": "delete", "uid": uid}]
         else:
             references = [owner.tree() for owner in without_owner(owners_of(obj), uid)]
@@ -116,14 +116,14 @@ class ReferenceManager(Generic[T]):
         missing = [name for name in self._finalizers if name not in present]
         if not missing:
             return None
-        return missing if _knows_strategic(self._dependents) else [*present, *missing]
+        return missing if _has_strategic_merge(self._dependents) else [*present, *missing]
 
     async def _patch(self, obj: T, references: list[dict[str, Any]], finalizers: list[str] | None) -> bool:
         """Patch ``metadata`` with the UID as precondition; return False if the object does not exist."""
         metadata: dict[str, Any] = {"uid": uid_of(obj), "ownerReferences": references}
         if finalizers is not None:
             metadata["finalizers"] = finalizers
-        strategic = _knows_strategic(self._dependents)
+        strategic = _has_strategic_merge(self._dependents)
         if not strategic:
             metadata["resourceVersion"] = resource_version_of(obj)  # a merge patch replaces the whole list
         try:
@@ -154,6 +154,6 @@ class ReferenceManager(Generic[T]):
         self._may_adopt = True
 
 
-def _knows_strategic(resource: ResourceType[Any]) -> bool:
+def _has_strategic_merge(resource: ResourceType[Any]) -> bool:
     """Report whether the server merges lists of this resource by key; custom resources have no strategic merge patch."""
     return bool(resource.info.definition)

@@ -34,7 +34,7 @@ class WorkPolicy:
     workers: int = 1
     #: A reconcile that takes longer is cancelled and counts as failed; None: no bound.
     timeout_seconds: float | None = None
-    #: Failures in a row after which a key is left until it is added again; None: it is tried for ever.
+    #: Consecutive failures after which a key waits for a change; None: unlimited retries.
     retries_max: int | None = None
 
 
@@ -130,11 +130,11 @@ class Workers(Generic[K]):
         """Log a failure: a conflict as info, an API or client error as warning, any other exception with its traceback."""
         follows = "will not be tried again" if outcome is Outcome.TERMINAL else "will be tried again"
         causes = list(_causes(error))
-        told = "; ".join(dict.fromkeys(str(cause) for cause in causes))
+        messages = "; ".join(dict.fromkeys(str(cause) for cause in causes))
         if all(is_conflict(cause) for cause in causes):
-            self._log.info("%s: reconciling %s %s: %s", self.queue.name, key, follows, told)
+            self._log.info("%s: reconciling %s %s: %s", self.queue.name, key, follows, messages)
         elif all(isinstance(cause, StatusError | ClientError) for cause in causes):
-            self._log.warning("%s: reconciling %s %s: %s", self.queue.name, key, follows, told)
+            self._log.warning("%s: reconciling %s %s: %s", self.queue.name, key, follows, messages)
         else:
             self._log.error("%s: reconciling %s failed, %s", self.queue.name, key, follows, exc_info=error)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-#: Characters of generated names: no vowels and nothing that reads like one, so that no words come about.
+#: Alphabet of generated names, without vowels and similar characters, so that no words appear.
 _ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"
 
 

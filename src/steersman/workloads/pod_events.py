@@ -42,10 +42,10 @@ class PodEvents(Generic[OwnerT]):
         enqueue: Callable[[OwnerT, Pod], None] | None = None,
         unowned: Callable[[Pod], None] | None = None,
     ) -> None:
-        """``kind``: of the owners.
+        """``kind``: kind of the owners.
 
-        ``enqueue``: what to do about an owner when something happened to a Pod of it; its key is queued by default, and
-        again when the Pod becomes available. ``unowned`` is told of each change of a Pod that none of the owners has.
+        ``enqueue``: called with an owner and its changed Pod; the default queues the owner's key, and again when the
+        Pod becomes available. ``unowned``: called for each change of a Pod without owner of this kind.
         """
         self._controller: Final = controller
         self._owners: Final = owners

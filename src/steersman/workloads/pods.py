@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from steersman.runtime.owners import Owner
 
-#: Annotation: of the Pods of a ReplicaSet those with a lower number are deleted first.
+#: Annotation; Pods of a ReplicaSet with a lower cost are deleted first.
 DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
 _COST_MAX: Final = 2**31
 #: Name of the index that ``node_names`` makes; controllers share it.
@@ -129,7 +129,7 @@ def pod_from_template(template: PodTemplateSpec, *, owner_name: str, namespace: 
     """Return a Pod to create; its name is generated from ``owner_name``. Nested values are shared, not copied."""
     prefix = f"{owner_name}-"
     if check_dns1123_subdomain(prefix[:-2] + "a" if len(prefix) > 1 else prefix):
-        prefix = owner_name  # the name with its dash cannot begin a Pod's name; the server says why the Pod cannot be
+        prefix = owner_name  # an invalid prefix without the dash; the server reports the error
     of_template = template.metadata or ObjectMeta()
     metadata = ObjectMeta(
         generateName=prefix,

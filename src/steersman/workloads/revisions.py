@@ -35,7 +35,7 @@ def template_data(template: PodTemplateSpec) -> dict[str, Any]:
 
 def template_of(revision: ControllerRevision) -> PodTemplateSpec:
     """Return the template in a revision. Raises ``msgspec.ValidationError`` for foreign data."""
-    from lightkube.models.core_v1 import PodTemplateSpec  # noqa: PLC0415 — of the few who roll back
+    from lightkube.models.core_v1 import PodTemplateSpec  # noqa: PLC0415 — needed for rollbacks only
 
     data: Any = revision.data or {}
     return msgspec.convert(data["spec"]["template"], PodTemplateSpec)

@@ -13,7 +13,13 @@ from steersman.controllers.endpoints import endpointslices, mirroring
 from steersman.controllers.endpoints.endpoints_plan import CAPACITY, OVER_CAPACITY, plan_endpoints
 from steersman.controllers.endpoints.mirror_plan import is_mirrored, plan_mirror
 from steersman.controllers.endpoints.packing import pack, ports_key
-from steersman.controllers.endpoints.pods import address_of, hostname_of, may_be_endpoint, port_number, told_by
+from steersman.controllers.endpoints.pods import (
+    address_of,
+    endpoint_attributes,
+    hostname_of,
+    may_be_endpoint,
+    port_number,
+)
 from steersman.controllers.endpoints.services import families, has_endpoints, is_headless, slice_name_prefix
 from steersman.controllers.endpoints.slice_plan import plan_slices
 from steersman.controllers.endpoints.subsets import repacked
@@ -101,9 +107,9 @@ def test_named_ports_are_looked_up_in_containers_and_sidecars():
 
 
 def test_only_what_endpoints_depend_on_is_news():
-    assert told_by(pod(since=MADE)) == told_by(pod())
-    assert told_by(pod(phase="Failed")) == told_by(pod())
-    assert told_by(pod(ready=False)) != told_by(pod())
+    assert endpoint_attributes(pod(since=MADE)) == endpoint_attributes(pod())
+    assert endpoint_attributes(pod(phase="Failed")) == endpoint_attributes(pod())
+    assert endpoint_attributes(pod(ready=False)) != endpoint_attributes(pod())
 
 
 @pytest.mark.parametrize(

@@ -255,7 +255,7 @@ def test_with_limits_by_index_each_index_waits_by_itself():
     seen = see(indexed(backoffLimitPerIndex=3, completions=2), pod("a", "Failed", index=0, failures=1, exit_code=1))
     found = plan.plan_pods(seen, now=NOW)
     assert (found.create, found.look_again_seconds) == ((1,), 20)
-    assert seen.remembered[0].metadata.name == "a"
+    assert seen.last_failed[0].metadata.name == "a"
 
 
 # Accounts

@@ -148,9 +148,9 @@ def test_what_a_claim_needs(found, volumes, kind):
 
 def test_a_delayed_claim_tells_what_it_waits_for():
     classes = {"late": class_("late", mode="WaitForFirstConsumer")}
-    assert plan_claim(claim(class_="late"), {}, classes).told.reason == "WaitForFirstConsumer"
+    assert plan_claim(claim(class_="late"), {}, classes).event.reason == "WaitForFirstConsumer"
     waiting = plan_claim(claim(class_="late"), {}, classes, waiting_pods=["a", "b"])
-    assert waiting.told.message == "waiting for pods a,b to be scheduled"
+    assert waiting.event.message == "waiting for pods a,b to be scheduled"
     chosen = claim(class_="late", annotations={"volume.kubernetes.io/selected-node": "n"})
     assert type(plan_claim(chosen, {}, classes)) is Provision
 
@@ -161,7 +161,7 @@ def test_provisioners_that_moved_out_are_known_by_their_drivers():
         "y": class_("y", provisioner="kubernetes.io/no-provisioner"),
     }
     assert plan_claim(claim(class_="x"), {}, classes).provisioner == "ebs.csi.aws.com"
-    assert plan_claim(claim(class_="y"), {}, classes).told.reason == "ProvisioningFailed"
+    assert plan_claim(claim(class_="y"), {}, classes).event.reason == "ProvisioningFailed"
 
 
 @pytest.mark.parametrize(

@@ -10,14 +10,14 @@ from lightkube.models.admissionregistration_v1 import ValidatingAdmissionPolicy
 from steersman.client.changes import Deleted
 from steersman.client.errors import NotFound
 from steersman.controllers.admissionpolicystatus.plan import checked, is_checked, matched, shown_kind
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 
 if TYPE_CHECKING:
     from steersman.cel.types import Type
     from steersman.controllers.context import ControllerContext
 
 
-class PolicyStatus(Shell):
+class PolicyStatus(ManagedController):
     """Reconciles policies by name."""
 
     name: ClassVar[str] = "validatingadmissionpolicy-status-controller"
@@ -42,9 +42,9 @@ class PolicyStatus(Shell):
         self.own_writes.note(key, self._policies, written)
 
     async def _warnings(self, spec: dict[str, Any]) -> list[dict[str, str]]:
-        # Expressions take long to load; only who has policies pays for it.
-        from steersman.cel.type_checking import TYPES_MAX, expression_warnings  # noqa: PLC0415 — as said
-        from steersman.controllers.admissionpolicystatus.types import Types  # noqa: PLC0415 — as said
+        # The CEL package is slow to import; clusters without policies do not need it.
+        from steersman.cel.type_checking import TYPES_MAX, expression_warnings  # noqa: PLC0415 — see above
+        from steersman.controllers.admissionpolicystatus.types import Types  # noqa: PLC0415 — see above
 
         types = Types(self.client)
         kinds: dict[str, Type] = {}
@@ -61,7 +61,7 @@ class PolicyStatus(Shell):
             group, _, version = param_kind["apiVersion"].rpartition("/")
             params = await types.type_of(group, version, param_kind["kind"])
         if param_kind and params is None:
-            return []  # what expressions say of parameters cannot be told right or wrong
+            return []  # without the type of parameters, expressions cannot be checked
         return expression_warnings(spec, sorted(kinds.items()), params)
 
 

@@ -25,7 +25,7 @@ _MANAGED: Final = "volumes.kubernetes.io/controller-managed-attach-detach"
 _KEEP: Final = "volumes.kubernetes.io/keep-terminated-pod-volumes"
 _OUT_OF_SERVICE: Final = "node.kubernetes.io/out-of-service"
 _SHARED: Final = {"ReadWriteMany", "ReadOnlyMany"}
-#: How long a Node that is not ready may keep a volume that nobody uses.
+#: Seconds for which an unready Node keeps an unneeded volume. Upstream: maxWaitForUnmountDuration.
 FORCE_SECONDS: Final = 360.0
 
 

@@ -8,14 +8,14 @@ from lightkube.models.core_v1 import Secret
 
 from steersman.client.changes import Deleted
 from steersman.controllers.bootstraptokens.plan import NAMESPACE, TYPE, seconds_to_expiry
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 from steersman.runtime.result import Result
 
 if TYPE_CHECKING:
     from steersman.controllers.context import ControllerContext
 
 
-class TokenCleaner(Shell):
+class TokenCleaner(ManagedController):
     """Reconciles token Secrets."""
 
     name: ClassVar[str] = "token-cleaner-controller"

@@ -64,7 +64,7 @@ def detached_signature(content: str, token_id: str, token: str) -> str:
     from joserfc import jws  # noqa: PLC0415 — loads cryptography; few clusters have such tokens
     from joserfc.jwk import OctKey  # noqa: PLC0415
 
-    # Not by ``import_key``, which warns about short secrets: their length is up to those who write the Secret.
+    # Not by ``import_key``, which warns about short secrets: the author of the Secret chooses the length.
     key = OctKey(token.encode(), token.encode())
     whole = jws.serialize_compact({"alg": "HS256", "kid": token_id}, content, key, algorithms=["HS256"])
     return jws.detach_content(whole)

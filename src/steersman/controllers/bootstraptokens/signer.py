@@ -15,7 +15,7 @@ from steersman.controllers.bootstraptokens.plan import (
     signed,
     signing_token,
 )
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 from steersman.runtime.result import Result
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _KEY: Final = f"{PUBLIC_NAMESPACE}/{CLUSTER_INFO}"
 
 
-class BootstrapSigner(Shell):
+class BootstrapSigner(ManagedController):
     """Reconciles one key, the config map."""
 
     name: ClassVar[str] = "bootstrap-signer-controller"

@@ -10,14 +10,14 @@ from lightkube.models.certificates_v1 import CertificateSigningRequest
 from steersman.client.changes import Deleted
 from steersman.controllers.certificates.issuing import Request
 from steersman.controllers.certificates.plan import is_undecided, recognized, with_condition
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 from steersman.runtime.result import Result, TerminalError
 
 if TYPE_CHECKING:
     from steersman.controllers.context import ControllerContext
 
 
-class Approver(Shell):
+class Approver(ManagedController):
     """Reconciles CertificateSigningRequests by name."""
 
     name: ClassVar[str] = "certificatesigningrequest-approving-controller"
@@ -43,7 +43,7 @@ class Approver(Shell):
                 written = await self.client.update(approved, subresource="approval")
                 self.own_writes.note(key, self._requests, written)
                 return None
-        # The right may be given later, which no event of the request tells.
+        # Retried: a later permission causes no event of the request.
         return Result(requeue=True) if candidates else None
 
     async def _may(self, csr: CertificateSigningRequest, subresource: str) -> bool:

@@ -9,14 +9,14 @@ from lightkube.models.certificates_v1 import CertificateSigningRequest
 from steersman.client.changes import Deleted
 from steersman.controllers.certificates.issuing import certificate_end
 from steersman.controllers.certificates.plan import seconds_to_cleanup
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 from steersman.runtime.result import Result
 
 if TYPE_CHECKING:
     from steersman.controllers.context import ControllerContext
 
 
-class Cleaner(Shell):
+class Cleaner(ManagedController):
     """Reconciles CertificateSigningRequests by name, each when its retention ends."""
 
     name: ClassVar[str] = "certificatesigningrequest-cleaner-controller"

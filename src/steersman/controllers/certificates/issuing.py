@@ -80,7 +80,7 @@ class Authority:
 
     @property
     def validity(self) -> tuple[datetime, datetime]:
-        """From and until when."""
+        """Return ``notBefore`` and ``notAfter``."""
         return self._certificate.not_valid_before_utc, self._certificate.not_valid_after_utc
 
     def sign(self, request: Request, usages: Collection[str], *, validity: tuple[datetime, datetime]) -> str:

@@ -28,11 +28,11 @@ _CLIENT_USAGES: Final = frozenset({"digital signature", "client auth"})
 _SERVER_USAGES: Final = frozenset({"digital signature", "server auth"})
 _KEY_ENCIPHERMENT: Final = "key encipherment"
 
-#: How long requests are kept, by what became of them.
+#: Retention of requests by their condition.
 _DONE_LIFE: Final = timedelta(hours=1)
 _PENDING_LIFE: Final = timedelta(hours=24)
 _POD_REQUEST_LIFE: Final = timedelta(minutes=15)
-#: Certificates are valid from a little earlier, for clocks that are late.
+#: ``notBefore`` is backdated, for clients with a slow clock.
 BACKDATE: Final = timedelta(minutes=5)
 #: Shorter lives are counted from now, without the time before.
 _SHORT: Final = timedelta(hours=8)
@@ -59,7 +59,7 @@ class Recognized:
     message: str
 
 
-class NotForSigner(ValueError):  # noqa: N818 — says what is so
+class NotForSigner(ValueError):  # noqa: N818 — named by the condition
     """The request violates a rule of its signer; the text names it."""
 
 

@@ -21,7 +21,7 @@ from steersman.controllers.certificates.plan import (
     validity,
     with_condition,
 )
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 from steersman.runtime.result import TerminalError
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ _FLAGS: Final = {
 }
 
 
-class Signer(Shell):
+class Signer(ManagedController):
     """Reconciles CertificateSigningRequests by name."""
 
     name: ClassVar[str] = "certificatesigningrequest-signing-controller"

@@ -9,7 +9,7 @@ from lightkube.models.rbac_v1 import ClusterRole
 
 from steersman.client.changes import Updated
 from steersman.controllers.clusterroleaggregation.plan import affected, aggregated_rules, is_up_to_date
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 
 if TYPE_CHECKING:
     from lightkube.models.rbac_v1 import PolicyRule
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from steersman.controllers.context import ControllerContext
 
 
-class ClusterRoleAggregation(Shell):
+class ClusterRoleAggregation(ManagedController):
     """Reconciles aggregating roles by name."""
 
     name: ClassVar[str] = "clusterrole-aggregation-controller"
@@ -45,7 +45,7 @@ class ClusterRoleAggregation(Shell):
             return
         written = await self._apply(key, rules or None)
         if not is_up_to_date(written, rules):
-            # Who does not name the field leaves in it what users wrote: it has to be said that there are none.
+            # An absent field would keep the stored rules: an empty list must be sent.
             written = await self._apply(key, [])
         self.own_writes.note(key, self._roles, written)
 

@@ -11,7 +11,7 @@ from steersman.apimachinery.errors import is_namespace_terminating
 from steersman.client.errors import AlreadyExists, NotFound
 from steersman.client.objects import name_of, namespace_of, uid_of
 from steersman.controllers.cronjob import plan
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 from steersman.runtime.dependents import controlled_by, index_dependents
 from steersman.runtime.finalizers import is_being_deleted
 from steersman.runtime.owners import controller_of, is_controlled_by
@@ -36,7 +36,7 @@ SLEEP_SECONDS_MIN: Final = 0.001
 _SKEW_BUCKETS: Final = tuple(float(2**exponent) for exponent in range(10))
 
 
-class CronJobController(Shell):
+class CronJobController(ManagedController):
     """``cronjob-controller``."""
 
     name = "cronjob-controller"
@@ -155,7 +155,7 @@ class CronJobController(Shell):
         return Result(requeue_after_seconds=min(max(seconds, SLEEP_SECONDS_MIN), SLEEP_SECONDS_MAX))
 
 
-class _CouldNotReplace(Exception):  # noqa: N818 — reads as what it is
+class _CouldNotReplace(Exception):  # noqa: N818 — named by the condition
     """An active Job could not be deleted; retried."""
 
 

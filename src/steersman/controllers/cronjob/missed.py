@@ -17,13 +17,13 @@ _FIRST_LOOK: Final = timedelta(minutes=2)
 class Due(NamedTuple):
     """The latest missed start time, and whether there are more."""
 
-    #: The latest start that has come; None when none has since the last.
+    #: The latest missed start; None if there is none since the last one.
     at: datetime | None
     #: Whether more than ``MANY`` were missed.
     too_many: bool = False
 
 
-class NeverComes(ValueError):  # noqa: N818 — reads as what it is
+class NeverComes(ValueError):  # noqa: N818 — named by the condition
     """The schedule has no occurrence, e.g. on the 31st of February."""
 
 

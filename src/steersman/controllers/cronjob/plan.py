@@ -48,7 +48,7 @@ def status_of(cron: CronJob) -> CronJobStatus:
     return cron.status or CronJobStatus()
 
 
-# What its Jobs mean
+# Status from Jobs
 
 
 def ended_as(job: Job) -> str:
@@ -131,7 +131,7 @@ def _with_success(status: CronJobStatus, job: Job) -> CronJobStatus:
     return replaced(status, lastSuccessfulTime=at)
 
 
-# What to start
+# Schedule
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,30 +158,30 @@ def plan_start(cron: CronJob, status: CronJobStatus, *, now: datetime) -> Start:
         return Start(events=(Event("Warning", "UnknownTimeZone", why),))
     if spec_of(cron).suspend:
         return Start()
-    told = _told_of_zone(cron)
+    events = _timezone_events(cron)
     try:
         schedule = _schedule(cron, zone)
         due = find_due(schedule, since=_earliest(cron, status, now), now=now)
     except NeverComes as error:
         why = f"invalid schedule: {spec_of(cron).schedule} : {error}"
-        return Start(events=(*told, Event("Warning", "InvalidSchedule", why)))
+        return Start(events=(*events, Event("Warning", "InvalidSchedule", why)))
     except ScheduleError as error:
         why = f"unparseable schedule: {quote(spec_of(cron).schedule)} : {error}"
-        return Start(events=(*told, Event("Warning", "UnparseableSchedule", why)))
+        return Start(events=(*events, Event("Warning", "UnparseableSchedule", why)))
     if due.too_many:
         why = "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew"
-        told = (*told, Event("Warning", "TooManyMissedTimes", why))
+        events = (*events, Event("Warning", "TooManyMissedTimes", why))
     wake = schedule.next(now)
     if due.at is None or _is_done(cron, status, due.at):
-        return Start(events=told, wake=wake)
+        return Start(events=events, wake=wake)
     refusal = _refusal(cron, status, due.at, now)
     if refusal is not None:
-        return Start(events=(*told, refusal), wake=wake)
+        return Start(events=(*events, refusal), wake=wake)
     replaces = spec_of(cron).concurrencyPolicy == "Replace" and bool(status.active)
-    return Start(at=due.at, replaces=replaces, events=told, wake=wake)
+    return Start(at=due.at, replaces=replaces, events=events, wake=wake)
 
 
-def _told_of_zone(cron: CronJob) -> tuple[Event, ...]:
+def _timezone_events(cron: CronJob) -> tuple[Event, ...]:
     schedule = spec_of(cron).schedule
     if "TZ" not in schedule:
         return ()

@@ -16,7 +16,7 @@ from steersman.client.objects import key_of, labels_of, name_of, namespace_of, u
 from steersman.controllers.daemonset import plan, rules
 from steersman.controllers.daemonset.failed_pods import FailedPods
 from steersman.controllers.daemonset.status import plan_status, seconds_to_look_again
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 from steersman.controllers.shared.pod_control import LOOK_AGAIN_SECONDS, PodControl
 from steersman.controllers.shared.revision_control import RevisionControl
 from steersman.runtime.dependents import candidates, controlled_by, index_dependents
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from steersman.controllers.shared.revision_control import Present
 
 
-class DaemonSetController(Shell):
+class DaemonSetController(ManagedController):
     """``daemonset-controller``."""
 
     name = "daemonset-controller"
@@ -65,7 +65,7 @@ class DaemonSetController(Shell):
         self.nodes.add_callback(self._node_changed)
         self.revisions.informer.add_callback(self._revision_changed)
 
-    # What changed
+    # Event handlers
 
     def _set_changed(self, change: Change[DaemonSet]) -> None:
         if isinstance(change, Deleted):
@@ -95,7 +95,7 @@ class DaemonSetController(Shell):
             if matters:
                 self.enqueue(ds)
 
-    # What to do
+    # Reconcile
 
     async def reconcile(self, key: str) -> Result | None:
         """Look at all nodes, create and delete Pods, one step of an update, and the status."""

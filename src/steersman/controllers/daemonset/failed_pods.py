@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 FIRST_SECONDS: Final = 1.0
 MOST_SECONDS: Final = 15 * 60.0
-#: Entries that are kept; beyond it those that have rested long enough are dropped.
+#: Maximum number of entries before expired ones are dropped.
 _ENTRIES_MAX: Final = 10_000
 
 

@@ -51,9 +51,9 @@ class Needs:
     #: Names of nodes.
     create: tuple[str, ...] = ()
     delete: tuple[Pod, ...] = ()
-    #: Also to be deleted, but more slowly each time, and told of.
+    #: Failed Pods to delete, with backoff and an event.
     failed: tuple[Pod, ...] = ()
-    #: Also to be deleted, and told of.
+    #: Succeeded Pods to delete, with an event.
     succeeded: tuple[Pod, ...] = ()
     #: When the next Pod becomes available.
     look_again_seconds: float | None = None
@@ -95,7 +95,7 @@ def plan_nodes(world: World) -> Needs:
         for name, pods in world.pods.items()
         if name not in world.nodes
         for pod in pods
-        if not node_of(pod) and not is_being_deleted(pod)  # nobody else would ever delete what is on no node
+        if not node_of(pod) and not is_being_deleted(pod)  # no kubelet deletes an unassigned Pod
     ]
     return Needs(tuple(create), tuple(delete), tuple(failed), tuple(succeeded), min(waits, default=None))
 

@@ -35,7 +35,7 @@ GENERATION_ANNOTATION: Final = "deprecated.daemonset.template.generation"
 _NAME_FIELD: Final = "metadata.name"
 
 _TAINTS: Final = "node.kubernetes.io/"
-#: What every daemon bears: it may be what mends the node.
+#: Tolerations of every daemon Pod.
 _TOLERATED: Final = (
     ("not-ready", NO_EXECUTE),
     ("unreachable", NO_EXECUTE),

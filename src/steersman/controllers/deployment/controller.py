@@ -16,7 +16,7 @@ from steersman.client.objects import labels_of, name_of, namespace_of, uid_of
 from steersman.controllers.deployment import rules, status
 from steersman.controllers.deployment.plan import CreateSet, DeleteSet, OldPodsRun, Plan, UpdateSet, plan
 from steersman.controllers.deployment.revisions import same_template, template_of
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 from steersman.runtime.dependents import candidates, controlled_by, index_dependents
 from steersman.runtime.owners import controller_of, is_controlled_by
 from steersman.runtime.references import ReferenceManager
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 SCALING: Final = "ScalingReplicaSet"
 
 
-class DeploymentController(Shell):
+class DeploymentController(ManagedController):
     """``deployment-controller``."""
 
     name = "deployment-controller"
@@ -54,7 +54,7 @@ class DeploymentController(Shell):
         index_dependents(self.pods)
         self.pods.add_callback(self._pod_changed)
 
-    # What changed
+    # Event handlers
 
     def _deployments_of(self, rs: ReplicaSet) -> Iterable[str]:
         """Return the key of the controlling Deployment, or of those that may adopt the ReplicaSet."""
@@ -95,7 +95,7 @@ class DeploymentController(Shell):
         if deployment is not None and rules.strategy_of(deployment) == rules.RECREATE:
             self.enqueue(deployment)
 
-    # What to do
+    # Reconcile
 
     async def reconcile(self, key: str) -> Result | None:
         """Execute one step of the rollout."""
@@ -133,13 +133,13 @@ class DeploymentController(Shell):
                     await self._create(key, deployment, action)
                 case UpdateSet(rs=rs, message=message):
                     self.own_writes.note(key, self.sets, await self.client.update(rs))
-                    self._tell(deployment, message)
+                    self._record(deployment, message)
                 case DeleteSet(rs=rs):
                     await self.delete_seen(rs)
         if planned.changed:
             self.own_writes.note(key, self.deployments, await self.client.update_status(planned.deployment))
 
-    def _tell(self, deployment: Deployment, message: str) -> None:
+    def _record(self, deployment: Deployment, message: str) -> None:
         if message:
             self.events.event(deployment, "Normal", SCALING, message)
 
@@ -153,10 +153,10 @@ class DeploymentController(Shell):
             return
         except Exception as error:
             if not is_namespace_terminating(error):
-                await self._tell_failure(deployment, f'"{name_of(action.rs)}": {error}')
+                await self._record_create_failure(deployment, f'"{name_of(action.rs)}": {error}')
             raise
         self.own_writes.note(key, self.sets, created)
-        self._tell(deployment, action.message)
+        self._record(deployment, action.message)
 
     async def _is_ours(self, deployment: Deployment, rs: ReplicaSet) -> bool:
         """Report whether the one that has the name is this Deployment's, of this template: the cache was late."""
@@ -172,21 +172,21 @@ class DeploymentController(Shell):
     async def _note_collision(self, deployment: Deployment) -> None:
         """Increment ``status.collisionCount``, so that the next name has another hash."""
         before = deployment.status.collisionCount if deployment.status else None
-        told = replaced(deployment.status or DeploymentStatus(), collisionCount=(before or 0) + 1)
-        self.log.info("found a hash collision for %s: %s", name_of(deployment), told.collisionCount)
-        await self.client.update_status(replaced(deployment, status=told))
+        new_status = replaced(deployment.status or DeploymentStatus(), collisionCount=(before or 0) + 1)
+        self.log.info("found a hash collision for %s: %s", name_of(deployment), new_status.collisionCount)
+        await self.client.update_status(replaced(deployment, status=new_status))
 
-    async def _tell_failure(self, deployment: Deployment, why: str) -> None:
+    async def _record_create_failure(self, deployment: Deployment, why: str) -> None:
         message = f"Failed to create new replica set {why}"
         self.events.event(deployment, "Warning", status.SET_NOT_CREATED, message)
         if status.deadline_seconds(deployment) is None:
             return
         failed: DeploymentCondition = status.progressing("False", status.SET_NOT_CREATED, message, now=self.now())
-        told = status.with_told(deployment.status or DeploymentStatus(), failed)
+        new_status = status.with_deployment_condition(deployment.status or DeploymentStatus(), failed)
         try:
-            await self.client.update_status(replaced(deployment, status=told))
-        except Exception as error:  # noqa: BLE001 — what is told of is worse, and is raised
-            self.log.info("the failure of %s could not be told: %s", name_of(deployment), error)
+            await self.client.update_status(replaced(deployment, status=new_status))
+        except Exception as error:  # noqa: BLE001 — the caller raises the original error
+            self.log.info("could not write condition ReplicaFailure of %s: %s", name_of(deployment), error)
 
 
 def _selector(deployment: Deployment) -> LabelSelector:

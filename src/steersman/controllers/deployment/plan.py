@@ -36,7 +36,7 @@ class CreateSet:
     """Create the ReplicaSet of a new template."""
 
     rs: ReplicaSet
-    #: Told as an event when it worked; empty for none.
+    #: Message of the event to record on success; empty for none.
     message: str = ""
 
 
@@ -75,24 +75,24 @@ def plan(deployment: Deployment, owned: Sequence[ReplicaSet], *, old_pods_run: O
     draft = _Draft(deployment, owned, now)
     if is_being_deleted(deployment):
         draft.sync_revision()
-        return draft.told()
-    draft.tell_pausing()
+        return draft.with_counts()
+    draft.record_pausing()
     draft.sync_revision()
     paused = bool(deployment.spec and deployment.spec.paused)
     if paused or (draft.size_changed() and draft.can_scale()):
         _scale(draft)
         if paused:
             draft.forget_history()
-        return draft.told()
+        return draft.with_counts()
     if rules.strategy_of(deployment) == rules.RECREATE:
         _recreate(draft, old_pods_run)
     else:
         _roll(draft)
     if draft.new_is_unobserved:
-        return draft.told_later()
+        return draft.without_counts()
     if status.is_complete(deployment, draft.before):
         draft.forget_history()
-    return draft.told_with_progress()
+    return draft.with_progress()
 
 
 class OldPodsRun:
@@ -119,7 +119,7 @@ class _Draft:
     new: ReplicaSet | None = None
     old: list[ReplicaSet] = field(default_factory=list)
     actions: list[Action] = field(default_factory=list)
-    #: As the server has it, with what this step told already.
+    #: Stored status, with the conditions set by this step.
     before: DeploymentStatus = field(default_factory=DeploymentStatus)
     revision: int = 0
 
@@ -134,24 +134,24 @@ class _Draft:
     def everyone(self) -> list[ReplicaSet]:
         return [*self.old, *([self.new] if self.new is not None else [])]
 
-    def tell(self, told: Any) -> None:
-        self.before = status.with_told(self.before, told)
+    def set_condition(self, condition: Any) -> None:
+        self.before = status.with_deployment_condition(self.before, condition)
 
     # Revisions
 
-    def tell_pausing(self) -> None:
+    def record_pausing(self) -> None:
         """Set the Progressing condition on pause and resume, which restarts the progress deadline."""
         if status.deadline_seconds(self.deployment) is None:
             return
-        told = status.progress(self.before)
-        if told is not None and told.reason == status.TIMED_OUT:
+        progress = status.progress(self.before)
+        if progress is not None and progress.reason == status.TIMED_OUT:
             return
-        was_paused = told is not None and told.reason == status.PAUSED
+        was_paused = progress is not None and progress.reason == status.PAUSED
         is_paused = bool(self.deployment.spec and self.deployment.spec.paused)
         if is_paused and not was_paused:
-            self.tell(status.progressing("Unknown", status.PAUSED, "Deployment is paused", now=self.now))
+            self.set_condition(status.progressing("Unknown", status.PAUSED, "Deployment is paused", now=self.now))
         elif was_paused and not is_paused:
-            self.tell(status.progressing("Unknown", status.RESUMED, "Deployment is resumed", now=self.now))
+            self.set_condition(status.progressing("Unknown", status.RESUMED, "Deployment is resumed", now=self.now))
 
     def sync_revision(self) -> None:
         """Set the highest revision and the Deployment's annotations on the ReplicaSet of the current template."""
@@ -168,7 +168,7 @@ class _Draft:
         self.revision = revisions.revision_of(fresh)
         if status.deadline_seconds(self.deployment) is not None and status.progress(self.before) is None:
             message = f'Found new replica set "{name_of(fresh)}"'
-            self.tell(status.progressing("True", status.NEW_SET_FOUND, message, now=self.now))
+            self.set_condition(status.progressing("True", status.NEW_SET_FOUND, message, now=self.now))
 
     def _next_revision(self) -> int:
         return max(map(revisions.revision_of, self.old), default=0) + 1
@@ -188,7 +188,7 @@ class _Draft:
         self.revision = revisions.revision_of(rs)
         if status.deadline_seconds(self.deployment) is not None:
             message = f'Created new replica set "{name}"'
-            self.tell(status.progressing("True", status.NEW_SET_CREATED, message, now=self.now))
+            self.set_condition(status.progressing("True", status.NEW_SET_CREATED, message, now=self.now))
         return rs
 
     # Sizes
@@ -196,7 +196,7 @@ class _Draft:
     def size_changed(self) -> bool:
         """Report whether an active ReplicaSet was last scaled for another size of the Deployment."""
         desired = [revisions.desired_annotation(rs) for rs in rules.active(self.everyone)]
-        return any(told is not None and told != rules.wanted(self.deployment) for told in desired)
+        return any(size is not None and size != rules.wanted(self.deployment) for size in desired)
 
     def can_scale(self) -> bool:
         """Report whether there is a rule for it: a Deployment that recreates while several run first ends the old ones.
@@ -246,27 +246,27 @@ class _Draft:
 
     @property
     def has_created(self) -> bool:
-        """Report whether the new ReplicaSet is made in this very step, at the size it may have."""
+        """True if this step creates the new ReplicaSet."""
         return any(isinstance(action, CreateSet) for action in self.actions)
 
     @property
     def new_is_unobserved(self) -> bool:
-        """Report whether nobody has counted the new ReplicaSet's Pods yet, and there is still time for that."""
+        """True if the new ReplicaSet's status is not observed yet and the progress deadline has not passed."""
         if self.new is None or (self.new.status is not None and self.new.status.observedGeneration):
             return False
         return not status.has_timed_out(self.deployment, self.before, now=self.now)
 
-    def told_later(self) -> Plan:
+    def without_counts(self) -> Plan:
         """Return the plan without status counts, as a new ReplicaSet has none yet."""
         return self._finish(self.before, watch=True)
 
-    def told(self) -> Plan:
+    def with_counts(self) -> Plan:
         """Return the plan with the status counts."""
         return self._finish(
             status.count(self.deployment, self.before, self.everyone, self.new, now=self.now), watch=False
         )
 
-    def told_with_progress(self) -> Plan:
+    def with_progress(self) -> Plan:
         """Return the plan with counts, progress and failures in the status."""
         counted = status.count(self.deployment, self.before, self.everyone, self.new, now=self.now)
         counted = status.watch_progress(self.deployment, self.before, counted, self.new, now=self.now)
@@ -353,10 +353,10 @@ def new_set(deployment: Deployment, replicas: int) -> ReplicaSet:
 
 
 def same_status(one: DeploymentStatus, other: DeploymentStatus) -> bool:
-    """Report whether both tell the same; zeros and absent counts are alike, but for Pods on their way out."""
+    """Report whether both are equal; a zero count equals an absent one, except ``terminatingReplicas``."""
     return _plain(one) == _plain(other)
 
 
-def _plain(told: DeploymentStatus) -> dict[str, Any]:
-    tree = msgspec.to_builtins(told)
+def _plain(new: DeploymentStatus) -> dict[str, Any]:
+    tree = msgspec.to_builtins(new)
     return {key: value for key, value in tree.items() if value or key == "terminatingReplicas"}

@@ -86,14 +86,14 @@ def as_newest(rs: ReplicaSet, deployment_annotations: Mapping[str, str], revisio
     """
     annotations = dict(annotations_of(rs))
     annotations |= {key: value for key, value in deployment_annotations.items() if key not in _OWN}
-    told = annotations.get(REVISION, "")
+    previous = annotations.get(REVISION, "")
     before = _number(annotations, REVISION)
-    if told and before is None:
-        return _with_annotations(rs, annotations)  # someone wrote nonsense there; it is left to them
+    if previous and before is None:
+        return _with_annotations(rs, annotations)  # an invalid value is another client's; it is not changed
     if (before or 0) < revision:
         annotations[REVISION] = str(revision)
-        if told:
-            _remember(annotations, told)
+        if previous:
+            _remember(annotations, previous)
     return _with_annotations(rs, annotations)
 
 

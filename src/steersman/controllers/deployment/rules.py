@@ -78,7 +78,7 @@ def new_size(deployment: Deployment, everyone: Iterable[ReplicaSet], current: in
     """Return the replicas of the new ReplicaSet, from ``current``; ``everyone`` lacks it if it does not exist yet."""
     if strategy_of(deployment) == RECREATE:
         return wanted(deployment)
-    # Not the fenceposts: with a surge of 0 none is added before an old one has gone.
+    # The raw value: with maxSurge 0 none is added before an old one is removed.
     strategy = deployment.spec.strategy if deployment.spec else None
     surge = (strategy.rollingUpdate.maxSurge if strategy and strategy.rollingUpdate else None) or 0
     most = wanted(deployment) + scaled_value(surge, wanted(deployment), round_up=True)

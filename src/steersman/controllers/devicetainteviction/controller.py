@@ -22,7 +22,7 @@ from steersman.controllers.devicetainteviction.rule_status import (
     seconds_to_update,
     status_to_apply,
 )
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 from steersman.runtime.finalizers import is_being_deleted
 from steersman.runtime.result import Result
 from steersman.workloads.disruption import disruption_patch
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from steersman.client.informer import Informer
     from steersman.controllers.context import ControllerContext
 
-#: Beta and off by default in 1.36: a server serves it when it is asked to.
+#: Beta and off by default in 1.36: served only with ``--runtime-config``.
 RULES: Final[ResourceType[DeviceTaintRule]] = custom(
     "resource.k8s.io/v1beta2", "DeviceTaintRule", plural="devicetaintrules", namespaced=False, model=DeviceTaintRule
 )
@@ -49,7 +49,7 @@ _EVENT: Final = "DeviceTaintManagerEviction"
 _BUCKETS: Final = (0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 30, 60, 120, 180, 240)
 
 
-class DeviceTaintEviction(Shell):
+class DeviceTaintEviction(ManagedController):
     """Reconciles pods; a second queue reconciles the status of rules."""
 
     name: ClassVar[str] = "device-taint-eviction-controller"
@@ -58,9 +58,9 @@ class DeviceTaintEviction(Shell):
         super().__init__(context, workers=context.options.concurrent_device_taint_eviction_syncs)
         #: UIDs of pods that are to go later, by key.
         self._waiting: dict[str, str] = {}
-        #: Rules because of which pods have to go, by key; they tell how many these are.
+        #: Responsible rules by pod key, for the counts in their conditions.
         self._blamed: dict[str, frozenset[str]] = {}
-        #: By name of a rule, how many pods were sent away because of it; none for a rule that is gone.
+        #: Evicted pods by rule name; without deleted rules.
         self._evicted: dict[str, int] = {}
         self._pods = self.watch(Pod, when=_matters)
         self._claims = self.watch(ResourceClaim, keys=plan.pod_keys)
@@ -84,7 +84,7 @@ class DeviceTaintEviction(Shell):
             registry=context.metrics.registry, buckets=_BUCKETS,
         )  # fmt: skip
 
-    # What changed
+    # Event handlers
 
     def _slice_changed(self, change: Change[ResourceSlice]) -> None:
         pools = {plan.pool_of(change.latest)}
@@ -103,8 +103,8 @@ class DeviceTaintEviction(Shell):
             return
         else:
             self._rule_queue.add(name_of(rule))
-        said = [rule, change.old] if isinstance(change, Updated) else [rule]
-        for each in filter(plan.is_evicting, said):
+        states = [rule, change.old] if isinstance(change, Updated) else [rule]
+        for each in filter(plan.is_evicting, states):
             self._enqueue_pods(self._selected(each))
 
     def _selected(self, rule: DeviceTaintRule) -> list[ResourceClaim]:

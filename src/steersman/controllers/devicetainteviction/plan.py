@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 #: Reason and message of the condition ``DisruptionTarget``.
 REASON: Final = "DeletionByDeviceTaintManager"
 MESSAGE: Final = "Device Taint manager: deleting due to NoExecute taint"
-#: What is tolerated for longer is tolerated for ever: the end would be beyond what a date can tell.
+#: Longer tolerations are unlimited: their end may be out of range of a datetime.
 _SECONDS_MAX: Final = 100 * 365 * 24 * 3600
 
 

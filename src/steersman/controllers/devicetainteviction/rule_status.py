@@ -30,15 +30,15 @@ _ONCE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """Numbers of pods and namespaces that a rule affects."""
+    """What a rule affects."""
 
-    #: Pods that have to go, or would have to if its effect was ``NoExecute``, and how many namespaces they are in.
+    #: Pods to evict, or that ``NoExecute`` would evict, and the number of their namespaces.
     pods: int = 0
     namespaces: int = 0
-    #: Devices that it is for, in the slices of drivers and in allocations.
+    #: Selected devices in ResourceSlices and in allocations.
     published: int = 0
     allocated: int = 0
-    #: Pods that were sent away because of it since the controller began.
+    #: Pods evicted since the controller started.
     evicted: int = 0
 
 
@@ -56,12 +56,12 @@ def status_to_apply(rule: DeviceTaintRule, extent: Extent, *, now: datetime) -> 
 
     ``lastTransitionTime`` is that of the last change of any field of the condition.
     """
-    status, reason, message = _told(rule, extent)
+    status, reason, message = _condition_fields(rule, extent)
     generation = metadata_field(rule, "generation") or 0
     found = _present(rule)
     if found is not None:
-        said = (found.status, found.reason, found.message, found.observedGeneration or 0)
-        if said == (status, reason, message, generation):
+        stored = (found.status, found.reason, found.message, found.observedGeneration or 0)
+        if stored == (status, reason, message, generation):
             return None
     condition: Tree = {
         "type": IN_PROGRESS,
@@ -83,7 +83,7 @@ def _present(rule: DeviceTaintRule) -> Any:
     return find_condition(rule.status.conditions if rule.status else None, IN_PROGRESS)
 
 
-def _told(rule: DeviceTaintRule, extent: Extent) -> tuple[str, str, str]:
+def _condition_fields(rule: DeviceTaintRule, extent: Extent) -> tuple[str, str, str]:
     """Return status, reason and message of the condition."""
     status, reason, message = "False", "OtherEffect", "Eviction only happens for the NoExecute effect."
     namespaces = _count(extent.namespaces, "namespace", "different namespaces")

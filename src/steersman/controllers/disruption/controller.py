@@ -29,7 +29,7 @@ from steersman.controllers.disruption.plan import (
     stale_patch,
     status,
 )
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 from steersman.runtime.owners import controller_of
 from steersman.runtime.result import Result
 
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 _POD: Final = "pod:"
 
 
-class Disruption(Shell):
+class Disruption(ManagedController):
     """Reconciles budgets by key, and pods with a ``DisruptionTarget`` condition by ``pod:`` and key."""
 
     name: ClassVar[str] = "disruption-controller"
@@ -58,7 +58,7 @@ class Disruption(Shell):
         self._budgets = self.watch(PodDisruptionBudget, when=lambda change: not isinstance(change, Deleted))
         self._pods = self.informer(Pod)
         self._pods.add_callback(self._pod_changed)
-        #: What has a scale, by kind.
+        #: Informers of the built-in kinds with a scale, by kind.
         self._scaled: dict[tuple[str, str], Informer[Any]] = {
             ("", "ReplicationController"): self.informer(ReplicationController),
             ("apps", "Deployment"): self.informer(Deployment),

@@ -33,7 +33,7 @@ _ALLOWED: Final = "DisruptionAllowed"
 _TARGET: Final = "DisruptionTarget"
 
 
-class NoController(LookupError):  # noqa: N818 — says what is so
+class NoController(LookupError):  # noqa: N818 — named by the condition
     """A pod's controller does not exist, or its kind has no scale subresource."""
 
 
@@ -51,7 +51,7 @@ class Expected:
 
     pods: int
     healthy: int
-    #: Names of pods that nothing controls, where that matters.
+    #: Names of pods without controller, if the budget cannot count them.
     unmanaged: tuple[str, ...] = ()
 
 
@@ -60,7 +60,7 @@ class Disrupted:
     """Admitted evictions whose pods are not deleted yet."""
 
     pods: dict[str, datetime]
-    #: Pods that should be gone by now.
+    #: Pods that should have been deleted by now.
     overdue: tuple[Pod, ...] = ()
     seconds_to_recheck: float | None = None
 

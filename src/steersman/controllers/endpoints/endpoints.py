@@ -14,14 +14,14 @@ from steersman.client.objects import annotations_of, key_of, namespace_of, resou
 from steersman.controllers.endpoints.endpoints_plan import plan_endpoints
 from steersman.controllers.endpoints.services import LEADER, has_endpoints, selects, touched_keys
 from steersman.controllers.endpoints.trigger import TriggerTimes
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 
 if TYPE_CHECKING:
     from steersman.client.changes import Change
     from steersman.controllers.context import ControllerContext
 
 
-class EndpointsController(Shell):
+class EndpointsController(ManagedController):
     """Reconciles Services."""
 
     name: ClassVar[str] = "endpoints-controller"
@@ -42,14 +42,14 @@ class EndpointsController(Shell):
             self.queue.add_after(key, self.options.endpoint_updates_batch_period_seconds)
 
     def _endpoints_changed(self, change: Change[Endpoints]) -> None:
-        """Put right what others change. Those whose Service went while nobody looked go now; locks stay."""
+        """Enqueue Endpoints that another client changed; delete those without Service, except leader election locks."""
         found = change.latest
         is_left_over = isinstance(change, Added) and change.is_initial and LEADER not in annotations_of(found)
         if is_left_over or key_of(found) in self._services.lister.keys():  # noqa: SIM118 — a lister is no mapping
             self.queue.add(key_of(found))
 
     async def reconcile(self, key: str) -> None:
-        """Make the Endpoints tell where the pods are."""
+        """Create, update or delete the Endpoints of a Service."""
         service = self._services.lister.by_key(key)
         current = self._endpoints.lister.by_key(key)
         if service is None:
@@ -77,7 +77,7 @@ class EndpointsController(Shell):
             operation = f"create endpoint for service {key}" if creates else f"update endpoint {key}"
             self.events.event(wanted, "Warning", reason, f"Failed to {operation}: {error}")
             raise
-        (self.note_created if creates else self.own_writes.note)(key, self._endpoints, written)
+        (self.record_created if creates else self.own_writes.note)(key, self._endpoints, written)
 
     async def _delete(self, key: str) -> None:
         namespace, name = split_key(key)

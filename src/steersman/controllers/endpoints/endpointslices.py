@@ -21,7 +21,7 @@ from steersman.controllers.endpoints.services import (
 from steersman.controllers.endpoints.slice_plan import CONTROLLER, plan_slices
 from steersman.controllers.endpoints.slice_writing import BY_SERVICE, key_of_slice, of_service, write_slices
 from steersman.controllers.endpoints.trigger import TriggerTimes
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 from steersman.workloads.pods import BY_NODE, node_names, node_of
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _ZONE = "topology.kubernetes.io/zone"
 
 
-class EndpointSlices(Shell):
+class EndpointSlices(ManagedController):
     """Reconciles Services."""
 
     name: ClassVar[str] = "endpointslice-controller"
@@ -64,7 +64,7 @@ class EndpointSlices(Shell):
                 self.queue.add(key)
 
     async def reconcile(self, key: str) -> None:
-        """Make the slices tell where the pods are."""
+        """Create, update or delete the slices of a Service."""
         service = self._services.lister.by_key(key)
         if service is None:
             self._times.forget(key)
@@ -85,13 +85,13 @@ class EndpointSlices(Shell):
         except Conflict:
             raise
         except ApiError as error:
-            self._tell(service, str(error))
+            self._record(service, str(error))
             raise
         if plan.homeless:
             many = len(plan.homeless) > 1
-            self._tell(service, f"[{', '.join(plan.homeless)}]" if many else plan.homeless[0])
+            self._record(service, f"[{', '.join(plan.homeless)}]" if many else plan.homeless[0])
 
-    def _tell(self, service: Service, fault: str) -> None:
+    def _record(self, service: Service, fault: str) -> None:
         text = f"Error updating Endpoint Slices for Service {key_of(service)}: {fault}"
         self.events.event(service, "Warning", "FailedToUpdateEndpointSlices", text)
 

@@ -28,7 +28,7 @@ _NOT_MIRRORED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 
 @dataclass(slots=True)
 class MirrorPlan:
-    """Writes, and the number of addresses that are skipped as invalid or excess."""
+    """Writes, and the numbers of invalid and of excess addresses."""
 
     changes: Changes
     invalid: int = 0

@@ -13,14 +13,14 @@ from steersman.controllers.endpoints.mirror_plan import CONTROLLER, is_mirrored,
 from steersman.controllers.endpoints.packing import Changes
 from steersman.controllers.endpoints.services import MANAGED_BY
 from steersman.controllers.endpoints.slice_writing import BY_SERVICE, key_of_slice, of_service, write_slices
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 
 if TYPE_CHECKING:
     from steersman.client.changes import Change
     from steersman.controllers.context import ControllerContext
 
 
-class Mirroring(Shell):
+class Mirroring(ManagedController):
     """Reconciles Endpoints, whose keys are their Services'."""
 
     name: ClassVar[str] = "endpointslice-mirroring-controller"

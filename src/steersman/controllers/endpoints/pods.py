@@ -67,7 +67,7 @@ def reference_to(pod: Pod) -> ObjectReference:
     return ObjectReference(kind="Pod", namespace=namespace_of(pod), name=name_of(pod), uid=uid_of(pod))
 
 
-def told_by(pod: Pod) -> tuple[object, ...]:
+def endpoint_attributes(pod: Pod) -> tuple[object, ...]:
     """Return the parts of a pod that affect its endpoints; equal parts need no reconcile.
 
     Termination is not one, as upstream: the kubelet sets the pod unready in the same write.

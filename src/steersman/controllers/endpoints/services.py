@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from steersman.apimachinery.names import check_dns1123_subdomain
 from steersman.client.changes import Updated
 from steersman.client.objects import key_of, labels_of, namespace_of
-from steersman.controllers.endpoints.pods import told_by
+from steersman.controllers.endpoints.pods import endpoint_attributes
 
 if TYPE_CHECKING:
     from lightkube.models.core_v1 import Pod, Service
@@ -49,7 +49,7 @@ def touched_keys(services: Lister[Service], change: Change[Pod]) -> list[str]:
         return keys
     if labels_of(change.old) != labels_of(change.new):
         keys = list(dict.fromkeys(keys + service_keys(services, change.old)))
-    return keys if keys and told_by(change.old) != told_by(change.new) else []
+    return keys if keys and endpoint_attributes(change.old) != endpoint_attributes(change.new) else []
 
 
 def is_headless(service: Service) -> bool:

@@ -15,27 +15,32 @@ if TYPE_CHECKING:
 
     from steersman.client.informer import Informer
     from steersman.controllers.endpoints.packing import Changes
-    from steersman.controllers.shared.base import Shell
+    from steersman.controllers.shared.base import ManagedController
 
 #: Name of the index that ``key_of_slice`` makes.
 BY_SERVICE: Final = "service"
 
 
 async def write_slices(
-    shell: Shell, key: str, informer: Informer[EndpointSlice], changes: Changes, *, notes: dict[str, str | None]
+    controller: ManagedController,
+    key: str,
+    informer: Informer[EndpointSlice],
+    changes: Changes,
+    *,
+    notes: dict[str, str | None],
 ) -> None:
     """Create, update, delete; ``notes``: annotations that all written slices get, or with None lose."""
     for new in changes.create:
         try:
-            shell.note_created(key, informer, await shell.client.create(_as_written(new, notes)))
+            controller.record_created(key, informer, await controller.client.create(_as_written(new, notes)))
         except ApiError as error:
             if is_namespace_terminating(error):
                 return
             raise
     for changed in changes.update:
-        shell.own_writes.note(key, informer, await shell.client.update(_as_written(changed, notes)))
+        controller.own_writes.note(key, informer, await controller.client.update(_as_written(changed, notes)))
     for old in changes.delete:
-        await shell.delete_seen(old)
+        await controller.delete_seen(old)
 
 
 def _as_written(found: EndpointSlice, notes: dict[str, str | None]) -> EndpointSlice:

@@ -11,7 +11,7 @@ from steersman.client.changes import Added, Deleted
 from steersman.client.errors import AlreadyExists, ApiError, ClientError
 from steersman.client.objects import key_of, namespace_of
 from steersman.controllers.ephemeralvolume.plan import ForeignClaim, is_missing, wanted_claims
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 
 if TYPE_CHECKING:
     from steersman.controllers.context import ControllerContext
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _BY_CLAIM: Final = "ephemeral volume claim"
 
 
-class EphemeralVolumes(Shell):
+class EphemeralVolumes(ManagedController):
     """Reconciles pods."""
 
     name: ClassVar[str] = "ephemeral-volume-controller"
@@ -57,7 +57,7 @@ class EphemeralVolumes(Shell):
         for volume, claim in wanted_claims(pod).items():
             try:
                 if is_missing(pod, claim, lambda name: self._claims.lister.get(name, namespace=namespace)):
-                    self.note_created(key, self._claims, await self._create(claim))
+                    self.record_created(key, self._claims, await self._create(claim))
             except AlreadyExists:
                 raise  # the cache is behind, or the claim is another owner's; the retry decides
             except (ApiError, ForeignClaim) as error:

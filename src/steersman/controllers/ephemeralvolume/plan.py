@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from lightkube.models.core_v1 import Pod
 
 
-class ForeignClaim(ValueError):  # noqa: N818 — says what is so
+class ForeignClaim(ValueError):  # noqa: N818 — named by the condition
     """The name is in use by a claim that the pod does not own."""
 
 

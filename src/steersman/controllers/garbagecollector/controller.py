@@ -26,7 +26,7 @@ from steersman.controllers.garbagecollector.plan import (
     standing_of,
     unblock_patch,
 )
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 from steersman.controllers.shared.metadata_watch import shared
 from steersman.runtime.owners import owners_of
 from steersman.runtime.result import Result
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from steersman.controllers.garbagecollector.plan import Standing
     from steersman.runtime.owners import Owner
 
-#: Keys of owners whose dependents are to be released; other keys are UIDs to be looked at.
+#: Prefix of keys of owners whose dependents are orphaned; other keys are UIDs.
 _ORPHAN: Final = "orphan:"
 #: Dependents of one owner that are released at a time.
 _RELEASES_AT_ONCE: Final = 20
@@ -47,15 +47,15 @@ _RELEASES_AT_ONCE: Final = 20
 _ABSENT_MAX: Final = 500
 
 
-class _UnknownKind(LookupError):  # noqa: N818 — says what is so
+class _UnknownKind(LookupError):  # noqa: N818 — named by the condition
     """The kind is not served."""
 
 
-class _Misplaced(ValueError):  # noqa: N818 — says what is so
+class _Misplaced(ValueError):  # noqa: N818 — named by the condition
     """A cluster-scoped object refers to a namespaced owner, which cannot exist."""
 
 
-class GarbageCollector(Shell):
+class GarbageCollector(ManagedController):
     """Reconciles nodes of the graph by UID."""
 
     name: ClassVar[str] = "garbage-collector-controller"
@@ -64,19 +64,19 @@ class GarbageCollector(Shell):
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context, workers=context.options.concurrent_gc_syncs)
         self.graph: Final = Graph()
-        #: Owners that are known not to exist, so that each of a thousand dependents need not ask; a UID never comes back.
+        #: Owners known not to exist, so that not every dependent reads the server; UIDs are not reused.
         self._absent: LruDict[Identity, bool] = LruDict(_ABSENT_MAX)
         self._metadata = shared(context.client, context.informers, clock=context.clock)
-        self._metadata.listen(self._heard)
+        self._metadata.listen(self._on_change)
 
     async def run(self) -> None:
         """Run until cancelled."""
         async with self._metadata.running():
             await super().run()
 
-    # What is heard
+    # Event handlers
 
-    def _heard(self, resource: ResourceType[Any], change: Change[Any]) -> None:
+    def _on_change(self, resource: ResourceType[Any], change: Change[Any]) -> None:
         match change:
             case Added(new):
                 self._apply(self.graph.observe(seen(resource, new), None))
@@ -108,7 +108,7 @@ class GarbageCollector(Shell):
         text = f'ownerRef {claimed} does not exist in namespace "{dependent.namespace}"'
         self.events.event(reference, "Warning", "OwnerRefInvalidNamespace", text)
 
-    # What is done
+    # Writes
 
     async def reconcile(self, key: str) -> Result | None:
         """Release dependents of an owner, or see whether an object is garbage."""
@@ -125,7 +125,7 @@ class GarbageCollector(Shell):
             return Result(requeue=True)
         except _Misplaced:
             return None
-        # A virtual node that exists is asked for again until a watch shows it.
+        # An existing virtual node is read again until a watch event shows it.
         return Result(requeue=True) if node.virtual and not gone and self.graph.nodes.get(key) is node else None
 
     async def _attempt(self, node: Node) -> bool:
@@ -170,7 +170,7 @@ class GarbageCollector(Shell):
                 await self._unblock(dependent.identity)
 
     async def _unblock(self, identity: Identity) -> None:
-        """Remove ``blockOwnerDeletion`` from dependents that wait in foreground too, which would deadlock."""
+        """Remove ``blockOwnerDeletion`` from the owner references of an object in a cycle of foreground deletions."""
         latest = await self._get(identity)
         if latest is not None and uid_of(latest) == identity.uid:
             await self._patch(identity, unblock_patch(latest, strategic=_is_builtin(identity)))

@@ -73,15 +73,15 @@ class Node:
 class Effects:
     """Nodes to process after a change."""
 
-    #: UIDs to look at: whether they are garbage, or may go on with their deletion.
+    #: UIDs of objects to process: possible garbage, or deletions that may continue.
     delete: dict[str, None] = field(default_factory=dict)
-    #: UIDs whose dependents are to be released.
+    #: UIDs whose dependents are orphaned.
     orphan: dict[str, None] = field(default_factory=dict)
-    #: Virtual nodes that got another identity: to be looked at after a wait.
+    #: Virtual nodes with another identity, to be processed after a delay.
     later: dict[str, None] = field(default_factory=dict)
-    #: Owners that are known not to exist.
+    #: Owners known not to exist.
     absent: list[Identity] = field(default_factory=list)
-    #: Dependents whose reference to a UID crosses namespaces.
+    #: Dependents with a reference across namespaces.
     invalid: list[tuple[Identity, Identity]] = field(default_factory=list)
 
 
@@ -233,7 +233,7 @@ class Graph:
             effects.delete.update(dict.fromkeys(node.dependents))
             effects.delete[uid] = None
 
-    def _remove(self, node: Node, told: Identity, effects: Effects) -> None:
+    def _remove(self, node: Node, identity: Identity, effects: Effects) -> None:
         uid = node.identity.uid
         for owner in node.owners:
             known = self.nodes.get(owner.uid)
@@ -241,7 +241,7 @@ class Graph:
                 effects.delete[owner.uid] = None
             self._unlink(node, owner.uid)
         if node.dependents:
-            effects.absent.append(told)
+            effects.absent.append(identity)
             effects.delete.update(dict.fromkeys(node.dependents))
         del self.nodes[uid]
 

@@ -26,7 +26,7 @@ WAITING: Final = "waiting"
 
 @dataclass(frozen=True, slots=True)
 class Keep:
-    """Nothing to do."""
+    """No action."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Delete:
     """No owner exists."""
 
     policy: PropagationPolicy
-    #: Take ``blockOwnerDeletion`` off its own references first: it is part of a circle that would wait for ever.
+    #: Remove ``blockOwnerDeletion`` from its references first: it is part of a cycle that would deadlock.
     unblock: bool = False
 
 

@@ -40,7 +40,7 @@ class Accounting:
 
     status: JobStatus
     let_go: tuple[Pod, ...]
-    #: That it has ended; to be written once all Pods are counted and gone.
+    #: Final condition, written once all Pods are counted and terminated.
     final: JobCondition | None
 
 
@@ -84,7 +84,7 @@ def _may_go(seen: Observed, pod: Pod, ending: JobCondition | None) -> bool:
     if not facts.has_failed(pod, seen.job):
         return False
     index = facts.index_of(pod)
-    return index is None or (last := seen.remembered.get(index)) is None or uid_of(last) != uid_of(pod)
+    return index is None or (last := seen.last_failed.get(index)) is None or uid_of(last) != uid_of(pod)
 
 
 def _count_success(seen: Observed, pod: Pod, succeeded: list[str], new_indexes: set[int]) -> None:
@@ -93,7 +93,7 @@ def _count_success(seen: Observed, pod: Pod, succeeded: list[str], new_indexes: 
             succeeded.append(uid_of(pod))
         return
     index = facts.index_in(pod, seen.job)
-    if index is not None and index not in seen.told_indexes:
+    if index is not None and index not in seen.recorded_indexes:
         new_indexes.add(index)
 
 
@@ -106,7 +106,7 @@ def _counts(seen: Observed, pod: Pod) -> bool:
 def _with_indexes(seen: Observed, status: JobStatus, new: Collection[int]) -> JobStatus:
     if not facts.is_indexed(seen.job):
         return status
-    done = seen.told_indexes | Indexes.of(new)
+    done = seen.recorded_indexes | Indexes.of(new)
     failed = seen.failed_indexes
     return replaced(
         status,

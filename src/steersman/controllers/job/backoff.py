@@ -1,4 +1,4 @@
-"""Backoff before failed Pods are replaced: 10 s, doubled with each consecutive failure, at most 10 minutes. Pure."""
+"""Exponential backoff for replacing failed Pods: from 10 s to 10 minutes. Pure."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def ended_at(pod: Pod) -> datetime:
     if condition is not None and condition.status == "False" and condition.lastTransitionTime is not None:
         return condition.lastTransitionTime
     if metadata is not None and metadata.deletionTimestamp is not None:
-        # That is when it has to be gone: the deletion was asked for a grace period earlier.
+        # deletionTimestamp is the end of the grace period.
         return metadata.deletionTimestamp - timedelta(seconds=metadata.deletionGracePeriodSeconds or 0)
     return (metadata.creationTimestamp if metadata else None) or _LONG_AGO
 

@@ -21,7 +21,7 @@ from steersman.controllers.job.accounting import Accounting, account, end_events
 from steersman.controllers.job.backoff import Failures
 from steersman.controllers.job.observed import Observed, observe
 from steersman.controllers.job.templates import new_pod
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 from steersman.controllers.shared.pod_control import LOOK_AGAIN_SECONDS, PodControl
 from steersman.runtime.dependents import candidates, controlled_by, index_dependents
 from steersman.runtime.finalizers import has_finalizer, is_being_deleted, with_finalizer
@@ -43,14 +43,14 @@ if TYPE_CHECKING:
     from steersman.controllers.context import ControllerContext
 
 
-#: What happens to Pods leads to one look at their Job in this time.
+#: Pod events are batched for this time.
 BATCH_SECONDS: Final = 1.0
 
 #: Condition that ends a Job, to the label ``result``.
 _RESULTS: Final = {"Complete": "succeeded", "Failed": "failed"}
 
 
-class JobController(Shell):
+class JobController(ManagedController):
     """``job-controller``."""
 
     name = "job-controller"
@@ -62,12 +62,12 @@ class JobController(Shell):
         self.pods: Final[Informer[Pod]] = self.informer(Pod)
         index_dependents(self.pods)
         self.control: Final = PodControl(self, self.pods)
-        #: Pods, by key, that wait for a Job which is gone or has ended, and are to be let go.
+        #: Pods by key of deleted or finished Jobs, whose finalizer is to be removed.
         self.orphans: Final = self.add_queue("job_orphan_pod", self._let_orphan_go)
-        #: By key of the Job the UIDs whose finalizer was taken away and is in the cache still; bounded by its Pods.
+        #: UIDs of Pods by Job key whose removed finalizer the cache still shows; bounded by the Job's Pods.
         self._untracked: Final[dict[str, set[str]]] = {}
         self._failures: Final[dict[str, Failures]] = {}
-        #: By key when it was last looked at, on the monotonic clock.
+        #: Monotonic time of the last reconcile by key.
         self._looked: Final[dict[str, float]] = {}
         self.jobs.add_callback(self._job_changed)
         self.pod_events: Final[PodEvents[Job]] = PodEvents(
@@ -85,11 +85,11 @@ class JobController(Shell):
             registry=context.metrics.registry,
         )  # fmt: skip
 
-    # What changed
+    # Event handlers
 
     def _job_changed(self, change: Change[Job]) -> None:
         job = change.latest
-        if isinstance(change, Deleted):  # another may take its name before it is looked at
+        if isinstance(change, Deleted):  # another Job may have its name by then
             self._forget(key_of(job))
         if isinstance(change, Deleted) or facts.is_finished(job):
             self._release_pods_of(job)
@@ -108,7 +108,7 @@ class JobController(Shell):
             self._release_if_tracked(pod)
         self._enqueue_soon(job)
 
-    # Pods that nobody counts any more
+    # Pods of deleted Jobs
 
     def _release_pods_of(self, job: Job) -> None:
         for pod in controlled_by(self.pods.lister, uid_of(job)):
@@ -139,7 +139,7 @@ class JobController(Shell):
                 Pod, name_of(pod), patch, namespace=namespace_of(pod), patch_type=PatchType.STRATEGIC
             )
 
-    # What to do
+    # Reconcile
 
     async def reconcile(self, key: str) -> Result | None:
         """Look at the Job and its Pods; create, delete, count."""
@@ -193,7 +193,7 @@ class JobController(Shell):
         if ending is not None:
             if up_to_date:
                 written = await self._delete(key, seen, seen.active, count=True)
-            # What is not deleted yet, or not in the cache, may still have a finalizer: the end is not told yet.
+            # Pods that are not deleted or not cached may have a finalizer: too early for the final condition.
             ending = ending if up_to_date and len(written.deleted) == len(seen.active) else None
         elif up_to_date and not is_being_deleted(seen.job):
             pods = plan.plan_pods(seen, now=precise)
@@ -236,7 +236,7 @@ class JobController(Shell):
             return _Written(created=(), deleted=(), managed=True)
         owner = controller_reference(seen.job, api_version="batch/v1", kind="Job")
         wanted = [
-            new_pod(seen.job, owner, index, last=None if index is None else seen.remembered.get(index))
+            new_pod(seen.job, owner, index, last=None if index is None else seen.last_failed.get(index))
             for index in pods.create
         ]
         self.control.expectations.expect(key, creations=len(wanted))
@@ -264,9 +264,9 @@ class JobController(Shell):
             status = finish(status, accounting.final)
         job = await self._write(key, job, status)
         if facts.is_finished(job):
-            self._tell_end(job)
+            self._record_end(job)
         if not all_gone:
-            raise _CouldNotLetGo(f"finalizers of {len(accounting.let_go) - len(gone)} pods of {key} are still there")
+            raise _UntrackError(f"finalizers of {len(accounting.let_go) - len(gone)} pods of {key} are still there")
 
     async def _write(self, key: str, job: Job, status: JobStatus) -> Job:
         """Write the status if it changed; return the Job."""
@@ -287,7 +287,7 @@ class JobController(Shell):
                 self.log.info("a pod of %s keeps its finalizer for now: %s", key, outcome)
         return gone
 
-    def _tell_end(self, job: Job) -> None:
+    def _record_end(self, job: Job) -> None:
         mode = facts.spec_of(job).completionMode or "NonIndexed"
         for condition in (job.status.conditions if job.status else None) or ():
             if condition.type in _RESULTS and condition.status == "True":
@@ -296,7 +296,7 @@ class JobController(Shell):
             self.events.event(job, type_, reason, message)
 
 
-class _CouldNotLetGo(Exception):  # noqa: N818 — reads as what it is
+class _UntrackError(Exception):
     """Removing the finalizer of some Pods failed; the next reconcile continues."""
 
 

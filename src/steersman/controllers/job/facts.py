@@ -18,7 +18,7 @@ TRACKING: Final = "batch.kubernetes.io/job-tracking"
 INDEX: Final = "batch.kubernetes.io/job-completion-index"
 INDEX_FAILURES: Final = "batch.kubernetes.io/job-index-failure-count"
 INDEX_IGNORED_FAILURES: Final = "batch.kubernetes.io/job-index-ignored-failure-count"
-#: Who works on a Job when ``spec.managedBy`` names nobody.
+#: Value of ``spec.managedBy`` that stands for this controller, like an unset one.
 BUILT_IN: Final = "kubernetes.io/job-controller"
 
 SUCCESS_CRITERIA_MET: Final = "SuccessCriteriaMet"

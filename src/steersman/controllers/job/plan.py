@@ -45,19 +45,19 @@ def judge(seen: Observed, start: datetime | None, *, now: datetime) -> JobCondit
 
     An announced ending is final. Failures precede successes, and the pod failure policy other failures.
     """
-    told = seen.job.status.conditions if seen.job.status else None
-    if is_condition_true(told, facts.SUCCESS_CRITERIA_MET):
-        return find_condition(told, facts.SUCCESS_CRITERIA_MET)
-    if is_condition_true(told, facts.FAILURE_TARGET):
-        return find_condition(told, facts.FAILURE_TARGET)
+    conditions = seen.job.status.conditions if seen.job.status else None
+    if is_condition_true(conditions, facts.SUCCESS_CRITERIA_MET):
+        return find_condition(conditions, facts.SUCCESS_CRITERIA_MET)
+    if is_condition_true(conditions, facts.FAILURE_TARGET):
+        return find_condition(conditions, facts.FAILURE_TARGET)
     why = _fails_by_policy(seen) or _fails_by_limits(seen, start, now) or _fails_by_indexes(seen)
     if why:
         return condition(facts.FAILURE_TARGET, *why, now=now)
     if facts.is_indexed(seen.job):
         spec = facts.spec_of(seen.job)
-        met = met_success_policy(spec.successPolicy, seen.succeeded_indexes, spec.completions or 0)
-        if met:
-            return condition(facts.SUCCESS_CRITERIA_MET, "SuccessPolicy", met, now=now)
+        message = met_success_policy(spec.successPolicy, seen.succeeded_indexes, spec.completions or 0)
+        if message:
+            return condition(facts.SUCCESS_CRITERIA_MET, "SuccessPolicy", message, now=now)
     return None
 
 
@@ -166,7 +166,7 @@ def _wanted(seen: Observed) -> int:
     spec = facts.spec_of(seen.job)
     parallelism = 1 if spec.parallelism is None else spec.parallelism
     if spec.completions is None:
-        # One success is enough for all: those that run may end, others are not begun.
+        # One success suffices: running Pods may finish, no others are created.
         return len(seen.active) if seen.succeeded > 0 else parallelism
     return max(0, min(spec.completions - seen.succeeded, parallelism))
 
@@ -212,7 +212,7 @@ def _plan_indexes(seen: Observed, missing: int, now: datetime) -> PodsPlan:
     at_once: list[int] = []
     waits: list[float] = []
     for index in islice(_pending(seen), missing):
-        left = _seconds_left_of(seen.remembered.get(index), now)
+        left = _seconds_left_of(seen.last_failed.get(index), now)
         if left > 0:
             waits.append(left)
         else:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from steersman.runtime.owners import Owner
 
 INDEX_VARIABLE: Final = "JOB_COMPLETION_INDEX"
-#: Characters of a name before what the server adds to make it unique.
+#: Maximum length of ``generateName``, before the server's suffix.
 _GENERATED_MAX: Final = 58
 
 

@@ -19,7 +19,7 @@ from steersman.controllers.legacytokencleaner.plan import (
     is_tracked_long_enough,
     mounted_secrets,
 )
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 from steersman.runtime.result import Result
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _PERIOD_SECONDS: Final = 24 * 3600.0
 _ALL: Final = "all"
 
 
-class LegacyTokenCleaner(Shell):
+class LegacyTokenCleaner(ManagedController):
     """Reconciles one key for all Secrets."""
 
     name: ClassVar[str] = "legacy-serviceaccount-token-cleaner-controller"

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-#: How long a server that does not answer is asked again, as upstream's ``WaitForAPIServer``.
+#: Seconds for which an unreachable server is retried. Upstream: ``WaitForAPIServer``.
 SERVER_WAIT_SECONDS: Final = 10.0
 #: Events recorded at the very end have so long to be written.
 _FLUSH_SECONDS: Final = 5.0

@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from steersman.controllers.manager.options import ManagerOptions
 
 NAMESPACE: Final = "kube-system"
-#: Asked for; the server may give longer ones.
+#: Requested lifetime; the server may extend it.
 TOKEN_SECONDS: Final = 3600
 #: Of one controller; what it asks for beyond that waits. Bursts of hundreds of writes gain nothing from more, and each
 #: connection costs both sides a TLS handshake.
 CONNECTIONS_MAX: Final = 32
-#: A token is replaced when this part of its life is left.
+#: Fraction of the lifetime that is left when a token is renewed.
 _LEFT: Final = 0.2
 
 _ACCOUNTS: Final = tree("v1", "ServiceAccount")
@@ -50,7 +50,7 @@ class Identities(Protocol):
 
     @property
     def metrics(self) -> RuntimeMetrics:
-        """Where all clients count their requests, and controllers the rest."""
+        """Return the metrics of all clients' requests and of the controllers."""
 
     def root(self) -> Client:
         """Return the client of the process, for informers and leader election."""
@@ -63,7 +63,7 @@ class Identities(Protocol):
 
 
 class OneIdentity:
-    """All controllers act as the user of the kubeconfig."""
+    """One identity for all controllers: the user of the kubeconfig."""
 
     def __init__(self, transport: Transport, options: ManagerOptions, *, clock: Clock) -> None:
         self.metrics: RuntimeMetrics = RuntimeMetrics()
@@ -126,7 +126,7 @@ class AccountTokens:
         self._name = name
         self._identity: Identity | None = None
         self._renew_at: datetime | None = None
-        #: One asks, the others wait for what it gets.
+        #: Serializes requests; concurrent callers share the result.
         self._asking = asyncio.Lock()
 
     async def identity(self) -> Identity:

@@ -24,7 +24,7 @@ from steersman.controllers.namespace.plan import (
     terminating,
     with_conditions,
 )
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 from steersman.controllers.shared.metadata_watch import shared
 from steersman.runtime.result import Result
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from steersman.client.changes import Change
     from steersman.controllers.context import ControllerContext
 
-#: Deletions that a pass waits for mostly come in a row; the next pass begins when there was none for so long.
+#: Deletions arrive in bursts; the next pass starts after this time without one.
 _SETTLE_SECONDS: Final = 0.1
 #: As long as upstream waits before it begins.
 _YOUNG_SECONDS: Final = 5.0
@@ -43,7 +43,7 @@ _YOUNG_SECONDS: Final = 5.0
 _AT_ONCE: Final = 8
 
 
-class Namespaces(Shell):
+class Namespaces(ManagedController):
     """Reconciles namespaces by name."""
 
     name: ClassVar[str] = "namespace-controller"
@@ -56,7 +56,7 @@ class Namespaces(Shell):
             when=lambda change: not isinstance(change, Deleted) and is_to_be_emptied(change.new),
         )
         self._metadata = shared(context.client, context.informers, clock=context.clock)
-        self._metadata.listen(self._heard)
+        self._metadata.listen(self._on_change)
         self.resync_every(context.options.namespace_sync_period_seconds, self._terminating)
 
     def _terminating(self) -> list[str]:
@@ -67,7 +67,7 @@ class Namespaces(Shell):
         async with self._metadata.running():
             await super().run()
 
-    def _heard(self, resource: ResourceType[Any], change: Change[Any]) -> None:
+    def _on_change(self, resource: ResourceType[Any], change: Change[Any]) -> None:
         """Enqueue the namespace of an object that was deleted or lost a finalizer."""
         namespace = namespace_of(change.latest)
         if not namespace or (isinstance(change, Added) and change.is_initial):
@@ -96,10 +96,10 @@ class Namespaces(Shell):
         if not is_to_be_emptied(namespace):
             return None
         progress = await self._empty(key)
-        told = with_conditions(namespace, conditions(progress), now=self.now())
-        if told is not None:
+        updated = with_conditions(namespace, conditions(progress), now=self.now())
+        if updated is not None:
             try:
-                namespace = await self.client.update_status(told)
+                namespace = await self.client.update_status(updated)
             except ApiError as error:
                 self.log.info("namespace %s: its conditions cannot be written: %s", key, error)
         if progress.errors or progress.discovery_failed:
@@ -108,7 +108,7 @@ class Namespaces(Shell):
             return Result(requeue_after_seconds=seconds_to_next_pass(progress))
         if self._is_young(namespace) and self._anything(key):
             return Result(requeue_after_seconds=_SETTLE_SECONDS)
-        await self._let_go(namespace)
+        await self._finalize(namespace)
         return None
 
     def _is_young(self, namespace: Namespace) -> bool:
@@ -120,7 +120,7 @@ class Namespaces(Shell):
         """Report whether a cache shows something in it: it came late, or its deletion was not seen yet."""
         return any(informer.lister.list(namespace=namespace) for informer in self._metadata.informers.values())
 
-    async def _let_go(self, namespace: Namespace) -> None:
+    async def _finalize(self, namespace: Namespace) -> None:
         with suppress(NotFound):
             await self.client.update_subresource(Namespace, name_of(namespace), "finalize", finalized(namespace))
 

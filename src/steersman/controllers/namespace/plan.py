@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
     from steersman.client import ResourceType
 
-#: The finalizer in ``spec.finalizers`` that is this controller's.
+#: This controller's finalizer in ``spec.finalizers``.
 FINALIZER: Final = "kubernetes"
 PODS: Final = "pods"
-#: How long collecting what finalizers hold is thought to take.
+#: Estimated seconds for objects with finalizers.
 _FINALIZER_SECONDS: Final = 15
 
 DISCOVERY_FAILURE: Final = "NamespaceDeletionDiscoveryFailure"
@@ -42,7 +42,7 @@ _WELL: Final = {
 class Remains:
     """Objects of one resource left after its deletion."""
 
-    #: Seconds after which to look again; 0 when nothing tells.
+    #: Estimated seconds until the content is deleted; 0 if unknown.
     estimate_seconds: int = 0
     count: int = 0
     finalizers: Mapping[str, int] = field(default_factory=dict)
@@ -53,9 +53,9 @@ class Progress:
     """Result of one pass over a namespace."""
 
     discovery_failed: Mapping[str, str] = field(default_factory=dict)
-    #: What went wrong, in words.
+    #: Error messages.
     errors: list[str] = field(default_factory=list)
-    #: ``resource.group`` (with the dot for the core group, too) → what is left of it; only where something is.
+    #: Remains by ``resource.group`` (with the dot for the core group, too), of resources with any.
     remains: dict[str, Remains] = field(default_factory=dict)
 
     def add(self, resource: ResourceType[Any], remains: Remains) -> None:
@@ -118,7 +118,7 @@ def remains_of(resource: ResourceType[Any], objects: list[Any]) -> Remains:
     return Remains(estimate, len(objects), finalizers)
 
 
-class UnexpectedRemains(ValueError):  # noqa: N818 — says what is so
+class UnexpectedRemains(ValueError):  # noqa: N818 — named by the condition
     """Objects without finalizers exist after their deletion."""
 
     def __init__(self, resource: str, remains: Remains) -> None:

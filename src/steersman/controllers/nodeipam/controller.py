@@ -17,7 +17,7 @@ from steersman.controllers.nodeipam.plan import (
     parse_cluster,
     prefix_for,
 )
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _WORKERS = 30
 
 
-class NodeIPAM(Shell):
+class NodeIPAM(ManagedController):
     """Reconciles Nodes by name."""
 
     name: ClassVar[str] = "node-ipam-controller"
@@ -39,7 +39,7 @@ class NodeIPAM(Shell):
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context, workers=_WORKERS)
         self._ranges = ranges(context.options)
-        #: Ranges that were offered to Nodes which do not tell them yet: a write that seems to have failed may have worked.
+        #: CIDRs allocated to Nodes that do not show them yet: a write that failed may have had effect.
         self._offered: dict[str, list[str]] = {}
         self._nodes = self.informer(Node)
         self._nodes.add_callback(self._node_changed)
@@ -52,7 +52,7 @@ class NodeIPAM(Shell):
     def _node_changed(self, change: Change[Node]) -> None:
         node = change.latest
         if isinstance(change, Deleted):
-            self._give_back([*cidrs_of(node), *self._offered.pop(name_of(node), ())])
+            self._release([*cidrs_of(node), *self._offered.pop(name_of(node), ())])
             return
         self._occupy(node)
         self.queue.add(name_of(node))
@@ -62,7 +62,7 @@ class NodeIPAM(Shell):
             if not any(each.occupy(cidr) for each in self._ranges):
                 self.log.warning("Node %s has %s, which is none of the cluster's ranges", name_of(node), cidr)
 
-    def _give_back(self, cidrs: Iterable[str]) -> None:
+    def _release(self, cidrs: Iterable[str]) -> None:
         """Release CIDRs and enqueue Nodes that could not get one."""
         for cidr in cidrs:
             for each in self._ranges:
@@ -80,11 +80,11 @@ class NodeIPAM(Shell):
         if has:
             unused = [cidr for cidr in self._offered.pop(key, ()) if cidr not in has]
             if unused:
-                self._give_back(unused)
+                self._release(unused)
             return
         if key not in self._offered:
             if any(each.is_full for each in self._ranges):
-                self._tell(node, "CIDRNotAvailable")
+                self._record(node, "CIDRNotAvailable")
                 return
             self._offered[key] = [each.take() for each in self._ranges]
         patch = cidr_patch(uid_of(node), self._offered[key])
@@ -93,11 +93,11 @@ class NodeIPAM(Shell):
         except NotFound:
             return
         except ApiError:
-            self._tell(node, "CIDRAssignmentFailed")
+            self._record(node, "CIDRAssignmentFailed")
             raise
         self.own_writes.note(key, self._nodes, written)
 
-    def _tell(self, node: Node, reason: str) -> None:
+    def _record(self, node: Node, reason: str) -> None:
         name = name_of(node)
         reference = {"apiVersion": "v1", "kind": "Node", "name": name, "uid": uid_of(node)}
         self.events.event(reference, "Normal", reason, f"Node {name} status is now: {reason}")

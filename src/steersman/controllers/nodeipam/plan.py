@@ -18,8 +18,8 @@ _DEFAULT_PREFIX: Final = {4: 24, 6: 64}
 _PREFIX_DIFFERENCE_MAX: Final = 16
 
 
-class RangeFull(Exception):  # noqa: N818 — says what is so
-    """All CIDRs are allocated."""
+class RangeFull(Exception):  # noqa: N818 — named by the condition
+    """No CIDR is free."""
 
 
 class NodeRanges:

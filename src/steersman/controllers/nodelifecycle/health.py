@@ -30,9 +30,9 @@ class Grace:
 class Health:
     """Observed heartbeats of one Node, in monotonic time of this process, as nodes' clocks may differ."""
 
-    #: When it was last heard of.
+    #: Monotonic time of the last heartbeat.
     heard_at: float
-    #: Whether it had a condition ``Ready`` when it was last looked at, and that condition's time.
+    #: Whether the condition ``Ready`` was present, and its heartbeat time.
     had_ready: bool
     heartbeat: datetime | None
     renewed: datetime | None = None

@@ -26,7 +26,7 @@ NOT_READY: Final = "node.kubernetes.io/not-ready"
 UNREACHABLE: Final = "node.kubernetes.io/unreachable"
 UNSCHEDULABLE: Final = "node.kubernetes.io/unschedulable"
 
-#: Condition type and status → key of the ``NoSchedule`` taint that goes with it.
+#: Key of the ``NoSchedule`` taint by condition type and status.
 CONDITION_TAINTS: Final = {
     ("Ready", "False"): NOT_READY,
     ("Ready", "Unknown"): UNREACHABLE,
@@ -42,7 +42,7 @@ _MIRRORED_LABELS: Final = {
     "kubernetes.io/os": "beta.kubernetes.io/os",
     "kubernetes.io/arch": "beta.kubernetes.io/arch",
 }
-#: Conditions that a kubelet keeps up; nobody knows them when it is silent.
+#: Conditions that the kubelet posts; Unknown once it stops.
 _KUBELET_CONDITIONS: Final = ("Ready", "MemoryPressure", "DiskPressure", "PIDPressure")
 
 Named = tuple[str, str]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 #: One Node at a time, as upstream.
 _BURST: Final = 1
-#: Timers ring a little late, so that what they wait for is there whatever was rounded.
+#: Added to timers, so that rounding never makes them early.
 _LATE_SECONDS: Final = 0.001
 
 
@@ -25,7 +25,7 @@ class Turns:
     """
 
     def __init__(self, rate: float, *, clock: Clock, call: Callable[[str], None], settle_seconds: float = 0.0) -> None:
-        """``settle_seconds``: nobody's turn comes sooner, so that Nodes that fail together are counted together."""
+        """``settle_seconds``: minimum delay, so that the zone state counts Nodes that fail together."""
         self._clock = clock
         self._call = call
         self._settle_seconds = settle_seconds

@@ -56,7 +56,7 @@ class Count:
 
     @property
     def size(self) -> int:
-        """All of them."""
+        """Return the number of Nodes."""
         return self.ready + self.unready
 
     def state(self, rates: Rates) -> ZoneState:
@@ -118,7 +118,7 @@ class Zones:
 
     @property
     def counts(self) -> Mapping[str, Count]:
-        """By zone."""
+        """Return the counts by zone."""
         return self._counts
 
     def all_down(self) -> bool:

@@ -39,14 +39,14 @@ from steersman.controllers.persistentvolume.plan import (
     waiting_claims,
 )
 from steersman.controllers.persistentvolume.recycling import Recycler, RecyclerSettings
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 from steersman.workloads.pods import node_of
 
 if TYPE_CHECKING:
     from steersman.client.changes import Change
     from steersman.client.informer import Informer
     from steersman.controllers.context import ControllerContext
-    from steersman.controllers.persistentvolume.plan import Told
+    from steersman.controllers.persistentvolume.plan import Event
 
 _CLAIM: Final = "claim:"
 _VOLUME: Final = "volume:"
@@ -54,7 +54,7 @@ _BY_CLAIM: Final = "claim of a volume"
 _SEEN_SECONDS: Final = 10.0
 
 
-class PersistentVolumeBinder(Shell):
+class PersistentVolumeBinder(ManagedController):
     """Reconciles ``claim:NAMESPACE/NAME`` and ``volume:NAME``."""
 
     name: ClassVar[str] = "persistentvolume-binder-controller"
@@ -132,22 +132,22 @@ class PersistentVolumeBinder(Shell):
         match plan:
             case Bind(volume):
                 await self._bind(volume, claim)
-            case Wait(told, pending):
-                self._tell(claim, told)
+            case Wait(event, pending):
+                self._record(claim, event)
                 if pending:
                     await self._claim_phase(claim, "Pending", None)
             case AssignClass(name):
                 await self._write(self._claims, with_class(claim, name))
             case Provision() if not self.options.enable_dynamic_provisioning:
                 pass
-            case Provision(provisioner, told):
+            case Provision(provisioner, event):
                 new = with_provisioner(claim, provisioner)
-                self._tell(claim if new is claim else await self._write(self._claims, new), told)
-            case Lost(told):
+                self._record(claim if new is claim else await self._write(self._claims, new), event)
+            case Lost(event):
                 if await self._claim_phase(claim, "Lost", None) is not claim:
-                    self._tell(claim, told)
-            case Broken(told, message):
-                self._tell(claim, told)
+                    self._record(claim, event)
+            case Broken(event, message):
+                self._record(claim, event)
                 raise ClientError(f"{key_of(claim)}: {message}")
             case _:
                 assert_never(plan)
@@ -196,9 +196,9 @@ class PersistentVolumeBinder(Shell):
                     self.queue.add(_CLAIM + key_of(claim))
             case Unbind():
                 await self._unbind(volume)
-            case Mismatch(told_volume, told_claim):
-                self._tell(volume, told_volume)
-                self._tell(claim, told_claim)
+            case Mismatch(volume_event, claim_event):
+                self._record(volume, volume_event)
+                self._record(claim, claim_event)
             case _:
                 assert_never(plan)
 
@@ -228,7 +228,7 @@ class PersistentVolumeBinder(Shell):
         await self._volume_phase(volume, "Available")
 
     async def _reclaim(self, volume: PersistentVolume) -> None:
-        what, told = reclaim(volume)
+        what, event = reclaim(volume)
         if what == "delete":
             await self.delete_seen(volume)
         elif what == "recycle":
@@ -238,8 +238,8 @@ class PersistentVolumeBinder(Shell):
                 await self._unbind(volume)
             elif outcome:
                 await self._fail(volume, "VolumeFailedRecycle", f"Recycle failed: {outcome}")
-        elif what == "fail" and told is not None:
-            await self._fail(volume, told.reason, told.message)
+        elif what == "fail" and event is not None:
+            await self._fail(volume, event.reason, event.message)
 
     async def _fail(self, volume: PersistentVolume, reason: str, message: str) -> None:
         if await self._volume_phase(volume, "Failed", message) is not volume:
@@ -247,9 +247,9 @@ class PersistentVolumeBinder(Shell):
 
     # Both
 
-    def _tell(self, obj: Any, told: Told | None) -> None:
-        if told is not None and obj is not None:
-            self.events.event(obj, told.type, told.reason, told.message)
+    def _record(self, obj: Any, event: Event | None) -> None:
+        if event is not None and obj is not None:
+            self.events.event(obj, event.type, event.reason, event.message)
 
     async def _write(self, informer: Informer[Any], new: Any, *, status: bool = False) -> Any:
         written = await (self.client.update_status(new) if status else self.client.update(new))

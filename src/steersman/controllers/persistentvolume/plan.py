@@ -38,7 +38,7 @@ _MIGRATED: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Event:
     """Event."""
 
     type: str
@@ -57,7 +57,7 @@ class Bind:
 class Wait:
     """No volume matches. ``pending``: set the phase too."""
 
-    told: Told | None = None
+    event: Event | None = None
     pending: bool = True
 
 
@@ -73,21 +73,21 @@ class Provision:
     """Annotate the claim for an external provisioner."""
 
     provisioner: str
-    told: Told
+    event: Event
 
 
 @dataclass(frozen=True, slots=True)
 class Lost:
     """Set phase ``Lost``: the claim's volume does not exist."""
 
-    told: Told
+    event: Event
 
 
 @dataclass(frozen=True, slots=True)
 class Broken:
     """The claim's binding annotations are inconsistent."""
 
-    told: Told
+    event: Event
     message: str
 
 
@@ -116,8 +116,8 @@ class Unbind:
 class Mismatch:
     """The claim of ``claimRef`` cannot use the volume."""
 
-    told_volume: Told
-    told_claim: Told
+    volume_event: Event
+    claim_event: Event
 
 
 VolumePlan = InPhase | LookAtClaim | Unbind | Mismatch
@@ -153,21 +153,21 @@ def plan_claim(
     if wanted:
         return _provision(wanted, classes.get(wanted))
     text = "no persistent volumes available for this claim and no storage class is set"
-    return Wait(Told("Normal", "FailedBinding", text))
+    return Wait(Event("Normal", "FailedBinding", text))
 
 
 def _plan_bound(claim: PersistentVolumeClaim, name: str, volume: PersistentVolume | None) -> ClaimPlan:
     if not name:
         text = "Bound claim has lost reference to PersistentVolume. Data on the volume is lost!"
-        return Lost(Told("Warning", "ClaimLost", text))
+        return Lost(Event("Warning", "ClaimLost", text))
     if volume is None:
         text = "Bound claim has lost its PersistentVolume. Data on the volume is lost!"
-        return Lost(Told("Warning", "ClaimLost", text))
+        return Lost(Event("Warning", "ClaimLost", text))
     reference = volume.spec.claimRef if volume.spec else None
     if reference is None or reference.uid == uid_of(claim):
         return Bind(volume)
     text = "Two claims are bound to the same volume, this one is bound incorrectly"
-    return Lost(Told("Warning", "ClaimMisbound", text))
+    return Lost(Event("Warning", "ClaimMisbound", text))
 
 
 def _plan_named(claim: PersistentVolumeClaim, volume: PersistentVolume | None) -> ClaimPlan:
@@ -178,41 +178,41 @@ def _plan_named(claim: PersistentVolumeClaim, volume: PersistentVolume | None) -
         why = misfit(volume, claim)
         if not why:
             return Bind(volume)
-        return Wait(Told("Warning", "VolumeMismatch", f'Cannot bind to requested volume "{name_of(volume)}": {why}'))
+        return Wait(Event("Warning", "VolumeMismatch", f'Cannot bind to requested volume "{name_of(volume)}": {why}'))
     if is_reserved_for(volume, claim):
         return Bind(volume)
     taken = f'volume "{name_of(volume)}" already bound to a different claim'
     if BOUND_BY_CONTROLLER not in annotations_of(claim):
-        return Wait(Told("Warning", "FailedBinding", f"{taken}."))
+        return Wait(Event("Warning", "FailedBinding", f"{taken}."))
     by = f"{volume.spec.claimRef.namespace}/{volume.spec.claimRef.name}"
     return Broken(
-        Told("Warning", "FailedBinding", f'{taken} "{by}" by controller'),
+        Event("Warning", "FailedBinding", f'{taken} "{by}" by controller'),
         f'invalid binding to volume "{name_of(volume)}": volume already claimed by "{by}"',
     )
 
 
-def _first_consumer(waiting_pods: Sequence[str]) -> Told:
+def _first_consumer(waiting_pods: Sequence[str]) -> Event:
     if not waiting_pods:
         text = "waiting for first consumer to be created before binding"
-        return Told("Normal", "WaitForFirstConsumer", text)
+        return Event("Normal", "WaitForFirstConsumer", text)
     word = "pod" if len(waiting_pods) == 1 else "pods"
-    return Told("Normal", "WaitForPodScheduled", f"waiting for {word} {','.join(waiting_pods)} to be scheduled")
+    return Event("Normal", "WaitForPodScheduled", f"waiting for {word} {','.join(waiting_pods)} to be scheduled")
 
 
 def _provision(name: str, found: StorageClass | None) -> ClaimPlan:
     if found is None:
         text = f'storageclass.storage.k8s.io "{name}" not found'
-        return Wait(Told("Warning", "ProvisioningFailed", text), pending=False)
+        return Wait(Event("Warning", "ProvisioningFailed", text), pending=False)
     provisioner = _MIGRATED.get(found.provisioner, found.provisioner)
     if provisioner.startswith(_BUILT_IN):
         text = f"no volume plugin matched name: {provisioner}"
-        return Wait(Told("Warning", "ProvisioningFailed", text), pending=False)
+        return Wait(Event("Warning", "ProvisioningFailed", text), pending=False)
     text = (
         f"Waiting for a volume to be created either by the external provisioner '{provisioner}' or manually by the "
         "system administrator. If volume creation is delayed, please verify that the provisioner is running and "
         "correctly registered."
     )
-    return Provision(provisioner, Told("Normal", "ExternalProvisioning", text))
+    return Provision(provisioner, Event("Normal", "ExternalProvisioning", text))
 
 
 def plan_volume(volume: PersistentVolume, claim: PersistentVolumeClaim | None) -> VolumePlan:
@@ -245,12 +245,12 @@ def _mismatch(volume: PersistentVolume, claim: PersistentVolumeClaim) -> Mismatc
         f'PersistentVolume "{name_of(volume)}" to requested PersistentVolumeClaim due to incompatible volumeMode.'
     )
     return Mismatch(
-        Told("Warning", "VolumeMismatch", f"Cannot bind PersistentVolume to {of_volume}"),
-        Told("Warning", "VolumeMismatch", f"Cannot bind {of_claim}"),
+        Event("Warning", "VolumeMismatch", f"Cannot bind PersistentVolume to {of_volume}"),
+        Event("Warning", "VolumeMismatch", f"Cannot bind {of_claim}"),
     )
 
 
-def reclaim(volume: PersistentVolume) -> tuple[Reclaim, Told | None]:
+def reclaim(volume: PersistentVolume) -> tuple[Reclaim, Event | None]:
     """Return how to reclaim a released volume, or the event if that is impossible.
 
     ``leave``: an external controller does it. Host path volumes are deleted below ``/tmp`` only, as upstream.
@@ -263,25 +263,25 @@ def reclaim(volume: PersistentVolume) -> tuple[Reclaim, Told | None]:
         return "retain", None
     if policy == "Recycle":
         if spec.hostPath is None and spec.nfs is None:
-            return "fail", Told("Warning", "VolumeFailedRecycle", "No recycler plugin found for the volume!")
+            return "fail", Event("Warning", "VolumeFailedRecycle", "No recycler plugin found for the volume!")
         return "recycle", None
     if policy != "Delete":
         text = "Volume has unrecognized PersistentVolumeReclaimPolicy"
-        return "fail", Told("Warning", "VolumeUnknownReclaimPolicy", text)
+        return "fail", Event("Warning", "VolumeUnknownReclaimPolicy", text)
     return _delete(volume)
 
 
-def _delete(volume: PersistentVolume) -> tuple[Reclaim, Told | None]:
+def _delete(volume: PersistentVolume) -> tuple[Reclaim, Event | None]:
     provisioner = annotations_of(volume).get(_PROVISIONED_BY)
     if provisioner is not None and not provisioner.startswith(_BUILT_IN):
         return "leave", None
     host_path = volume.spec.hostPath if volume.spec else None
     if host_path is None:
         why = f'error getting deleter volume plugin for volume "{name_of(volume)}": no deletable volume plugin matched'
-        return "fail", Told("Warning", "VolumeFailedDelete", why)
+        return "fail", Event("Warning", "VolumeFailedDelete", why)
     if not (host_path.path.startswith("/tmp/") and len(host_path.path) > len("/tmp/")):  # noqa: S108 — of a host
         why = f"host_path deleter only supports /tmp/.+ but received provided {host_path.path}"
-        return "fail", Told("Warning", "VolumeFailedDelete", why)
+        return "fail", Event("Warning", "VolumeFailedDelete", why)
     return "delete", None
 
 

@@ -92,7 +92,7 @@ class MetricsAPI:
             answer = await self._client.raw(requests.read(path, query=given))
             items: list[Tree] = msgspec.json.decode(answer.body).get("items") or []
         except ApiError as error:
-            raise MetricError(f"unable to fetch metrics from {api} metrics API: {_told(error, what)}") from error
+            raise MetricError(f"unable to fetch metrics from {api} metrics API: {_error_text(error, what)}") from error
         except (ClientError, msgspec.MsgspecError) as error:
             raise MetricError(f"unable to fetch metrics from {api} metrics API: {error}") from error
         if not items:
@@ -100,7 +100,7 @@ class MetricsAPI:
         return items
 
 
-def _told(error: ApiError, what: str) -> str:
+def _error_text(error: ApiError, what: str) -> str:
     """Return the error text; a 404 of an unregistered API has the text of upstream's client."""
     if not isinstance(error, NotFound) or "could not find the requested resource" not in str(error):
         return str(error)

@@ -123,8 +123,10 @@ class Measuring:
         if target.averageValue is None:
             metric = f"{name} {kind} utilization (percentage of request)"
         if container:
-            told = ContainerResourceMetricStatus(name=name, container=container, current=current)
-            return Proposal(outcome.replicas, metric, MetricStatus(type="ContainerResource", containerResource=told))
+            metric_status = ContainerResourceMetricStatus(name=name, container=container, current=current)
+            return Proposal(
+                outcome.replicas, metric, MetricStatus(type="ContainerResource", containerResource=metric_status)
+            )
         status = MetricStatus(type="Resource", resource=ResourceMetricStatus(name=name, current=current))
         return Proposal(outcome.replicas, metric, status)
 
@@ -166,8 +168,10 @@ class Measuring:
             tolerance=self.tolerance,
             timing=self.timing,
         )
-        told = PodsMetricStatus(metric=source.metric, current=MetricValueStatus(averageValue=_text(outcome.milli)))
-        status = MetricStatus(type="Pods", pods=told)
+        metric_status = PodsMetricStatus(
+            metric=source.metric, current=MetricValueStatus(averageValue=_text(outcome.milli))
+        )
+        status = MetricStatus(type="Pods", pods=metric_status)
         return Proposal(outcome.replicas, f"pods metric {source.metric.name}", status)
 
     async def _object(self, spec: MetricSpec) -> Proposal:
@@ -180,10 +184,10 @@ class Measuring:
             place = f"{whose.kind} on {self.target.namespace} {whose.name}/{error}"
             raise MetricError(f"unable to get metric {source.metric.name}: {place}") from error
         outcome, current = self._of_total(source.target, usage, "object")
-        told = ObjectMetricStatus(metric=source.metric, describedObject=whose, current=current)
+        metric_status = ObjectMetricStatus(metric=source.metric, describedObject=whose, current=current)
         named = f"{whose.kind} metric {source.metric.name}"
         metric = named if current.value is not None else f"external metric {_shown(source.metric)}"
-        return Proposal(outcome.replicas, metric, MetricStatus(type="Object", object=told))
+        return Proposal(outcome.replicas, metric, MetricStatus(type="Object", object=metric_status))
 
     async def _external(self, spec: MetricSpec) -> Proposal:
         source = spec.external
@@ -196,8 +200,8 @@ class Measuring:
             place = f"{namespace}/{name}/{_selector(source.metric)}"
             raise MetricError(f"unable to get external metric {place}: {error}") from error
         outcome, current = self._of_total(source.target, usage, "external")
-        told = ExternalMetricStatus(metric=source.metric, current=current)
-        status = MetricStatus(type="External", external=told)
+        metric_status = ExternalMetricStatus(metric=source.metric, current=current)
+        status = MetricStatus(type="External", external=metric_status)
         return Proposal(outcome.replicas, f"external metric {_shown(source.metric)}", status)
 
     def _of_total(self, target: MetricTarget, usage: int, kind: str) -> tuple[Outcome, MetricValueStatus]:

@@ -45,7 +45,7 @@ class State:
             list(status.conditions or ()),
         )
 
-    def say(self, type_: str, reason: str, message: str, *, status: bool) -> None:
+    def set_condition(self, type_: str, reason: str, message: str, *, status: bool) -> None:
         """Set a condition."""
         new = HorizontalPodAutoscalerCondition(
             type=type_, status=str(status), reason=reason, message=message, lastTransitionTime=self.now

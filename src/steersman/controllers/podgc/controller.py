@@ -22,7 +22,7 @@ from steersman.controllers.podgc.plan import (
     stranded,
     surplus,
 )
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 from steersman.workloads.pods import is_finished, node_of
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ _ENDED: Final = "ended"
 _SETTLE_SECONDS: Final = 1.0
 
 
-class PodGarbageCollector(Shell):
+class PodGarbageCollector(ManagedController):
     """Reconciles ``node:NAME``, ``pod:NAMESPACE/NAME`` and ``ended``."""
 
     name: ClassVar[str] = "pod-garbage-collector-controller"
@@ -123,7 +123,7 @@ class PodGarbageCollector(Shell):
                 await self.patch_pod_status(pod, patch)
             await self.client.delete_object(pod, uid=uid_of(pod), grace_period_seconds=0)
             self._deletions.labels(namespace_of(pod), reason).inc()
-        except NotFound:  # after a conflict the pod is looked at again: no poll would ever come back to it
+        except NotFound:  # retried after a conflict, as there is no periodic sync
             pass
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 #: How long a Node must be missing.
 QUARANTINE_SECONDS: Final = 40.0
 #: How long a Pod may be terminating without having been scheduled: as long as between two looks of upstream. Its status
-#: becomes ``Failed``, which whoever holds it by a finalizer need not see at once.
+#: becomes ``Failed``, which the owner of a finalizer need not observe immediately.
 UNSCHEDULED_SECONDS: Final = 20.0
 _OUT_OF_SERVICE: Final = "node.kubernetes.io/out-of-service"
 #: Reason and message of the condition ``DisruptionTarget``.
@@ -33,7 +33,7 @@ def is_unscheduled_and_terminating(pod: Pod) -> bool:
 
 
 def is_out_of_service(node: Node | None) -> bool:
-    """Report whether somebody says that the Node will not come back, and it does not say otherwise."""
+    """Report whether the Node has the ``out-of-service`` taint and is not ready."""
     if node is None:
         return False
     taints = (node.spec.taints if node.spec else None) or ()

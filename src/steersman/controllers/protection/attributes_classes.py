@@ -8,9 +8,9 @@ from lightkube.models.core_v1 import PersistentVolume, PersistentVolumeClaim
 from lightkube.models.storage_v1 import VolumeAttributesClass
 
 from steersman.client.changes import Added, Deleted
-from steersman.controllers.protection.finalizing import add, take_off
+from steersman.controllers.protection.finalizing import add, remove_finalizer
 from steersman.controllers.protection.plan import CLASS_FINALIZER, Step, classes_named, step
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 
 if TYPE_CHECKING:
     from steersman.client.changes import Change
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _BY_CLASS: Final = "volume attributes class"
 
 
-class AttributesClassProtection(Shell):
+class AttributesClassProtection(ManagedController):
     """Reconciles VolumeAttributesClasses by name."""
 
     name: ClassVar[str] = "volumeattributesclass-protection-controller"
@@ -45,7 +45,7 @@ class AttributesClassProtection(Shell):
                 await add(self, key, self._classes, found, CLASS_FINALIZER)
             case Step.RELEASE:
                 if not any(informer.lister.by_index(_BY_CLASS, key) for informer in self._users):
-                    await take_off(self, key, self._classes, found, CLASS_FINALIZER)
+                    await remove_finalizer(self, key, self._classes, found, CLASS_FINALIZER)
             case Step.NOTHING:
                 pass
 

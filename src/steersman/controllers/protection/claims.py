@@ -8,9 +8,9 @@ from lightkube.models.core_v1 import PersistentVolumeClaim, Pod
 
 from steersman.client.changes import Deleted, Updated
 from steersman.client.objects import namespace_of
-from steersman.controllers.protection.finalizing import add, take_off
+from steersman.controllers.protection.finalizing import add, remove_finalizer
 from steersman.controllers.protection.plan import CLAIM_FINALIZER, Step, step, uses_claim
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 from steersman.workloads.pod_volumes import claim_keys_of
 from steersman.workloads.pods import is_finished
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from steersman.controllers.context import ControllerContext
 
 
-class ClaimProtection(Shell):
+class ClaimProtection(ManagedController):
     """Reconciles PersistentVolumeClaims."""
 
     name: ClassVar[str] = "persistentvolumeclaim-protection-controller"
@@ -40,7 +40,7 @@ class ClaimProtection(Shell):
                 await add(self, key, self._claims, claim, CLAIM_FINALIZER)
             case Step.RELEASE:
                 if not await self._is_used(claim):
-                    await take_off(self, key, self._claims, claim, CLAIM_FINALIZER)
+                    await remove_finalizer(self, key, self._claims, claim, CLAIM_FINALIZER)
             case Step.NOTHING:
                 pass
 

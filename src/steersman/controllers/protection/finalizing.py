@@ -9,22 +9,24 @@ from steersman.runtime.finalizers import with_finalizer, without_finalizer
 
 if TYPE_CHECKING:
     from steersman.client.informer import Informer
-    from steersman.controllers.shared.base import Shell
+    from steersman.controllers.shared.base import ManagedController
 
 
-async def add(shell: Shell, key: str, informer: Informer[Any], obj: Any, finalizer: str) -> None:
+async def add(controller: ManagedController, key: str, informer: Informer[Any], obj: Any, finalizer: str) -> None:
     """Add the finalizer to this version of the object."""
-    await _update(shell, key, informer, with_finalizer(obj, finalizer))
+    await _update(controller, key, informer, with_finalizer(obj, finalizer))
 
 
-async def take_off(shell: Shell, key: str, informer: Informer[Any], obj: Any, finalizer: str) -> None:
+async def remove_finalizer(
+    controller: ManagedController, key: str, informer: Informer[Any], obj: Any, finalizer: str
+) -> None:
     """Remove the finalizer from this version of the object."""
-    await _update(shell, key, informer, without_finalizer(obj, finalizer))
+    await _update(controller, key, informer, without_finalizer(obj, finalizer))
 
 
-async def _update(shell: Shell, key: str, informer: Informer[Any], new: Any) -> None:
+async def _update(controller: ManagedController, key: str, informer: Informer[Any], new: Any) -> None:
     try:
-        written = await shell.client.update(new)
+        written = await controller.client.update(new)
     except NotFound:
         return
-    shell.own_writes.note(key, informer, written)
+    controller.own_writes.note(key, informer, written)

@@ -26,7 +26,7 @@ class Step(Enum):
     NOTHING = auto()
     #: It is there and lacks the finalizer.
     ADD = auto()
-    #: It is being deleted and held: if nobody uses it, take the finalizer off.
+    #: Being deleted with the finalizer: remove it if the object is not in use.
     RELEASE = auto()
 
 

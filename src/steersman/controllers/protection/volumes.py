@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, ClassVar
 from lightkube.models.core_v1 import PersistentVolume
 
 from steersman.client.changes import Deleted
-from steersman.controllers.protection.finalizing import add, take_off
+from steersman.controllers.protection.finalizing import add, remove_finalizer
 from steersman.controllers.protection.plan import VOLUME_FINALIZER, Step, is_volume_used, step
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 
 if TYPE_CHECKING:
     from steersman.controllers.context import ControllerContext
 
 
-class VolumeProtection(Shell):
+class VolumeProtection(ManagedController):
     """Reconciles PersistentVolumes by name."""
 
     name: ClassVar[str] = "persistentvolume-protection-controller"
@@ -35,7 +35,7 @@ class VolumeProtection(Shell):
                 await add(self, key, self._volumes, volume, VOLUME_FINALIZER)
             case Step.RELEASE:
                 if not is_volume_used(volume):
-                    await take_off(self, key, self._volumes, volume, VOLUME_FINALIZER)
+                    await remove_finalizer(self, key, self._volumes, volume, VOLUME_FINALIZER)
             case Step.NOTHING:
                 pass
 

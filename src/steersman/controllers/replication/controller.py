@@ -18,7 +18,7 @@ from steersman.client.objects import (
     uid_of,
 )
 from steersman.controllers.replication import plan
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 from steersman.controllers.shared.pod_control import LOOK_AGAIN_SECONDS, PodControl
 from steersman.runtime.dependents import candidates, index_dependents
 from steersman.runtime.finalizers import is_being_deleted
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 STATUS_TRIES: Final = 2
 
 
-class ReplicationShell(Shell):
+class ReplicationBase(ManagedController):
     """Keeps as many Pods as an object asks for. A subclass says what is special about its kind."""
 
     model: ClassVar[type[Any]]
@@ -71,7 +71,7 @@ class ReplicationShell(Shell):
         )
         self.pods.add_callback(events.changed)
 
-    # What a kind says
+    # Hooks of a kind
 
     @abstractmethod
     def selector_of(self, obj: Any) -> LabelSelector:
@@ -93,14 +93,14 @@ class ReplicationShell(Shell):
         """Return the number of terminating Pods; None if the kind does not report it."""
         return None
 
-    # What changed
+    # Event handlers
 
     def _object_changed(self, change: Change[Any]) -> None:
         if isinstance(change, Deleted):
             self.pod_control.forget(key_of(change.old))
         self.enqueue_change(change)
 
-    # What to do
+    # Reconcile
 
     async def reconcile(self, key: str) -> Result | None:
         """Look at the object and its Pods, and make the one as the other says."""
@@ -175,7 +175,10 @@ class ReplicationShell(Shell):
             self.own_writes.note(key, self.objects, written)
 
     async def _update_status(self, obj: Any, status: Any) -> Any:
-        """Write the status and return the object; None if it does not exist. A conflict is retried once with the live object."""
+        """Write the status and return the object; None if it does not exist.
+
+        A failure is retried once with the live object.
+        """
         latest = obj
         for tries_left in reversed(range(STATUS_TRIES)):
             try:

@@ -50,7 +50,7 @@ class _Standing(NamedTuple):
     """Sort attributes of a Pod, computed once."""
 
     pod: Pod
-    #: Rules 1 to 5: the smaller goes first.
+    #: Rules 1 to 5; the smaller is deleted first.
     first: tuple[bool, int, bool, int, int]
     ready_since: datetime | None
     #: Negative: the more restarts, the smaller.

@@ -61,12 +61,12 @@ class Counts:
     """Pod counts of a status."""
 
     replicas: int
-    #: Those with all labels of the template, which may be more labels than the selector asks for.
+    #: Pods with all labels of the template.
     fully_labeled: int
     ready: int
     #: Ready for ``minReadySeconds``.
     available: int
-    #: On their way out; None where the kind does not tell.
+    #: Terminating Pods; None if the kind does not report them.
     terminating: int | None
 
 

@@ -29,7 +29,7 @@ from steersman.controllers.resourceclaim.plan import (
     status_patch,
     without_protection,
 )
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 from steersman.runtime.finalizers import is_being_deleted
 from steersman.workloads.pods import node_of
 from steersman.workloads.resource_claims import claim_names, consumers, entries, is_pod
@@ -48,11 +48,11 @@ _BY_TEMPLATE: Final = "resource claim template"
 _BY_CLAIM: Final = "resource claim"
 _BY_POD: Final = "resource claim pod"
 _MANAGER: Final = "ResourceClaimController"
-#: UIDs of deleted pods that are remembered, so that they need not be asked for.
+#: Maximum number of remembered UIDs of deleted pods, which need no read of the server.
 _GONE_MAX: Final = 500
 
 
-class ResourceClaims(Shell):
+class ResourceClaims(ManagedController):
     """Reconciles ``pod:NAMESPACE/NAME`` and ``claim:NAMESPACE/NAME``."""
 
     name: ClassVar[str] = "resourceclaim-controller"
@@ -62,8 +62,8 @@ class ResourceClaims(Shell):
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context, workers=context.options.concurrent_resourceclaim_syncs)
         self._gone: LruDict[str, bool] = LruDict(_GONE_MAX)
-        #: UIDs of pods, and their entries for which a claim was asked that the cache does not show yet. It may be there:
-        #: an answer may be lost, and names are made up.
+        #: Pod UIDs and entries with a requested claim that the cache does not show yet. It may exist:
+        #: the response may be lost, and names are generated.
         self._asked: set[tuple[str, str]] = set()
         self._pods = self.informer(Pod)
         self._pods.add_index(_BY_TEMPLATE, _templates)
@@ -153,7 +153,7 @@ class ResourceClaims(Shell):
             )
         self._asked.add(asked)
         created = await self.client.create(from_template(pod, wanted.entry, template))
-        self.note_created(key, self._claims, created)
+        self.record_created(key, self._claims, created)
         return name_of(created)
 
     async def _reserve(self, key: str, pod: Pod) -> None:

@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 
 POD_CLAIM: Final = "resource.kubernetes.io/pod-claim-name"
 FINALIZER: Final = "resource.kubernetes.io/delete-protection"
-#: Of generated names, without the dash and the made-up end.
+#: Maximum length of the name prefix, without dash and suffix.
 _BASE_MAX: Final = 57
 _RESERVED_MAX: Final = 256
 
 
-class ForeignClaim(ValueError):  # noqa: N818 — says what is so
+class ForeignClaim(ValueError):  # noqa: N818 — named by the condition
     """The pod's status names a claim that it does not own."""
 
 
-class NoTemplate(LookupError):  # noqa: N818 — says what is so
+class NoTemplate(LookupError):  # noqa: N818 — named by the condition
     """The ResourceClaimTemplate does not exist."""
 
 

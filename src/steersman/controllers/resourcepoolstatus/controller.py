@@ -13,14 +13,14 @@ from steersman.client.changes import Deleted
 from steersman.client.errors import NotFound
 from steersman.client.objects import key_of
 from steersman.controllers.resourcepoolstatus.plan import answer, is_whole, seconds_to_answer, seconds_to_cleanup
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 from steersman.runtime.result import Result
 
 if TYPE_CHECKING:
     from steersman.client import ResourceType
     from steersman.controllers.context import ControllerContext
 
-#: Alpha and off by default in 1.36: a server serves it when it is asked to.
+#: Alpha and off by default in 1.36: served only with ``--runtime-config``.
 REQUESTS: Final[ResourceType[ResourcePoolStatusRequest]] = custom(
     "resource.k8s.io/v1alpha3",
     "ResourcePoolStatusRequest",
@@ -30,7 +30,7 @@ REQUESTS: Final[ResourceType[ResourcePoolStatusRequest]] = custom(
 )
 
 
-class ResourcePoolStatus(Shell):
+class ResourcePoolStatus(ManagedController):
     """Reconciles requests by name."""
 
     name: ClassVar[str] = "resourcepoolstatusrequest-controller"

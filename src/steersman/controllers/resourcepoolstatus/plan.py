@@ -23,7 +23,7 @@ _COMPLETE: Final = "Complete"
 _FAILED: Final = "Failed"
 _LIMIT: Final = 100
 _ERROR_BYTES_MAX: Final = 256
-#: How long slices that are missing are waited for; then the answer says that they are missing.
+#: Seconds to wait for missing slices before they are reported as missing.
 PATIENCE: Final = timedelta(seconds=5)
 _ANSWERED_LIFE: Final = timedelta(hours=1)
 _PENDING_LIFE: Final = timedelta(hours=24)
@@ -44,13 +44,13 @@ def answer(
             pools.setdefault(each.spec.pool.name, []).append(each)
     allocated = _allocated(asked.driver, claims)
     found = [_pool(name, members, allocated[name]) for name, members in sorted(pools.items())]
-    told = found[: _LIMIT if asked.limit is None else asked.limit]
-    incomplete = sum(pool.validationError is not None for pool in told)
-    message = f"Calculated status for {len(told)} pools" + (f" ({incomplete} incomplete)" if incomplete else "")
+    listed = found[: _LIMIT if asked.limit is None else asked.limit]
+    incomplete = sum(pool.validationError is not None for pool in listed)
+    message = f"Calculated status for {len(listed)} pools" + (f" ({incomplete} incomplete)" if incomplete else "")
     condition = Condition(
         type=_COMPLETE, status="True", reason="CalculationComplete", message=message, lastTransitionTime=now
     )
-    return ResourcePoolStatusRequestStatus(poolCount=len(found), pools=told or None, conditions=[condition])
+    return ResourcePoolStatusRequestStatus(poolCount=len(found), pools=listed or None, conditions=[condition])
 
 
 def is_whole(status: ResourcePoolStatusRequestStatus) -> bool:
@@ -71,7 +71,7 @@ def _pool(name: str, slices: Sequence[ResourceSlice], allocated: int) -> PoolSta
     latest = [each for each in slices if each.spec.pool.generation == generation]
     nodes = {each.spec.nodeName or "" for each in latest}
     driver, wanted = latest[0].spec.driver, latest[0].spec.pool.resourceSliceCount
-    told = PoolStatus(
+    status = PoolStatus(
         driver=driver,
         poolName=name,
         generation=generation,
@@ -79,16 +79,16 @@ def _pool(name: str, slices: Sequence[ResourceSlice], allocated: int) -> PoolSta
     )
     if len(latest) < wanted:
         error = f"pool {driver}/{name} is incomplete: observed {len(latest)}/{wanted} slices at generation {generation}"
-        told.validationError = error.encode()[:_ERROR_BYTES_MAX].decode(errors="ignore")
-        return told
+        status.validationError = error.encode()[:_ERROR_BYTES_MAX].decode(errors="ignore")
+        return status
     total = sum(len(each.spec.devices or ()) for each in latest)
-    told.resourceSliceCount = len(latest)
-    told.totalDevices = total
-    told.allocatedDevices = allocated
-    # Nobody looks at the health of devices yet, upstream neither.
-    told.unavailableDevices = 0
-    told.availableDevices = max(0, total - allocated)
-    return told
+    status.resourceSliceCount = len(latest)
+    status.totalDevices = total
+    status.allocatedDevices = allocated
+    # Device health is not considered; upstream does not either.
+    status.unavailableDevices = 0
+    status.availableDevices = max(0, total - allocated)
+    return status
 
 
 def seconds_to_cleanup(request: ResourcePoolStatusRequest, *, now: datetime) -> float:

@@ -20,7 +20,7 @@ from steersman.controllers.resourcequota.plan import (
     raises,
     seconds_to_overdue_pod,
 )
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 from steersman.controllers.shared.metadata_watch import shared
 from steersman.runtime.result import Result
 
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
     from steersman.controllers.context import ControllerContext
 
 
-#: Admission counts before it stores: what was just counted up may not be in the caches yet, and is not taken back.
+#: Admission increments before the object is stored: a recent increment may not be in the caches, and is kept.
 GRACE_SECONDS: Final = 1.0
 _DEVICE_CLAIMS: Final = "resourceclaims.resource.k8s.io"
-#: Objects mostly come and go many at a time.
+#: Object events are batched for this time.
 _SETTLE_SECONDS: Final = 0.05
 
 
-class ResourceQuotas(Shell):
+class ResourceQuotas(ManagedController):
     """Reconciles ResourceQuotas."""
 
     name: ClassVar[str] = "resourcequota-controller"
@@ -51,9 +51,9 @@ class ResourceQuotas(Shell):
         super().__init__(context, workers=context.options.concurrent_resource_quota_syncs)
         self._quotas = self.informer(ResourceQuota)
         self._quotas.add_callback(self._quota_changed)
-        #: When somebody else last counted up, by quota.
+        #: Monotonic time of the last increment by admission, by quota.
         self._raised: dict[str, float] = {}
-        #: Of what more must be known than that it is there.
+        #: Resources whose full objects are needed, not only their number.
         self._whole: dict[str, Informer[Any]] = {
             "pods": self.informer(Pod),
             "services": self.informer(Service),

@@ -82,7 +82,7 @@ def lowers(quota: Tree, counted: Counted) -> bool:
 
 
 def raises(old: Tree, new: Tree) -> bool:
-    """Report whether somebody counted up between two states of a quota."""
+    """Report whether admission incremented the usage between two states of a quota."""
     before = read((old.get("status") or {}).get("used"))
     after = read((new.get("status") or {}).get("used"))
     return any(amount > before.get(name, ZERO) for name, amount in after.items())

@@ -13,7 +13,7 @@ from steersman.client.errors import AlreadyExists, ApiError, NotFound
 from steersman.client.objects import name_of, namespace_of
 from steersman.controllers.rootca.plan import NAME, corrected, takes_one, wanted
 from steersman.controllers.rootca.source import root_ca
-from steersman.controllers.shared.base import SECOND_LOOK_SECONDS, Shell
+from steersman.controllers.shared.base import SECOND_LOOK_SECONDS, ManagedController
 
 if TYPE_CHECKING:
     from steersman.controllers.context import ControllerContext
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _BUCKETS: Final = tuple(0.001 * 2**exponent for exponent in range(15))
 
 
-class RootCAPublisher(Shell):
+class RootCAPublisher(ManagedController):
     """Reconciles namespaces by name."""
 
     name: ClassVar[str] = "root-ca-certificate-publisher-controller"
@@ -81,7 +81,7 @@ class RootCAPublisher(Shell):
             if not (isinstance(error, NotFound) or is_namespace_terminating(error)):
                 raise
         else:
-            self.note_created(key, self._config_maps, created)
+            self.record_created(key, self._config_maps, created)
 
 
 def build(context: ControllerContext) -> RootCAPublisher | None:

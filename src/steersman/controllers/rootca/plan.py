@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from lightkube.models.core_v1 import Namespace
 
 NAME: Final = "kube-root-ca.crt"
-#: Issues nothing: its bundle tells what certificates of API servers are verified with.
+#: Signer without certificates of its own; its bundle verifies API servers.
 SIGNER: Final = "kubernetes.io/kube-apiserver-serving"
 #: Of the hash in a bundle's name.
 _HASH_BYTES: Final = 12

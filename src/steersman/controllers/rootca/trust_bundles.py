@@ -10,13 +10,13 @@ from lightkube.models.certificates_v1beta1 import ClusterTrustBundle
 from steersman.client import custom
 from steersman.controllers.rootca.plan import SIGNER, plan_bundles
 from steersman.controllers.rootca.source import root_ca
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 
 if TYPE_CHECKING:
     from steersman.client import ResourceType
     from steersman.controllers.context import ControllerContext
 
-#: Beta and off by default in 1.36: a server serves it when it is asked to.
+#: Beta and off by default in 1.36: served only with ``--runtime-config``.
 BUNDLES: Final[ResourceType[ClusterTrustBundle]] = custom(
     "certificates.k8s.io/v1beta1",
     "ClusterTrustBundle",
@@ -27,7 +27,7 @@ BUNDLES: Final[ResourceType[ClusterTrustBundle]] = custom(
 _ALL: Final = "bundles"
 
 
-class TrustBundlePublisher(Shell):
+class TrustBundlePublisher(ManagedController):
     """Reconciles one key for all bundles of the signer."""
 
     name: ClassVar[str] = "kube-apiserver-serving-clustertrustbundle-publisher-controller"
@@ -46,7 +46,7 @@ class TrustBundlePublisher(Shell):
         """Create the desired bundle before others are deleted."""
         planned = plan_bundles(self._bundles.lister, self._bundle)
         if planned.create is not None:
-            self.note_created(key, self._bundles, await self.client.create(planned.create))
+            self.record_created(key, self._bundles, await self.client.create(planned.create))
         if planned.update is not None:
             self.own_writes.note(key, self._bundles, await self.client.update(planned.update))
         for obsolete in planned.delete:

@@ -12,7 +12,7 @@ from prometheus_client.registry import Collector
 from steersman.client.changes import Updated
 from steersman.client.objects import key_of, name_of, namespace_of, split_key, uid_of
 from steersman.controllers.selinuxwarning.plan import Use, Uses, mounted, use_of, volume_id
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 from steersman.workloads.pod_volumes import claim_keys_of
 from steersman.workloads.pods import is_finished
 
@@ -29,7 +29,7 @@ _LABELS: Final = (
 )  # fmt: skip
 
 
-class SELinuxWarning(Shell):
+class SELinuxWarning(ManagedController):
     """Reconciles pods."""
 
     name: ClassVar[str] = "selinux-warning-controller"
@@ -56,7 +56,7 @@ class SELinuxWarning(Shell):
         return [key_of(pod) for pod in self._pods.lister.by_index(_BY_CLAIM, f"{claim.namespace}/{claim.name}")]
 
     async def reconcile(self, key: str) -> None:
-        """Remember how it uses its volumes, and tell of new conflicts."""
+        """Record the pod's use of volumes, and an event for each new conflict."""
         pod = self._pods.lister.by_key(key)
         if pod is None or is_finished(pod):
             self._uses.drop(key)
@@ -101,11 +101,11 @@ class _Conflicts(Collector):
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         (family,) = self.describe()
-        told = {}
+        samples = {}
         for each in self._uses.conflicts():
             labels = (each.what, *split_key(each.pod), each.value, *split_key(each.other), each.other_value)
-            told[labels] = 1.0
-        for labels, value in told.items():
+            samples[labels] = 1.0
+        for labels, value in samples.items():
             family.add_metric(labels, value)
         yield family
 

@@ -21,7 +21,7 @@ _MOUNT_OPTION: Final = "MountOption"
 class Use:
     """A pod's use of a volume."""
 
-    #: User, role, type and level, whatever is said of them; empty where it is not mounted with a label.
+    #: Specified user, role, type and level; empty if the volume is mounted without label.
     label: str
     policy: str
     driver: str
@@ -67,7 +67,7 @@ def label_of(options: SELinuxOptions | None) -> str:
 
 
 def differ(label: str, other: str) -> bool:
-    """Report whether some part is said by both, and not the same."""
+    """Report whether both labels specify some part differently."""
     pairs = zip(label.split(":", 3), other.split(":", 3), strict=False)
     return any(one and two and one != two for one, two in pairs)
 
@@ -77,7 +77,7 @@ class Mounted(NamedTuple):
 
     #: The pod's name for it.
     volume: str
-    #: With which its containers would have it; one that is privileged gets at every file, and labels none.
+    #: Label of the pod's containers; a privileged one accesses every file and relabels none.
     labels: set[str]
 
 

@@ -11,13 +11,13 @@ from steersman.client.changes import Deleted
 from steersman.client.errors import AlreadyExists, ApiError, NotFound
 from steersman.client.objects import name_of, namespace_of
 from steersman.controllers.serviceaccount.plan import ENSURED, missing_accounts
-from steersman.controllers.shared.base import SECOND_LOOK_SECONDS, Shell
+from steersman.controllers.shared.base import SECOND_LOOK_SECONDS, ManagedController
 
 if TYPE_CHECKING:
     from steersman.controllers.context import ControllerContext
 
 
-class ServiceAccounts(Shell):
+class ServiceAccounts(ManagedController):
     """Reconciles namespaces by name."""
 
     name: ClassVar[str] = "serviceaccount-controller"
@@ -47,7 +47,7 @@ class ServiceAccounts(Shell):
                 if not (isinstance(error, NotFound) or is_namespace_terminating(error)):
                     raise
             else:
-                self.note_created(key, self._accounts, created)
+                self.record_created(key, self._accounts, created)
 
 
 def build(context: ControllerContext) -> ServiceAccounts:

@@ -19,7 +19,7 @@ from steersman.controllers.serviceaccounttoken.plan import (
     is_for,
     without_reference,
 )
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 
 if TYPE_CHECKING:
     from steersman.apiserver.authn.keys import PrivateKey
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _BY_ACCOUNT: Final = "account"
 
 
-class ServiceAccountTokens(Shell):
+class ServiceAccountTokens(ManagedController):
     """Reconciles Secrets."""
 
     name: ClassVar[str] = "serviceaccount-token-controller"

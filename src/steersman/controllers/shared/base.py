@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from steersman.runtime.result import Result
 
 
-#: After any outage all is looked at again within this. Upstream lets most keys wait for up to 1000 s, namespaces 60 s.
+#: Maximum backoff; after an outage every key is retried within it. Upstream: 1000 s for most keys, 60 s for namespaces.
 BACKOFF_SECONDS_MAX: Final = 60.0
-#: When it is made sure that what was created is there.
+#: Delay before a created object is verified.
 SECOND_LOOK_SECONDS: Final = 5.0
 
 
@@ -49,10 +49,10 @@ async def is_deleted(client: Client, obj: Any, error: Exception) -> bool:
     return uid_of(live) != uid_of(obj)
 
 
-class Shell(Controller):
+class ManagedController(Controller):
     """Base class with controller options, event recorder and background tasks."""
 
-    #: Source of its events; its name where it is not given.
+    #: Source of its events; empty for the controller's name.
     component: ClassVar[str] = ""
 
     def __init__(self, context: ControllerContext, *, workers: int = 1) -> None:
@@ -80,7 +80,7 @@ class Shell(Controller):
 
         self.every(seconds, resync, name="resync")
 
-    def note_created(self, key: str, informer: Informer[Any], created: Any) -> None:
+    def record_created(self, key: str, informer: Informer[Any], created: Any) -> None:
         """Record an own write like ``own_writes.note``, and requeue ``key`` after a delay.
 
         An object that is deleted before a disconnected cache has seen it leaves no event.
@@ -128,16 +128,18 @@ class Shell(Controller):
                 return None
             raise
 
-    def beside(self) -> dict[str, Coroutine[Any, Any, object]]:
+    def background_tasks(self) -> dict[str, Coroutine[Any, Any, object]]:
         """Return coroutines to run during ``run``, by task name. Hook for subclasses."""
         return {}
 
     async def run(self) -> None:
         """Run until cancelled or stopped."""
         async with asyncio.TaskGroup() as group:
-            beside = [group.create_task(work, name=f"{self.name}: {name}") for name, work in self.beside().items()]
+            background_tasks = [
+                group.create_task(work, name=f"{self.name}: {name}") for name, work in self.background_tasks().items()
+            ]
             try:
                 await super().run()
             finally:
-                for task in beside:
+                for task in background_tasks:
                     task.cancel()

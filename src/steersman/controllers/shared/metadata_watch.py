@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 
 _log: Final = logging.getLogger(__name__)
 
-#: Several definitions mostly come together.
+#: Definition events are batched for this time.
 SETTLE_SECONDS: Final = 0.1
-#: A resource is served a moment after its definition says so.
+#: Delay between the condition of a definition and its resource being served.
 AGAIN_SECONDS: Final = 1.0
-#: When nothing tells of a change.
+#: Discovery is read again after this time without a change event.
 REFRESH_SECONDS: Final = 300.0
 RETRY_SECONDS: Final = 5.0
 #: A resource that cannot be listed must not hold up all others.
@@ -66,7 +66,7 @@ class MetadataWatch:
         self._first = asyncio.Event()
         self._listeners: list[Listener] = []
         self._synced_listeners: list[Callable[[str], None]] = []
-        #: Who waits for first lists, by group resource.
+        #: Tasks that wait for the initial list, by group resource.
         self._awaiting: dict[str, asyncio.Task[None]] = {}
         #: By group resource.
         self._informers: dict[str, Informer[ObjectPart]] = {}
@@ -78,7 +78,7 @@ class MetadataWatch:
 
     @property
     def informers(self) -> dict[str, Informer[ObjectPart]]:
-        """By group resource. Not to be changed."""
+        """Return the informers by group resource; read-only."""
         return self._informers
 
     @property
@@ -141,9 +141,9 @@ class MetadataWatch:
             self._connect(informer, found, listener)
         informer.start()
         if self._synced_listeners and self._supervisor is not None:
-            self._awaiting[name] = self._supervisor.start(f"first list of {name}", self._tell_synced(name, informer))
+            self._awaiting[name] = self._supervisor.start(f"first list of {name}", self._notify_synced(name, informer))
 
-    async def _tell_synced(self, name: str, informer: Informer[ObjectPart]) -> None:
+    async def _notify_synced(self, name: str, informer: Informer[ObjectPart]) -> None:
         await informer.wait_synced()
         del self._awaiting[name]
         for listener in self._synced_listeners:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from steersman.apimachinery.selectors import LabelSelector
     from steersman.client.informer import Informer
-    from steersman.controllers.shared.base import Shell
+    from steersman.controllers.shared.base import ManagedController
 
 #: Hashes that are tried before giving up for now.
 _COLLISIONS_MAX: Final = 10
@@ -41,16 +41,21 @@ class RevisionControl:
     """Writes ControllerRevisions for owners of one kind."""
 
     def __init__(
-        self, shell: Shell, owner: type[Any], *, hash_label: str, hashed: Callable[[PodTemplateSpec, int], str]
+        self,
+        controller: ManagedController,
+        owner: type[Any],
+        *,
+        hash_label: str,
+        hashed: Callable[[PodTemplateSpec, int], str],
     ) -> None:
         """``hashed`` names revisions: the hash of a template after so many collisions."""
-        self._shell = shell
-        self._client = shell.client
+        self._controller = controller
+        self._client = controller.client
         self._owner = owner
         self._info = resource_type(owner).info
         self._hash_label = hash_label
         self._hashed = hashed
-        self.informer: Final[Informer[ControllerRevision]] = shell.informer(ControllerRevision)
+        self.informer: Final[Informer[ControllerRevision]] = controller.informer(ControllerRevision)
         index_dependents(self.informer)
 
     async def claim(self, owner: Any, selector: LabelSelector) -> list[ControllerRevision]:
@@ -72,7 +77,7 @@ class RevisionControl:
         revision = present.revision
         if revision.revision != present.number:
             revision = await self._client.update(replaced(revision, revision=present.number))
-            self._shell.own_writes.note(key, self.informer, revision)
+            self._controller.own_writes.note(key, self.informer, revision)
         return Present(revision, present.duplicates, collisions)
 
     async def _create(self, key: str, owner: Any, number: int, collisions: int) -> Present:
@@ -88,13 +93,16 @@ class RevisionControl:
                 there = await self._client.get(ControllerRevision, name_of(revision), namespace=namespace_of(owner))
                 if there.data != revision.data or not self._may_be_taken(there, owner):
                     continue  # two templates, or two owners, have one hash
-                created = there  # the cache is late
-            self._shell.note_created(key, self.informer, created)
+                created = there  # the cache is behind
+            self._controller.record_created(key, self.informer, created)
             return Present(created, (), tried)
         raise _TooManyCollisions(f"no free name for a revision of {key}")
 
     def _may_be_taken(self, revision: ControllerRevision, owner: Any) -> bool:
-        """Report whether it is the owner's, or nobody's and will be adopted. Raises while it is an earlier owner's of this name."""
+        """Report whether the owner controls the revision or may adopt it.
+
+        Raises _StillOwned while an earlier owner of this name controls it.
+        """
         controller = controller_of(revision)
         if controller is None or controller.uid == uid_of(owner):
             return True
@@ -103,14 +111,14 @@ class RevisionControl:
         return False
 
     async def delete(self, revisions: Iterable[ControllerRevision]) -> None:
-        """Delete revisions; one that does not exist any more is no error (see ``Shell.delete_seen``)."""
+        """Delete revisions; one that does not exist any more is no error (see ``ManagedController.delete_seen``)."""
         for revision in revisions:
-            await self._shell.delete_seen(revision)
+            await self._controller.delete_seen(revision)
 
 
-class _TooManyCollisions(Exception):  # noqa: N818 — reads as what it is
+class _TooManyCollisions(Exception):  # noqa: N818 — named by the condition
     """No free name was found; retried with other hashes."""
 
 
-class _StillOwned(Exception):  # noqa: N818 — reads as what it is
-    """The revision's owner is still to be removed; retried."""
+class _StillOwned(Exception):  # noqa: N818 — named by the condition
+    """An earlier owner of the same name still controls the revision; retried."""

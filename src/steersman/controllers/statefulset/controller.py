@@ -15,7 +15,7 @@ from steersman.apimachinery.selectors import from_label_selector
 from steersman.client.changes import Deleted
 from steersman.client.errors import AlreadyExists, ApiError, Conflict, NotFound
 from steersman.client.objects import labels_of, name_of, namespace_of, uid_of
-from steersman.controllers.shared.base import Shell, is_deleted
+from steersman.controllers.shared.base import ManagedController, is_deleted
 from steersman.controllers.shared.revision_control import RevisionControl
 from steersman.controllers.statefulset import identity
 from steersman.controllers.statefulset.plan import (
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 LOOK_AGAIN_SECONDS: Final = 5.0
 
 
-class StatefulSetController(Shell):
+class StatefulSetController(ManagedController):
     """``statefulset-controller``."""
 
     name = "statefulset-controller"
@@ -71,13 +71,13 @@ class StatefulSetController(Shell):
         self.revisions: Final = RevisionControl(
             self, StatefulSet, hash_label=identity.REVISION_HASH, hashed=identity.revision_hash
         )
-        #: Of Pods whose deletion the cache does not show yet.
+        #: UIDs of deleted Pods that the cache still shows.
         self.expectations: Final = Expectations(self.clock)
         index_dependents(self.pods)
         self.sets.add_callback(self._set_changed)
         self.revisions.informer.add_callback(lambda change: self.enqueue_change(change, self._sets_of))
 
-    # What changed
+    # Event handlers
 
     def _set_changed(self, change: Change[StatefulSet]) -> None:
         if isinstance(change, Deleted):
@@ -109,7 +109,7 @@ class StatefulSetController(Shell):
             )
         ]
 
-    # What to do
+    # Reconcile
 
     async def reconcile(self, key: str) -> Result | None:
         """Execute one step."""
@@ -149,8 +149,8 @@ class StatefulSetController(Shell):
         self, sts: StatefulSet, pods: Sequence[Pod], revisions: Sequence[ControllerRevision], present: Present
     ) -> World:  # fmt: skip
         update = present.revision
-        told = sts.status.currentRevision if sts.status else None
-        current = next((revision for revision in revisions if name_of(revision) == told), update)
+        current_name = sts.status.currentRevision if sts.status else None
+        current = next((revision for revision in revisions if name_of(revision) == current_name), update)
         namespace = namespace_of(sts)
         found = {name: self.claims.lister.get(name, namespace=namespace) for name in names_of_claims(sts, pods)}
         return World(
@@ -228,25 +228,25 @@ class StatefulSetController(Shell):
         except Conflict:
             raise
         except Exception as error:
-            self._tell(sts, "update", pod, error)
+            self._record(sts, "update", pod, error)
             raise
 
     async def _make_pod(self, key: str, sts: StatefulSet, action: MakePod) -> None:
-        if action.obstacle:  # when that is out of the way, its event queues the set
-            self._tell(sts, "create", action.pod, action.obstacle)
+        if action.obstacle:  # the event of its deletion enqueues the set
+            self._record(sts, "create", action.pod, action.obstacle)
             return
         try:
             await self._make_claims(key, sts, action)
             created = await self.client.create(action.pod)
         except AlreadyExists as error:
-            await self._look_who_has_the_name(key, sts, action.pod, error)
+            await self._accept_existing_pod(key, sts, action.pod, error)
             return
         except Exception as error:
             if not is_namespace_terminating(error):
-                self._tell(sts, "create", action.pod, error)
+                self._record(sts, "create", action.pod, error)
             raise
         self.own_writes.note(key, self.pods, created)
-        self._tell(sts, "create", created, None)
+        self._record(sts, "create", created, None)
 
     async def _make_claims(self, key: str, sts: StatefulSet, action: MakePod) -> None:
         for each in action.claims:
@@ -255,9 +255,9 @@ class StatefulSetController(Shell):
             except ApiError as error:
                 if is_namespace_terminating(error):
                     raise
-                raise _NoClaim(f"failed to create PVC {name_of(each.claim)}: {error}") from error
+                raise _ClaimError(f"failed to create PVC {name_of(each.claim)}: {error}") from error
 
-    async def _look_who_has_the_name(self, key: str, sts: StatefulSet, pod: Pod, error: Exception) -> None:
+    async def _accept_existing_pod(self, key: str, sts: StatefulSet, pod: Pod, error: Exception) -> None:
         """Accept an existing Pod of the set that the cache lacks; otherwise raise ``error`` until that Pod is deleted."""
         there = await self.client.get(Pod, name_of(pod), namespace=namespace_of(pod))
         if not is_controlled_by(there, sts):
@@ -272,10 +272,10 @@ class StatefulSetController(Shell):
         except Conflict:
             raise
         except Exception as error:
-            self._tell(sts, "update", pod, error)
+            self._record(sts, "update", pod, error)
             raise
         self.own_writes.note(key, self.pods, written)
-        self._tell(sts, "update", pod, None)
+        self._record(sts, "update", pod, None)
 
     async def _delete_pod(self, key: str, sts: StatefulSet, pod: Pod) -> None:
         try:
@@ -284,16 +284,16 @@ class StatefulSetController(Shell):
             self.expectations.deletion_observed(key, uid_of(pod))
             if await is_deleted(self.client, pod, error):
                 return
-            self._tell(sts, "delete", pod, error)
+            self._record(sts, "delete", pod, error)
             raise
-        self._tell(sts, "delete", pod, None)
+        self._record(sts, "delete", pod, None)
 
-    def _tell(self, sts: StatefulSet, verb: str, pod: Pod, error: Exception | str | None) -> None:
-        said = f"{verb.title()} Pod {name_of(pod)} in StatefulSet {name_of(sts)}"
+    def _record(self, sts: StatefulSet, verb: str, pod: Pod, error: Exception | str | None) -> None:
+        subject = f"{verb.title()} Pod {name_of(pod)} in StatefulSet {name_of(sts)}"
         if error is None:
-            self.events.event(sts, "Normal", f"Successful{verb.title()}", f"{said} successful")
+            self.events.event(sts, "Normal", f"Successful{verb.title()}", f"{subject} successful")
         else:
-            self.events.event(sts, "Warning", f"Failed{verb.title()}", f"{said} failed error: {error}")
+            self.events.event(sts, "Warning", f"Failed{verb.title()}", f"{subject} failed error: {error}")
 
     async def _clean_history(self, world: World, revisions: Sequence[ControllerRevision], present: Present) -> None:
         """Delete unused revisions beyond ``revisionHistoryLimit``."""
@@ -314,7 +314,7 @@ class StatefulSetController(Shell):
             self.own_writes.note(key, self.sets, written)
 
 
-class _NoClaim(Exception):  # noqa: N818 — its text is what is told
+class _ClaimError(Exception):
     """Creating a claim failed, which the Pod needs."""
 
 

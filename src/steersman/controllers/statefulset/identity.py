@@ -135,7 +135,7 @@ def has_storage(pod: Pod, sts: StatefulSet) -> bool:
     )
 
 
-# Who owns the claims
+# Owner references of claims
 
 
 def _policies(sts: StatefulSet) -> tuple[bool, bool]:

@@ -126,7 +126,7 @@ def _condemned(world: World) -> list[Pod]:
     return [found[ordinal] for ordinal in sorted(found, reverse=True) if ordinal >= 0 and ordinal not in wanted]
 
 
-# Those that should be there
+# Replicas
 
 
 def _living(world: World) -> tuple[list[Action], bool]:
@@ -164,7 +164,7 @@ def _make(world: World, ordinal: int) -> tuple[list[Action], bool]:
     pod = identity.new_pod(world.sts, template, revision, ordinal)
     claims = [world.claims.get(name_of(claim)) for claim in identity.claims_of(world.sts, pod).values()]
     if identity.goes_with_pods(world.sts) and any(claim and identity.is_stale(claim, pod) for claim in claims):
-        return [], True  # it goes with the Pod before; then both are made anew
+        return [], True  # deleted with the preceding Pod; both are recreated
     missing = _missing_claims(world, pod)
     obstacle = next((each for each in missing if isinstance(each, str)), "")
     make = MakePod(pod, tuple(each for each in missing if isinstance(each, MakeClaim)), obstacle)
@@ -204,7 +204,7 @@ def _own_claims(world: World, pod: Pod) -> list[ChangeClaim]:
     return changes
 
 
-# Those that are too many
+# Condemned Pods
 
 
 def _removals(world: World, condemned: Sequence[Pod]) -> tuple[list[Action], bool]:
@@ -215,7 +215,7 @@ def _removals(world: World, condemned: Sequence[Pod]) -> tuple[list[Action], boo
     pod = condemned[0]
     if is_being_deleted(pod):
         return [], False
-    # One that is not well may go if it is the only thing that is wrong; otherwise that has to be mended first.
+    # An unhealthy Pod may be deleted only if no other one is unhealthy.
     blocked = not world.is_available(pod) and uid_of(pod) != _first_missed(world, condemned)
     return ([] if blocked else [DeletePod(pod)]), False
 
@@ -227,11 +227,11 @@ def _first_missed(world: World, condemned: Sequence[Pod]) -> str:
     return next((uid_of(pod) for pod in (*living, *reversed(condemned)) if not world.serves(pod)), "")
 
 
-# Those of another revision
+# Updates
 
 
 def _updates(world: World) -> list[Action]:
-    """Delete Pods of other revisions, the highest first; they are made anew at the update revision."""
+    """Delete Pods of other revisions, the highest first, to be recreated at the update revision."""
     strategy = identity.spec_of(world.sts).updateStrategy
     if strategy is not None and strategy.type == "OnDelete":
         return []

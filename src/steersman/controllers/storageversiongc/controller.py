@@ -11,7 +11,7 @@ from steersman.client import custom
 from steersman.client.changes import Deleted
 from steersman.client.errors import NotFound
 from steersman.client.objects import name_of
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 from steersman.controllers.storageversiongc.plan import IDENTITY, Delete, Keep, Write, decide, servers
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ STORAGE_VERSIONS: Final[ResourceType[dict[str, Any]]] = custom(
 _NAMESPACE: Final = "kube-system"
 
 
-class StorageVersionGC(Shell):
+class StorageVersionGC(ManagedController):
     """Reconciles StorageVersions by name."""
 
     name: ClassVar[str] = "storageversion-garbage-collector-controller"

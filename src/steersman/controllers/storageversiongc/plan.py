@@ -20,7 +20,7 @@ _EQUAL: Final = "AllEncodingVersionsEqual"
 
 @dataclass(frozen=True, slots=True)
 class Keep:
-    """All its servers exist."""
+    """Every server exists."""
 
 
 @dataclass(frozen=True, slots=True)

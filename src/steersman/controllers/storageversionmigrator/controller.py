@@ -11,7 +11,7 @@ from steersman.client import custom, tree
 from steersman.client.errors import ApiError, ClientError, Conflict, MethodNotAllowed, NotFound
 from steersman.client.objects import compare_versions, name_of, resource_version_of
 from steersman.client.partial_metadata import metadata_only
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 from steersman.controllers.shared.served import ask
 from steersman.controllers.storageversionmigrator import plan
 from steersman.runtime.result import Result
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from steersman.controllers.context import ControllerContext
 
 
-#: Beta and off by default in 1.36: a server serves it when it is asked to.
+#: Beta and off by default in 1.36: served only with ``--runtime-config``.
 MIGRATIONS: Final[ResourceType[StorageVersionMigration]] = custom(
     "storagemigration.k8s.io/v1beta1",
     "StorageVersionMigration",
@@ -34,18 +34,18 @@ MIGRATIONS: Final[ResourceType[StorageVersionMigration]] = custom(
 )
 _DEFINITIONS: Final = tree("apiextensions.k8s.io/v1", "CustomResourceDefinition")
 _BY_RESOURCE: Final = "migrated resource"
-#: Owns what is said of migrations in definitions, under upstream's name for that part.
+#: Field manager of migration conditions in definitions, upstream's name.
 _RUNNER: Final = "migration-runner-controller"
 _WORKERS: Final = 5
 #: While a resource is not served yet.
 _LOOK_AGAIN_SECONDS: Final = 5.0
 
 
-class _Failure(Exception):  # noqa: N818 — what the migration says, not a fault of ours
+class _Failure(Exception):  # noqa: N818 — the migration's message, not an error of the controller
     """The migration failed; the text is its message."""
 
 
-class StorageVersionMigrator(Shell):
+class StorageVersionMigrator(ManagedController):
     """Reconciles group resources. Each reconcile is one step, whose write triggers the next."""
 
     name: ClassVar[str] = "storage-version-migrator-controller"

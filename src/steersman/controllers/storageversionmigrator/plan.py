@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 _RUNNING: Final = "Running"
 _SUCCEEDED: Final = "Succeeded"
 _FAILED: Final = "Failed"
-#: Condition of a definition whose objects are migrated.
+#: Condition of a definition during the migration of its objects.
 _MIGRATING: Final = "StorageMigrating"
-#: A definition that was made at the same moment is served a little later.
+#: Delay until a definition created at the same time is served.
 _YOUNG: Final = timedelta(minutes=1)
 
 
@@ -111,7 +111,7 @@ def is_passing(error: Exception) -> bool:
     return any(rule(error) for rule in rules)
 
 
-# What a migration says
+# Status of a migration
 
 
 def begun(migration: StorageVersionMigration, *, now: datetime) -> StorageVersionMigration:
@@ -150,7 +150,7 @@ def _with(migration: StorageVersionMigration, conditions: list[Condition], now: 
     return msgspec.structs.replace(migration, status=msgspec.structs.replace(status, conditions=listed))
 
 
-# What is written to objects and to their definition
+# Writes to objects and their definition
 
 
 def rewrite(obj: Any, *, api_version: str, kind: str) -> Tree:

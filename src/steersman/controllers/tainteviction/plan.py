@@ -62,7 +62,7 @@ class Decision:
 
     #: None: it may stay.
     stay: Stay | None
-    #: Whether a deletion that was planned is called off, and that is to be told.
+    #: A scheduled deletion is cancelled, which is recorded as an event.
     cancelled: bool = False
 
 

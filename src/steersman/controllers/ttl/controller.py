@@ -10,7 +10,7 @@ from steersman.client import PatchType
 from steersman.client.changes import Deleted
 from steersman.client.errors import NotFound
 from steersman.client.objects import key_of
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 from steersman.controllers.ttl.plan import annotation_patch, step_for
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from steersman.controllers.context import ControllerContext
 
 
-class TTL(Shell):
+class TTL(ManagedController):
     """Reconciles Nodes by name."""
 
     name: ClassVar[str] = "ttl-controller"

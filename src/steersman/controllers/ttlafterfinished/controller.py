@@ -10,7 +10,7 @@ from prometheus_client import Histogram
 from steersman.client.changes import Deleted
 from steersman.client.errors import Conflict, NotFound
 from steersman.client.objects import resource_version_of, split_key, uid_of
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 from steersman.controllers.ttlafterfinished.plan import seconds_to_deletion
 from steersman.runtime.result import Result
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _BUCKETS: Final = tuple(0.1 * 2**exponent for exponent in range(14))
 
 
-class TTLAfterFinished(Shell):
+class TTLAfterFinished(ManagedController):
     """Reconciles Jobs."""
 
     name: ClassVar[str] = "ttl-after-finished-controller"

@@ -8,7 +8,7 @@ from lightkube.models.core_v1 import PersistentVolume, PersistentVolumeClaim
 
 from steersman.client.changes import Added, Updated
 from steersman.client.errors import ClientError
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 from steersman.controllers.volumeexpander.plan import (
     MESSAGE,
     REASON,
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from steersman.controllers.context import ControllerContext
 
 
-class NotBound(ClientError):  # noqa: N818 — says what is so
+class NotBound(ClientError):  # noqa: N818 — named by the condition
     """The cached volume is not bound to the claim; retried."""
 
 
-class VolumeExpander(Shell):
+class VolumeExpander(ManagedController):
     """Reconciles PersistentVolumeClaims."""
 
     name: ClassVar[str] = "persistentvolume-expander-controller"

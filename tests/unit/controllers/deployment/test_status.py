@@ -46,13 +46,17 @@ def test_available_means_no_more_missing_than_may_be(deployment, rs, available, 
 
 def test_a_condition_that_says_the_same_for_the_same_reason_stays():
     before = with_conditions(progressing())
-    assert status.with_told(before, progressing(at=NOW)) is before
+    assert status.with_deployment_condition(before, progressing(at=NOW)) is before
 
 
 def test_the_time_of_transition_moves_with_the_status_alone():
-    told = status.with_told(with_conditions(progressing()), progressing(reason=status.TIMED_OUT, at=NOW))
+    told = status.with_deployment_condition(
+        with_conditions(progressing()), progressing(reason=status.TIMED_OUT, at=NOW)
+    )
     assert (told.conditions[0].lastTransitionTime, told.conditions[0].lastUpdateTime) == (EARLIER, NOW)
-    told = status.with_told(with_conditions(progressing()), progressing("False", status.TIMED_OUT, at=NOW))
+    told = status.with_deployment_condition(
+        with_conditions(progressing()), progressing("False", status.TIMED_OUT, at=NOW)
+    )
     assert told.conditions[0].lastTransitionTime == NOW
 
 

@@ -7,10 +7,10 @@ from steersman.apimachinery.errors import is_conflict
 from steersman.client import tree
 from steersman.client.errors import ApiError
 from steersman.client.objects import split_key
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 
 
-class Beside(Shell):
+class Beside(ManagedController):
     name = "beside"
     component = "somebody"
 
@@ -22,7 +22,7 @@ class Beside(Shell):
         self.events.event({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": key, "namespace": "default"}},
                           "Normal", "Seen", "it was seen")  # fmt: skip
 
-    def beside(self):
+    def background_tasks(self):
         return {"work": self._work()}
 
     async def _work(self):
@@ -49,7 +49,7 @@ async def test_now_is_in_whole_seconds(cluster, clock, seconds):
     assert shell.now() == datetime.fromtimestamp(int(clock.now().timestamp()), UTC)
 
 
-class Resynced(Shell):
+class Resynced(ManagedController):
     name = "resynced"
 
     def __init__(self, context, period_seconds):
@@ -76,7 +76,7 @@ async def test_resync_period_of_zero_means_never(cluster, clock):
     assert shell.reconciled == []
 
 
-class Creating(Shell):
+class Creating(ManagedController):
     name = "creating"
 
     def __init__(self, context):
@@ -88,7 +88,7 @@ class Creating(Shell):
         self.looks += 1
         if self.looks == 1:
             made = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": key, "namespace": "default"}}
-            self.note_created(key, self.maps, await self.client.create(made))
+            self.record_created(key, self.maps, await self.client.create(made))
 
 
 async def test_what_was_created_is_looked_at_once_more(cluster, clock):
@@ -169,7 +169,7 @@ async def test_a_patch_of_a_status_leaves_what_others_say(cluster, pod_spec):
     assert {row.type for row in written.status.conditions} == {"Said", "More"}
 
 
-class CreatesMaps(Shell):
+class CreatesMaps(ManagedController):
     name = "creates-maps"
 
     def __init__(self, context):

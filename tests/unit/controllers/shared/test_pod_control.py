@@ -8,11 +8,11 @@ from lightkube.models.core_v1 import Pod
 from steersman.apimachinery.errors import conflict, is_conflict, not_found
 from steersman.client import tree
 from steersman.client.objects import name_of, uid_of
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 from steersman.controllers.shared.pod_control import PodControl
 
 
-class Owner(Shell):
+class Owner(ManagedController):
     """Does nothing by itself."""
 
     name = "owner"

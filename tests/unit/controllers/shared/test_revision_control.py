@@ -9,7 +9,7 @@ from steersman.apimachinery.errors import is_conflict
 from steersman.apimachinery.selectors import from_label_selector
 from steersman.client.errors import ApiError
 from steersman.client.objects import name_of
-from steersman.controllers.shared.base import SECOND_LOOK_SECONDS, Shell
+from steersman.controllers.shared.base import SECOND_LOOK_SECONDS, ManagedController
 from steersman.controllers.shared.revision_control import RevisionControl
 from steersman.runtime.owners import controller_of
 from steersman.workloads.revisions import data_hash, template_data
@@ -17,7 +17,7 @@ from steersman.workloads.revisions import data_hash, template_data
 EVERYTHING = from_label_selector({"matchLabels": {"app": "x"}})
 
 
-class Owner(Shell):
+class Owner(ManagedController):
     """Does nothing by itself."""
 
     name = "owner"
