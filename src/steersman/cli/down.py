@@ -50,8 +50,8 @@ def run(arguments: Sequence[str]) -> int:
         sys.stderr.write(f"steersman: no control plane of yours runs{_where(given.data_dir)}\n")
         return 1
     if len(meant) > 1 and not given.all:
-        said = "".join(f"  {each.name or f'--data-dir={each.data_dir or each.kubeconfig}'}\n" for each in meant)
-        sys.stderr.write(f"steersman: {len(meant)} run; say which, or --all\n{said}")
+        listing = "".join(f"  {each.name or f'--data-dir={each.data_dir or each.kubeconfig}'}\n" for each in meant)
+        sys.stderr.write(f"steersman: {len(meant)} run; say which, or --all\n{listing}")
         return 1
     return max([_end(each, given.timeout) for each in meant])
 
@@ -75,7 +75,7 @@ def _end(plane: RunningPlane, timeout_seconds: float) -> int:
     except ProcessLookupError:
         return 0
     try:
-        # Whoever has this number now is the one that holds the lock, or one that came after it ended just now.
+        # The process id belongs to the owner of the lock, or was reused after its exit just now.
         if plane not in running_planes(running_directory()):
             return 0
         signal.pidfd_send_signal(process, signal.SIGTERM)

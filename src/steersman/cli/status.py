@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _NODES: Final = tree("v1", "Node")
 _PODS: Final = tree("v1", "Pod")
 _LEASES: Final = tree("coordination.k8s.io/v1", "Lease")
-#: Label of the Leases that say which API servers there are; nobody leads by them.
+#: Label of API server identity Leases, which elect no leader.
 IDENTITY_LABEL: Final = "apiserver.kubernetes.io/identity"
 _ASK_SECONDS: Final = 5.0
 

@@ -1,4 +1,4 @@
-"""Every path that names no resource, and who answers it."""
+"""Non-resource paths and their handlers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def add_health(routes: Routes, *, checks: Iterable[Check], ready_checks: Iterable[Check]) -> None:
-    """``/healthz`` and ``/livez`` with ``checks``, ``/readyz`` with ``ready_checks`` as well."""
+    """Add ``/healthz`` and ``/livez`` with ``checks``, ``/readyz`` with ``ready_checks`` as well."""
     common = [Check("ping", ping), Check("log", ping), *checks]
     for endpoint in (
         HealthEndpoint("healthz", common),
@@ -36,7 +36,7 @@ def add_health(routes: Routes, *, checks: Iterable[Check], ready_checks: Iterabl
 
 
 def add_about(routes: Routes, *, collectors: Iterable[Callable[[], Awaitable[Iterable[Family]]]]) -> None:
-    """``/version`` and ``/metrics``."""
+    """Add ``/version`` and ``/metrics``."""
     version = VersionEndpoint()
     routes.add("/version", version)
     routes.add("/version/", version, listed=False)
@@ -54,7 +54,7 @@ def add_openid(
     keys: Callable[[], Awaitable[list[dict[str, Any]]]],
     jwks_uri: str = "",
 ) -> None:
-    """What others need to check our tokens."""
+    """Add the OpenID discovery documents, by which relying parties verify service account tokens."""
     openid = OpenID(issuer, address=address, keys=keys, jwks_uri=jwks_uri)
     routes.add(CONFIGURATION_PATH, openid.configuration)
     routes.add(KEYS_PATH, openid.keys)
@@ -63,7 +63,7 @@ def add_openid(
 def add_discovery(
     routes: Routes, catalog: Catalog, *, custom: CustomSchemas, clock: Clock, server_address: Callable[[], str]
 ) -> None:
-    """``/api``, ``/apis`` and below, and ``/openapi``."""
+    """Add ``/api``, ``/apis`` and below, and ``/openapi``."""
     discovery = DiscoveryHandlers(catalog, server_address=server_address)
     routes.add("/api", discovery.core)
     routes.add("/api/", discovery.core, listed=False)
@@ -76,7 +76,7 @@ def add_discovery(
     made: list[OpenAPIHandlers] = []
 
     def openapi() -> OpenAPIHandlers:
-        """Made for the first who asks: nobody does in a short test, and it is a lot of code."""
+        """Return the OpenAPI handlers, constructed on first use, as their import is slow."""
         if not made:
             from steersman.apiserver.openapi.handlers import OpenAPIHandlers  # noqa: PLC0415
 

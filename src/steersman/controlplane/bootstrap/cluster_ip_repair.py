@@ -1,4 +1,4 @@
-"""The repair loop of cluster IPs: what a cache or a list suggests is read again before anything is written."""
+"""Repair of cluster IPs: objects are read from the server before anything is written."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _SOON: Final = 0.5
 
 
 class ClusterIPRepairer:
-    """Looks at one object at a time, by what the server says now. Methods raise ``ApiError``, ``ClientError``."""
+    """Repairs one object at a time from the live state. Methods raise ``ApiError``, ``ClientError``."""
 
     def __init__(self, client: Client, *, own: Sequence[IPNetwork], clock: Clock, reporter: Reporter) -> None:
         self._client = client
@@ -77,7 +77,7 @@ class ClusterIPRepairer:
         return plan.again_seconds
 
     async def _plan_service(self, key: str) -> AddressPlan:
-        """A Service is written at once with its addresses: when it is the same after they were read, they belong to it."""
+        """Plan a Service and its addresses: consistent if the Service did not change while they were read."""
         namespace, _, name = key.partition("/")
         service = await self._get(SERVICES, name, namespace)
         if service is None:
@@ -118,6 +118,6 @@ def _key_of(obj: Tree) -> str:
 
 
 async def _unless_raced(write: Awaitable[Tree]) -> None:
-    """Whoever was faster has done it, or has made it unnecessary."""
+    """Await a write; a lost race is no error, as the winner repaired the object or changed it."""
     with suppress(AlreadyExists, Conflict, NotFound):
         await write

@@ -1,4 +1,4 @@
-"""Keep the Endpoints ``kubernetes`` as the live servers are: by leases (the default), by a fixed count, or not at all."""
+"""Reconcilers of the Endpoints ``kubernetes``: by leases (the default), by a fixed count, or none."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ _RACES_MAX: Final = 5
 
 
 class EndpointReconciler(Protocol):
-    """All methods raise ``ApiError``, ``ClientError`` and ``StoreError``."""
+    """Interface. All methods raise ``ApiError``, ``ClientError`` and ``StoreError``."""
 
     async def reconcile(self, *, correct_ports: bool) -> None:
-        """Have the own address among those published, and no dead ones, as far as one knows."""
+        """Publish the own address, and remove those of servers known to be down."""
 
     async def remove(self) -> bool:
         """Take the own address away; whether it was there."""
 
 
 class EndpointsWriter:
-    """Reads both objects, and writes what a plan makes of them."""
+    """Reads Endpoints and EndpointSlice, and writes the result of a plan."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -83,7 +83,7 @@ class EndpointsWriter:
 
 
 class LeaseReconciler:
-    """Publishes those whose lease in the store has not run out: servers that die leave by themselves."""
+    """Publishes servers whose lease in the store has not expired."""
 
     def __init__(self, writer: EndpointsWriter, leases: MasterLeases, *, address: str, port: int) -> None:
         self._writer = writer
@@ -111,7 +111,7 @@ class LeaseReconciler:
 
 
 class MasterCountReconciler:
-    """Publishes a fixed number of servers: one that dies stays until another one takes its place."""
+    """Publishes a fixed number of servers; a stopped one stays until another one replaces it."""
 
     def __init__(self, writer: EndpointsWriter, *, address: str, port: int, count: int) -> None:
         self._writer = writer
@@ -133,11 +133,11 @@ class MasterCountReconciler:
 
 
 class NoneReconciler:
-    """Somebody else publishes the servers' addresses."""
+    """Publishes nothing; another component does."""
 
     async def reconcile(self, *, correct_ports: bool) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     async def remove(self) -> bool:
-        """Nothing."""
+        """Do nothing."""
         return False
