@@ -24,7 +24,7 @@ from steersman.testing import InProcessAPIServer
 
 
 class Cluster:
-    """What a test sees of it."""
+    """Control plane and controllers of one test."""
 
     def __init__(self, client, clock):
         self.client = client

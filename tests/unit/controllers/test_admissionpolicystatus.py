@@ -74,9 +74,11 @@ async def warnings_of(cluster, spec):
 async def test_what_does_not_fit_a_built_in_kind_is_told(cluster):
     await cluster.start(build)
     spec = policy_spec(["apps"], ["v1"], ["deployments"], "object.spec.replicas < 5", "object.spec.replicsa < 5")
-    told = await warnings_of(cluster, spec)
-    assert [each["fieldRef"] for each in told] == ["spec.validations[1].expression"]
-    assert told[0]["warning"].startswith("apps/v1, Kind=Deployment: ERROR: <input>:1:12: undefined field 'replicsa'")
+    warnings = await warnings_of(cluster, spec)
+    assert [each["fieldRef"] for each in warnings] == ["spec.validations[1].expression"]
+    assert warnings[0]["warning"].startswith(
+        "apps/v1, Kind=Deployment: ERROR: <input>:1:12: undefined field 'replicsa'"
+    )
 
 
 async def test_what_does_not_fit_a_custom_kind_is_told(cluster):
@@ -90,8 +92,8 @@ async def test_what_does_not_fit_a_custom_kind_is_told(cluster):
     await cluster.clock.advance(2)
     await cluster.start(build)
     spec = policy_spec(["example.com"], ["v1"], ["toys"], "object.spec.size < 5", "object.spec.size == 'big'")
-    told = await warnings_of(cluster, spec)
-    assert [each["fieldRef"] for each in told] == ["spec.validations[1].expression"]
+    warnings = await warnings_of(cluster, spec)
+    assert [each["fieldRef"] for each in warnings] == ["spec.validations[1].expression"]
 
 
 async def test_what_cannot_be_known_is_not_told(cluster):

@@ -1,4 +1,4 @@
-"""What a controller is given."""
+"""Context of controllers."""
 
 from __future__ import annotations
 

@@ -321,5 +321,5 @@ async def test_a_failed_pod_is_told_of_and_replaced(cluster):
         return len(found) == 1 and found[0].metadata.uid != first.uid
 
     await cluster.until(replaced)
-    told = await cluster.until(lambda: cluster.events("FailedDaemonPod"))
-    assert told[0]["message"] == f"Found failed daemon pod default/{first.name} on node a, will try to kill it"
+    events = await cluster.until(lambda: cluster.events("FailedDaemonPod"))
+    assert events[0]["message"] == f"Found failed daemon pod default/{first.name} on node a, will try to kill it"

@@ -164,7 +164,7 @@ def test_a_claim_concerns_its_pods_once_it_is_allocated():
     assert pod_keys(waiting) == []
 
 
-# Rules: what a DeviceTaintRule tells
+# Status of DeviceTaintRules
 
 
 @pytest.mark.parametrize(
@@ -213,9 +213,9 @@ def test_a_rule_tells_how_far_it_is(effect, extent, wanted):
 
 def test_a_condition_is_left_alone_for_a_while_unless_the_spec_is_newer():
     condition = status_to_apply(rule(), Extent(), now=NOW)["status"]["conditions"][0]
-    said = rule(conditions=[condition])
-    assert seconds_to_update(said, now=later(4)) == 6
-    assert seconds_to_update(said, now=later(11)) == 0
+    stored = rule(conditions=[condition])
+    assert seconds_to_update(stored, now=later(4)) == 6
+    assert seconds_to_update(stored, now=later(11)) == 0
     assert seconds_to_update(rule(conditions=[condition], generation=2), now=later(4)) == 0
     assert seconds_to_update(rule(), now=NOW) == 0
 
@@ -298,11 +298,11 @@ async def make_evicting_rule(cluster):
 async def what_it_tells(cluster, reason, *, within_seconds):
     """The condition's message, once it has the reason."""
 
-    async def told():
+    async def condition_of():
         conditions = (await cluster.client.get(RULES.as_trees(), "r")).get("status", {}).get("conditions", ())
         return [row["message"] for row in conditions if row["reason"] == reason]
 
-    (message,) = await cluster.until(told, within_seconds=within_seconds)
+    (message,) = await cluster.until(condition_of, within_seconds=within_seconds)
     return message
 
 

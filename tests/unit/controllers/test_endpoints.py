@@ -56,7 +56,7 @@ def planned(found, pods, slices=(), nodes=NODES, max_endpoints=100):
 
 
 def stored(changes):
-    """What would be there afterwards, of what was to be created."""
+    """Return the slices to create with names, as stored."""
     made = []
     for number, each in enumerate(changes.create):
         metadata = msgspec.structs.replace(each.metadata, name=f"made{number}")

@@ -101,7 +101,7 @@ async def test_nodes_get_ranges_and_give_them_back(cluster):
 
 
 async def test_what_was_offered_in_vain_is_another_nodes(cluster):
-    """Somebody was faster, and the range that the controller had in mind is free again."""
+    """Another client assigned a CIDR first, so the controller's one is free again."""
     controller = await cluster.start(build, allocate_node_cidrs=True, cluster_cidr="10.0.0.0/23")
     controller.client = Refusing(controller.client)
     await cluster.make("v1", "Node", "a")

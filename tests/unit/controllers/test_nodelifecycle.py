@@ -78,8 +78,8 @@ def test_old_labels_follow_new_ones():
 
 def test_what_a_silent_kubelet_said_is_unknown():
     found = silent(node("True", MemoryPressure="False", NetworkUnavailable="False"), now=NOW)
-    told = {each.type: (each.status, each.reason or "") for each in found.status.conditions}
-    assert told == {
+    conditions = {each.type: (each.status, each.reason or "") for each in found.status.conditions}
+    assert conditions == {
         "Ready": ("Unknown", "NodeStatusUnknown"),
         "MemoryPressure": ("Unknown", "NodeStatusUnknown"),
         "NetworkUnavailable": ("False", ""),
@@ -247,8 +247,8 @@ async def test_silence_is_noticed_when_the_grace_is_over_and_pods_are_told(clust
     await cluster.eventually("v1", "Node", "silent", taints_are(), within_seconds=1)
     wanted = taints_are("unreachable:NoSchedule", "unreachable:NoExecute")
     await cluster.eventually("v1", "Node", "silent", wanted, within_seconds=4)
-    told = lambda pod: pod["status"]["conditions"][0]["status"] == "False"  # noqa: E731 — short
-    await cluster.eventually("v1", "Pod", "p", told, namespace="default", within_seconds=2)
+    conditions = lambda pod: pod["status"]["conditions"][0]["status"] == "False"  # noqa: E731 — short
+    await cluster.eventually("v1", "Pod", "p", conditions, namespace="default", within_seconds=2)
     assert taints_are()(await cluster.find("v1", "Node", "alive"))
     assert len(await cluster.events("NodeNotReady")) == 2
 

@@ -1,4 +1,4 @@
-"""What controllers may be told."""
+"""Options of controllers."""
 
 from __future__ import annotations
 

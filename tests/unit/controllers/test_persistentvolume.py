@@ -366,7 +366,7 @@ async def test_a_deletion_that_met_a_conflict_is_tried_again(cluster, conflicts)
     await make_volume(cluster, "v", "Delete")
     made = await make_claim(cluster)
     await cluster.eventually(*VOLUME, "v", phase("Bound"))
-    for _ in range(4):  # more often than events tell of the volume
+    for _ in range(4):  # more often than the volume has events
         conflicts.add("DELETE", "/persistentvolumes/v")
     await delete(cluster, made)
 

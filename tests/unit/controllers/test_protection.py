@@ -143,7 +143,7 @@ def test_pods_that_may_run_use_their_group(spec, phase, groups):
 
 @pytest.fixture
 def groups_are_kept(monkeypatch):
-    """Of pods; the server drops what they say of their group, as upstream's without its feature gate."""
+    """Keep the pods' group reference, which the server drops without the feature gate."""
     monkeypatch.setattr(pod_defaults, "drop_disabled", lambda spec: None)
 
 

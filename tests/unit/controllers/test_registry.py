@@ -1,4 +1,4 @@
-"""Which controllers there are, and which of them run."""
+"""Registered controllers and their selection."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ def test_a_changed_bundle_is_put_right():
 
 @pytest.fixture
 def names_with_colons(monkeypatch):
-    """As custom resources the bundles must have names of another form than they have upstream."""
+    """Accept upstream's bundle names, which custom resources would not allow."""
     monkeypatch.setattr(CustomResourceStrategy, "name_errors", lambda *_, **__: ())
 
 

@@ -206,7 +206,7 @@ async def shared_volume(cluster):
     )
 
 
-async def told(cluster):
+async def messages(cluster):
     found = [event for reason in EVENTS for event in await cluster.events(reason)]
     return sorted((event["involvedObject"]["name"], event["reason"], event["type"]) for event in found)
 
@@ -222,7 +222,7 @@ async def test_pods_that_label_a_volume_differently_are_warned(cluster):
     for name, label in (("a", ONE), ("b", TWO), ("same", TWO)):
         await cluster.make("v1", "Pod", name, namespace="default", spec=spec_of(label))
     await cluster.until(lambda: len(metric(controller)) == 4)
-    heard = await cluster.until(lambda: told(cluster))
+    heard = await cluster.until(lambda: messages(cluster))
     assert {row[1:] for row in heard} == {("SELinuxLabelConflict", "Normal")}
     labels = {(row["pod1_name"], row["pod1_value"], row["pod2_name"], row["pod2_value"]) for row in metric(controller)}
     assert labels == {("a", ONE, "b", TWO), ("b", TWO, "a", ONE), ("a", ONE, "same", TWO), ("same", TWO, "a", ONE)}
@@ -246,7 +246,7 @@ async def test_different_labels_inside_a_pod_are_a_fault(cluster):
     await cluster.start(build)
     containers = [container(ONE), {**container(TWO), "name": "other"}]
     await cluster.make("v1", "Pod", "a", namespace="default", spec=spec_of(containers=containers))
-    await cluster.until(lambda: told(cluster))
+    await cluster.until(lambda: messages(cluster))
     (event,) = await cluster.events("MultipleSELinuxLabels")
     assert event["message"] == 'Volume "v" is mounted twice with different SELinux labels inside this pod'
     assert event["type"] == "Warning"

@@ -65,7 +65,7 @@ def see(of, *pods, claims=(), current="new"):
     return World(of, pods, claims, current=(current, template), update=("new", template), now=NOW)
 
 
-def told(actions):
+def summary(actions):
     return [f"{type(each).__name__} {name_of(each.pod)}" for each in actions]
 
 
@@ -136,7 +136,7 @@ def test_who_owns_a_claim(policy, ordinal, before, after):
     ],
 )
 def test_pods_are_made_in_order(of, pods, actions):
-    assert told(plan(see(of, *pods))) == actions
+    assert summary(plan(see(of, *pods))) == actions
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_pods_are_made_in_order(of, pods, actions):
     ],
 )
 def test_pods_that_are_too_many_go_from_the_top(of, pods, actions):
-    assert told(plan(see(of, *pods))) == actions
+    assert summary(plan(see(of, *pods))) == actions
 
 
 OLD = {"made": "old"}
@@ -180,7 +180,7 @@ OLD = {"made": "old"}
     ],
 )  # fmt: skip
 def test_an_update_goes_from_the_top(of, pods, actions):
-    assert told(plan(see(of, *pods, current="old"))) == actions
+    assert summary(plan(see(of, *pods, current="old"))) == actions
 
 
 @pytest.mark.parametrize(("asked", "wanted"), [(3, 3), ("30%", 3), ("1%", 1), (0, 1)])
@@ -305,8 +305,8 @@ async def test_pods_come_one_after_the_other_with_their_claims(cluster, clock):
     await cluster.until(have(cluster, ["web-0", "web-1"]))
     claims = await cluster.client.list(PersistentVolumeClaim, namespace="default")
     assert sorted(map(name_of, claims)) == ["data-web-0", "data-web-1"]
-    told = await cluster.until(lambda: cluster.events("SuccessfulCreate"))
-    assert "Create Claim data-web-0 Pod web-0 in StatefulSet web success" in [each["message"] for each in told]
+    summary = await cluster.until(lambda: cluster.events("SuccessfulCreate"))
+    assert "Create Claim data-web-0 Pod web-0 in StatefulSet web success" in [each["message"] for each in summary]
 
 
 async def test_an_update_makes_all_pods_anew(cluster):
@@ -362,12 +362,12 @@ async def test_a_claim_that_cannot_be_made_is_told_of_twice(cluster):
     storage = {"spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}
     await run(cluster, volumeClaimTemplates=[{"metadata": {"name": "data"}, **storage}])
 
-    async def told():
+    async def summary():
         return {each["message"].partition(" failed error: ")[0]: each for each in await cluster.events("FailedCreate")}
 
-    await cluster.until(told)
+    await cluster.until(summary)
     await cluster.clock.advance(1)
-    messages = await told()
+    messages = await summary()
     assert set(messages) == {
         "Create Claim data-web-0 for Pod web-0 in StatefulSet web", "Create Pod web-0 in StatefulSet web",
     }  # fmt: skip

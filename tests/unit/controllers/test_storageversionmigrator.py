@@ -32,7 +32,7 @@ def migration(*conditions, name="m", age=0, version=None, group="example.com", *
     return msgspec.convert(body, StorageVersionMigration)
 
 
-def told(of):
+def conditions(of):
     return {row.type: (row.status, row.reason, row.message) for row in of.status.conditions}
 
 
@@ -69,7 +69,7 @@ def test_one_runs_at_a_time_and_the_oldest_first(migrations, step):
 
 def test_it_says_that_it_runs():
     found = plan.begun(migration(), now=NOW)
-    assert told(found) == {"Running": ("True", "MigrationRunning", "The migration is running")}
+    assert conditions(found) == {"Running": ("True", "MigrationRunning", "The migration is running")}
     assert plan.noted(found, "7").status.resourceVersion == "7"
 
 
@@ -89,7 +89,7 @@ COMPLETED = ("False", "MigrationCompleted", "Migration completed")
     ],
 )
 def test_it_says_at_once_that_it_ended_and_how(of, failure, how):
-    assert told(plan.ended(of, failure=failure, now=NOW)) == {"Running": COMPLETED, **how}
+    assert conditions(plan.ended(of, failure=failure, now=NOW)) == {"Running": COMPLETED, **how}
 
 
 @pytest.mark.parametrize(("age", "young"), [(0, True), (59, True), (60, False)])
@@ -190,7 +190,7 @@ async def stored_versions(cluster):
 
 
 class Patches:
-    """What the migrator applies to widgets; answers in its place may be given beforehand, by name of the widget."""
+    """Applied patches of widgets; scripted responses by widget name."""
 
     def __init__(self):
         self.sent = []
@@ -201,10 +201,10 @@ class Patches:
         if request.method != "PATCH" or not place.endswith("/namespaces/default/widgets"):
             return None
         self.sent.append(msgspec.json.decode(request.body))
-        told = self.answers.get(name)
-        if not told:
+        conditions = self.answers.get(name)
+        if not conditions:
             return None
-        code, reason = told.pop(0)
+        code, reason = conditions.pop(0)
         status = {"kind": "Status", "status": "Failure", "code": code, "reason": reason, "message": "refused"}
         return Response(code, {"content-type": "application/json"}, msgspec.json.encode(status))
 

@@ -1,4 +1,4 @@
-"""From options to running controllers."""
+"""Construction of a manager from options."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ async def running(cluster):
     """``await running(options)``: a manager that runs."""
     tasks = []
 
-    async def start(told):
-        identities = OneIdentity(cluster.client._transport, told, clock=cluster.clock)
-        manager = await assemble(told, identities, identity="me")
+    async def start(configured):
+        identities = OneIdentity(cluster.client._transport, configured, clock=cluster.clock)
+        manager = await assemble(configured, identities, identity="me")
         task = asyncio.create_task(manager.run())
         tasks.append((manager, task))
         await cluster.until(lambda: task.done() or manager.is_ready)
@@ -93,9 +93,9 @@ async def test_the_lease_is_held_while_it_runs_and_given_back(cluster, running):
 
 
 async def test_starts_may_be_spread(cluster):
-    told = options(controllers=("replicationcontroller", "replicaset"), controller_start_interval_seconds=60.0)
-    identities = OneIdentity(cluster.client._transport, told, clock=cluster.clock)
-    manager = await assemble(told, identities, identity="me")
+    configured = options(controllers=("replicationcontroller", "replicaset"), controller_start_interval_seconds=60.0)
+    identities = OneIdentity(cluster.client._transport, configured, clock=cluster.clock)
+    manager = await assemble(configured, identities, identity="me")
     task = asyncio.create_task(manager.run())
     await cluster.clock.advance(30)
     assert [runnable.is_ready for runnable in manager._runnables] == [True, False]
@@ -106,8 +106,10 @@ async def test_starts_may_be_spread(cluster):
 
 
 async def test_manager_stops_controllers_whose_start_interval_has_not_passed(cluster):
-    told = options(controllers=("replicationcontroller", "replicaset"), controller_start_interval_seconds=600.0)
-    manager = await assemble(told, OneIdentity(cluster.client._transport, told, clock=cluster.clock), identity="me")
+    configured = options(controllers=("replicationcontroller", "replicaset"), controller_start_interval_seconds=600.0)
+    manager = await assemble(
+        configured, OneIdentity(cluster.client._transport, configured, clock=cluster.clock), identity="me"
+    )
     begun = cluster.clock.monotonic()
     task = asyncio.create_task(manager.run())
     await cluster.until(lambda: manager.context.informers.informers[0].has_synced)
@@ -118,12 +120,12 @@ async def test_manager_stops_controllers_whose_start_interval_has_not_passed(clu
 
 
 @pytest.mark.parametrize(
-    "told", [{"leader_elect_resource_lock": "endpoints"}, {"leader_elect_lease_duration_seconds": 1.0}]
+    "configured", [{"leader_elect_resource_lock": "endpoints"}, {"leader_elect_lease_duration_seconds": 1.0}]
 )
-async def test_an_election_that_makes_no_sense_is_refused(cluster, told):
+async def test_an_election_that_makes_no_sense_is_refused(cluster, configured):
     identities = OneIdentity(cluster.client._transport, options(), clock=cluster.clock)
     with pytest.raises(ValueError, match=r"lock type|leaseDuration"):
-        await assemble(options(leader_elect=True, **told), identities, identity="me")
+        await assemble(options(leader_elect=True, **configured), identities, identity="me")
 
 
 async def test_what_the_server_does_not_serve_is_missed(cluster):

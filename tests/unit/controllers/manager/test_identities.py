@@ -1,4 +1,4 @@
-"""As whom controllers act."""
+"""Client identities of controllers."""
 
 from __future__ import annotations
 

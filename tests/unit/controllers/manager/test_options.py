@@ -1,4 +1,4 @@
-"""How the process may be told to run."""
+"""Options of the controller manager."""
 
 from __future__ import annotations
 

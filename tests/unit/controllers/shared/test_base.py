@@ -162,8 +162,8 @@ async def test_only_where_it_is_asked_for_a_change_is_a_conflict(cluster):
 
 async def test_a_patch_of_a_status_leaves_what_others_say(cluster, pod_spec):
     shell = await cluster.start(Beside)
-    said = {"type": "Said", "status": "True"}
-    await cluster.make("v1", "Pod", "p", namespace="default", spec=pod_spec, status={"conditions": [said]})
+    condition = {"type": "Said", "status": "True"}
+    await cluster.make("v1", "Pod", "p", namespace="default", spec=pod_spec, status={"conditions": [condition]})
     pod = await cluster.client.get(Pod, "p", namespace="default")
     written = await shell.patch_pod_status(pod, {"status": {"conditions": [{"type": "More", "status": "True"}]}})
     assert {row.type for row in written.status.conditions} == {"Said", "More"}

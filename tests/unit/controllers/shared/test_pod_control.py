@@ -45,8 +45,8 @@ async def test_pods_are_created_and_told_of(cluster, owner, config, pod_spec):
     made = await owner.control.create("k", config, [pod(pod_spec, name="a"), pod(pod_spec, name="b")])
     assert (sorted(map(name_of, made.pods)), made.error) == (["a", "b"], None)
     assert owner.control.expectations.pending("k") == (2, frozenset())
-    told = await cluster.until(lambda: cluster.events("SuccessfulCreate"))
-    assert {each["message"] for each in told} >= {"Created pod: a"}
+    events = await cluster.until(lambda: cluster.events("SuccessfulCreate"))
+    assert {each["message"] for each in events} >= {"Created pod: a"}
 
 
 async def test_what_could_not_be_created_is_not_waited_for(cluster, owner, config, pod_spec):
@@ -55,8 +55,8 @@ async def test_what_could_not_be_created_is_not_waited_for(cluster, owner, confi
     made = await owner.control.create("k", config, [bad, pod(pod_spec, name="b"), pod(pod_spec, name="c")])
     assert made.pods == ()
     assert owner.control.expectations.satisfied("k")
-    told = await cluster.until(lambda: cluster.events("FailedCreate"))
-    assert told[0]["message"] == f"Error creating: {made.error}"
+    events = await cluster.until(lambda: cluster.events("FailedCreate"))
+    assert events[0]["message"] == f"Error creating: {made.error}"
 
 
 async def test_the_cache_itself_is_asked_where_events_are_missed(cluster, owner, config, pod_spec):

@@ -60,7 +60,7 @@ async def test_a_new_template_is_kept_once(cluster, control):
 
 
 async def test_what_was_made_is_looked_at_again(cluster):
-    """Who deletes it before a cache that was cut off has seen it leaves no event behind."""
+    """A deletion that a disconnected cache has not seen leaves no event."""
     owner = await cluster.start(Owner)
     await owner.revisions.settle("k", await daemon(cluster), [], collisions=0)
     await cluster.clock.advance(SECOND_LOOK_SECONDS)
