@@ -30,7 +30,7 @@ _ONCE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """What a rule affects."""
+    """Pods, namespaces and devices that a rule affects."""
 
     #: Pods to evict, or that ``NoExecute`` would evict, and the number of their namespaces.
     pods: int = 0
