@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def command_line(description: str | None, *, steps: int) -> argparse.ArgumentParser:
-    """What all of them take; ``steps`` is the usual length of a history."""
+    """Return the parser of the common options; ``steps`` is the default length of a scenario."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--histories", type=int, default=500)
     parser.add_argument("--seed", type=int, default=1, help="of the first one; the others follow")
@@ -24,7 +24,7 @@ def command_line(description: str | None, *, steps: int) -> argparse.ArgumentPar
 
 
 def play_all(play: Callable[[int], Coroutine[None, None, None]], arguments: argparse.Namespace, *, name: str) -> int:
-    """``play`` is given seeds. 1 at the first history that does not end well, which is told with its seed."""
+    """Call ``play`` with each seed; print the seed of the first scenario that fails, and return 1."""
     logging.disable(logging.ERROR)
     begun = time.monotonic()
     for seed in range(arguments.seed, arguments.seed + arguments.histories):

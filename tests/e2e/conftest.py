@@ -1,4 +1,4 @@
-"""What the tests with real clients share: one started server, kubectl against it, and a namespace for each test."""
+"""Fixtures of tests with real clients: a started server, kubectl against it, and a namespace for each test."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Kubectl:
         return done.stdout if code == 0 else done.stdout + done.stderr
 
     def get(self, *arguments: str) -> Any:
-        """What ``get -o json`` tells."""
+        """Return the parsed output of ``get -o json``."""
         return json.loads(self.run("get", *arguments, "-o", "json"))
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:

@@ -82,7 +82,7 @@ def start(cluster, namespace, tmp_path):
             process.send_signal(signal.SIGTERM)
     ends = [(*process.communicate(timeout=20)[:1], process.returncode) for process in started]
     assert [code for _, code in ends] == [0] * len(ends), ends
-    assert [said for said, _ in ends if "Traceback" in said] == []
+    assert [output for output, _ in ends if "Traceback" in output] == []
 
 
 def test_the_greeter_greets_and_corrects_itself(start, api):

@@ -63,7 +63,7 @@ def cluster():
 
 
 async def test_a_flood_of_one_user_leaves_others_served(cluster):
-    """Who comes in between is served after a few of the flood's requests, and not after all that are waiting."""
+    """Another user's request is served after a few of the flood, not after its whole queue."""
     async with Api(cluster) as api:
         flood, alice = await api.user("flood"), await api.user("alice")
         under_way, over = asyncio.Event(), asyncio.Event()

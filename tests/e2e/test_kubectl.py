@@ -1,4 +1,4 @@
-"""What people type: the machine's own kubectl against a started server."""
+"""kubectl of this machine against a started server."""
 
 import json
 import stat

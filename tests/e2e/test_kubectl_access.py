@@ -1,4 +1,4 @@
-"""Who may do what, as people ask kubectl: questions, impersonation, tokens, signing requests, roles."""
+"""Access with kubectl: reviews, impersonation, tokens, signing requests, roles."""
 
 import base64
 import json

@@ -37,7 +37,7 @@ def manifest(kubectl, tmp_path):
     kubectl.run(
         "wait", "--for=delete", "servicecidr/all-kinds", "--timeout=30s"
     )  # the server lets it go a second later
-    for kind in ("pv", "volumeattributesclass"):  # nobody is there who would take their finalizers away
+    for kind in ("pv", "volumeattributesclass"):  # no controller runs that would remove their finalizers
         kubectl.run("patch", kind, "all-kinds", "--type=merge", "-p", '{"metadata":{"finalizers":null}}')
     kubectl.run("replace", "--raw", "/api/v1/namespaces/all-kinds/finalize", "-f", "-", stdin=NO_FINALIZERS)
 

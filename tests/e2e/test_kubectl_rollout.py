@@ -1,4 +1,4 @@
-"""What people do with Deployments: kubectl against a whole control plane with a simulated node."""
+"""Deployments with kubectl against a whole control plane with a simulated node."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def web(kubectl: Kubectl) -> Kubectl:
 
 
 def images(kubectl: Kubectl) -> set[str]:
-    """Of Pods that are not on their way out."""
+    """Return the images of Pods that are not terminating."""
     pods = kubectl.get("pods")["items"]
     return {pod["spec"]["containers"][0]["image"] for pod in pods if "deletionTimestamp" not in pod["metadata"]}
 

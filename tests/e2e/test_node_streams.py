@@ -47,7 +47,7 @@ def kubectl(whole, tmp_path):
 
 
 def path(kubectl, resource):
-    """Of a collection, or an object, of the core group in the namespace."""
+    """Return the path of a collection or object of the core group in the namespace."""
     return f"/api/v1/namespaces/{kubectl.namespace}/{resource}"
 
 
@@ -129,9 +129,9 @@ def test_logs_of_a_process_are_followed_to_its_end(kubectl):
 
 
 def backing_off(pod):
-    """What is told of its container, in the pause before it is started again."""
-    (told,) = (pod or {}).get("status", {}).get("containerStatuses") or ({"state": {}},)
-    return told if (told["state"].get("waiting") or {}).get("reason") == "CrashLoopBackOff" else None
+    """Return the container status during restart backoff; None otherwise."""
+    (reported,) = (pod or {}).get("status", {}).get("containerStatuses") or ({"state": {}},)
+    return reported if (reported["state"].get("waiting") or {}).get("reason") == "CrashLoopBackOff" else None
 
 
 def test_a_container_that_fails_is_started_again_and_its_last_log_is_kept(kubectl):
@@ -159,9 +159,9 @@ def test_a_command_has_the_containers_surroundings_and_its_exit_code_comes_back(
     )
     run(kubectl, made)
     script = "echo $BOTH $word $(cat $STEERSMAN_ROOT/etc/settings/color); exit 7"
-    told = kubectl.run("exec", "p", "--", "sh", "-c", script, code=7)
-    assert told.startswith("p-blue open blue\n")
-    assert "command terminated with exit code 7" in told
+    reported = kubectl.run("exec", "p", "--", "sh", "-c", script, code=7)
+    assert reported.startswith("p-blue open blue\n")
+    assert "command terminated with exit code 7" in reported
     assert kubectl.run("exec", "-i", "p", "--", "cat", stdin="through and back") == "through and back"
     large = "x" * 300_000
     assert kubectl.run("exec", "-i", "p", "--", "cat", stdin=large) == large
@@ -178,8 +178,8 @@ def test_attach_sees_what_the_container_says_from_now_on(kubectl):
         text=True,
         env=kubectl.environment,
     )
-    said, _ = attached.communicate("hello\n", timeout=WAIT_SECONDS)
-    assert "hello\n" in said
+    output, _ = attached.communicate("hello\n", timeout=WAIT_SECONDS)
+    assert "hello\n" in output
 
 
 def test_a_port_is_forwarded(kubectl):
@@ -218,11 +218,13 @@ def test_where_nobody_listens_a_proxy_says_so(kubectl):
     run(kubectl, pod("simulated", annotations={}))
     run(kubectl, pod("process", ["sleep", "60"]))
     port = free_port()
-    said = kubectl.run("get", "--raw", path(kubectl, f"pods/simulated:{port}/proxy/"), code=1)
+    output = kubectl.run("get", "--raw", path(kubectl, f"pods/simulated:{port}/proxy/"), code=1)
     why = f"connect: connection refused: pod simulated is simulated: nobody listens on port {port}"
-    assert re.search(rf"error trying to reach service: dial tcp 10\.[\d.]+:{port}: {why}", said)
-    said = kubectl.run("get", "--raw", path(kubectl, f"pods/process:{port}/proxy/"), code=1)
-    assert re.search(rf"error trying to reach service: dial tcp 10\.[\d.]+:{port}: connect: connection refused$", said)
+    assert re.search(rf"error trying to reach service: dial tcp 10\.[\d.]+:{port}: {why}", output)
+    output = kubectl.run("get", "--raw", path(kubectl, f"pods/process:{port}/proxy/"), code=1)
+    assert re.search(
+        rf"error trying to reach service: dial tcp 10\.[\d.]+:{port}: connect: connection refused$", output
+    )
 
 
 def test_a_pod_ends_with_sigterm_and_after_its_grace_without(kubectl):
@@ -318,10 +320,10 @@ def test_a_terminal_is_one(kubectl):
     os.close(slave)
     os.write(master, b"word\n")
     assert command.wait(WAIT_SECONDS) == 0
-    said = os.read(master, 4096)
+    output = os.read(master, 4096)
     os.close(master)
-    assert b"33 44" in said
-    assert b"got word" in said
+    assert b"33 44" in output
+    assert b"got word" in output
 
 
 def test_a_python_client_runs_commands_and_forwards_ports(kubectl):
@@ -348,7 +350,7 @@ def test_nothing_is_left_when_the_nodes_are_killed(tmp_path):
         until(cluster, path(kubectl, "serviceaccounts"), named("default"))
         kubectl.run("apply", "-f", "-", stdin=json.dumps(pod(command=["sh", "-c", script])))
         first = started(fifo)
-        # Its start must be known to somebody before it can be known to have ended.
+        # The start must be observed before the end.
         kubectl.run("wait", "--for=condition=Ready", "pod/p", f"--timeout={WAIT_SECONDS}s")
         os.kill(components_of(cluster.pid), 9)
         for each in first:
@@ -362,10 +364,10 @@ def test_nothing_is_left_when_the_nodes_are_killed(tmp_path):
 
 
 def started(fifo):
-    """The ends of the processes that tell their numbers there."""
-    with os.fdopen(os.open(fifo, os.O_RDWR | os.O_NONBLOCK), "rb", buffering=0) as told:
-        assert select.select([told], [], [], WAIT_SECONDS)[0]
-        return [Ending(int(pid)) for pid in told.read(100).split()]
+    """Return the processes whose ids are written to the fifo."""
+    with os.fdopen(os.open(fifo, os.O_RDWR | os.O_NONBLOCK), "rb", buffering=0) as reported:
+        assert select.select([reported], [], [], WAIT_SECONDS)[0]
+        return [Ending(int(pid)) for pid in reported.read(100).split()]
 
 
 def components_of(parent):

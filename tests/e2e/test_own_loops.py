@@ -1,4 +1,4 @@
-"""What a server does for itself, over its crash: processes, files and sockets as they are."""
+"""A server's own loops, across a crash: processes, files and sockets as they are."""
 
 import asyncio
 import subprocess

@@ -47,7 +47,7 @@ def namespaced(admin: Kubectl, request: pytest.FixtureRequest) -> Iterator[Kubec
 
 
 def path(kubectl: Kubectl, resource: str, group_version: str = "") -> str:
-    """Of a collection in the namespace."""
+    """Return the path of a collection in the namespace."""
     prefix = f"/apis/{group_version}" if group_version else "/api/v1"
     return f"{prefix}/namespaces/{kubectl.namespace}/{resource}"
 
@@ -63,7 +63,7 @@ def all_nodes_are_ready(nodes: list[Tree]) -> bool:
 
 
 def staying(pods: list[Tree]) -> list[Tree]:
-    """Those that nobody has asked to go."""
+    """Return the pods without deletionTimestamp."""
     return [each for each in pods if not each["metadata"].get("deletionTimestamp")]
 
 
@@ -175,7 +175,7 @@ def test_a_killed_nodes_pods_move(namespaced: Kubectl, admin: Kubectl) -> None:
     rolled_out(namespaced, "deployment/web")
     victim = pods(namespaced)[0]["spec"]["nodeName"]
     admin.run("annotate", "node", victim, "nodes.steersman.dev/stopped=true")
-    # Nobody hears of the node for as long as nodes may be silent (node-monitor-grace-period, 50 s).
+    # The node posts no status for node-monitor-grace-period (50 s).
     until_one(admin.cluster, f"{ALL_NODES}/{victim}", lambda node: node is not None and not is_ready(node), seconds=100)
 
     def have_moved(found: list[Tree]) -> bool:

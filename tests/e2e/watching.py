@@ -92,6 +92,6 @@ class Ending:
         self._handle = os.pidfd_open(pid)
 
     def wait(self) -> None:
-        """Until it has ended."""
+        """Wait until the process has ended."""
         with os.fdopen(self._handle):
             assert select.select([self._handle], [], [], WAIT_SECONDS)[0], "the process goes on"

@@ -24,7 +24,7 @@ _TIMEOUT_SECONDS: Final = 30.0
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Returns the exit code: 1 when there is nothing to end, it is not clear what, or it does not end in time."""
+    """Return the exit code: 1 when there is nothing to end, it is not clear what, or it does not end in time."""
     parser = FlagParser("down", PAGES["down"])
     parser.add_argument(
         "name", nargs="?", metavar="NAME", type=plane_name, help="Name that the control plane was started with"
@@ -50,8 +50,8 @@ def run(arguments: Sequence[str]) -> int:
         sys.stderr.write(f"steersman: no control plane of yours runs{_where(given.data_dir)}\n")
         return 1
     if len(meant) > 1 and not given.all:
-        said = "".join(f"  {each.name or f'--data-dir={each.data_dir or each.kubeconfig}'}\n" for each in meant)
-        sys.stderr.write(f"steersman: {len(meant)} run; say which, or --all\n{said}")
+        listing = "".join(f"  {each.name or f'--data-dir={each.data_dir or each.kubeconfig}'}\n" for each in meant)
+        sys.stderr.write(f"steersman: {len(meant)} run; say which, or --all\n{listing}")
         return 1
     return max([_end(each, given.timeout) for each in meant])
 
@@ -61,7 +61,7 @@ def _where(data_dir: str | None) -> str:
 
 
 def _is_in(plane: RunningPlane, directory: str) -> bool:
-    """One in memory is found by its kubeconfig, or the directory that this is in."""
+    """Report whether the control plane's data, or for one in memory its kubeconfig, is in ``directory``."""
     named = Path(directory).expanduser().resolve()
     places = [Path(plane.kubeconfig), Path(plane.kubeconfig).parent]
     if plane.data_dir:
@@ -75,7 +75,7 @@ def _end(plane: RunningPlane, timeout_seconds: float) -> int:
     except ProcessLookupError:
         return 0
     try:
-        # Whoever has this number now is the one that holds the lock, or one that came after it ended just now.
+        # The process id belongs to the owner of the lock, or was reused after its exit just now.
         if plane not in running_planes(running_directory()):
             return 0
         signal.pidfd_send_signal(process, signal.SIGTERM)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Returns the exit code: 1 when the cluster cannot be asked."""
+    """Return the exit code: 1 when the cluster cannot be asked."""
     parser = FlagParser("elections", PAGES["elections"])
     parser.add_argument(
         "--kubeconfig",
@@ -62,7 +62,7 @@ async def _ask(given: argparse.Namespace) -> str:
 
 
 async def report(client: Client, *, namespace: str | None) -> str:
-    """The text. Raises ``ClientError``."""
+    """Return the text of the command. Raises ``ClientError``."""
     candidates = await client.list_all(CANDIDATES, namespace=namespace)
     leases = await client.list_all(LEASES, namespace=namespace)
     now = client.clock.now()

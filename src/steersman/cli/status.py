@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 _NODES: Final = tree("v1", "Node")
 _PODS: Final = tree("v1", "Pod")
 _LEASES: Final = tree("coordination.k8s.io/v1", "Lease")
-#: Label of the Leases that say which API servers there are; nobody leads by them.
+#: Label of API server identity Leases, which elect no leader.
 IDENTITY_LABEL: Final = "apiserver.kubernetes.io/identity"
 _ASK_SECONDS: Final = 5.0
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Returns the exit code: 1 when nothing runs, or something does not answer."""
+    """Return the exit code: 1 when nothing runs, or something does not answer."""
     FlagParser("status", PAGES["status"]).parse_args(arguments)
     planes = running_planes(running_directory())
     if not planes:
@@ -55,7 +55,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def about(plane: RunningPlane, *, now: datetime) -> list[str]:
-    """What is known without asking it."""
+    """Return the lines about a control plane that need no request."""
     kind = "a whole control plane" if plane.is_whole else "an API server"
     name = f"{plane.name}: " if plane.name else ""
     return [
@@ -66,7 +66,7 @@ def about(plane: RunningPlane, *, now: datetime) -> list[str]:
 
 
 def age(seconds: float) -> str:
-    """Roughly: the two largest units."""
+    """Return an age in its two largest units."""
     left = int(max(0.0, seconds))
     parts: list[str] = []
     for unit, size in (("d", 86400), ("h", 3600), ("m", 60), ("s", 1)):
@@ -82,7 +82,7 @@ async def _asked(plane: RunningPlane) -> list[str]:
 
 
 async def report(client: Client) -> list[str]:
-    """What a control plane says of itself. Raises ClientError."""
+    """Return the lines that need requests to the control plane. Raises ClientError."""
     nodes = await client.list_all(_NODES)
     pods = await client.list_all(_PODS)
     leases = await client.list_all(_LEASES, namespace="kube-system")
@@ -96,7 +96,7 @@ async def report(client: Client) -> list[str]:
 
 
 def leaders(leases: Iterable[Tree]) -> list[str]:
-    """Who holds what."""
+    """Return the holders of the Leases."""
     found = []
     for lease in leases:
         holder = (lease.get("spec") or {}).get("holderIdentity")

@@ -1,4 +1,4 @@
-"""What a controller of the manager is given, beyond what every controller has."""
+"""Context of a controller of the manager."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 class ControllerContext(RuntimeContext):
-    """One controller's view of the process; nothing in it is to be closed by a controller.
+    """One controller's view of the process; a controller closes nothing in it.
 
     ``client`` and ``events`` act as the controller's own service account; ``informers`` are shared by all controllers
-    and are started when every controller has been built, so ask for them in ``build``.
+    and started after every controller has been built, so request them in ``build``.
     """
 
     def __init__(

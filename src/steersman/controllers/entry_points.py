@@ -21,7 +21,7 @@ GROUP: Final = "steersman.controllers"
 
 
 class RegistryError(ValueError):
-    """A controller of another package cannot be used; the text names the package and the reason."""
+    """A controller of another package cannot be loaded; the text names the package and the reason."""
 
 
 class InstalledController(NamedTuple):

@@ -1,4 +1,4 @@
-"""What the controllers may be told; fields are named as kube-controller-manager's flags, with its defaults."""
+"""Options of controllers; fields are named as kube-controller-manager's flags, with its defaults."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ import msgspec
 
 
 class ControllerOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """Settings of the controllers themselves. How the process serves and elects is ``manager.options``.
+    """Options of the controllers themselves. Serving and leader election are ``manager.options``.
 
-    A controller adds its own fields here; the command line finds them by their names.
+    A controller adds its fields here; the command line derives flags from their names.
     """
 
     #: Names, ``-names`` and ``*``: see ``registry.is_enabled``.
     controllers: tuple[str, ...] = ("*",)
-    #: Informers tell everything anew after between this and twice this, so that not all processes do so at once.
+    #: Resync period of informers; the effective one is random between this and twice this, to spread the load.
     min_resync_period_seconds: float = 12 * 3600.0
     #: Seconds between the starts of two controllers.
     controller_start_interval_seconds: float = 0.0
 
-    #: Period after which every Namespace that is being deleted is looked at again.
+    #: Resync period of terminating namespaces, in seconds.
     namespace_sync_period_seconds: float = 300.0
     #: Period after which the use of every ResourceQuota is counted again.
     resource_quota_sync_period_seconds: float = 300.0
-    #: Period after which every PersistentVolume and claim is looked at again.
+    #: Resync period of PersistentVolumes and claims, in seconds.
     pvclaimbinder_sync_period_seconds: float = 15.0
     #: Seconds that a recycler pod may run: at least the minimum, and the increment for each GiB of the volume.
     pv_recycler_minimum_timeout_hostpath: int = 60
@@ -34,11 +34,11 @@ class ControllerOptions(msgspec.Struct, frozen=True, kw_only=True):
     pv_recycler_pod_template_filepath_nfs: str = ""
 
     enable_garbage_collector: bool = True
-    #: Whether provisioners are asked to make volumes for claims.
+    #: Dynamic provisioning is enabled.
     enable_dynamic_provisioning: bool = True
-    #: PEM; published to every namespace, and put into token Secrets. Empty: what the client itself trusts.
+    #: PEM file; published to every namespace and in token Secrets. Empty: the client's CA.
     root_ca_file: str = ""
-    #: PEM; signs the tokens in Secrets. Empty: such Secrets are not filled.
+    #: PEM file of the key that signs tokens in Secrets. Empty: no tokens.
     service_account_private_key_file: str = ""
     #: How long a token in a Secret may be unused before it is invalidated, and invalid before it is deleted.
     legacy_service_account_token_clean_up_period_seconds: float = 365 * 24 * 3600.0
@@ -58,7 +58,7 @@ class ControllerOptions(msgspec.Struct, frozen=True, kw_only=True):
     #: The longest life of a signed certificate.
     cluster_signing_duration_seconds: float = 365 * 24 * 3600.0
 
-    #: How long a Node may be silent before it counts as unknown, and one that never spoke since it was made.
+    #: Seconds without heartbeat until a Node is unknown; and for a Node that never posted status, since creation.
     node_monitor_grace_period_seconds: float = 50.0
     node_startup_grace_period_seconds: float = 60.0
     #: Nodes of a zone that may be tainted in a second for not being ready, and in a large zone of which a part is down.
@@ -66,7 +66,7 @@ class ControllerOptions(msgspec.Struct, frozen=True, kw_only=True):
     secondary_node_eviction_rate: float = 0.01
     #: The share of a zone's Nodes that must be unready for it to count as down in part.
     unhealthy_zone_threshold: float = 0.55
-    #: A zone of no more Nodes than this is small: nothing is evicted there while a part of it is down.
+    #: Zones up to this size are small: no evictions while they are partially disrupted.
     large_cluster_size_threshold: int = 50
 
     max_endpoints_per_slice: int = 100
@@ -76,11 +76,11 @@ class ControllerOptions(msgspec.Struct, frozen=True, kw_only=True):
     endpointslice_updates_batch_period_seconds: float = 0.0
     mirroring_endpointslice_updates_batch_period_seconds: float = 0.0
 
-    #: How often autoscalers look at their metrics.
+    #: Seconds between syncs of autoscalers.
     horizontal_pod_autoscaler_sync_period_seconds: float = 15.0
     #: For so long nothing is scaled down below the highest recommendation.
     horizontal_pod_autoscaler_downscale_stabilization_seconds: float = 300.0
-    #: How far the ratio of measured to wanted may be from 1 without any scaling.
+    #: Deviation of the usage ratio from 1 within which nothing is scaled.
     horizontal_pod_autoscaler_tolerance: float = 0.1
     #: After a pod's start its processor use counts only while it is ready …
     horizontal_pod_autoscaler_cpu_initialization_period_seconds: float = 300.0
@@ -90,7 +90,7 @@ class ControllerOptions(msgspec.Struct, frozen=True, kw_only=True):
     #: Whether Nodes get ranges for their pods out of ``cluster_cidr``: one CIDR, or one of each family after a comma.
     allocate_node_cidrs: bool = False
     cluster_cidr: str = ""
-    #: What Services have, which no Node gets.
+    #: Service CIDRs, which are excluded from Node CIDRs.
     service_cluster_ip_range: str = ""
     cidr_allocator_type: str = "RangeAllocator"
     #: Lengths of the prefix of a Node's range; 0: 24 for IPv4, 64 for IPv6. The first one is for one family only.
@@ -98,7 +98,7 @@ class ControllerOptions(msgspec.Struct, frozen=True, kw_only=True):
     node_cidr_mask_size_ipv4: int = 0
     node_cidr_mask_size_ipv6: int = 0
 
-    #: Whether a Node that is not ready keeps what it used for as long as it does not say otherwise.
+    #: Volumes are never force-detached from an unready Node.
     disable_force_detach_on_timeout: bool = False
 
     # Keys that a controller works on at the same time.

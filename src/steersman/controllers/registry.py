@@ -1,8 +1,8 @@
-"""Every controller of kube-controller-manager 1.36 and of installed packages: names, identity, and the function that builds it.
+"""Registry of kube-controller-manager 1.36's controllers and those of installed packages: names, identity, constructor.
 
-Names, aliases and what is off by default are upstream's (``cmd/kube-controller-manager/names`` and ``app``). To add a
-controller to Steersman write its module with a function ``build(context)``, and name the module in its line here; other
-packages add theirs by an entry point (``entry_points``).
+Names, aliases and defaults are upstream's (``cmd/kube-controller-manager/names`` and ``app``). To add a controller to
+Steersman write its module with a function ``build(context)``, and name the module in its line here; other packages
+register theirs by an entry point (``entry_points``).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _PACKAGE: Final = "steersman.controllers."
 
 
 class Registration(NamedTuple):
-    """One controller."""
+    """Registered controller."""
 
     #: As ``--controllers`` takes it.
     name: str
@@ -67,7 +67,7 @@ CLOUD_CONTROLLERS: Final = frozenset(
 
 _R = Registration
 
-#: In the order in which they are started: what makes tokens comes first, as upstream does it.
+#: In start order; the token controller first, as upstream.
 REGISTRY: Final[tuple[Registration, ...]] = (
     _R("serviceaccount-token-controller", "serviceaccounttoken.controller", alias="serviceaccount-token",
        service_account=""),
@@ -235,5 +235,5 @@ def load_installed(wanted: Sequence[str]) -> None:
 
 
 def unknown(wanted: Sequence[str]) -> list[str]:
-    """Words of ``--controllers`` that name no controller."""
+    """Return the items of ``--controllers`` that name no controller."""
     return [word for word in wanted if word != "*" and find(word.removeprefix("-")) is None]

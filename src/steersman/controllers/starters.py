@@ -1,7 +1,7 @@
-"""Controllers of the registry in a manager of another program.
+"""Registry controllers in the manager of another program.
 
-``add_controllers`` builds them by name, as ``steersman controller-manager`` does, with the client, informers and metrics of
-the manager. They run beside the program's own controllers, and behind its elector if it has one.
+``add_controllers`` builds them by name, as ``steersman controller-manager`` does, with the client, informers and
+metrics of the manager. They run beside the program's own controllers, and behind its elector if it has one.
 """
 
 from __future__ import annotations

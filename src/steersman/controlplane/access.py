@@ -1,4 +1,4 @@
-"""Authentication and authorization, put together from options (``BuildAuthn``/``BuildAuthorizer`` of kube-apiserver)."""
+"""Authentication and authorization, built from options. Upstream: ``BuildAuthn``/``BuildAuthorizer`` of kube-apiserver."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ _ADMISSION: Final = "admissionregistration.k8s.io"
 
 
 class Authentication:
-    """Client certificates, then tokens. Raises ``OptionError``.
+    """Authenticators in order: client certificates, then tokens. Raises ``OptionError``.
 
-    Tokens of service accounts are believed once ``follow`` has told where their accounts are.
+    Service account tokens are accepted once ``follow`` has set the source of their accounts.
     """
 
     def __init__(
@@ -119,9 +119,9 @@ def _oidc(options: APIServerOptions, audiences: tuple[str, ...], clock: Clock) -
 
 
 class Authorization:
-    """``system:masters`` first, then the modes in their order. Raises ``OptionError``.
+    """Authorizers in order: ``system:masters``, then the configured modes. Raises ``OptionError``.
 
-    The modes that decide by stored objects know none of them before ``follow`` and ``ready``.
+    Modes that decide by stored objects have none before ``follow`` and ``ready``.
     """
 
     def __init__(self, options: APIServerOptions) -> None:
@@ -129,7 +129,7 @@ class Authorization:
         self._index: Final = RBACIndex()
         self._registry: Registry | None = None
         self._caches: Final[list[WatchCache]] = []
-        #: What roles say is asked for even where it does not decide: nobody may grant more than he holds.
+        #: RBAC rules are needed without the mode, too: escalation checks compare with the grantor's permissions.
         self.rbac: Final = RBAC(self._index)
         self.uses_rbac: Final = "RBAC" in modes
         authorizers: list[Authorizer] = []
@@ -155,7 +155,7 @@ class Authorization:
         return NodeGraph() if self._registry is None else node_graph(self._registry)
 
     def strategies(self) -> dict[str, Callable[[], Strategy]]:
-        """Of roles, policies and their bindings, which nobody may use to reach further; by group resource."""
+        """Return the strategies of roles, policies and bindings that prevent privilege escalation, by group resource."""
         made: dict[str, Callable[[], Strategy]] = {
             f"{plural}.{GROUP}": partial(_guarded, plural, self._guard)
             for plural in ("roles", "clusterroles", "rolebindings", "clusterrolebindings")
@@ -174,7 +174,7 @@ class Authorization:
         return found[0].name if found else ""
 
     def _param_kind(self, policies: str, name: str) -> dict[str, Any] | None:
-        """What the parameters of a policy are, as the cache has it."""
+        """Return the parameter kind of a policy from the cache."""
         if self._registry is None:
             return None
         cache = self._registry.stored(f"{policies}.{_ADMISSION}").cache

@@ -1,4 +1,4 @@
-"""The endpoints that tell of access, or give it: reviews, and tokens of service accounts."""
+"""Endpoints of access reviews and of service account tokens."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def access_endpoints(
     authorizer: Chain,
     authentication: Authentication,
 ) -> dict[tuple[str, str], Connect]:
-    """By group resource and subresource, as ``Router`` takes them. Their modules load when one is first asked for."""
+    """Return the endpoints by group resource and subresource, for ``Router``. Modules are imported on first use."""
 
     def tokens(_: Resource, accounts: ServedResource | None) -> Endpoints:
         from steersman.apiserver.endpoints.token_request import TokenRequests  # noqa: PLC0415
@@ -61,7 +61,7 @@ def access_endpoints(
 
 
 def _answer(kind: str, authorizer: Chain, authentication: Authentication) -> Answer:
-    """Who answers questions of a kind."""
+    """Return the reviewer of a kind."""
     from steersman.apiserver.endpoints.reviews.access import AccessReviews  # noqa: PLC0415
     from steersman.apiserver.endpoints.reviews.identity import TokenReviews, who_am_i  # noqa: PLC0415
     from steersman.apiserver.endpoints.reviews.rules import RulesReviews  # noqa: PLC0415

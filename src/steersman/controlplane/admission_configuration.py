@@ -1,4 +1,4 @@
-"""``--admission-control-config-file``: what admission plugins are told, by name (``AdmissionConfiguration``)."""
+"""``--admission-control-config-file``: configuration of admission plugins by name (``AdmissionConfiguration``)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _API_VERSIONS: Final = ("apiserver.config.k8s.io/v1", "apiserver.k8s.io/v1alpha1
 
 
 def read_admission_configuration(path: Path | None) -> dict[str, Tree]:
-    """The configuration of each plugin that has one, its own file's or what stands in the list. Raises ``OptionError``."""
+    """Return the configuration by plugin, inline or from its own file. Raises ``OptionError``."""
     if path is None:
         return {}
     tree = _read(path)

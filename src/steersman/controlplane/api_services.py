@@ -1,6 +1,6 @@
-"""Keeps an APIService for every group version that is served here (upstream's autoregister controller).
+"""APIServices of every group version that this server serves. Upstream: the autoregister controller.
 
-Built-in ones are made once, at the start; those of custom resources come and go with their definitions.
+Built-in ones are created once at the start; those of custom resources follow their definitions.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _log = logging.getLogger(__name__)
 
 
 def plan(catalog: Catalog) -> dict[str, Tree]:
-    """The APIServices that there should be, by name."""
+    """Return the desired APIServices by name."""
     groups = {group.name: group for group in table().groups}
     core = catalog.group("")
     wanted = {}
@@ -61,7 +61,7 @@ def plan(catalog: Catalog) -> dict[str, Tree]:
 
 
 class APIServices:
-    """Makes and removes the objects: ``sync`` once at the start, ``run`` as a task from then on."""
+    """Creates and deletes APIServices: ``sync`` once at the start, then ``run`` as a task."""
 
     def __init__(self, client: Loopback, catalog: Catalog, *, clock: Clock) -> None:
         self._client = client

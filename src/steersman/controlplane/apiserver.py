@@ -1,4 +1,4 @@
-"""One API server as a process runs it: a core, its files, its certificates, and a port."""
+"""One API server as a process runs it: a core with files, certificates and a port."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def context_name(name: str) -> str:
 
 
 class APIServer:
-    """A running API server. ``start`` makes one; ``stop`` it once."""
+    """Running API server, created by ``start``. Call ``stop`` once."""
 
     def __init__(self, options: APIServerOptions, *, clock: Clock, makes_service_accounts: bool = False) -> None:
         self.options = options
@@ -83,7 +83,7 @@ class APIServer:
 
     @property
     def url(self) -> str:
-        """Where clients on this machine reach it."""
+        """Return the URL for clients on this machine."""
         return self.access.server
 
     @property
@@ -93,7 +93,7 @@ class APIServer:
         return self._core.resources.components
 
     async def account_key_file(self) -> Path | None:
-        """The key that signs tokens of service accounts, for those who fill token Secrets; None: only in memory."""
+        """Return the file of the service account signing key, for the token controller; None if it is in memory."""
         assert self._core is not None
         return await (self._key_file or self._core.keys.signing_file())
 
@@ -176,7 +176,7 @@ class APIServer:
         )
 
     def _directory(self) -> Path:
-        """Where the server keeps its files, made when missing. Without a name an ephemeral server gets a temporary one."""
+        """Return the server's directory, created if missing; a temporary one for an ephemeral server without a name."""
         directory = self.options.data_dir
         if directory is None and self.options.ephemeral:
             self._temporary = directory = Path(tempfile.mkdtemp(prefix="steersman-"))
@@ -271,6 +271,6 @@ class APIServer:
 
 
 def _authority(host: str, port: int) -> str:
-    """Host and port as in a URL, reachable from this machine also when the server listens everywhere."""
+    """Return host and port of a URL that is reachable from this machine, even if the server listens on all addresses."""
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 — compared, not listened on
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

@@ -1,4 +1,4 @@
-"""Sends audit events to a server that a kubeconfig names (``--audit-webhook-config-file``)."""
+"""Audit backend that posts events to a server named by a kubeconfig (``--audit-webhook-config-file``)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _HEADERS: Final = {"content-type": "application/json", "accept": "application/js
 
 
 class AuditWebhook:
-    """A ``Destination``. Batches go one after the other, so the order of events is kept."""
+    """``Destination`` that posts batches one after the other, so that the order of events is kept."""
 
     def __init__(
         self, transport: Transport, target: Request, *, initial_backoff_seconds: float, clock: Clock, dice: Random
@@ -56,7 +56,7 @@ class AuditWebhook:
         self._bound: asyncio.Timeout | None = None
 
     async def write(self, lines: list[bytes]) -> None:
-        """Raises ``OSError`` when the server does not take them, after several tries for what may pass."""
+        """Raise ``OSError`` when the server does not take them, after several tries for what may pass."""
         body = b"%b%b]}" % (_HEAD, b",".join([line.rstrip(b"\n") for line in lines]))
         pause = self._backoff_seconds
         for left in reversed(range(_TRIES)):
@@ -69,7 +69,7 @@ class AuditWebhook:
             pause *= _FACTOR
 
     async def _post(self, body: bytes) -> tuple[str, bool]:
-        """Why it failed (empty: it did not), and whether that may pass."""
+        """Return why the request failed (empty: success), and whether a retry may succeed."""
         request = msgspec.structs.replace(self._target, body=body)
         try:
             async with asyncio.timeout(_HURRIED_SECONDS if self._hurried else _TIMEOUT_SECONDS) as self._bound:
@@ -85,14 +85,14 @@ class AuditWebhook:
         return f"status {answer.status}", answer.status == 429 or answer.status >= 500
 
     async def _pause(self, seconds: float) -> None:
-        """At most so long: a stop ends it."""
+        """Wait at most that long; ``hurry`` ends it."""
         self._wake.clear()
         timer = self._clock.timer(seconds, self._wake.set)
         await self._wake.wait()
         timer.cancel()
 
     def hurry(self) -> None:
-        """No pause any more, one try, and little time for it."""
+        """End pauses; from now on make one attempt with a short deadline."""
         self._hurried = True
         self._wake.set()
         if self._bound is not None:
@@ -112,7 +112,10 @@ def read_webhook_config(file: Path, *, clock: Clock) -> ClusterAccess:
 
 
 def open_webhook(file: Path, *, initial_backoff_seconds: float, clock: Clock, dice: Random) -> AuditWebhook:
-    """The webhook of a kubeconfig's current context; events are posted to the very URL of its server. Raises ``OptionError``."""
+    """Return the webhook of a kubeconfig's current context, which posts to the URL of its server as it is.
+
+    Raises ``OptionError``.
+    """
     access = read_webhook_config(file, clock=clock)
     parts = urlsplit(access.server)
     transport = AiohttpTransport(msgspec.structs.replace(access, server=f"{parts.scheme}://{parts.netloc}"))

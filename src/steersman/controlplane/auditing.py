@@ -1,4 +1,4 @@
-"""The audit log, put together from options."""
+"""Audit log, built from options."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MEGABYTE: Final = 1024 * 1024
 
 
 def make_auditor(options: APIServerOptions, *, clock: Clock) -> Auditor | None:
-    """None when nothing is to be recorded. Raises ``OptionError``, also for a bad policy and an unusable file."""
+    """Return the auditor; None if auditing is disabled. Raises ``OptionError`` for an invalid policy or unusable file."""
     if options.audit_policy_file is None or not (options.audit_log_path or options.audit_webhook_config_file):
         return None
     from steersman.apiserver.filters.audit import Auditor  # noqa: PLC0415 — most servers record nothing

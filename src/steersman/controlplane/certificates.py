@@ -1,4 +1,4 @@
-"""Making keys and certificates. The only module that loads ``cryptography``: import it when something has to be made."""
+"""Creation of keys and certificates. The only module that imports ``cryptography``; import it on demand."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ _BACKDATED: Final = timedelta(minutes=5)
 
 
 class Pems(msgspec.Struct, frozen=True):
-    """A certificate and its key."""
+    """Certificate and key in PEM."""
 
     certificate: bytes
     key: bytes
-    #: In hexadecimal; tells one CA from another.
+    #: Hexadecimal serial number; identifies a CA.
     serial: str = ""
 
 
 def make_ca(name: str, *, now: datetime, life: timedelta) -> Pems:
-    """A CA that signs itself. Keys are P-256: small, and quick to make."""
+    """Return a self-signed CA with a P-256 key."""
     key = ec.generate_private_key(ec.SECP256R1())
     subject = _name(name, [])
     usage = x509.KeyUsage(
@@ -63,7 +63,7 @@ def check_ca(certificate: bytes, key: bytes) -> tuple[datetime, str]:
 
 
 def make_server(name: str, hosts: list[str], authority: Pems, *, now: datetime, life: timedelta) -> Pems:
-    """A server's certificate for host names and addresses."""
+    """Return a serving certificate for host names and addresses."""
     alternatives = [_general_name(host) for host in hosts]
     return _make_leaf(
         _name(name, []), authority, ExtendedKeyUsageOID.SERVER_AUTH, alternatives=alternatives, now=now, life=life
@@ -71,7 +71,7 @@ def make_server(name: str, hosts: list[str], authority: Pems, *, now: datetime, 
 
 
 def make_client(user: str, groups: list[str], authority: Pems, *, now: datetime, life: timedelta) -> Pems:
-    """A client's certificate: the user as common name, the groups as organizations."""
+    """Return a client certificate: the user as common name, the groups as organizations."""
     return _make_leaf(
         _name(user, groups), authority, ExtendedKeyUsageOID.CLIENT_AUTH, alternatives=[], now=now, life=life
     )

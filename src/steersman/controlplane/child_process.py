@@ -24,7 +24,7 @@ _RECEIVE_BYTES: Final = 4096
 
 
 class ChildProcess:
-    """The parent's end. The child ends when the socket is closed, so it does not outlive the parent."""
+    """Parent's end. The child exits when the socket is closed, so it does not outlive the parent."""
 
     def __init__(self, process: subprocess.Popen[bytes], sock: socket.socket) -> None:
         self.process: Final = process

@@ -1,4 +1,4 @@
-"""Commands of ours in processes of their own: restarted when they fail, ended before their parent ends."""
+"""Commands in child processes: restarted when they fail, stopped before their parent exits."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ _RECEIVE_BYTES: Final = 4096
 
 
 class ChildFailedError(RuntimeError):
-    """The process ended again and again before it was ready."""
+    """The process exited repeatedly before it was ready."""
 
 
 class Child:
-    """``steersman COMMAND FLAGS`` for as long as this object is started."""
+    """Process ``steersman COMMAND FLAGS``, kept running while this object is started."""
 
     def __init__(
         self,
@@ -145,6 +145,6 @@ class Child:
 
 
 def _mark_retrieved(ready: asyncio.Future[str]) -> None:
-    """An error that no caller waits for is logged as the end of the process already."""
+    """Retrieve an exception that no caller awaits; the exit of the process is logged already."""
     if not ready.cancelled():
         ready.exception()

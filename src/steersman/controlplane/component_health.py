@@ -1,4 +1,4 @@
-"""Address of the health page of the components that ``up`` starts: a Unix socket, so that no port is taken."""
+"""Address of the health page of components that ``up`` starts: a Unix socket, to use no port."""
 
 from __future__ import annotations
 

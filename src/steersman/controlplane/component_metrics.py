@@ -1,4 +1,4 @@
-"""Metrics that every component has: its versions and its feature gates (upstream: ``k8s.io/component-base``)."""
+"""Metrics common to all components: version and feature gates. Upstream: ``k8s.io/component-base``."""
 
 from __future__ import annotations
 

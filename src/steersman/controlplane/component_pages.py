@@ -32,7 +32,7 @@ _SECONDS: Final = "_seconds"
 class ComponentDescription(msgspec.Struct, frozen=True, kw_only=True):
     """Contents of the pages."""
 
-    #: The component, such as ``kube-scheduler``.
+    #: Name of the component, e.g. ``kube-scheduler``.
     component: str
     #: Name of its configuration in ``/configz``.
     configuration_name: str

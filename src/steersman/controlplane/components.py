@@ -1,6 +1,6 @@
-"""The API server's clients as processes run them: the scheduler, simulated nodes, or all of them with the controllers.
+"""Components as processes run them: the scheduler, simulated nodes, or both with the controllers.
 
-``steersman up`` runs all in one process beside the API server's, so that two cores work and nothing is loaded twice.
+``steersman up`` runs them in one process beside the API server's, so that two cores work and modules are loaded once.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ KUBELET: Final = "kubelet"
 
 
 async def run_scheduler(setup: Setup, *, parent_pipe: int | None = None, serving: Serving | None = None) -> int:
-    """``steersman scheduler``; returns the exit code. Without ``serving`` there is no HTTPS."""
+    """Run ``steersman scheduler``; return the exit code. Without ``serving`` there is no HTTPS."""
     from steersman.controlplane.component_metrics import add_component_metrics  # noqa: PLC0415 — ``up`` does without
     from steersman.controlplane.component_serving import add_secure_server  # noqa: PLC0415 — ``up`` does without
 
@@ -88,7 +88,7 @@ async def run_scheduler(setup: Setup, *, parent_pipe: int | None = None, serving
 
 
 async def run_nodes(options: NodesOptions, *, parent_pipe: int | None = None) -> int:
-    """``steersman nodes``; returns the exit code."""
+    """Run ``steersman nodes``; return the exit code."""
 
     async def make(stack: AsyncExitStack) -> Manager:
         client = await stack.enter_async_context(_connect(options.kubeconfig, KUBELET))
@@ -110,10 +110,10 @@ async def run_all(
     after_ready: Callable[[], None] | None = None,
     health_socket: str = "",
 ) -> int:
-    """Everything beside an API server whose only clients of the kind these are: there is nobody to be elected against.
+    """Run all components beside an API server whose only clients of the kind these are, so without leader election.
 
-    With coordinated elections, controllers and scheduler are candidates all the same. ``health_socket`` serves the health
-    pages instead of a port. With ``reports_readiness`` the parent learns through ``parent_pipe`` (a socket, see
+    With coordinated elections, controllers and scheduler are candidates all the same. ``health_socket`` serves the
+    health pages instead of a port. With ``reports_readiness`` the parent learns through ``parent_pipe`` (a socket, see
     ``child_process``) when pods run, and ``after_ready`` is called in a thread then.
     """
 

@@ -1,4 +1,4 @@
-"""``steersman controller-manager``: the controllers as a process runs them."""
+"""``steersman controller-manager``: the process of the controllers."""
 
 from __future__ import annotations
 
@@ -66,10 +66,10 @@ async def run_controller_manager(
 async def run_component(
     make: Callable[[AsyncExitStack], Awaitable[Manager]], *, parent_pipe: int | None, restarts: bool = False
 ) -> int:
-    """Make a manager and run it until there is a reason to stop; return the exit code.
+    """Run a manager until there is a reason to stop; return the exit code.
 
-    A process that has lost its lease ends with 1, as upstream's do, for its supervisor to start it again. With
-    ``restarts`` it takes the place of that supervisor: all of it is made again, and contends for the lease anew.
+    A process that has lost its Lease exits with 1, as upstream, for its supervisor to restart it. With ``restarts`` it
+    replaces that supervisor: it recreates everything and contends for the Lease again.
     """
     reasons = Reasons()
     reasons.listen()
@@ -148,7 +148,7 @@ def leaves(group: BaseExceptionGroup[BaseException]) -> list[BaseException]:
 
 
 def make_identities(options: ManagerOptions, *, clock: Clock) -> Identities:
-    """As the kubeconfig's user, or each controller as its account. Raises ConfigError."""
+    """Return the identities: the kubeconfig's user, or a service account per controller. Raises ConfigError."""
     access = find_access(options.kubeconfig, server=options.master)
     if options.use_service_account_credentials:
         return ServiceAccounts(access, options, clock=clock)

@@ -1,7 +1,7 @@
-"""The API server without sockets: store → registry → chain → application, and its hooks.
+"""API server without sockets: store → registry → filter chain → application, and its hooks.
 
-``apiserver`` puts TLS and files around it, tests use it as it is. This is the composition root: the one place that knows
-which body every interface gets.
+``apiserver`` adds TLS and files, tests use it directly. The composition root: the only place that selects
+implementations of interfaces.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ _WITH_REGISTRATION: Final = (
 
 
 class ServerCore:
-    """One API server's inside. It owns ``store`` from now on. Raises ``OptionError``."""
+    """Inner part of one API server, which owns ``store``. Raises ``OptionError``."""
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class ServerCore:
     ) -> None:
         """``with_bootstrap_controller``: publish the server in the cluster, run repairs and elections; see ``bootstrap``."""
         self.store = store
-        #: Where clients reach the server, as discovery tells it.
+        #: Address of the server in discovery documents.
         self.address = options.advertise_address or options.bind_address
         self._is_shutting_down = False
         self._pre_shutdown_hooks_ran = False
@@ -151,7 +151,7 @@ class ServerCore:
         )
 
     def _collectors(self, metrics: RequestMetrics) -> list[Collector]:
-        """Who is asked for metrics."""
+        """Return the metrics collectors."""
         collectors: list[Collector] = [
             metrics.collect,
             StorageMetrics(self.store, self.resources.registry).collect,
@@ -212,7 +212,7 @@ class ServerCore:
         await self.resources.registry.stored("namespaces").cache.ready()
 
     async def _serve_custom(self) -> None:
-        """Custom resources that are defined already are served before the server is ready."""
+        """Serve custom resources with existing definitions before the server is ready."""
         serving = self._tasks.start("custom resource definitions", self._custom.run())
         synced = self._tasks.start("first custom resource definitions", self._custom.synced.wait())
         await asyncio.wait([serving, synced], return_when=asyncio.FIRST_COMPLETED)
@@ -221,7 +221,7 @@ class ServerCore:
             raise RuntimeError("custom resources cannot be served") from serving.exception()
 
     async def _register(self) -> None:
-        """Every group version that is served has its APIService."""
+        """Create the APIService of every served group version."""
         await self._api_services.sync()
         self._tasks.start("API services", self._api_services.run())
 

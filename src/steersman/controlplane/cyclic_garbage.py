@@ -1,11 +1,10 @@
-"""Cyclic garbage collection that does not hold the event loop.
+"""Cyclic garbage collection that does not block the event loop.
 
-A collection of all generations visits every container and holds the interpreter lock meanwhile: some 90 ms while the trees of a
-large request exist. Requests hardly make reference cycles, so full collections run between them, and only young objects are
-collected automatically.
+A collection of all generations visits every container and holds the interpreter lock meanwhile. Requests hardly create
+reference cycles, so full collections run between them, and only young objects are collected automatically.
 
-The hook of a collection is Python code, in which the interpreter switches threads. In CPython 3.11 calls of C, such as
-decoders, collect while they allocate; compiled modules hardly let the event loop run otherwise.
+The hook of a collection is Python code, in which the interpreter switches threads. In CPython 3.11 calls of C
+functions, decoders included, collect while they allocate; compiled modules hardly let the event loop run otherwise.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ def _switch(phase: str, info: dict[str, int]) -> None:
 
 
 def limit_collections() -> None:
-    """Exempt what exists now from all collections, and leave the old generation to ``OldGeneration``."""
+    """Freeze existing objects, and leave the old generation to ``OldGeneration``."""
     gc.freeze()
     gc.set_threshold(YOUNG_MAX, _MIDDLE_MAX, _OLD_MAX)
     if _switch not in gc.callbacks:
@@ -44,7 +43,7 @@ def limit_collections() -> None:
 
 
 class OldGeneration:
-    """Collects all generations now and then, when no large request is at work."""
+    """Collects all generations periodically, when no large request is in flight."""
 
     def __init__(
         self, clock: Clock, *, is_busy: Callable[[], bool], collect: Callable[[], object] = gc.collect

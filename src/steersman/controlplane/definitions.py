@@ -1,4 +1,4 @@
-"""Writes what the loop over custom resource definitions decides, as a client of the API."""
+"""Writes of the CustomResourceDefinition controller, as a client of the API."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MERGE: Final = {"content-type": "application/merge-patch+json"}
 
 
 class LoopbackDefinitionWriter:
-    """``crd.serving.DefinitionWriter`` over the server's own client."""
+    """Implementation of ``crd.serving.DefinitionWriter`` over the server's loopback client."""
 
     def __init__(self, client: Loopback) -> None:
         self._client = client
@@ -39,7 +39,7 @@ class LoopbackDefinitionWriter:
 
 
 def _check(answer: Answer) -> Tree:
-    """The answer's body. Raises StatusError when the call was refused."""
+    """Return the response body. Raises StatusError for an error."""
     tree: Tree = answer.json()
     if answer.code >= 400:
         raise StatusError(tree)

@@ -1,4 +1,4 @@
-"""Getting small documents by HTTPS, off the event loop."""
+"""Download of small documents by HTTPS, off the event loop."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _BYTES_MAX: Final = 1024 * 1024
 
 
 class HTTPSFetcher:
-    """Trusts one CA, or (None) those of the machine. Raises ``OptionError`` for a file that holds none."""
+    """Trusts one CA file, or (None) the system's. Raises ``OptionError`` for a file without certificates."""
 
     def __init__(self, ca_file: Path | None) -> None:
         try:
@@ -26,7 +26,7 @@ class HTTPSFetcher:
             raise OptionError(f"--oidc-ca-file: {ca_file} holds no PEM certificates: {error}") from error
 
     async def fetch(self, url: str) -> bytes:
-        """The document. Raises ``OSError``, also for other URLs than HTTPS and for more than a megabyte."""
+        """Return the document. Raises ``OSError``, also for URLs that are not HTTPS and for more than 1 MB."""
         return await asyncio.to_thread(self._get, url)
 
     def _get(self, url: str) -> bytes:

@@ -1,4 +1,4 @@
-"""Writing files that hold secrets, or that others read while they are written."""
+"""Writes of secret files and of files with concurrent readers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""API priority and fairness, put together: it goes by the stored objects, lends seats, and tells schemas of their levels."""
+"""API priority and fairness: follows the stored objects, borrows seats, and maintains conditions of schemas."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _GROUP: Final = "flowcontrol.apiserver.k8s.io"
 _API: Final = f"/apis/{_GROUP}/v1/flowschemas"
 _MANAGER: Final = "api-priority-and-fairness-config-consumer-v1"
 _APPLY: Final = {"content-type": "application/apply-patch+yaml"}
-#: How often seats are lent anew (upstream's ``borrowingAdjustmentPeriod``).
+#: Seconds between adjustments of borrowed seats. Upstream: ``borrowingAdjustmentPeriod``.
 _LENDING_SECONDS: Final = 10.0
 _RETRY_SECONDS: Final = 1.0
 #: Conditions that are written at a time.
@@ -44,7 +44,7 @@ _log = logging.getLogger(__name__)
 
 
 def make_flow_control(options: APIServerOptions, registry: Registry, *, clock: Clock) -> PriorityLevels | None:
-    """None where it is switched off, and without a limit to divide."""
+    """Return flow control; None if disabled or without a limit on requests in flight."""
     seats = options.max_requests_inflight + options.max_mutating_requests_inflight
     if not options.enable_priority_and_fairness or not seats:
         return None
@@ -53,7 +53,7 @@ def make_flow_control(options: APIServerOptions, registry: Registry, *, clock: C
 
 
 class _Kept:
-    """A ``Follower``: the objects of one resource as they are now."""
+    """``Follower`` with the current objects of one resource."""
 
     def __init__(self, changed: Callable[[], None]) -> None:
         self._changed: Final = changed
@@ -77,7 +77,7 @@ class _Kept:
 
 
 class PriorityLevels:
-    """Priority and fairness of one server, by what is stored in a registry."""
+    """Priority and fairness of one server, by the objects of a registry."""
 
     def __init__(self, registry: Registry, *, seats: int, wait_max_seconds: float, clock: Clock) -> None:
         self._registry: Final = registry
@@ -114,7 +114,10 @@ class PriorityLevels:
         return 0 if served is None else len(served.cache)
 
     async def start(self, client: Loopback, tasks: Supervisor) -> None:
-        """Take over what is stored, tell the schemas, and go on doing so. Raises RuntimeError when a write is refused."""
+        """Apply the stored objects, update the schemas' conditions, and continue in tasks.
+
+        Raises RuntimeError if a write is refused.
+        """
         self._configure()
         self._doubtful.clear()
         await self._apply_conditions(client)
@@ -128,7 +131,7 @@ class PriorityLevels:
             self.control.adjust(self._clock.monotonic())
 
     async def _keep_conditions(self, client: Loopback) -> None:
-        """Tell flow schemas whether their levels are there, until cancelled."""
+        """Maintain the condition ``Dangling`` of flow schemas, until cancelled."""
         while True:
             await self._doubtful.wait()
             self._doubtful.clear()

@@ -1,4 +1,4 @@
-"""The text that ``steersman up`` prints when the first node is Ready: from then on pods run."""
+"""Text that ``steersman up`` prints when the first node is Ready."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kubeconfig files of control planes; ``kubeconfig_merge`` puts the entries into the user's own."""
+"""Kubeconfig files of control planes; ``kubeconfig_merge`` adds entries to the user's own."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 
 class KubeconfigError(ValueError):
-    """The user's kubeconfig cannot be read, so it is left as it is."""
+    """The user's kubeconfig cannot be read; it is not changed."""
 
 
 class Access(msgspec.Struct, frozen=True):
-    """How to reach a cluster, and as whom."""
+    """Address and credentials of a cluster."""
 
     #: Of cluster, user and context alike.
     name: str
@@ -29,7 +29,7 @@ class Access(msgspec.Struct, frozen=True):
     client: KeyPair
 
     def entries(self) -> dict[str, dict[str, Any]]:
-        """Our entry in each section, whole in itself: files may go, the kubeconfig works on."""
+        """Return one entry per section, self-contained: it needs no other files."""
         return {
             "clusters": {
                 "name": self.name,
@@ -51,7 +51,7 @@ def _data(path: Path) -> str:
 
 
 def write_kubeconfig(path: Path, access: Access) -> None:
-    """A kubeconfig with this one cluster."""
+    """Write a kubeconfig with this cluster only."""
     config: dict[str, Any] = {"apiVersion": "v1", "kind": "Config"}
     config |= {section: [entry] for section, entry in access.entries().items()}
     config |= {"current-context": access.name, "preferences": {}}
@@ -60,7 +60,10 @@ def write_kubeconfig(path: Path, access: Access) -> None:
 
 
 def user_kubeconfig() -> Path:
-    """The file that kubectl writes to: the first of ``$KUBECONFIG`` that exists, else its last, else ``~/.kube/config``."""
+    """Return the file that kubectl writes.
+
+    That is the first existing of ``$KUBECONFIG``, else its last, else ``~/.kube/config``.
+    """
     listed = [Path(part) for part in os.environ.get("KUBECONFIG", "").split(os.pathsep) if part]
     if not listed:
         return Path.home() / ".kube" / "config"

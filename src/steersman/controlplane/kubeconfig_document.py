@@ -1,4 +1,4 @@
-"""A kubeconfig that is edited as YAML nodes, so that entries of others keep each scalar as it was written.
+"""Kubeconfig edited as YAML nodes, so that other entries keep each scalar as written.
 
 Loading and dumping values would change what YAML 1.1 reads as another type: a token ``0123`` would become ``83``.
 Comments are lost, as with ``kubectl config``.
@@ -17,7 +17,7 @@ _NULL: Final = "tag:yaml.org,2002:null"
 
 
 class DocumentError(ValueError):
-    """The text is no kubeconfig."""
+    """The text is not a valid kubeconfig."""
 
 
 class KubeconfigDocument:

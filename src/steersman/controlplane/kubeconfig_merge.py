@@ -1,7 +1,7 @@
-"""``--merge``: our entries in the user's kubeconfig, and their removal when the control plane stops.
+"""``--merge``: entries in the user's kubeconfig, and their removal when the control plane stops.
 
-What is needed to undo a merge is written to a journal first, so that the next merge of the same context can undo that of a
-process that was killed.
+The information to undo a merge is written to a journal first, so that the next merge of the same context can undo that
+of a killed process.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ _REFERENCES: Final = {"clusters": "cluster", "users": "user"}
 
 
 class Journal(msgspec.Struct, frozen=True, kw_only=True):
-    """One merge, as it is written to disk."""
+    """Journal of one merge."""
 
-    #: Tells merges apart.
+    #: Identifies the merge.
     id: str
     #: The file that was written, with links followed.
     target: str
@@ -52,7 +52,7 @@ class Journal(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class KubeconfigMerge:
-    """A merge that can be undone."""
+    """Merge with its journal."""
 
     def __init__(self, journal: Journal, path: Path) -> None:
         self._journal = journal
@@ -176,7 +176,7 @@ def _take_back(document: KubeconfigDocument, section: str, journal: Journal) -> 
 
 
 def _recover(path: Path) -> None:
-    """Undo the merge of a process that did not end in order."""
+    """Undo the merge of a process that was killed."""
     journal = _read_journal(path)
     if journal is not None:
         try:

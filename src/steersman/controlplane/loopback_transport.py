@@ -1,4 +1,4 @@
-"""The client's transport to the API server in this process: no socket, no TLS, and the whole filter chain."""
+"""Client transport to the API server in this process: no socket, no TLS, the whole filter chain."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class _ExchangeStream:
 
 
 class LoopbackTransport:
-    """``client.transport.Transport`` over a ``Loopback``, as the user that this one's headers say."""
+    """Implementation of ``client.transport.Transport`` over a ``Loopback``, as the user of its headers."""
 
     host: Final = "loopback"
 
@@ -33,7 +33,7 @@ class LoopbackTransport:
         self._loopback = loopback
 
     async def request(self, request: Request) -> Response:
-        """The whole answer. Raises ``TransportError`` when the application gives none."""
+        """Return the whole response. Raises ``TransportError`` if the application returns none."""
         try:
             answer = await self._loopback.request(
                 request.method, request.target, body=request.body, headers=request.headers
@@ -44,7 +44,7 @@ class LoopbackTransport:
 
     @asynccontextmanager
     async def open(self, request: Request) -> AsyncIterator[_ExchangeStream]:
-        """A streamed answer. Raises ``TransportError`` when the application gives none."""
+        """Return a streamed response. Raises ``TransportError`` if the application returns none."""
         exchange = self._loopback.open(request.method, request.target, body=request.body, headers=request.headers)
         try:
             await exchange.__aenter__()
@@ -56,7 +56,7 @@ class LoopbackTransport:
             await exchange.__aexit__(None, None, None)
 
     async def close(self) -> None:
-        """Nothing is kept open."""
+        """Do nothing; no connection is open."""
 
 
 def _headers(pairs: Iterable[tuple[bytes, bytes]]) -> Mapping[str, str]:

@@ -28,9 +28,9 @@ _STATM: Final = Path("/proc/self/statm")
 
 
 class MemoryTrimmer:
-    """Trims the process's memory when it has grown, and now and then.
+    """Trims the process's memory when it has grown, and periodically.
 
-    A trim locks the allocator, for which the event loop has to wait, so none begins while a large request is at work.
+    A trim locks the allocator and so delays the event loop; none starts while a large request is in flight.
     """
 
     def __init__(

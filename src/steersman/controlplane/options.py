@@ -1,4 +1,4 @@
-"""What an API server can be told; the flags of ``cli`` fill it in. Names and defaults are kube-apiserver's where it has them."""
+"""Options of an API server, set by the flags of ``cli``. Names and defaults are kube-apiserver's where it has them."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ ENDPOINT_RECONCILERS: Final = ("lease", "master-count", "none")
 
 
 class OptionError(ValueError):
-    """Options that cannot be; the text says which and why."""
+    """Invalid options; the text names them and the reason."""
 
 
 class APIServerOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """One API server."""
+    """Options of one API server."""
 
-    #: Tells control planes of one user apart (RFC 1123 label): part of the context, and of the default data directory.
+    #: Name of the control plane (RFC 1123 label): part of the context, and of the default data directory.
     name: str = ""
     #: Where everything that must survive lies; None with ``ephemeral`` and no wish to keep the PKI.
     data_dir: Path | None = None
@@ -29,7 +29,7 @@ class APIServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     bind_address: str = "127.0.0.1"
     #: 0: any free port.
     secure_port: int = 6443
-    #: Told to clients as the server's address; empty: where it listens.
+    #: Address that is published to clients; empty: the bind address.
     advertise_address: str = ""
     #: Own files instead of the generated ones.
     tls_cert_file: Path | None = None
@@ -110,7 +110,7 @@ class APIServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     admission_control: tuple[str, ...] = ()
     enable_admission_plugins: tuple[str, ...] = ()
     disable_admission_plugins: tuple[str, ...] = ()
-    #: What plugins are told (``AdmissionConfiguration``).
+    #: File with the configuration of plugins (``AdmissionConfiguration``).
     admission_control_config_file: Path | None = None
     feature_gates: dict[str, bool] = {}
     #: ``group/version`` → served or not.
@@ -138,7 +138,7 @@ class APIServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     audit_log_truncate_enabled: bool = False
     audit_log_truncate_max_event_size: int = 102_400
     audit_log_truncate_max_batch_size: int = 10_485_760
-    #: A kubeconfig of who else is told; the rest as of the log.
+    #: Kubeconfig of the webhook backend; the other options as of the log.
     audit_webhook_config_file: Path | None = None
     audit_webhook_version: str = "audit.k8s.io/v1"
     audit_webhook_mode: str = "batch"

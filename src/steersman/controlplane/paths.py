@@ -1,4 +1,4 @@
-"""Every path that names no resource, and who answers it."""
+"""Non-resource paths and their handlers."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def add_health(routes: Routes, checks: HealthChecks) -> None:
 
 
 def add_about(routes: Routes, *, collectors: Iterable[Callable[[], Awaitable[Iterable[Family]]]]) -> None:
-    """``/version`` and ``/metrics``."""
+    """Add ``/version`` and ``/metrics``."""
     version = VersionEndpoint()
     routes.add("/version", version)
     routes.add("/version/", version, listed=False)
@@ -72,7 +72,7 @@ def add_openid(
     keys: Callable[[], Awaitable[list[dict[str, Any]]]],
     jwks_uri: str = "",
 ) -> None:
-    """What others need to check our tokens."""
+    """Add the OpenID discovery documents, by which relying parties verify service account tokens."""
     openid = OpenID(issuer, address=address, keys=keys, jwks_uri=jwks_uri)
     routes.add(CONFIGURATION_PATH, openid.configuration)
     routes.add(KEYS_PATH, openid.keys)
@@ -81,7 +81,7 @@ def add_openid(
 def add_discovery(
     routes: Routes, catalog: Catalog, *, custom: CustomSchemas, clock: Clock, server_address: Callable[[], str]
 ) -> None:
-    """``/api``, ``/apis`` and below, and ``/openapi``."""
+    """Add ``/api``, ``/apis`` and below, and ``/openapi``."""
     discovery = DiscoveryHandlers(catalog, server_address=server_address)
     routes.add("/api", discovery.core)
     routes.add("/api/", discovery.core, listed=False)
@@ -94,7 +94,7 @@ def add_discovery(
     made: list[OpenAPIHandlers] = []
 
     def openapi() -> OpenAPIHandlers:
-        """Made for the first who asks: nobody does in a short test, and it is a lot of code."""
+        """Return the OpenAPI handlers, constructed on first use, as their import is slow."""
         if not made:
             from steersman.apiserver.openapi.handlers import OpenAPIHandlers  # noqa: PLC0415
 

@@ -1,7 +1,7 @@
-"""Our own certificates: a CA, the server's, the admin's, and those between the server and kubelets. Made on first start, renewed when they are about to expire.
+"""Certificates of a control plane: CA, server, admin and kubelets; created on first start, renewed before expiry.
 
-``cryptography`` is imported only when something has to be made. What a certificate holds is therefore written beside it
-(``<name>.json``), so that a start can tell without it whether the certificate still fits.
+``cryptography`` is imported only to create certificates. Their contents are therefore also recorded beside them
+(``<name>.json``), so that a start can check them without it.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ _CLIENTS: Final = {ADMIN_STEM: ADMIN, _KUBELET_CLIENT_STEM: KUBELET_CLIENT}
 
 
 class KeyPair(msgspec.Struct, frozen=True):
-    """Where a certificate and its key lie."""
+    """Paths of a certificate and its key."""
 
     certificate: Path
     key: Path
 
 
 class PKI(msgspec.Struct, frozen=True):
-    """All that an API server on its own needs."""
+    """Certificates that a self-contained API server needs."""
 
     ca: KeyPair
     server: KeyPair
@@ -62,7 +62,7 @@ class PKI(msgspec.Struct, frozen=True):
 
 
 class _Facts(msgspec.Struct):
-    """What a certificate holds, as far as a start has to know."""
+    """Contents of a certificate that a start checks."""
 
     not_after: datetime
     #: Host names and addresses of a server, organizations of a client.
@@ -72,7 +72,7 @@ class _Facts(msgspec.Struct):
 
 
 def server_names(service_cluster_ip_range: str, *more: str) -> list[str]:
-    """What clients call the server by: as a Service, on this machine, and ``more``."""
+    """Return the names by which clients reach the server: as a Service, on this machine, and ``more``."""
     first_service_ips = [ip_network(text.strip())[1] for text in service_cluster_ip_range.split(",")]
     names = [
         "kubernetes",
@@ -90,14 +90,14 @@ def server_names(service_cluster_ip_range: str, *more: str) -> list[str]:
 
 
 class PKIError(ValueError):
-    """A CA of an earlier start cannot be used; the text names the file and the remedy."""
+    """The CA of an earlier start is unusable; the text names the file and the remedy."""
 
 
 def ensure_pki(directory: Path, names: list[str], *, now: datetime) -> PKI:
     """Return the certificates in ``directory``, created or renewed where needed.
 
-    Leaves with missing files are issued again. A CA is not: everything that trusts it would have to be told. Raises
-    ``PKIError`` for a CA with missing or unreadable files, ``OSError``.
+    Leaf certificates with missing files are reissued. A CA is not, since every client that trusts it would need the
+    new one. Raises ``PKIError`` for a CA with missing or unreadable files, ``OSError``.
     """
     pki = PKI(
         ca=_pair(directory, "ca"),
@@ -170,7 +170,7 @@ def _facts_path(pair: KeyPair) -> Path:
 
 
 def _facts(pair: KeyPair) -> _Facts | None:
-    """What is known of a pair; None when any part of it is missing or unreadable."""
+    """Return the recorded contents of a pair; None if any part is missing or unreadable."""
     if not pair.certificate.exists() or not pair.key.exists():
         return None
     try:
@@ -200,6 +200,6 @@ def _make(pair: KeyPair, names: list[str], now: datetime, *, ca: KeyPair | None 
 def _write(pair: KeyPair, made: Pems, facts: _Facts) -> _Facts:
     write_private(pair.key, made.key)
     write_private(pair.certificate, made.certificate)
-    # Last: a start that finds no facts makes the pair anew.
+    # Last: without facts the next start recreates the pair.
     write_private(_facts_path(pair), msgspec.json.encode(facts))
     return facts

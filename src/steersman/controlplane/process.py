@@ -1,6 +1,6 @@
-"""The life of a process that serves: it starts, waits for a reason to stop, drains, and says how it went.
+"""Lifecycle of a serving process: start, wait for a reason to stop, drain, report.
 
-Reasons are SIGINT, SIGTERM, and the end of the process that started it. A second signal stops at once.
+Reasons are SIGINT, SIGTERM, and the exit of the parent process. A second signal stops immediately.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ class StartError(RuntimeError):
 
 
 class Stoppable(Protocol):
-    """Something that runs."""
+    """Interface of what the process runs."""
 
     async def stop(self, *, grace_seconds: float | None = None) -> None:
-        """Drain, then close. Called again with 0 when that takes too long for somebody."""
+        """Drain, then close. Called again with 0 on a second reason to stop."""
 
 
 class Reasons:
-    """Collects reasons to stop; ``wait`` returns at the first, ``insisted`` at the second."""
+    """Reasons to stop; ``wait`` returns at the first, ``insisted`` at the second."""
 
     def __init__(self) -> None:
         self._first = asyncio.Event()
         self._second = asyncio.Event()
 
     def give(self, reason: str) -> None:
-        """One reason more."""
+        """Add a reason."""
         _log.info("stopping: %s", reason)
         (self._second if self._first.is_set() else self._first).set()
 
@@ -74,16 +74,16 @@ class Reasons:
             fcntl.fcntl(fd, fcntl.F_SETFL, fcntl.fcntl(fd, fcntl.F_GETFL) & ~os.O_ASYNC)
 
     async def wait(self) -> None:
-        """Until there is a reason."""
+        """Wait for the first reason."""
         await self._first.wait()
 
     async def insisted(self) -> None:
-        """Until there are two."""
+        """Wait for the second reason."""
         await self._second.wait()
 
 
 def die_with_parent() -> None:
-    """Have the kernel send SIGTERM when the parent (the thread that started this process) ends."""
+    """Request SIGTERM from the kernel when the parent (the thread that started this process) exits."""
     import ctypes  # noqa: PLC0415 — rarely needed
 
     parent = os.getppid()

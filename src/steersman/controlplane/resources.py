@@ -1,4 +1,4 @@
-"""What answers requests for resources: the registry over a store, admission, and the router before them."""
+"""Handling of resource requests: registry over a store, admission, and router."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from steersman.controlplane.options import APIServerOptions
     from steersman.storage.store import Store
 
-#: Keys that heartbeats overwrite all the time and whose past nobody reads: the store keeps no history of them.
+#: Prefixes of frequently overwritten heartbeats; the store keeps no history of them.
 HEARTBEAT_PREFIXES: Final = ("/registry/leases/kube-node-lease/",)
 
 
@@ -52,7 +52,7 @@ class Resources:
         authorization: Authorization,
         authentication: Authentication,
     ) -> None:
-        """Raises ``OptionError``."""
+        """Raise ``OptionError``."""
         authorizer = authorization.authorizer
         self._tasks = Supervisor("registry")
         dice = Random()  # noqa: S311 — names and choices that others may guess
@@ -95,7 +95,7 @@ class Resources:
         )
 
     def _labels_of(self, namespace: str) -> dict[str, str] | None:
-        """The labels of a namespace, as the cache has them; None when there is no such namespace."""
+        """Return the labels of a cached namespace; None if it does not exist."""
         cache = self.registry.stored("namespaces").cache
         entry = cache.get(cache.key("", namespace))
         return None if entry is None else entry.tree()["metadata"].get("labels") or {}
@@ -109,7 +109,7 @@ class Resources:
 def _strategies(
     options: APIServerOptions, store: Store, dice: Random, *, labels_of: NamespaceLabels, authorizer: Authorizer
 ) -> dict[str, Callable[[], Strategy]]:
-    """Kinds whose strategies need something to work with. Their modules load when the first of the kind is asked for."""
+    """Return factories of strategies with dependencies. Modules are imported with the first use of a kind."""
     try:
         networks = [ip_network(text.strip()) for text in options.service_cluster_ip_range.split(",")]
     except ValueError as error:
@@ -144,7 +144,7 @@ def _strategies(
 
 
 def _plugins(options: APIServerOptions, registry: Registry, authorizer: Authorizer, dice: Random) -> list[Plugin]:
-    """The admission plugins that are on."""
+    """Return the enabled admission plugins."""
     configurations = read_admission_configuration(options.admission_control_config_file)
     try:
         defaults = default_plugins(

@@ -1,6 +1,6 @@
-"""Which control planes of this user run: each has a file that says how to reach it, and holds a lock on it while it lives.
+"""Running control planes of this user: each has a file with its address and holds a lock on it.
 
-A file whose lock is free is of a process that has ended, however it ended; whoever finds it removes it.
+A file whose lock is free belongs to an ended process and is removed by the next reader.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _SUFFIX: Final = ".json"
 
 
 class RunningPlane(msgspec.Struct, frozen=True, kw_only=True):
-    """One control plane, as its file says."""
+    """Content of one control plane's file."""
 
     pid: int
     url: str
@@ -39,12 +39,12 @@ class RunningPlane(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def running_directory() -> Path:
-    """``running`` in the user's state directory."""
+    """Return ``running`` in the user's state directory."""
     return default_data_dir() / "running"
 
 
 class Announcement:
-    """Made when a control plane is ready, closed when it has ended."""
+    """File of a ready control plane, removed on close."""
 
     def __init__(self, fd: int, path: Path) -> None:
         self._fd = fd
@@ -52,7 +52,7 @@ class Announcement:
 
     @classmethod
     def make(cls, plane: RunningPlane, *, directory: Path) -> Self:
-        """Raises OSError. The file has its name only when it is whole and locked."""
+        """Raise OSError. The file has its name only when it is whole and locked."""
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         path = directory / f"{plane.pid}{_SUFFIX}"
         new = path.with_suffix(".new")
@@ -67,13 +67,13 @@ class Announcement:
         return cls(fd, path)
 
     def close(self) -> None:
-        """The control plane has ended."""
+        """Remove the file."""
         self._path.unlink(missing_ok=True)
         os.close(self._fd)
 
 
 def running_planes(directory: Path) -> list[RunningPlane]:
-    """Those that live, the oldest first. What others have left is removed."""
+    """Return the running control planes, oldest first, and remove stale files."""
     found = []
     for path in directory.glob(f"*{_SUFFIX}"):
         with suppress(OSError, msgspec.DecodeError):

@@ -1,6 +1,7 @@
-"""The keys of service account tokens: one that signs, and public ones that check.
+"""Keys of service account tokens: a signing key and public keys for verification.
 
-Our own key is made when it is first needed and not at the start: an RSA key takes longer to make than all the rest.
+An own key is generated on first use instead of at start, as RSA key generation takes longer than the rest of the
+start.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class ServiceAccountKeys:
-    """Reads or makes keys on first use. A ``KeyRing`` that can sign, too."""
+    """``KeyRing`` with a signing key; keys are read or generated on first use."""
 
     def __init__(self, own: Path | None, *, signing: Path | None = None, checking: Sequence[Path] = ()) -> None:
         """``own`` is where our key lies, or will (None: only in memory); the others are the user's files, instead of it.
@@ -47,23 +48,23 @@ class ServiceAccountKeys:
                 )
 
     async def signing(self) -> PrivateKey:
-        """The key that signs. Raises ``OptionError``."""
+        """Return the signing key. Raises ``OptionError``."""
         await self._load()
         assert self._signing is not None
         return self._signing
 
     async def signing_file(self) -> Path | None:
-        """Where the key that signs lies, made if need be; None: only in memory. Raises ``OptionError``."""
+        """Return the file of the signing key, generated if needed; None if in memory. Raises ``OptionError``."""
         await self._load()
         return self._given or self._own
 
     async def verifying(self) -> dict[str, PublicKey]:
-        """All keys that may have signed, by id. Raises ``OptionError``."""
+        """Return all public keys for verification, by id. Raises ``OptionError``."""
         await self._load()
         return self._verifying
 
     async def public_keys(self) -> list[dict[str, Any]]:
-        """As ``verifying``, as JSON Web Keys."""
+        """Return the keys of ``verifying`` as JSON Web Keys."""
         return [key.jwk() for key in (await self.verifying()).values()]
 
     async def _load(self) -> None:

@@ -1,4 +1,4 @@
-"""How much is stored, under upstream's metric names."""
+"""Metrics of stored objects, under upstream's names."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 class StorageMetrics:
-    """Asks store and caches when somebody asks for metrics."""
+    """Collector that reads store and caches on scrape."""
 
     def __init__(self, store: Store, registry: Registry) -> None:
         self._store = store
         self._registry = registry
 
     async def collect(self) -> Iterable[Family]:
-        """Bytes of the store, and objects of each resource that is in use (others have not been read)."""
+        """Yield the size of the store, and the objects of each resource in use (others have not been read)."""
         caches = {served.cache.prefix: served for served in self._registry.in_use() if served.cache.is_ready}
         counts = [
             ((("group", served.resource.group), ("resource", served.resource.name)), len(served.cache))

@@ -1,4 +1,4 @@
-"""Notes on Secrets the day when their tokens were last used, so that those that nobody uses can be found."""
+"""Records the date of the last use of token Secrets, for the cleaner of unused ones."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _log = logging.getLogger(__name__)
 
 
 class TokenUses:
-    """``note`` from wherever a token is looked at, ``run`` as a task."""
+    """Call ``note`` on authentication, run ``run`` as a task."""
 
     def __init__(self, *, clock: Clock) -> None:
         self._clock: Final = clock
@@ -33,7 +33,7 @@ class TokenUses:
         self._filled: Final = asyncio.Event()
 
     def note(self, secret: Tree) -> None:
-        """The token of ``secret`` is used now."""
+        """Record a use of the Secret's token now."""
         patch = last_used_patch(secret, self._clock.now())
         if patch is None or len(self._pending) >= _PENDING_MAX:
             return
@@ -42,7 +42,7 @@ class TokenUses:
         self._filled.set()
 
     async def run(self, client: Loopback) -> None:
-        """Write what is noted, until cancelled. What cannot be written is told and noted again with the next use."""
+        """Write recorded uses until cancelled. A failed write is logged, and repeated with the next use."""
         while True:
             await self._filled.wait()
             self._filled.clear()

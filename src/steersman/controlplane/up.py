@@ -1,4 +1,4 @@
-"""``steersman up`` and ``steersman apiserver``: start everything, wait until pods run, and print how to reach it."""
+"""``steersman up`` and ``steersman apiserver``: start all components, wait until pods run, print how to connect."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _ACCOUNT_CONTROLLER: Final = "serviceaccount-controller"
 
 
 class ComponentOptions(msgspec.Struct, frozen=True):
-    """How ``up`` runs controllers, scheduler and nodes."""
+    """Options of controllers, scheduler and nodes of ``up``."""
 
     #: Flags of ``steersman components``.
     flags: list[str] = []
@@ -56,7 +56,7 @@ class ComponentOptions(msgspec.Struct, frozen=True):
 
     @property
     def makes_service_accounts(self) -> bool:
-        """Whether namespaces get a ServiceAccount ``default``."""
+        """Report whether namespaces get a ServiceAccount ``default``."""
         # ``steersman apiserver`` alone runs without the packages of controllers.
         from steersman.controllers.registry import find, is_enabled  # noqa: PLC0415
 
@@ -69,7 +69,7 @@ HARDENING_PLUGINS: Final = ("NodeRestriction",)
 
 
 class ControlPlane:
-    """An API server, and the process of the components that are its clients."""
+    """API server, and the process of the components that are its clients."""
 
     def __init__(self, server: APIServer, child: Child | None) -> None:
         self.server = server

@@ -17,7 +17,7 @@ class AddressPool:
     """Allocator of the addresses of one CIDR, round-robin: a released address is not reused soon."""
 
     def __init__(self, cidr: str) -> None:
-        """Raises ValueError for an invalid CIDR."""
+        """Raise ValueError for an invalid CIDR."""
         self._network: IPv4Network | IPv6Network = ip_network(cidr)
         self._allocated: set[int] = set()
         self._next = 1

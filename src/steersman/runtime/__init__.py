@@ -1,11 +1,13 @@
-"""What controllers are made of: informers feed a queue, workers reconcile, a manager runs many of them.
+"""Toolkit for controllers: informers feed a queue, workers reconcile, a manager runs many of them.
 
-Promises: a key is reconciled by one worker at a time; a reconcile that raises is logged, counted and tried again with
-backoff; nothing is created twice because a cache was late (``expectations``); only an owner that is still there adopts
-(``references``); at the end work has stopped before connections and leases are given up.
+Promises: a key is reconciled by one worker at a time; a reconcile that raises is logged, counted and retried with
+backoff; nothing is created twice because a cache was behind (``expectations``); only an existing owner adopts
+(``references``); reconciles have ended before connections and leases are released.
 
-What programs need most is here by name; plans, which are pure, import the modules that they need (``owners``, ``conditions``,
-``finalizers``, ``structs``, ``claims``).
+The common names are exported here; plans, which are pure, import the modules that they need (``owners``,
+``conditions``, ``finalizers``, ``structs``, ``claims``).
+
+Upstream: ``sigs.k8s.io/controller-runtime`` and ``pkg/controller``.
 """
 
 from __future__ import annotations
@@ -52,7 +54,7 @@ _MODULES: Final = {
 
 
 def __getattr__(name: str) -> Any:
-    """Load what is asked for: a pure plan that imports a module of this package must not load a loop, nor metrics."""
+    """Import on demand: a pure plan that imports a module of this package must load neither event loop nor metrics."""
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return load_attribute(f"{__name__}.{_MODULES[name]}", name, f"{__name__}.{name}", "toolkit")

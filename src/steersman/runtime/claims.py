@@ -1,4 +1,7 @@
-"""Which dependents belong to a controller: the rule alone (``ControllerRefManager.ClaimObject``)."""
+"""Decision whether a controller keeps, adopts, releases or ignores an object. Pure rule.
+
+Upstream: ``BaseControllerRefManager.ClaimObject``.
+"""
 
 from __future__ import annotations
 
@@ -11,22 +14,23 @@ from steersman.runtime.owners import controller_of
 
 
 class Claim(Enum):
-    """What to do about a dependent."""
+    """Action for a candidate dependent."""
 
-    #: It is ours and stays so.
+    #: Controlled and matching.
     KEEP = auto()
-    #: It is not ours, and not to be touched.
+    #: Controlled by another object, or not adoptable.
     IGNORE = auto()
-    #: An orphan that matches: make it ours.
+    #: A matching orphan.
     ADOPT = auto()
-    #: Ours, and matches no more: let it go.
+    #: Controlled, but no longer matching.
     RELEASE = auto()
 
 
 def decide_claim(obj: Any, controller: Any, *, matches: bool) -> Claim:
-    """``matches``: whether the controller's selector, and what else it asks for, holds for ``obj``.
+    """Return what to do with ``obj``: keep, adopt, release or ignore it.
 
-    A controller that is being deleted takes and releases nothing: what it has goes with it.
+    ``matches``: the controller's selector, and its other conditions, hold for ``obj``. A controller that is being
+    deleted adopts and releases nothing; the garbage collector deletes its dependents.
     """
     owner = controller_of(obj)
     if owner is not None:

@@ -1,4 +1,4 @@
-"""What a client's requests come to, under client-go's names (``rest_client_*``)."""
+"""Metrics of the client's requests, under client-go's names (``rest_client_*``)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _BUCKETS: Final = (0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0,
 
 
 class PrometheusClientMetrics:
-    """``client.sending.ClientMetrics`` into a registry; one for all clients of a process."""
+    """Implementation of ``client.sending.ClientMetrics``; one for all clients of a process."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._requests = Counter(
@@ -36,14 +36,14 @@ class PrometheusClientMetrics:
         )  # fmt: skip
 
     def request_done(self, *, method: str, host: str, code: str, duration_seconds: float) -> None:
-        """One try was answered, or not (``<error>``)."""
+        """Count one attempt and its latency; ``code`` is ``<error>`` without a response."""
         self._requests.labels(code, method, host).inc()
         self._duration.labels(method, host).observe(duration_seconds)
 
     def retried(self, *, method: str, host: str, code: str) -> None:
-        """The same request will be sent again."""
+        """Count a retry of the same request."""
         self._retries.labels(code, method, host).inc()
 
     def throttled(self, *, method: str, host: str, waited_seconds: float) -> None:
-        """A request waited for its turn."""
+        """Record how long a request waited for the client's rate limiter."""
         self._throttled.labels(method, host).observe(waited_seconds)

@@ -1,6 +1,7 @@
-"""Conditions of a status: found by type, and the time of transition moves only with the status.
+"""Conditions of a status: lookup by type and updates that move ``lastTransitionTime`` only with the status.
 
-For typed structs of every kind's own class and for plain trees; nothing is changed in place.
+For typed structs of each kind's own class and for plain trees; inputs are not modified. Upstream:
+``apimachinery/pkg/api/meta/conditions.go``.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ C = TypeVar("C")
 
 
 def find_condition(conditions: Sequence[C] | None, type_: str) -> C | None:
-    """The condition of that type."""
+    """Return the condition of a type; None if it is absent."""
     for condition in conditions or ():
         if field(condition, "type") == type_:
             return condition
@@ -24,22 +25,22 @@ def find_condition(conditions: Sequence[C] | None, type_: str) -> C | None:
 
 
 def is_condition_true(conditions: Sequence[Any] | None, type_: str) -> bool:
-    """Whether the condition is there with status ``True``."""
+    """Report whether the condition exists with status ``True``."""
     found = find_condition(conditions, type_)
     return found is not None and field(found, "status") == "True"
 
 
 def is_condition_false(conditions: Sequence[Any] | None, type_: str) -> bool:
-    """Whether the condition is there with status ``False``."""
+    """Report whether the condition exists with status ``False``."""
     found = find_condition(conditions, type_)
     return found is not None and field(found, "status") == "False"
 
 
 def with_condition(conditions: Sequence[C] | None, new: C, *, now: str) -> list[C]:
-    """The list with ``new`` in it (``meta.SetStatusCondition``).
+    """Return the conditions with ``new`` added or replaced in place. Upstream: ``meta.SetStatusCondition``.
 
-    A condition of its type is replaced where it stands; it keeps its time of transition unless the status differs.
-    ``now`` (``Clock.now`` as ``format_time`` writes it) is the time of a transition that does not tell its own.
+    ``lastTransitionTime`` is kept unless the status changes. ``now`` (``Clock.now`` formatted by ``format_time``) is
+    the transition time if ``new`` has none.
     """
     listed = list(conditions or ())
     for place, old in enumerate(listed):
@@ -51,7 +52,7 @@ def with_condition(conditions: Sequence[C] | None, new: C, *, now: str) -> list[
 
 
 def without_condition(conditions: Sequence[C] | None, type_: str) -> list[C]:
-    """The list without the conditions of that type."""
+    """Return the conditions except those of a type."""
     return [condition for condition in conditions or () if field(condition, "type") != type_]
 
 

@@ -1,4 +1,4 @@
-"""What every controller of a process shares."""
+"""State that all controllers of a process share."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 class ControllerContext:
-    """One client, one set of informers, one writer of events, one registry of metrics, one clock, one pair of dice.
+    """One client, set of informers, event broadcaster, metrics registry, clock and random generator.
 
-    A manager makes one; a test can make one without a manager.
+    A manager creates one; a test can create one without a manager.
     """
 
     def __init__(
@@ -34,14 +34,15 @@ class ControllerContext:
         reflector: ReflectorOptions | None = None,
         informers: InformerFactory | None = None,
     ) -> None:
-        """``transform`` makes of objects what informers keep of them, say ``drop_managed_fields``.
+        """``transform`` maps each object to what informers store, e.g. ``drop_managed_fields``.
 
-        ``resync_seconds``: informers tell of every object again so often; none by default.
+        ``resync_seconds``: period after which informers deliver every object again; no resync by default.
 
-        ``informers``: those of another context, to share them; the three options before are theirs then.
+        ``informers``: those of another context, to share them; ``transform``, ``resync_seconds`` and ``reflector`` are
+        ignored then.
         """
         self.client: Final = client
-        #: The client's: what waits and stamps must agree on the time.
+        #: The client's clock, so that waits and timestamps agree.
         self.clock: Final[Clock] = client.clock
         self.dice: Final = dice or Random()  # noqa: S311 — jitter and names, no secrets
         self.informers: Final = informers or InformerFactory(

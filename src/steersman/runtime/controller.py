@@ -1,4 +1,4 @@
-"""The base of controllers: informers → queue → ``reconcile(key)``."""
+"""Base class of controllers: informers → queue → ``reconcile(key)``."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 K = TypeVar("K", bound="Hashable")
 
-#: Of keys that nothing happened to: the first list, and resyncs. They wait behind real changes, but not for ever.
+#: Priority of keys from initial lists and resyncs: behind changes, without starvation.
 LOW_PRIORITY: Final = -100
 
 
 class Controller(ABC):
-    """Subclass it: say in ``__init__`` what to watch, and what to do with a key in ``reconcile``.
+    """Base class: a subclass declares in ``__init__`` what it watches and implements ``reconcile``.
 
-    One key is in one worker's hands at a time. A reconcile that raises is logged, counted and tried again after a
-    growing wait; one that returns is done until something changes, or as its ``Result`` says.
+    One worker processes a key at a time. A reconcile that raises is logged, counted and retried with backoff; one that
+    returns is not called again until a change, or as its ``Result`` requests.
     """
 
-    #: For logs, metrics, tasks, the source of its events and the field manager of its writes.
+    #: Name in logs, metrics and tasks, source of events and field manager of writes.
     name: ClassVar[str]
     #: Name of its queue in metrics (``workqueue_*``), where upstream has another; empty for the controller's name.
     queue_name: ClassVar[str] = ""
     #: A reconcile that takes longer is cancelled and counts as failed; None: no bound.
     reconcile_timeout_seconds: ClassVar[float | None] = None
-    #: Failures in a row after which a key is left until it changes; None: it is tried for ever.
+    #: Consecutive failures after which a key waits for a change; None: unlimited retries.
     retries_max: ClassVar[int | None] = None
 
     def __init__(
@@ -59,11 +59,11 @@ class Controller(ABC):
         self.log: Final = logging.getLogger(f"steersman.controllers.{self.name}")
         self.recorder: Final = context.events.recorder(self.name)
         self.own_writes: Final = OwnWrites(self.log)
-        #: Those that must be synced before the first reconcile.
+        #: Informers to sync before the first reconcile.
         self._informers: list[Informer[Any]] = []
         #: One for each queue.
         self._workers: list[Workers[Any]] = []
-        #: Names and work of what runs beside the queues.
+        #: Name and factory of the periodic tasks.
         self._background: list[tuple[str, Callable[[], Coroutine[Any, Any, None]]]] = []
         self._ready = asyncio.Event()
         self._stop_requested = asyncio.Event()
@@ -73,12 +73,12 @@ class Controller(ABC):
 
     @abstractmethod
     async def reconcile(self, key: str) -> Result | None:
-        """Make the world as the object of ``key`` wants it. Called again and again, also for keys that are gone."""
+        """Move the cluster towards the desired state of ``key``. Level-triggered; also called for deleted objects."""
 
-    # What to watch
+    # Watches
 
     def informer(self, what: ResourceLike[T], **selection: Any) -> Informer[T]:
-        """The shared informer (see ``InformerFactory.informer``), synced before the first reconcile."""
+        """Return the shared informer (see ``InformerFactory.informer``), synced before the first reconcile."""
         informer = self.context.informers.informer(what, **selection)
         if informer not in self._informers:
             self._informers.append(informer)
@@ -94,9 +94,10 @@ class Controller(ABC):
         label_selector: str | Mapping[str, str] = "",
         field_selector: str | Mapping[str, str] = "",
     ) -> Informer[T]:
-        """Queue ``keys(obj)`` for each change of an object that passes ``when``; its own key if ``keys`` is not given.
+        """Queue ``keys(obj)`` for each change that passes ``when``; without ``keys``, the object's own key.
 
-        Of an update both the old and the new object are asked, so that a key that is no longer named is looked at too.
+        For an update the keys of both the old and the new object are queued, so that a key that is no longer
+        referenced is reconciled too.
         """
         informer = self.informer(
             what, namespace=namespace, label_selector=label_selector, field_selector=field_selector
@@ -110,7 +111,7 @@ class Controller(ABC):
         return informer
 
     def enqueue_change(self, change: Change[T], keys: Callable[[T], Iterable[str]] | None = None) -> None:
-        """Queue what a change touches; first lists and resyncs with low priority."""
+        """Queue the keys of a change; initial lists and resyncs with low priority."""
         named = _own_key if keys is None else keys
         found = dict.fromkeys(named(change.latest))
         if keys is not None and isinstance(change, Updated):
@@ -124,10 +125,10 @@ class Controller(ABC):
         self.queue.add(key_of(obj))
 
     def enqueue_after(self, obj: Any, seconds: float) -> None:
-        """Queue an object's key after a wait."""
+        """Queue an object's key after a delay."""
         self.queue.add_after(key_of(obj), seconds)
 
-    # What else to do
+    # Queues and periodic calls
 
     def add_queue(
         self,
@@ -138,7 +139,7 @@ class Controller(ABC):
         rate_limiter: RateLimiter[K] | None = None,
         metrics_name: str = "",
     ) -> WorkQueue[K]:
-        """One more queue with workers of its own, for controllers that do two kinds of things.
+        """Add a queue with its own workers, for a controller that reconciles a second kind of key.
 
         ``metrics_name``: name in ``workqueue_*`` metrics; empty for ``name``.
         """
@@ -167,7 +168,7 @@ class Controller(ABC):
     def every(
         self, seconds: float, work: Callable[[], Awaitable[object]], *, jitter: float = 0.0, name: str = ""
     ) -> None:
-        """Call ``work`` now and again ``seconds`` after it has ended, up to ``jitter`` of that later.
+        """Call ``work`` now and again ``seconds`` after each call has ended, plus a jitter of up to that fraction.
 
         Failures are logged.
         """
@@ -183,18 +184,18 @@ class Controller(ABC):
 
     @property
     def is_ready(self) -> bool:
-        """Whether its caches are synced and its workers run."""
+        """True if the caches are synced and the workers run."""
         return self._ready.is_set()
 
     async def wait_ready(self) -> None:
-        """Wait for the first time that ``is_ready`` holds."""
+        """Wait until ``is_ready`` holds for the first time."""
         await self._ready.wait()
 
     async def start(self) -> None:  # noqa: B027 — there need not be anything to do
-        """For subclasses: called once, when the caches are synced and before the first reconcile."""
+        """Hook for subclasses, called once when the caches are synced, before the first reconcile."""
 
     async def run(self) -> None:
-        """Work until ``stop`` (running reconciles are finished) or cancellation (they are cancelled).
+        """Process keys until ``stop`` (running reconciles finish) or cancellation (they are cancelled).
 
         The context's informers must have been started. May be called once.
         """
@@ -220,9 +221,9 @@ class Controller(ABC):
         await self.start()
 
     def stop(self) -> None:
-        """Begin no other reconcile; ``run`` returns when those that run have ended. Idempotent.
+        """Start no further reconcile; ``run`` returns when the running ones have ended. Idempotent.
 
-        A controller whose caches are not synced yet returns at once: they may never be.
+        A controller whose caches are not synced returns immediately, since they may never sync.
         """
         self._stop_requested.set()
         for workers in self._workers:

@@ -211,7 +211,7 @@ class PathMatcher:
     """Predicate for paths: exact ones, and prefixes that end with ``*``. Upstream: ``authorization/path``."""
 
     def __init__(self, paths: Sequence[str]) -> None:
-        """Raises ValueError for a ``*`` that is not the last character."""
+        """Raise ValueError for a ``*`` that is not the last character."""
         for path in paths:
             if "*" in path[:-1]:
                 raise ValueError(f"only trailing * allowed in {quote(path)}")

@@ -1,4 +1,4 @@
-"""Finding what an object controls, and orphans it might adopt, in a cache: by an index, not by looking at everything."""
+"""Indexed lookup of an object's dependents, and of orphans that it may adopt, in a cache."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ _INDEX: Final = "controller"
 
 
 def index_dependents(informer: Informer[Any]) -> None:
-    """Let ``controlled_by`` and ``orphans`` find its objects. May be asked for by many."""
+    """Add the index that ``controlled_by`` and ``orphans`` read. Idempotent."""
     informer.add_index(_INDEX, _controller)
 
 
 def controlled_by(lister: Lister[T], uid: str) -> Sequence[T]:
-    """Objects whose controller has this UID."""
+    """Return the objects whose controller has this UID."""
     return lister.by_index(_INDEX, uid)
 
 
 def orphans(lister: Lister[T], namespace: str) -> Sequence[T]:
-    """Objects of a namespace that nothing controls."""
+    """Return the objects of a namespace without a controller."""
     return lister.by_index(_INDEX, _orphanage(namespace))
 
 
 def candidates(lister: Lister[T], owner: Any) -> list[T]:
-    """What ``owner`` controls and what it may adopt; still to be claimed (``references``)."""
+    """Return the dependents of ``owner`` and the orphans that it may adopt, as input for ``ReferenceManager.claim``."""
     return [*controlled_by(lister, uid_of(owner)), *orphans(lister, namespace_of(owner))]
 
 

@@ -1,4 +1,4 @@
-"""A group of runnables that works only while this process holds a lock of its own, beside the manager's."""
+"""A group of runnables that runs only while this process holds a Lease of its own, in addition to the manager's."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class ElectedGroup:
-    """Runnables behind one lock; a manager runs the group like a controller, so it contends only while the manager leads."""
+    """Runnables behind one Lease; run by a manager like a controller, so it contends only while the manager leads."""
 
     def __init__(self, elector: LeaderElector, *, title: str = "") -> None:
         """``title``: prefix of the error about a lost lease, in upstream's words."""
@@ -37,7 +37,7 @@ class ElectedGroup:
         return not self._is_working or all(runnable.is_ready for runnable in self._runnables)
 
     def check(self) -> None:
-        """Health check: the lock has not been lost unnoticed."""
+        """Raise ``Unhealthy`` if the Lease has been lost unnoticed. A health check."""
         reason = self._elector.unhealthy_reason()
         if reason is not None:
             raise Unhealthy(reason)

@@ -1,8 +1,9 @@
-"""What a controller has just asked for and its cache has not shown yet.
+"""Expectations: writes that a controller has requested and its informers have not observed yet.
 
-A cache lags behind the controller's own writes; a reconcile that counts what it sees would create the same Pods twice.
-So before it writes it notes how many creations and which deletions are to come, and does nothing for that key until
-the informer's handlers have ticked them off (as ``pkg/controller``'s ``UIDTrackingControllerExpectations``).
+A cache lags behind the controller's own writes, so a reconcile that counts cached Pods would create the same Pods
+twice. Before writing, the controller records how many creations and which deletions to expect; the key is not
+reconciled again until the informer's handlers have observed them. Upstream: ``UIDTrackingControllerExpectations`` of
+``pkg/controller``.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ TIMEOUT_SECONDS: Final = 5 * 60.0
 
 @dataclass(slots=True)
 class _Expected:
-    """What is still to come for one key."""
+    """Outstanding expectations of one key."""
 
     creations: int
-    #: Keys (or UIDs) of dependents whose deletion is to come. A deletion that is seen twice counts once.
+    #: Keys (or UIDs) of expected deletions; a set, so that a deletion observed twice counts once.
     deletions: set[Hashable]
     noted_at: float
 
@@ -34,7 +35,7 @@ class _Expected:
 
 
 class Expectations:
-    """Per key (of the owner, ``namespace/name``) what is still to be seen. Bounded by the keys not deleted."""
+    """Outstanding creations and deletions per owner key (``namespace/name``). Bounded by the keys that are not deleted."""
 
     def __init__(self, clock: Clock, *, timeout_seconds: float = TIMEOUT_SECONDS) -> None:
         self._clock = clock
@@ -42,48 +43,48 @@ class Expectations:
         self._expected: dict[str, _Expected] = {}
 
     def expect(self, key: str, *, creations: int = 0, deletions: Iterable[Hashable] = ()) -> None:
-        """Before the writes: so many creations and these dependents' deletions are to come. Replaces what was noted."""
+        """Set the expected creations and deletions, before the writes. Replaces earlier expectations of the key."""
         self._expected[key] = _Expected(creations, set(deletions), self._clock.monotonic())
 
     def creation_observed(self, key: str) -> None:
-        """An informer showed a new dependent, or its creation failed and will not be seen."""
+        """Lower the expected creations by one: an informer showed a new dependent, or its creation failed."""
         self.lower(key, creations=1)
 
     def deletion_observed(self, key: str, dependent: Hashable) -> None:
-        """An informer showed that ``dependent`` is gone (or on its way), or its deletion failed."""
+        """Remove an expected deletion: an informer showed ``dependent`` deleted or terminating, or its deletion failed."""
         expected = self._expected.get(key)
         if expected is not None:
             expected.deletions.discard(dependent)
 
     def lower(self, key: str, *, creations: int) -> None:
-        """So many creations will not be seen: they failed, or were not tried after others failed."""
+        """Lower the expected creations: they failed, or were skipped after others failed."""
         expected = self._expected.get(key)
         if expected is not None:
             expected.creations -= creations
 
     def raise_(self, key: str, *, creations: int = 0, deletions: Iterable[Hashable] = ()) -> None:
-        """More is to come than was noted."""
+        """Add to the expectations of a key."""
         expected = self._expected.get(key)
         if expected is not None:
             expected.creations += creations
             expected.deletions.update(deletions)
 
     def satisfied(self, key: str) -> bool:
-        """Whether the cache has shown all that was noted, or it was noted too long ago, or nothing was noted."""
+        """Report whether the cache has shown all that was noted, or it was noted too long ago, or nothing was noted."""
         expected = self._expected.get(key)
         return expected is None or expected.fulfilled or self._expired(expected)
 
     def pending(self, key: str) -> tuple[int, frozenset[Hashable]]:
-        """Creations and deletions that are still to be seen."""
+        """Return the expected creations and deletions that are not observed yet."""
         expected = self._expected.get(key)
         if expected is None:
             return 0, frozenset()
         return max(0, expected.creations), frozenset(expected.deletions)
 
     def seconds_to_expiry(self, key: str) -> float:
-        """When ``key`` is no longer held back, whatever comes; 0 when it is not held back now.
+        """Return the seconds until the expectations of ``key`` expire; 0 if there are none.
 
-        A reconcile that is held back asks to be called again then: no change may ever come that would.
+        A reconcile that waits for expectations requeues itself after that time, since no further event may arrive.
         """
         expected = self._expected.get(key)
         if expected is None or expected.fulfilled:
@@ -91,7 +92,7 @@ class Expectations:
         return max(0.0, expected.noted_at + self._timeout - self._clock.monotonic())
 
     def delete(self, key: str) -> None:
-        """The owner is gone."""
+        """Remove the expectations of a deleted owner."""
         self._expected.pop(key, None)
 
     def _expired(self, expected: _Expected) -> bool:

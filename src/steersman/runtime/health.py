@@ -1,4 +1,4 @@
-"""Health checks and their pages, as Kubernetes components have them: ``/healthz``, ``/livez``, ``/readyz``."""
+"""Health checks and their pages, as Kubernetes components serve them: ``/healthz``, ``/livez``, ``/readyz``."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 
-class Unhealthy(Exception):  # noqa: N818 — says what is
-    """Raised by a check; its text is logged, not served."""
+class Unhealthy(Exception):  # noqa: N818 — named by the condition
+    """Raised by a failing check; its text is logged, not served."""
 
 
 class HealthcheckMetrics:
@@ -47,7 +47,7 @@ class HealthcheckMetrics:
 
 
 class Health:
-    """Named checks behind one path; each returns when all is well and raises ``Unhealthy`` when not."""
+    """Named checks behind one path; each returns or raises ``Unhealthy``."""
 
     def __init__(self, name: str, results: HealthcheckMetrics | None = None) -> None:
         """``name`` of the path: ``healthz``. ``results``: where the results of checks are recorded."""
@@ -56,11 +56,11 @@ class Health:
         self._checks: dict[str, Callable[[], None]] = {"ping": lambda: None}
 
     def add(self, name: str, check: Callable[[], None]) -> None:
-        """One more check; replaces the one of its name."""
+        """Add a check; replaces a check of the same name."""
         self._checks[name] = check
 
     async def page(self, query: Mapping[str, str]) -> Page:
-        """``ok``, or which checks failed; ``?verbose`` lists all, ``?exclude=NAME`` leaves one out."""
+        """Return ``ok`` or the failed checks; ``?verbose`` lists all checks, ``?exclude=NAME`` skips one."""
         lines: list[str] = []
         failed: list[str] = []
         for name, check in self._checks.items():

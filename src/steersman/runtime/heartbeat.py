@@ -15,12 +15,11 @@ import logging
 from random import Random
 from typing import TYPE_CHECKING, Final, Protocol
 
-from steersman.apimachinery.errors import is_already_exists, is_conflict, is_not_found
 from steersman.apimachinery.timestamps import format_micro_time
 from steersman.apimachinery.trees import Tree, copy_tree
 from steersman.asynckit.clock import RealClock
 from steersman.asynckit.timeouts import Timeout
-from steersman.client.errors import ClientError
+from steersman.client.errors import AlreadyExists, ClientError, Conflict, NotFound
 from steersman.client.resource_types import tree
 from steersman.client.sending import RetryPolicy
 from steersman.runtime.hooks import call_hook, check_hook
@@ -41,7 +40,7 @@ UPDATE_ATTEMPTS_MAX: Final = 5
 #: Wait between attempts to ensure that the Lease exists; doubles before each wait, up to the maximum (``maxBackoff``).
 _BACKOFF_SECONDS: Final = 0.1
 _BACKOFF_SECONDS_MAX: Final = 7.0
-#: Each interval is longer by a random share of it, up to this one, so that components do not renew in step.
+#: Maximum random fraction added to each interval, so that components do not renew in step.
 JITTER: Final = 0.04
 #: Default deadline of a request, as a share of the renew interval: the second attempt has failed after one interval.
 DEADLINE_SHARE: Final = 0.5
@@ -84,7 +83,7 @@ class LeaseHeartbeat:
         clock: Clock | None = None,
         dice: Random | None = None,
     ) -> None:
-        """Raises ValueError for an interval that the duration does not exceed, TypeError for a hook of another signature.
+        """Raise ValueError for an interval that the duration does not exceed, TypeError for a hook of another signature.
 
         ``lease_name`` is ``holder_identity`` by default. ``request_deadline_seconds`` bounds each request and each hook;
         by default it is half of the renew interval.
@@ -180,7 +179,7 @@ class LeaseHeartbeat:
                 await self._write("update", self._client.update, lease)
             except ClientError as error:
                 _log.warning("failed to update lease %s: %s", self.lease_name, error)
-                if is_conflict(error):
+                if isinstance(error, Conflict):
                     newer, created = await self._ensure()
                     if newer is None:
                         return False
@@ -213,26 +212,24 @@ class LeaseHeartbeat:
         assert self._client is not None
         try:
             return await self._get(), False
-        except ClientError as error:
-            if not is_not_found(error):
-                raise
+        except NotFound:
+            pass
         lease, is_processed = await self._prepare(None)
         if not is_processed:
             return None, False
         try:
             return await self._write("create", self._client.create, lease), True
-        except ClientError as error:
-            if not is_already_exists(error):
-                raise
-        return await self._get(), False  # another process with this Lease was faster
+        except AlreadyExists:  # another process with this Lease was faster
+            return await self._get(), False
 
     async def _get(self) -> Tree:
         assert self._client is not None
         try:
             return await self._client.get(LEASES, self.lease_name, namespace=self.namespace)
-        except ClientError as error:
-            if not is_not_found(error):
-                self._count_failure("get")
+        except NotFound:
+            raise
+        except ClientError:
+            self._count_failure("get")
             raise
 
     async def _write(self, operation: str, send: Callable[[Tree], Awaitable[Tree]], lease: Tree) -> Tree:

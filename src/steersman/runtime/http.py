@@ -45,7 +45,7 @@ _REASONS: Final = {
 
 
 class Page(NamedTuple):
-    """An answer."""
+    """HTTP response."""
 
     status: int
     body: bytes
@@ -53,7 +53,7 @@ class Page(NamedTuple):
 
 
 class Request(NamedTuple):
-    """Head of a request."""
+    """Request line and header fields."""
 
     method: str
     path: str

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from steersman.runtime.context import ControllerContext
 
-#: Minor versions before its own that a component can emulate.
+#: Number of earlier minor versions that a component can emulate.
 EMULATED_MINORS: Final = 3
 
 
@@ -90,9 +90,9 @@ def timing_of(options: LeaderElectionOptions) -> Timing:
 
 
 def emulation_version_of(values: Sequence[str]) -> str:
-    """Return the version in effect, such as ``1.35.0``, of values such as ``kube=1.35``; the last one counts.
+    """Return the effective version, e.g. ``1.35.0``, of ``--emulated-version`` (``kube=1.35``); the last value counts.
 
-    Raises ValueError for a version that this component cannot emulate, in upstream's words.
+    Raises ValueError with upstream's text for a version that this component cannot emulate.
     """
     binary = KUBERNETES_VERSION.removeprefix("v")
     if not values:

@@ -1,4 +1,4 @@
-"""Runs controllers together: one client, one set of informers, one lease, health pages, and an orderly end."""
+"""Manager: runs controllers with shared client, informers, Lease and health pages, and stops them in order."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _FLUSH_SECONDS: Final = 5.0
 
 
 class Runnable(Protocol):
-    """What a manager runs; ``Controller`` is one."""
+    """Interface of what a manager runs; ``Controller`` implements it."""
 
     @property
     def name(self) -> str:
@@ -43,10 +43,10 @@ class Runnable(Protocol):
 
     @property
     def is_ready(self) -> bool:
-        """Whether it does its work."""
+        """Report whether it does its work."""
 
     async def run(self) -> None:
-        """Until ``stop`` or cancellation. An error ends all that the manager runs."""
+        """Run until ``stop`` or cancellation. An exception ends everything that the manager runs."""
 
     def stop(self) -> None:
         """Finish what is under way, then return from ``run``."""
@@ -55,8 +55,8 @@ class Runnable(Protocol):
 R = TypeVar("R", bound=Runnable)
 
 
-class LeadershipLost(Exception):  # noqa: N818 — says what happened
-    """Another process leads now. Start anew, as a fresh process: controllers run once."""
+class LeadershipLost(Exception):  # noqa: N818 — named by the condition
+    """Another process leads. Restart the process: controllers run once."""
 
 
 class Manager:
@@ -105,13 +105,13 @@ class Manager:
         #: All that the runnables use; the manager's own first.
         self._contexts = [self.context]
         self._runnables: list[Runnable] = []
-        #: Names and work of what runs all the time, leading or not.
+        #: Name and coroutine of tasks that do not depend on leadership.
         self._background: list[tuple[str, Callable[[], Coroutine[Any, Any, None]]]] = []
         self._failure: BaseException | None = None
         self._stop = asyncio.Event()
         self._working = False
         self._server: HttpServer | None = None
-        #: All that serve the pages, with the one above.
+        #: All servers of the pages, the one above included.
         self._servers: list[HttpServer] = []
         if health_socket:
             self._server = HttpServer(socket_path=health_socket, clock=self._clock)
@@ -120,7 +120,7 @@ class Manager:
         self._serve_pages()
 
     def add(self, runnable: R) -> R:
-        """One more to be run; all must be added before ``run``."""
+        """Add a runnable, before ``run``; return it."""
         self._runnables.append(runnable)
         return runnable
 
@@ -132,9 +132,9 @@ class Manager:
         self._contexts.append(context)
 
     def add_background(self, name: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """What runs from start to end, whether or not this process leads: a ``LeaseCandidate``, a heartbeat.
+        """Add a task that runs whether or not this process leads, e.g. a ``LeaseCandidate`` or a heartbeat.
 
-        An error that leaves it ends everything, and is raised by ``run``.
+        An exception that leaves it ends everything, and is raised by ``run``.
         """
         self._background.append((name, work))
 
@@ -148,14 +148,14 @@ class Manager:
 
     @property
     def health_port(self) -> int:
-        """Where the pages are served. Raises RuntimeError where they are not."""
+        """Port of the health pages. Raises RuntimeError if they are not served."""
         if self._server is None:
             raise RuntimeError("this manager serves no pages")
         return self._server.port
 
     @property
     def is_ready(self) -> bool:
-        """Whether all controllers work; a process that waits for its turn to lead is ready too, one that stops is not."""
+        """Report whether all controllers work; a process that waits for its turn to lead is ready too, one that stops is not."""
         if self._stop.is_set():
             return False
         if self._elector is not None and not self._working:
@@ -167,7 +167,7 @@ class Manager:
         self._stop.set()
 
     def stop_on_signals(self) -> None:
-        """SIGINT and SIGTERM call ``stop``. To be called on the running loop."""
+        """Call ``stop`` on SIGINT and SIGTERM. Must be called on the running loop."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, self.stop)

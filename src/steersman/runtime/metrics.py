@@ -1,4 +1,4 @@
-"""What controllers tell of themselves: client-go's queue metrics and controller-runtime's reconcile metrics."""
+"""Metrics of controllers: client-go's work queue metrics and controller-runtime's reconcile metrics."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _BUCKETS: Final = (
 
 
 class RuntimeMetrics:
-    """All families of one manager, in one registry of its own."""
+    """Metric families of one manager, in a registry of its own."""
 
     def __init__(self, registry: CollectorRegistry | None = None, *, process: bool = True) -> None:
         """``process``: include the metrics of the process; False where the process exposes them elsewhere."""
@@ -70,12 +70,12 @@ class RuntimeMetrics:
         series.set_function(lambda: float(elector.is_leader))
 
     def controller(self, name: str) -> ReconcileMetrics:
-        """The series of one controller."""
+        """Return the metrics of one controller."""
         return ReconcileMetrics(self, name)
 
 
 class ReconcileMetrics:
-    """One controller's series."""
+    """Metrics of one controller."""
 
     def __init__(self, families: RuntimeMetrics, name: str) -> None:
         self._total = families.total
@@ -87,7 +87,7 @@ class ReconcileMetrics:
         self.active = families.active.labels(name)
 
     def done(self, outcome: Outcome, seconds: float) -> None:
-        """A reconcile has ended."""
+        """Record the end of a reconcile."""
         self._total.labels(self._name, outcome.value).inc()
         self._duration.observe(seconds)
         if outcome.is_error:

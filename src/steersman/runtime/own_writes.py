@@ -1,4 +1,4 @@
-"""A reconcile that reads its own last writes (KEP-5647 is about what happens to those that do not)."""
+"""Read-your-own-writes for reconciles: a cache must have seen the key's last write. Compare KEP-5647."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ if TYPE_CHECKING:
 
     from steersman.client.informer import Informer
 
-#: How long a reconcile waits for its caches to show what it wrote; then it goes on, and may do a thing twice.
+#: Seconds that a reconcile waits for its caches to show its writes; then it proceeds and may repeat a write.
 SEEN_TIMEOUT_SECONDS: Final = 10.0
 
 
 class _Write(NamedTuple):
-    """Not the object: most keys are left alone from some time on, and what is noted for them then stays."""
+    """Version and key of a written object; not the object, as most entries are kept for long."""
 
     version: str
-    #: Of the object; empty where only the version is known.
+    #: Key of the object; empty if only the version is known.
     key: str
 
 
 class OwnWrites:
-    """What was written for each key and not seen since. Of an informer the newest write is kept."""
+    """Writes of each key that the caches have not shown yet; the newest write per informer."""
 
     def __init__(self, log: logging.Logger, *, timeout_seconds: float = SEEN_TIMEOUT_SECONDS) -> None:
         self._log = log
@@ -32,10 +32,10 @@ class OwnWrites:
         self._written: dict[str, dict[Informer[Any], _Write]] = {}
 
     def note(self, key: str, informer: Informer[Any], written: Any) -> None:
-        """While ``key`` was reconciled, ``written`` came back from a write to what ``informer`` watches.
+        """Record that reconciling ``key`` wrote ``written``, a resource that ``informer`` watches.
 
-        The next reconcile of ``key`` begins when the informer's cache has seen it. Of several, the newest is waited
-        for: a cache that has seen that has seen the others, in whatever order they are noted.
+        The next reconcile of ``key`` starts when the informer's cache has seen the write. Of several writes only the
+        newest is kept: a cache that has seen it has seen the others, whatever the order of the calls.
         """
         write = (
             _Write(written, "") if isinstance(written, str) else _Write(resource_version_of(written), key_of(written))
@@ -47,7 +47,7 @@ class OwnWrites:
             noted[informer] = write
 
     async def await_seen(self, key: str) -> None:
-        """Wait until all that was noted for ``key`` is in the caches; at most the timeout for each informer."""
+        """Wait until the caches show the writes recorded for ``key``; at most the timeout for each informer."""
         for informer, write in self._written.pop(key, {}).items():
             try:
                 await informer.wait_seen(write.version, key=write.key, timeout_seconds=self._timeout)
@@ -55,5 +55,5 @@ class OwnWrites:
                 self._log.warning("the cache of %s is behind the last write for %s, going on", informer.name, key)
 
     def forget(self, key: str) -> None:
-        """The object of ``key`` is gone."""
+        """Remove the writes recorded for a deleted object."""
         self._written.pop(key, None)

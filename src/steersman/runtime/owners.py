@@ -1,4 +1,4 @@
-"""Owner references: reading and making them, for typed structs and plain trees."""
+"""Owner references: reading and constructing them, for typed structs and plain trees."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """One owner reference."""
+    """Owner reference."""
 
     api_version: str
     kind: str
@@ -29,7 +29,7 @@ class Owner:
         return self.api_version.rpartition("/")[0]
 
     def tree(self) -> dict[str, Any]:
-        """As it goes over the wire."""
+        """Return the reference as a JSON tree."""
         tree: dict[str, Any] = {
             "apiVersion": self.api_version, "kind": self.kind, "name": self.name, "uid": self.uid,
         }  # fmt: skip
@@ -40,14 +40,14 @@ class Owner:
         return tree
 
     def typed(self) -> Any:
-        """As ``lightkube.models.meta_v1.OwnerReference``."""
-        from lightkube.models.meta_v1 import OwnerReference  # noqa: PLC0415 — only who uses typed objects pays for it
+        """Return the reference as ``lightkube.models.meta_v1.OwnerReference``."""
+        from lightkube.models.meta_v1 import OwnerReference  # noqa: PLC0415 — needed for typed objects only
 
         return OwnerReference(**self.tree())
 
 
 def owners_of(obj: Any) -> list[Owner]:
-    """All owner references, in their order."""
+    """Return all owner references, in order."""
     return [
         Owner(
             api_version=field(reference, "apiVersion") or "",
@@ -62,7 +62,7 @@ def owners_of(obj: Any) -> list[Owner]:
 
 
 def controller_of(obj: Any) -> Owner | None:
-    """The one owner that manages ``obj``; None for an orphan."""
+    """Return the controller reference of ``obj``; None for an orphan. Upstream: ``metav1.GetControllerOf``."""
     for reference in metadata_field(obj, "ownerReferences") or ():
         if field(reference, "controller"):
             return owners_of({"metadata": {"ownerReferences": [reference]}})[0]
@@ -70,19 +70,19 @@ def controller_of(obj: Any) -> Owner | None:
 
 
 def controller_reference(owner: Any, *, api_version: str, kind: str) -> Owner:
-    """The reference that makes ``owner`` the controller of what carries it (``metav1.NewControllerRef``).
+    """Return the reference that makes ``owner`` the controller of an object. Upstream: ``metav1.NewControllerRef``.
 
-    Kind and version are told, since objects in lists do not carry them.
+    Kind and version are parameters, since items of lists do not carry them.
     """
     return Owner(api_version, kind, name_of(owner), uid_of(owner), controller=True, block_owner_deletion=True)
 
 
 def is_controlled_by(obj: Any, owner: Any) -> bool:
-    """Whether ``owner`` (by its UID) manages ``obj``."""
+    """Report whether ``owner`` (by its UID) manages ``obj``."""
     found = controller_of(obj)
     return found is not None and found.uid == uid_of(owner)
 
 
 def without_owner(owners: Iterable[Owner], uid: str) -> list[Owner]:
-    """Those with another UID."""
+    """Return the references with another UID."""
     return [owner for owner in owners if owner.uid != uid]

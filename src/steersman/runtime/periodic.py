@@ -1,4 +1,4 @@
-"""Work that is done again and again (``wait.JitterUntil``)."""
+"""Periodic calls. Upstream: ``wait.JitterUntil``."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ async def run_every(
     jitter: float = 0.0,
     sliding: bool = True,
 ) -> None:
-    """Call ``work`` at once, then again and again until cancelled.
+    """Call ``work`` immediately, then periodically until cancelled.
 
-    ``sliding``: the wait begins when the work has ended, otherwise when it began. Each wait is up to ``jitter`` of it
-    longer. An error is logged, and no reason to stop.
+    ``sliding``: the period begins when the call has ended, otherwise when it began. Each period is extended by up to
+    ``jitter`` of it. An exception is logged and does not end the loop.
     """
     while True:
         started = clock.monotonic()

@@ -77,7 +77,7 @@ class TracedWorkQueue(WorkQueue[K]):
             return super().add_rate_limited(key, priority=priority)
 
     def shut_down(self) -> None:
-        """See ``WorkQueue.shut_down``."""
+        """Shut down; see ``WorkQueue.shut_down``."""
         super().shut_down()
         self._delayed_causes.clear()
 
@@ -87,7 +87,7 @@ class TracedWorkQueue(WorkQueue[K]):
         return _UNKNOWN if cause is None else str(cause)
 
     def _fire(self) -> None:
-        # The timer runs in the context of the call that set it, whose cause is that of another key.
+        # The timer runs in the context of its creator, whose cause belongs to another key.
         with because(""):
             super()._fire()
 

@@ -1,13 +1,17 @@
-"""Claiming dependents: adopting orphans that match, releasing those that match no more."""
+"""Claiming dependents by owner reference: adopt matching orphans, release dependents that no longer match.
+
+Upstream: ``pkg/controller/controller_ref_manager.go``.
+"""
 
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from steersman.apimachinery.errors import is_invalid, is_not_found
 from steersman.apimachinery.gotext import quote
 from steersman.client import PatchType, resource_type
+from steersman.client.errors import Invalid, NotFound
 from steersman.client.objects import key_of, metadata_field, name_of, namespace_of, resource_version_of, uid_of
 from steersman.runtime.claims import Claim, decide_claim
 from steersman.runtime.owners import controller_reference, owners_of, without_owner
@@ -23,15 +27,15 @@ T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 
-class CannotAdopt(Exception):  # noqa: N818 — reads as what it is
-    """The controller turned out to be gone, or on its way, when it was looked at afresh."""
+class CannotAdopt(Exception):  # noqa: N818 — named by the condition
+    """The live controller object is deleted, being deleted, or another object of the same name."""
 
 
 class ReferenceManager(Generic[T]):
-    """Claims dependents of one resource for one controller object; made anew for each reconcile.
+    """Claims dependents of one resource for one controller object; created for each reconcile.
 
-    Before the first adoption the controller is read from the server, not from a cache: one that is being deleted, or
-    was made anew under the same name, must not adopt (kubernetes/kubernetes#42639).
+    Before the first adoption the controller is read from the server instead of a cache: one that is being deleted, or
+    was recreated under the same name, must not adopt (kubernetes/kubernetes#42639).
     """
 
     def __init__(
@@ -43,7 +47,7 @@ class ReferenceManager(Generic[T]):
         dependents: ResourceLike[T],
         finalizers: Sequence[str] = (),
     ) -> None:
-        """``finalizers`` are put on what is adopted."""
+        """``finalizers`` are added to adopted objects."""
         self._client = client
         self._controller = controller
         self._controller_resource = resource_type(controller_resource)
@@ -52,20 +56,24 @@ class ReferenceManager(Generic[T]):
         self._may_adopt = False
 
     async def claim(self, objects: Iterable[T], matches: Callable[[T], bool]) -> list[T]:
-        """Those that are the controller's, after adopting and releasing.
+        """Return the dependents of the controller, after adopting matching orphans and releasing those that do not match.
 
-        All are tried; then what went wrong is raised together (``ExceptionGroup``).
+        Tries all objects, then raises the first failure (CannotAdopt, ApiError); further failures are logged.
+        Upstream: ``PodControllerRefManager.ClaimPods``.
         """
         claimed: list[T] = []
-        failures: list[Exception] = []
+        failure: Exception | None = None
         for obj in objects:
             try:
                 if await self._claim_one(obj, matches=matches(obj)):
                     claimed.append(obj)
-            except Exception as error:  # noqa: BLE001 — raised below, with the others
-                failures.append(error)
-        if failures:
-            raise ExceptionGroup(f"claiming dependents of {key_of(self._controller)}", failures)
+            except Exception as error:  # noqa: BLE001 — the first is raised below
+                if failure is None:
+                    failure = error
+                else:
+                    _log.warning("claiming %s for %s: %s", key_of(obj), key_of(self._controller), error)
+        if failure is not None:
+            raise failure
         return claimed
 
     async def _claim_one(self, obj: T, *, matches: bool) -> bool:
@@ -77,14 +85,14 @@ class ReferenceManager(Generic[T]):
         return claim is Claim.KEEP
 
     async def adopt(self, obj: T) -> bool:
-        """Make ``obj`` the controller's; False when it is gone. Raises CannotAdopt, ApiError."""
+        """Make ``obj`` a dependent of the controller; return False if it does not exist. Raises CannotAdopt, ApiError."""
         await self._look_afresh()
         reference = controller_reference(
             self._controller,
             api_version=self._controller_resource.info.api_version,
             kind=self._controller_resource.info.kind,
         )
-        if _knows_strategic(self._dependents):
+        if _has_strategic_merge(self._dependents):
             references = [reference.tree()]
         else:
             references = [owner.tree() for owner in [*owners_of(obj), reference]]
@@ -92,33 +100,30 @@ class ReferenceManager(Generic[T]):
         return await self._patch(obj, references, finalizers)
 
     async def release(self, obj: T) -> None:
-        """Let ``obj`` go. That it is gone, or was released by someone else, is as good."""
+        """Remove the controller's reference from ``obj``. No error if ``obj`` does not exist or was released already."""
         _log.debug("releasing %s from %s", key_of(obj), key_of(self._controller))
         uid = uid_of(self._controller)
         references: list[dict[str, Any]]
-        if _knows_strategic(self._dependents):
+        if _has_strategic_merge(self._dependents):
             references = [{"$patch": "delete", "uid": uid}]
         else:
             references = [owner.tree() for owner in without_owner(owners_of(obj), uid)]
-        try:
+        with suppress(Invalid):  # another object has the name, and its UID does not match
             await self._patch(obj, references, None)
-        except Exception as error:
-            if not is_invalid(error):  # 422: another object has that name now, and its UID does not fit
-                raise
 
     def _added_finalizers(self, obj: T) -> list[str] | None:
         present = metadata_field(obj, "finalizers") or []
         missing = [name for name in self._finalizers if name not in present]
         if not missing:
             return None
-        return missing if _knows_strategic(self._dependents) else [*present, *missing]
+        return missing if _has_strategic_merge(self._dependents) else [*present, *missing]
 
     async def _patch(self, obj: T, references: list[dict[str, Any]], finalizers: list[str] | None) -> bool:
-        """The UID in a patch is a precondition: the server refuses it for another object of that name."""
+        """Patch ``metadata`` with the UID as precondition; return False if the object does not exist."""
         metadata: dict[str, Any] = {"uid": uid_of(obj), "ownerReferences": references}
         if finalizers is not None:
             metadata["finalizers"] = finalizers
-        strategic = _knows_strategic(self._dependents)
+        strategic = _has_strategic_merge(self._dependents)
         if not strategic:
             metadata["resourceVersion"] = resource_version_of(obj)  # a merge patch replaces the whole list
         try:
@@ -129,10 +134,8 @@ class ReferenceManager(Generic[T]):
                 patch_type=PatchType.STRATEGIC if strategic else PatchType.MERGE,
                 namespace=namespace_of(obj) or None,
             )
-        except Exception as error:
-            if is_not_found(error):
-                return False
-            raise
+        except NotFound:
+            return False
         return True
 
     async def _look_afresh(self) -> None:
@@ -151,6 +154,6 @@ class ReferenceManager(Generic[T]):
         self._may_adopt = True
 
 
-def _knows_strategic(resource: ResourceType[Any]) -> bool:
-    """Whether the server can merge lists of this resource by key; for custom resources it cannot."""
+def _has_strategic_merge(resource: ResourceType[Any]) -> bool:
+    """Report whether the server merges lists of this resource by key; custom resources have no strategic merge patch."""
     return bool(resource.info.definition)

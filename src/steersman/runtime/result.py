@@ -1,4 +1,4 @@
-"""How a reconcile ends, and what follows from it: a pure rule."""
+"""Result of a reconcile and the outcome that follows from it. Pure rules."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from enum import Enum
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What ``reconcile`` returns when more is to come; None is the same as an empty one: done until something changes.
+    """Request of ``reconcile`` to be called again; None is equivalent to an empty one.
 
-    ``requeue_after_seconds``: look again then, whatever happens. ``requeue``: look again after a growing wait, as
-    after an error, but without one.
+    ``requeue_after_seconds``: reconcile again after that time. ``requeue``: reconcile again with the backoff of an
+    error.
     """
 
     requeue_after_seconds: float | None = None
@@ -19,11 +19,11 @@ class Result:
 
 
 class TerminalError(Exception):
-    """Raised by a reconcile that trying again cannot mend; logged and counted, and the key is left until it changes."""
+    """Raised by a reconcile that a retry cannot repair; it is logged and counted, and the key waits for a change."""
 
 
 class Outcome(Enum):
-    """The ``result`` label of ``controller_runtime_reconcile_total``; terminal errors count as errors there too."""
+    """Label ``result`` of ``controller_runtime_reconcile_total``; terminal errors count as errors too."""
 
     SUCCESS = "success"
     REQUEUE = "requeue"
@@ -42,7 +42,7 @@ class Outcome(Enum):
 
 
 def outcome_of(result: Result | None, error: Exception | None, *, failures: int, retries_max: int | None) -> Outcome:
-    """What to do with the key. ``failures``: how often it failed in a row before this; None: no bound on retries."""
+    """Return the outcome of a reconcile. ``failures``: earlier consecutive failures; ``retries_max`` None: unlimited."""
     if error is not None:
         given_up = isinstance(error, TerminalError) or (retries_max is not None and failures >= retries_max)
         return Outcome.TERMINAL if given_up else Outcome.ERROR

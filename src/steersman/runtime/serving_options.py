@@ -19,7 +19,7 @@ class ServingOptions(msgspec.Struct, frozen=True, kw_only=True):
     #: 0: no HTTPS.
     secure_port: int = 0
     permit_port_sharing: bool = False
-    #: Directory of a generated certificate; empty: it is kept in memory.
+    #: Directory of a generated certificate; empty: in memory.
     cert_dir: str = ""
     tls_cert_file: str = ""
     tls_private_key_file: str = ""

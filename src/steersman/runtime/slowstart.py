@@ -1,4 +1,4 @@
-"""Many equal writes, begun carefully: when the first fail (a quota, a bad template), the rest is not tried."""
+"""Slow start of many equal writes: batches double while all succeed; after a failure the rest is skipped."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ INITIAL_BATCH_SIZE: Final = 1
 
 
 class Batches(NamedTuple):
-    """What became of the writes."""
+    """Numbers of successful and skipped writes, and the failures."""
 
-    #: How many worked.
+    #: Successful writes.
     successes: int
-    #: Those of the batch after which nothing more was tried.
+    #: Failures of the last batch.
     errors: tuple[Exception, ...]
-    #: How many were not tried. Expectations are lowered by these; failed ones are the caller's to note in ``work``.
+    #: Writes not attempted. The caller lowers expectations by these; ``work`` observes failed ones itself.
     skipped: int
 
 

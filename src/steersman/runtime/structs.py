@@ -1,4 +1,4 @@
-"""Fields of objects that may be typed structs or plain trees."""
+"""Field access for objects that are typed structs or plain trees."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ T = TypeVar("T")
 
 
 def field(obj: Any, name: str) -> Any:
-    """A field by its name on the wire; None where it is absent."""
+    """Return a field by its JSON name; None if it is absent."""
     return obj.get(name) if isinstance(obj, dict) else getattr(obj, name, None)
 
 
 def replaced(obj: T, **fields: Any) -> T:
-    """A copy with other values; what is not named is shared. None leaves a field out."""
+    """Return a shallow copy with other values; None removes a field."""
     if isinstance(obj, dict):
         merged = {**obj, **fields}
         return {key: value for key, value in merged.items() if value is not None}  # type: ignore[return-value]
@@ -23,5 +23,5 @@ def replaced(obj: T, **fields: Any) -> T:
 
 
 def with_metadata(obj: T, **fields: Any) -> T:
-    """A copy with other values in its metadata."""
+    """Return a copy with other values in its metadata."""
     return replaced(obj, metadata=replaced(field(obj, "metadata"), **fields))

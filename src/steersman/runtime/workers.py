@@ -1,4 +1,4 @@
-"""Workers on one queue: take a key, reconcile it, and see to what follows."""
+"""Workers of one queue: take a key, reconcile it, requeue or forget it."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ K = TypeVar("K", bound="Hashable")
 
 @dataclass(frozen=True, slots=True)
 class WorkPolicy:
-    """How workers go about it."""
+    """Number of workers, deadline and retries of a queue."""
 
     workers: int = 1
     #: A reconcile that takes longer is cancelled and counts as failed; None: no bound.
     timeout_seconds: float | None = None
-    #: Failures in a row after which a key is left until it is added again; None: it is tried for ever.
+    #: Consecutive failures after which a key waits for a change; None: unlimited retries.
     retries_max: int | None = None
 
 
 class Workers(Generic[K]):
-    """Takes keys from a queue until it is shut down. No failure of a reconcile ends a worker."""
+    """Processes keys of a queue until it is shut down. No failure of a reconcile ends a worker."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class Workers(Generic[K]):
         self._stopping = False
 
     async def run(self) -> None:
-        """Work until ``stop`` (running reconciles are finished) or cancellation (they are cancelled)."""
+        """Process keys until ``stop`` (running reconciles finish) or cancellation (they are cancelled)."""
         self._metrics.workers.set(self._policy.workers)
         try:
             async with asyncio.TaskGroup() as group:
@@ -73,7 +73,7 @@ class Workers(Generic[K]):
             self.queue.shut_down()
 
     def stop(self) -> None:
-        """Begin no other reconcile. Idempotent."""
+        """Start no further reconcile. Idempotent."""
         self._stopping = True
         self.queue.shut_down()
 
@@ -118,7 +118,7 @@ class Workers(Generic[K]):
         return Attempt(outcome, result, failure, seconds)
 
     def _follow(self, key: K, outcome: Outcome, result: Result | None) -> None:
-        """What an outcome means for the key; it is still this worker's, so nothing starts at once."""
+        """Requeue or forget the key. The worker has not called ``done`` yet, so that nothing starts immediately."""
         if outcome in (Outcome.ERROR, Outcome.REQUEUE):
             self.queue.add_rate_limited(key)
             return
@@ -127,20 +127,20 @@ class Workers(Generic[K]):
             self.queue.add_after(key, result.requeue_after_seconds)
 
     def _report(self, key: K, error: Exception, outcome: Outcome) -> None:
-        """Lost races are everyday; what the server or the network says needs no traceback; anything else is a bug."""
+        """Log a failure: a conflict as info, an API or client error as warning, any other exception with its traceback."""
         follows = "will not be tried again" if outcome is Outcome.TERMINAL else "will be tried again"
         causes = list(_causes(error))
-        told = "; ".join(dict.fromkeys(str(cause) for cause in causes))
+        messages = "; ".join(dict.fromkeys(str(cause) for cause in causes))
         if all(is_conflict(cause) for cause in causes):
-            self._log.info("%s: reconciling %s %s: %s", self.queue.name, key, follows, told)
+            self._log.info("%s: reconciling %s %s: %s", self.queue.name, key, follows, messages)
         elif all(isinstance(cause, StatusError | ClientError) for cause in causes):
-            self._log.warning("%s: reconciling %s %s: %s", self.queue.name, key, follows, told)
+            self._log.warning("%s: reconciling %s %s: %s", self.queue.name, key, follows, messages)
         else:
             self._log.error("%s: reconciling %s failed, %s", self.queue.name, key, follows, exc_info=error)
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """The error, or what a group of them is made of."""
+    """Yield the exception, or the leaves of an exception group."""
     if isinstance(error, BaseExceptionGroup):
         for one in error.exceptions:
             yield from _causes(one)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def steersman_cluster() -> Iterator[ControlPlane]:
-    """A whole control plane, in memory, for the session (one per worker under pytest-xdist)."""
+    """Provide a control plane in memory for the session (one per worker under pytest-xdist)."""
     from steersman.testing.cluster import ControlPlane  # noqa: PLC0415 — most sessions never ask for it
 
     with ControlPlane(whole=True) as cluster:

@@ -1,4 +1,4 @@
-"""Why a pod is about to go, said in its status: the condition ``DisruptionTarget`` (KEP-3329)."""
+"""Condition ``DisruptionTarget`` of pods (KEP-3329): why a pod is about to be terminated."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TARGET: Final = "DisruptionTarget"
 
 
 def disruption_condition(pod: Pod, *, reason: str, message: str, now: str) -> Tree:
-    """The condition as a tree; ``now`` as ``format_time`` writes it."""
+    """Return the condition as a tree; ``now`` as formatted by ``format_time``."""
     generation = metadata_field(pod, "generation")
     return {
         "type": _TARGET,
@@ -30,7 +30,7 @@ def disruption_condition(pod: Pod, *, reason: str, message: str, now: str) -> Tr
 
 
 def disruption_patch(pod: Pod, *, reason: str, message: str, now: str) -> Tree | None:
-    """A strategic patch of the pod's status that says it; None where the status says so already."""
+    """Return the strategic merge patch of the pod's status with the condition; None if the status has it."""
     found = find_condition(pod.status.conditions if pod.status else None, _TARGET)
     if found is not None and (found.status, found.reason, found.message) == ("True", reason, message):
         return None

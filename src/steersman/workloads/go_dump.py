@@ -1,8 +1,8 @@
-"""A Pod template as Go's debug printer writes it, since that text is what ``pod-template-hash`` is the hash of.
+"""Pod templates as Go's debug printer formats them, the input of ``pod-template-hash``.
 
 kube-controller-manager prints the template with ``spew`` (``%#v``, keys sorted, no addresses): each field in the order
-of its declaration, with its type, and each nil pointer, map and slice as ``<nil>``. Only with the same text has a
-ReplicaSet the same name here and there. ``go_layout`` says how the types are declared.
+of its declaration, with its type, and each nil pointer, map and slice as ``<nil>``. The name of a ReplicaSet is the
+same as upstream's only if the text is. ``go_layout`` has the declarations of the types.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _NUMBERS: Final = frozenset({"int32", "int64", "int", "uint16", "uint32"})
 
 
 def dump(type_name: str, tree: Mapping[str, Any]) -> str:
-    """A struct. ``tree`` as JSON has it, zeros left out."""
+    """Format a struct. ``tree`` is its JSON form, zero values omitted."""
     return f"({type_name}){_value(type_name, tree)}"
 
 
 def _value(type_name: str, value: Any) -> str:
-    """A value without its type."""
+    """Format a value without its type."""
     if type_name.startswith("*"):
         return _NIL if value is None else _value(type_name[1:], value)
     if type_name.startswith("[]"):
@@ -64,7 +64,7 @@ def _map(item_type: str, value: Mapping[str, Any] | None) -> str:
 def _struct(type_name: str, value: Mapping[str, Any]) -> str:
     parts = []
     for go_name, json_name, field_type in _fields(type_name):
-        # What Go embeds is not nested in JSON.
+        # Embedded structs are inlined in JSON.
         inner = value.get(json_name) if json_name else value
         parts.append(f"{go_name}:({field_type}){_value(field_type, inner)}")
     return "{" + " ".join(parts) + "}"
@@ -76,8 +76,8 @@ def _fields(type_name: str) -> tuple[tuple[str, str, str], ...]:
     found = []
     for line in LAYOUT[type_name].split(","):
         name, field_type = line.split()
-        go_name, told, json_name = name.partition("=")
-        found.append((go_name, json_name if told else go_name[:1].lower() + go_name[1:], field_type))
+        go_name, separator, json_name = name.partition("=")
+        found.append((go_name, json_name if separator else go_name[:1].lower() + go_name[1:], field_type))
     return tuple(found)
 
 
@@ -99,7 +99,7 @@ def _quantity(text: Any) -> str:
         return _amount(digits, _SCALES[suffix] - len(fraction), text, "DecimalSI")
     if suffix in _BINARY and not fraction:
         return _amount(digits << _BINARY[suffix], 0, text, "BinarySI")
-    if suffix in _BINARY:  # Go keeps these as decimals of any size, whose parts are not worth to be told here
+    if suffix in _BINARY:  # Go stores these as arbitrary-precision decimals; only the value matters here
         return _amount(parse(text).nanos, -9, text, "BinarySI")
     return _amount(digits, int(suffix[1:]) - len(fraction), text, "DecimalExponent")
 

@@ -1,7 +1,8 @@
-"""How the types of a Pod template are declared in Go: facts for ``go_dump``.
+"""Declarations of the types of a Pod template in Go: facts for ``go_dump``.
 
-Fields in their order, each as ``GoName type``, or ``GoName=jsonName type`` where lowering the first letter does not do;
-``GoName= type`` is embedded, its JSON not nested. ``v1`` is core/v1 and meta/v1 alike, as Go prints both so.
+Fields in order, each as ``GoName type``, or ``GoName=jsonName type`` where the JSON name is not the Go name with a
+lower-case first letter; ``GoName= type`` is embedded with inlined JSON. ``v1`` is core/v1 and meta/v1 alike, as Go
+prints both so.
 """
 
 from __future__ import annotations

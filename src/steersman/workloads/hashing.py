@@ -1,15 +1,15 @@
-"""Hashes in names: short, the same for the same content, and without words by chance."""
+"""Hashes in names: short, deterministic, and safe from accidental words."""
 
 from __future__ import annotations
 
 from typing import Final
 
-#: Characters of generated names: no vowels and nothing that reads like one, so that no words come about.
+#: Alphabet of generated names, without vowels and similar characters, so that no words appear.
 _ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"
 
 
 def fnv1a_32(data: bytes) -> int:
-    """The 32-bit FNV-1a hash."""
+    """Return the 32-bit FNV-1a hash."""
     value = 0x811C9DC5
     for byte in data:
         value = ((value ^ byte) * 0x01000193) & 0xFFFFFFFF
@@ -17,7 +17,7 @@ def fnv1a_32(data: bytes) -> int:
 
 
 def fnv1_32(data: bytes) -> int:
-    """The 32-bit FNV-1 hash."""
+    """Return the 32-bit FNV-1 hash."""
     value = 0x811C9DC5
     for byte in data:
         value = ((value * 0x01000193) & 0xFFFFFFFF) ^ byte
@@ -25,5 +25,5 @@ def fnv1_32(data: bytes) -> int:
 
 
 def safe_encoded(text: str) -> str:
-    """Each character as one of the alphabet of generated names (``rand.SafeEncodeString``)."""
+    """Map each character to the alphabet of generated names. Upstream: ``rand.SafeEncodeString``."""
     return "".join(_ALPHABET[byte % len(_ALPHABET)] for byte in text.encode())

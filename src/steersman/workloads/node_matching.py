@@ -1,4 +1,4 @@
-"""Which nodes a Pod may be on, by labels, names and taints. Pure rules of ``component-helpers/scheduling``."""
+"""Node selection rules of pods: labels, names and taints. Upstream: ``k8s.io/component-helpers/scheduling``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _OPERATORS: Final = {"In": "in", "NotIn": "notin", "Exists": "exists", "DoesNotE
 
 
 def is_chosen(spec: PodSpec, node: Node) -> bool:
-    """Whether the Pod's ``nodeSelector`` and required node affinity choose the node."""
+    """Report whether the Pod's ``nodeSelector`` and required node affinity choose the node."""
     if not (spec.nodeSelector or {}).items() <= labels_of(node).items():
         return False
     affinity = spec.affinity.nodeAffinity if spec.affinity else None
@@ -31,9 +31,9 @@ def is_chosen(spec: PodSpec, node: Node) -> bool:
 
 
 def node_term(term: NodeSelectorTerm) -> Callable[[str, Mapping[str, str]], bool]:
-    """One term of a node selector, made ready to be asked of many nodes by name and labels.
+    """Compile one term of a node selector to a predicate of node name and labels.
 
-    An empty term, and one that cannot be understood, choose nothing.
+    An empty term, and one that cannot be parsed, match no node.
     """
     expressions, fields = term.matchExpressions or (), term.matchFields or ()
     try:
@@ -55,7 +55,7 @@ def _choose_nothing(_name: str, _labels: Mapping[str, str]) -> bool:
 
 
 def tolerates(toleration: Toleration, taint: Taint) -> bool:
-    """Whether a toleration is for a taint."""
+    """Report whether a toleration is for a taint."""
     if toleration.effect and toleration.effect != taint.effect:
         return False
     if toleration.key and toleration.key != taint.key:
@@ -70,7 +70,7 @@ def tolerates(toleration: Toleration, taint: Taint) -> bool:
 
 
 def _compares(operator: str, of_taint: str, of_toleration: str) -> bool:
-    """KEP-5471: ``Lt`` and ``Gt`` compare whole numbers."""
+    """Compare integers by the toleration operators ``Lt`` and ``Gt`` (KEP-5471)."""
     try:
         left, right = int(of_taint), int(of_toleration)
     except ValueError:
@@ -81,7 +81,7 @@ def _compares(operator: str, of_taint: str, of_toleration: str) -> bool:
 def untolerated(
     taints: Iterable[Taint], tolerations: Sequence[Toleration], *, effects: Collection[str] = (NO_SCHEDULE, NO_EXECUTE)
 ) -> Taint | None:
-    """The first taint of these effects that no toleration is for."""
+    """Return the first taint with one of the effects that no toleration matches."""
     for taint in taints:
         if taint.effect in effects and not any(tolerates(each, taint) for each in tolerations):
             return taint

@@ -1,7 +1,7 @@
-"""What changes of Pods mean to those that own them: whose key is due, and which expectations have come true.
+"""Pod event handlers of workload controllers: enqueue the owner, and observe expectations.
 
-The same for every controller that makes Pods from a template; upstream has it in each (``addPod``, ``updatePod``,
-``deletePod``).
+Shared by every controller that creates Pods from a template. Upstream: ``addPod``, ``updatePod``, ``deletePod`` of
+each.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ OwnerT = TypeVar("OwnerT")
 
 
 class PodEvents(Generic[OwnerT]):
-    """Give ``changed`` to the informer of Pods. Owners are looked up in their cache, by name and UID."""
+    """Informer callback of Pods (``changed``). Owners are looked up in their cache, by name and UID."""
 
     def __init__(
         self,
@@ -42,10 +42,10 @@ class PodEvents(Generic[OwnerT]):
         enqueue: Callable[[OwnerT, Pod], None] | None = None,
         unowned: Callable[[Pod], None] | None = None,
     ) -> None:
-        """``kind``: of the owners.
+        """``kind``: kind of the owners.
 
-        ``enqueue``: what to do about an owner when something happened to a Pod of it; its key is queued by default, and
-        again when the Pod becomes available. ``unowned`` is told of each change of a Pod that none of the owners has.
+        ``enqueue``: called with an owner and its changed Pod; the default queues the owner's key, and again when the
+        Pod becomes available. ``unowned``: called for each change of a Pod without owner of this kind.
         """
         self._controller: Final = controller
         self._owners: Final = owners
@@ -56,7 +56,7 @@ class PodEvents(Generic[OwnerT]):
         self._unowned: Final = unowned
 
     def owner_of(self, obj: Any) -> OwnerT | None:
-        """The owner that controls a Pod (or something else), when it is one of ours and still there."""
+        """Return the controller of a Pod (or another dependent) if it has this controller's kind and exists."""
         reference = controller_of(obj)
         if reference is None or reference.kind != self._kind:
             return None
@@ -70,7 +70,7 @@ class PodEvents(Generic[OwnerT]):
                 self._controller.enqueue(owner)
 
     def changed(self, change: Change[Pod]) -> None:
-        """One that is marked for deletion counts as gone: it may stay for its grace period."""
+        """Handle a Pod event. A Pod with a deletionTimestamp counts as deleted, as it may exist for its grace period."""
         match change:
             case Added(new=pod) if not is_being_deleted(pod):
                 self._added(pod)

@@ -1,7 +1,7 @@
-"""In which order Pods that are too many go, where siblings and costs do not count (``ActivePods`` of ``pkg/controller``).
+"""Deletion order of surplus Pods, apart from sibling counts and deletion costs. Upstream: ``controller.ActivePods``.
 
-The first of these that tells two Pods apart decides: on no node; Pending before Unknown before Running; not ready; ready
-for a shorter time; more restarts; younger.
+The first difference decides: unassigned before assigned; Pending before Unknown before Running; not ready before
+ready; ready for a shorter time; more restarts; younger.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _PHASES: Final = {"Pending": 0, "Unknown": 1, "Running": 2}
 
 
 def least_loss_first(pods: Iterable[Pod]) -> list[Pod]:
-    """The Pods, those in front whose end loses least."""
+    """Return the Pods in the order in which they are to be deleted."""
     return sorted(pods, key=_standing)
 
 
@@ -39,5 +39,5 @@ def _standing(pod: Pod) -> tuple[object, ...]:
 
 
 def _youngest_first(since: datetime | None) -> float:
-    """What does not tell when it began comes first."""
+    """Return the sort key of a start time; a missing time sorts first."""
     return float("-inf") if since is None else -since.timestamp()

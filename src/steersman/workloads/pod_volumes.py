@@ -1,4 +1,4 @@
-"""Which PersistentVolumeClaims the volumes of a pod stand for. Typed structs only."""
+"""PersistentVolumeClaims of a pod's volumes. Typed structs only."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ if TYPE_CHECKING:
 
 
 def claim_of(pod: Pod, volume: Volume) -> str:
-    """The claim that a volume names, or that is made for it (``<pod>-<volume>``); empty for other volumes."""
+    """Return the claim that a volume names, or its generated claim (``<pod>-<volume>``); empty for other volumes."""
     if volume.persistentVolumeClaim is not None:
         return str(volume.persistentVolumeClaim.claimName)
     return f"{name_of(pod)}-{volume.name}" if volume.ephemeral is not None else ""
 
 
 def claims_of(pod: Pod) -> list[str]:
-    """Names of all its claims."""
+    """Return the names of all claims of the pod."""
     volumes = (pod.spec.volumes if pod.spec else None) or ()
     return [name for volume in volumes if (name := claim_of(pod, volume))]
 
 
 def claim_keys_of(pod: Pod) -> list[str]:
-    """Keys of all its claims, for an index."""
+    """Return the keys of all claims of the pod, for an index."""
     return [f"{namespace_of(pod)}/{name}" for name in claims_of(pod)]

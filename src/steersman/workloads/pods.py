@@ -1,6 +1,6 @@
-"""What controllers ask of Pods: are they active, ready, available; and one made from a template. Typed structs only.
+"""Pod predicates of controllers (active, ready, available), and Pods created from a template. Typed structs only.
 
-The rules of ``pkg/api/v1/pod`` and ``pkg/controller`` in Kubernetes.
+Upstream: ``pkg/api/v1/pod`` and ``pkg/controller``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from steersman.runtime.owners import Owner
 
-#: Annotation: of the Pods of a ReplicaSet those with a lower number are deleted first.
+#: Annotation; Pods of a ReplicaSet with a lower cost are deleted first.
 DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
 _COST_MAX: Final = 2**31
 #: Name of the index that ``node_names`` makes; controllers share it.
@@ -28,33 +28,33 @@ BY_NODE: Final = "node"
 
 
 def phase_of(pod: Pod) -> str:
-    """``status.phase``; empty when the Pod has no status."""
+    """Return ``status.phase``; empty without a status."""
     return (pod.status.phase if pod.status else None) or ""
 
 
 def node_of(pod: Pod) -> str:
-    """The node that the Pod is bound to; empty when it is not."""
+    """Return ``spec.nodeName``; empty for an unassigned Pod."""
     return (pod.spec.nodeName if pod.spec else None) or ""
 
 
 def node_names(pod: Pod) -> tuple[str, ...]:
-    """For an index of Pods by node (``BY_NODE``)."""
+    """Return the keys of a Pod in the index of Pods by node (``BY_NODE``)."""
     name = node_of(pod)
     return (name,) if name else ()
 
 
 def is_finished(pod: Pod) -> bool:
-    """Whether its containers have ended for good (``IsPodTerminal``)."""
+    """Report whether its containers have ended for good (``IsPodTerminal``)."""
     return phase_of(pod) in ("Succeeded", "Failed")
 
 
 def is_active(pod: Pod) -> bool:
-    """Neither finished nor being deleted."""
+    """Report whether the Pod is neither finished nor being deleted."""
     return not is_finished(pod) and _deleted_at(pod) is None
 
 
 def is_terminating(pod: Pod) -> bool:
-    """Being deleted, and not finished yet."""
+    """Report whether the Pod is being deleted and not finished."""
     return not is_finished(pod) and _deleted_at(pod) is not None
 
 
@@ -63,7 +63,7 @@ def _deleted_at(pod: Pod) -> datetime | None:
 
 
 def ready_condition(pod: Pod) -> PodCondition | None:
-    """The condition ``Ready``."""
+    """Return the condition ``Ready``."""
     for condition in (pod.status.conditions if pod.status else None) or ():
         if condition.type == "Ready":
             return condition
@@ -71,19 +71,19 @@ def ready_condition(pod: Pod) -> PodCondition | None:
 
 
 def is_ready(pod: Pod) -> bool:
-    """Whether the condition ``Ready`` is true."""
+    """Report whether the condition ``Ready`` is true."""
     condition = ready_condition(pod)
     return condition is not None and condition.status == "True"
 
 
 def ready_since(pod: Pod) -> datetime | None:
-    """When the Pod became ready; None when it is not, or does not tell."""
+    """Return when the Pod became ready; None if it is not ready or the condition has no time."""
     condition = ready_condition(pod)
     return condition.lastTransitionTime if condition is not None and condition.status == "True" else None
 
 
 def is_available(pod: Pod, min_ready_seconds: int, *, now: datetime) -> bool:
-    """Ready, and for so long already."""
+    """Report whether the Pod has been ready for ``min_ready_seconds``."""
     if not is_ready(pod):
         return False
     if not min_ready_seconds:
@@ -93,16 +93,16 @@ def is_available(pod: Pod, min_ready_seconds: int, *, now: datetime) -> bool:
 
 
 def seconds_to_available(pods: Iterable[Pod], min_ready_seconds: int, *, now: datetime) -> float | None:
-    """When the next of the Pods that are ready becomes available; None when no ready one is still waiting."""
+    """Return the seconds until the next ready Pod becomes available; None if none is waiting."""
     ready = [since for pod in pods if (since := ready_since(pod)) is not None]
     waits = [(since - now).total_seconds() + min_ready_seconds for since in ready]
     return min((wait for wait in waits if wait > 0), default=None)
 
 
 def deletion_cost(pod: Pod) -> int:
-    """What the Pod's annotation says; 0 where it says nothing that is a number of 32 bits.
+    """Return the Pod's deletion cost; 0 if the annotation is not a valid 32-bit integer.
 
-    As Go's ``ParseInt``, with upstream's rule that there is no leading plus or zero.
+    Parsed as by Go's ``ParseInt``, without a leading plus or zero.
     """
     text = ((pod.metadata.annotations if pod.metadata else None) or {}).get(DELETION_COST, "")
     digits = text.removeprefix("-")
@@ -113,7 +113,7 @@ def deletion_cost(pod: Pod) -> int:
 
 
 def most_restarts(pod: Pod) -> tuple[int, int]:
-    """The most restarts of any container, and of any sidecar (an init container that is always restarted)."""
+    """Return the maximum restart counts of containers and of sidecars (init containers with restart policy ``Always``)."""
     if pod.status is None:
         return 0, 0
     init = (pod.spec.initContainers if pod.spec else None) or ()
@@ -126,10 +126,10 @@ def most_restarts(pod: Pod) -> tuple[int, int]:
 
 
 def pod_from_template(template: PodTemplateSpec, *, owner_name: str, namespace: str, controller: Owner | None) -> Pod:
-    """A Pod that is not created yet; its name is generated from ``owner_name``. What is inside is shared, not copied."""
+    """Return a Pod to create; its name is generated from ``owner_name``. Nested values are shared, not copied."""
     prefix = f"{owner_name}-"
     if check_dns1123_subdomain(prefix[:-2] + "a" if len(prefix) > 1 else prefix):
-        prefix = owner_name  # the name with its dash cannot begin a Pod's name; the server says why the Pod cannot be
+        prefix = owner_name  # an invalid prefix without the dash; the server reports the error
     of_template = template.metadata or ObjectMeta()
     metadata = ObjectMeta(
         generateName=prefix,

@@ -1,4 +1,4 @@
-"""Which claims for devices a pod uses, and which pods a claim is reserved for (KEP-4381). Typed structs only."""
+"""Device claims that a pod uses, and pods that a claim is reserved for (KEP-4381). Typed structs only."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 def entries(pod: Pod) -> list[PodResourceClaim]:
-    """Of its spec."""
+    """Return ``spec.resourceClaims``."""
     return (pod.spec.resourceClaims if pod.spec else None) or []
 
 
 def claim_name(pod: Pod, entry: PodResourceClaim) -> tuple[bool, str | None]:
-    """Whether it is known, and the name; None where it was found that no claim is needed."""
+    """Report whether it is known, and the name; None where it was found that no claim is needed."""
     if entry.resourceClaimName:
         return True, entry.resourceClaimName
     for status in (pod.status.resourceClaimStatuses if pod.status else None) or ():
@@ -30,24 +30,24 @@ def claim_name(pod: Pod, entry: PodResourceClaim) -> tuple[bool, str | None]:
 
 
 def claim_names(pod: Pod) -> list[str]:
-    """Names of all its claims that are known."""
+    """Return the names of the pod's claims, as far as they are created."""
     return [name for entry in entries(pod) if (name := claim_name(pod, entry)[1])]
 
 
 def consumers(claim: ResourceClaim) -> list[ResourceClaimConsumerReference]:
-    """Who the claim is reserved for."""
+    """Return ``status.reservedFor``."""
     return (claim.status.reservedFor if claim.status else None) or []
 
 
 def is_pod(consumer: ResourceClaimConsumerReference) -> bool:
-    """Whether it is a pod; of other consumers others take care."""
+    """Report whether it is a pod; of other consumers others take care."""
     return not consumer.apiGroup and consumer.resource == "pods"
 
 
 def claims_in_use(pod: Pod, claim_of: Callable[[str], ResourceClaim | None]) -> Iterator[ResourceClaim]:
-    """Its claims that are reserved for it; one that was made from a template must be its own.
+    """Yield the claims of the pod that are reserved for it; a claim made from a template must be owned by the pod.
 
-    ``claim_of`` knows the claims of the pod's namespace by name.
+    ``claim_of`` returns a claim of the pod's namespace by name.
     """
     for entry in entries(pod):
         name = claim_name(pod, entry)[1]

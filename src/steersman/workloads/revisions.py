@@ -1,7 +1,7 @@
-"""ControllerRevisions: earlier templates of a controller, by number and by a hash in their names. Pure rules.
+"""ControllerRevisions: templates of a controller, by revision number and by a hash in their names. Pure rules.
 
-As ``pkg/controller/history``: what two revisions hold decides whether they are the same; the one with the highest number
-is the newest; going back to an earlier template raises the number of the revision that has it.
+Revisions are equal if their data is; the one with the highest number is the newest; a rollback raises the number of
+the revision with that template. Upstream: ``pkg/controller/history``.
 """
 
 from __future__ import annotations
@@ -39,21 +39,21 @@ def template_data(template: PodTemplateSpec) -> dict[str, Any]:
 
 
 def template_of(revision: ControllerRevision) -> PodTemplateSpec:
-    """The template that a revision holds. Raises ``msgspec.ValidationError`` for one that somebody else wrote."""
-    from lightkube.models.core_v1 import PodTemplateSpec  # noqa: PLC0415 — of the few who roll back
+    """Return the template in a revision. Raises ``msgspec.ValidationError`` for foreign data."""
+    from lightkube.models.core_v1 import PodTemplateSpec  # noqa: PLC0415 — needed for rollbacks only
 
     data: Any = revision.data or {}
     return msgspec.convert(data["spec"]["template"], PodTemplateSpec)
 
 
 def data_hash(data: Any, collisions: int) -> str:
-    """The hash of what a revision holds; with each collision that was met it is another (``HashControllerRevision``)."""
+    """Return the hash of a revision's data and collision count. Upstream: ``history.HashControllerRevision``."""
     in_order_of_keys = msgspec.json.decode(msgspec.json.encode(data, order="deterministic"))
     return safe_encoded(str(fnv1_32(f"{to_json(in_order_of_keys)}{collisions}".encode())))
 
 
 def in_order(revisions: Iterable[ControllerRevision]) -> list[ControllerRevision]:
-    """By number, of equal ones the older first."""
+    """Return the revisions by number; equal numbers by age, oldest first."""
     return sorted(revisions, key=_standing)
 
 
@@ -64,18 +64,18 @@ def _standing(revision: ControllerRevision) -> tuple[int, float, str]:
 
 @dataclass(frozen=True, slots=True)
 class Present:
-    """Which revision is the owner's present template."""
+    """Revision of the owner's current template."""
 
-    #: None: there is none yet.
+    #: None if it must be created.
     revision: ControllerRevision | None
-    #: The number that it should have.
+    #: Its revision number.
     number: int
-    #: Others that hold the same.
+    #: Other revisions with the same template.
     duplicates: tuple[ControllerRevision, ...] = ()
 
 
 def find_present(revisions: Sequence[ControllerRevision], data: Any) -> Present:
-    """Of several that hold the present template the newest counts; it is to have a higher number than all others."""
+    """Return the newest revision with the current template, and the number that it must have to be the highest."""
     same = in_order(revision for revision in revisions if revision.data == data)
     others = [revision.revision for revision in revisions if revision.data != data]
     number = max(others, default=0) + 1
@@ -87,7 +87,10 @@ def find_present(revisions: Sequence[ControllerRevision], data: Any) -> Present:
 def new_revision(
     owner: Any, template: PodTemplateSpec, *, controller: Owner, number: int, made: str, hash_label: str
 ) -> ControllerRevision:
-    """A revision to create, with the template's labels and the owner's annotations. ``made``: the hash that names it."""
+    """Return a revision to create, with the template's labels and the owner's annotations.
+
+    ``made``: the hash in its name.
+    """
     metadata = ObjectMeta(
         name=f"{name_of(owner)[:_OWNER_NAME_MAX]}-{made}",
         namespace=namespace_of(owner),
@@ -105,6 +108,6 @@ def new_revision(
 
 
 def superfluous(revisions: Iterable[ControllerRevision], *, keep: int) -> list[ControllerRevision]:
-    """Of revisions that nothing uses those to delete, the oldest first, so that ``keep`` stay."""
+    """Return unused revisions to delete, oldest first, so that ``keep`` remain."""
     ordered = in_order(revisions)
     return ordered[: max(0, len(ordered) - keep)]

@@ -1,4 +1,4 @@
-"""The hash of a Pod template, which tells Pods of one template from those of another (``controller.ComputeHash``)."""
+"""Hash of a Pod template, which identifies the Pods of a template. Upstream: ``controller.ComputeHash``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def template_hash(template: PodTemplateSpec, collisions: int | None) -> str:
-    """The hash; with each collision that was met it is another."""
+    """Return the hash of a template and the collision count."""
     data = dump("v1.PodTemplateSpec", msgspec.to_builtins(template)).encode()
     if collisions is not None:
         data += collisions.to_bytes(8, "little", signed=True)

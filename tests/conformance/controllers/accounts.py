@@ -50,7 +50,7 @@ class Accounts:
         self.options: dict[str, Any] = {}
         #: Lives of the manager in which Secrets were made, by their UID.
         self._made: dict[str, int] = {}
-        #: Accounts' UIDs by those of Secrets that nobody but their user may delete.
+        #: Account UIDs by UIDs of Secrets that only their user may delete.
         self._kept: dict[str, str] = {}
         self._gone: list[Gone] = []
 
@@ -68,7 +68,7 @@ class Accounts:
         await world.dice.choice(edits)(world, world.dice.choice(NAMESPACES))
 
     async def live(self, world: World) -> None:
-        """Nobody else is there."""
+        """No other actor is needed."""
 
     async def make(self, world: World, name: str) -> None:
         await world.client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
@@ -120,7 +120,7 @@ class Accounts:
             await world.client.patch(Secret, name_of(secret), {"data": damage}, namespace=namespace)
 
     async def list_secret(self, world: World, namespace: str) -> None:
-        """As a Secret is named that was made for the account, so that its pods may mount it."""
+        """Add a Secret to the account's list under the name that a pod may mount."""
         secret = await self._secret(world, namespace)
         if secret is not None:
             await self._list(world, secret)
@@ -138,7 +138,7 @@ class Accounts:
             await world.client.patch(ConfigMap, PUBLISHED, {"data": data}, namespace=namespace)
 
     async def make_ca_first(self, world: World, namespace: str) -> None:
-        """Somebody has made the config map before the controller came to it."""
+        """Create the config map before the controller does."""
         await ensure(world.client.delete(ConfigMap, PUBLISHED, namespace=namespace))
         metadata = {"name": PUBLISHED, "namespace": namespace}
         await world.client.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"a": "b"}})
@@ -179,17 +179,17 @@ class Accounts:
             return f"{where} holds {sorted(data)}"
         token = jws.read_unverified(data["token"])
         subject = f"system:serviceaccount:{namespace}:{name_of(account)}"
-        told = [
+        reported = [
             token.claims.get(f"kubernetes.io/serviceaccount/{key}") for key in ("service-account.uid", "secret.name")
         ]
-        if token.claims["sub"] != subject or told != [uid_of(account), name_of(secret)]:
+        if token.claims["sub"] != subject or reported != [uid_of(account), name_of(secret)]:
             return f"the token of {where} is of {token.claims}"
         return "" if self._key.verified_claims(data["token"]) else f"the token of {where} is not signed with the key"
 
     def _missing(
         self, world: World, secrets: list[Secret], accounts: dict[tuple[str, str], ServiceAccount]
     ) -> str:  # fmt: skip
-        """What the controllers should not have deleted, and what they should not have left."""
+        """Return what the controllers should not have deleted, and what they should have."""
         uids, known = {uid_of(each) for each in accounts.values()}, {uid_of(each) for each in secrets}
         lost = [uid for uid, account in self._kept.items() if account in uids and uid not in known]
         if lost:

@@ -22,7 +22,7 @@ _MANAGED = {"volumes.kubernetes.io/controller-managed-attach-detach": "true"}
 
 
 class Attachments:
-    """Pods wander between Nodes with their volumes; Nodes fall silent, are given up, and are installed anew."""
+    """Pods move between Nodes with their volumes; Nodes stop, are taken out of service, and are recreated."""
 
     controllers = ("persistentvolume-attach-detach-controller",)
     #: What a silent Node may still use is taken from it after six minutes.
@@ -68,8 +68,8 @@ class Attachments:
                 await world.client.patch(VolumeAttachment, name, {"metadata": {"finalizers": None}})
         elif not (status and status.attached) and world.dice.random() < 0.7:
             await world.client.patch(VolumeAttachment, name, {"metadata": {"finalizers": [HOLD]}})
-            told = {"attached": True} if world.dice.random() < 0.8 else {"attachError": {"message": "not now"}}
-            await world.client.patch(VolumeAttachment, name, {"status": told}, subresource="status")
+            reported = {"attached": True} if world.dice.random() < 0.8 else {"attachError": {"message": "not now"}}
+            await world.client.patch(VolumeAttachment, name, {"status": reported}, subresource="status")
 
     async def _run_kubelet(self, world: World, node: Node) -> None:
         wanted: set[str] = set()
@@ -102,7 +102,7 @@ class Attachments:
         await world.client.create(volume)
 
     async def rebind(self, world: World) -> None:
-        """The claim is made anew, and the volume comes to it a moment later."""
+        """Recreate the claim, and bind the volume a moment later."""
         number = world.dice.randrange(len(VOLUMES))
         for model, name, namespace in (
             (PersistentVolumeClaim, f"c{number}", NAMESPACE),
@@ -175,7 +175,7 @@ class Attachments:
         await world.client.create(body, namespace=NAMESPACE)
 
     async def replace_pod(self, world: World) -> None:
-        """As a StatefulSet does it: the same name, perhaps elsewhere."""
+        """Recreate the pod under its name, perhaps on another Node, as a StatefulSet does."""
         pod = await world.any(Pod)
         if pod is not None:
             await world.client.delete_object(pod, grace_period_seconds=0)
@@ -218,10 +218,10 @@ class Attachments:
             if _is_shared(place[0]) or not others:
                 return f"{place} is wanted, and not attached"
         for name, node in nodes.items():
-            told = {each.name for each in node.status.volumesAttached or ()}
+            reported = {each.name for each in node.status.volumesAttached or ()}
             held = {_unique(int(place[0][1:])) for place in found if place[1] == name}
-            if told != held:
-                return f"{name} is told {told} and has {held}"
+            if reported != held:
+                return f"{name} is told {reported} and has {held}"
         return ""
 
     def _wrong_attachment(self, attachment: VolumeAttachment, *, is_wanted: bool) -> str:

@@ -43,7 +43,7 @@ class Autoscaling:
     def __init__(self) -> None:
         #: All that comes to a target, in thousandths; None: the metrics server does not know.
         self._load: dict[str, int | None] = dict.fromkeys(TARGETS, 1000)
-        #: What the metrics server was told last.
+        #: Latest metrics.
         self._queued: dict[str, int | None] = {}
 
     async def prepare(self, world: World) -> None:
@@ -185,7 +185,7 @@ class Autoscaling:
     def _wrong_without(self, autoscaler: HorizontalPodAutoscaler) -> str:
         return (
             ""
-            if _told(autoscaler, "AbleToScale") == "False FailedGetScale"
+            if _reported(autoscaler, "AbleToScale") == "False FailedGetScale"
             else "it does not tell that its target is gone"
         )
 
@@ -193,7 +193,7 @@ class Autoscaling:
         self, autoscaler: HorizontalPodAutoscaler, target: ReplicaSet, rivals: list[HorizontalPodAutoscaler]
     ) -> str:
         spec, status, count = autoscaler.spec, autoscaler.status, target.spec.replicas or 0
-        active = _told(autoscaler, "ScalingActive")
+        active = _reported(autoscaler, "ScalingActive")
         if not count:
             return "" if active == "False ScalingDisabled" else f"of none it says {active}"
         if len(rivals) > 1:  # those whose bounds exclude each other pull for ever, as upstream's
@@ -211,6 +211,6 @@ class Autoscaling:
         return "" if count == wanted or is_near else f"{count} replicas carry {load}, {wanted} should"
 
 
-def _told(autoscaler: HorizontalPodAutoscaler, type_: str) -> str:
+def _reported(autoscaler: HorizontalPodAutoscaler, type_: str) -> str:
     row = find_condition(autoscaler.status.conditions if autoscaler.status else None, type_)
     return f"{row.status} {row.reason}" if row is not None else ""

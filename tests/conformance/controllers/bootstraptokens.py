@@ -32,7 +32,7 @@ class Bootstraptokens:
     controllers: tuple[str, ...] = (SIGNER, CLEANER)
 
     async def prepare(self, world: World) -> None:
-        """Now and then nobody cleans up: then it shows that the signer itself looks at the time."""
+        """Sometimes disable the cleaner, so that the signer has to check expirations itself."""
         if world.dice.random() < 0.4:
             self.controllers = (SIGNER,)
 
@@ -42,7 +42,7 @@ class Bootstraptokens:
         await world.dice.choice(edits)(world)
 
     async def live(self, world: World) -> None:
-        """Nobody else is there."""
+        """No other actor is needed."""
 
     def _expiration(self, world: World) -> str | None:
         """In a time zone or another; past, soon, in the middle of the rest, late, never, or no time at all."""
@@ -96,7 +96,7 @@ class Bootstraptokens:
         await world.advance(world.dice.choice([61, 3700]))
 
     async def wrong(self, world: World) -> str:
-        """What expires in this moment counts neither as a token nor as none."""
+        """Return the faults; tokens that expire at this moment are ignored."""
         now = world.clock.now()
         signs: dict[str, str] = {}
         leaving = set()
@@ -133,7 +133,7 @@ def _wrong_with(info: ConfigMap, signs: dict[str, str], leaving: set[str]) -> st
 
 
 def _time(text: str | None) -> datetime | None:
-    """What is no time is long past."""
+    """Return a random expiration; a malformed one counts as expired."""
     try:
         return datetime.fromisoformat(text) if text else None
     except ValueError:

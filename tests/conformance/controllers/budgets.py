@@ -1,4 +1,4 @@
-"""The story of disruption budgets: what they tell is what is so, whatever pods and controllers do."""
+"""Scenario of PodDisruptionBudgets: their statuses are correct whatever pods and controllers do."""
 
 from __future__ import annotations
 
@@ -96,8 +96,8 @@ class Budgets:
             owners = {owner.name for pod in selected if (owner := controller_of(pod))}
             counts_scale = "maxUnavailable" in budget["spec"] or isinstance(budget["spec"]["minAvailable"], str)
             expected = sum(scales.get(name, 0) for name in owners) if counts_scale else len(selected)
-            told = budget.get("status") or {}
-            found = (told.get("expectedPods"), told.get("currentHealthy"), told.get("observedGeneration"))
+            reported = budget.get("status") or {}
+            found = (reported.get("expectedPods"), reported.get("currentHealthy"), reported.get("observedGeneration"))
             if found != (expected, sum(map(is_ready, selected)), budget["metadata"]["generation"]):
-                return f"{name_of(budget)} tells {told}, expected are {expected} of {len(selected)}"
+                return f"{name_of(budget)} tells {reported}, expected are {expected} of {len(selected)}"
         return ""

@@ -65,7 +65,7 @@ KINDS = (
 
 
 class User(NamedTuple):
-    """Who asks."""
+    """Author of a request."""
 
     name: str
     group: str
@@ -90,7 +90,7 @@ class Certificates:
         #: Groups that have their right, and UIDs of requests whose user had it at some time.
         self._rights: set[str] = set()
         self._could: set[str] = set()
-        #: First seen certificates, and the latest state of requests that nobody has deleted, by UID.
+        #: First certificate and latest state of existing requests, by UID.
         self._certificates: dict[str, str] = {}
         self._seen: dict[str, dict[str, Any]] = {}
         self._too_early = ""
@@ -110,7 +110,7 @@ class Certificates:
         await world.dice.choice(edits)(world)
 
     async def live(self, world: World) -> None:
-        """Nobody else is there, but what is gone must have been due."""
+        """Check that deleted requests were due."""
         requests = {each["metadata"]["uid"]: each for each in await world.client.list(REQUESTS)}
         for uid in self._seen.keys() - requests.keys():
             gone = self._seen[uid]
@@ -236,7 +236,7 @@ class Certificates:
 
 
 def _dues(csr: dict[str, Any]) -> list[datetime]:
-    """When it is to go; nothing is said here of what is approved and never signed."""
+    """Return when a request is to be deleted; approved requests that are never signed are skipped."""
     status = csr["status"]
     conditions, certificate = status.get("conditions") or (), status.get("certificate")
     done = [each for each in conditions if each["type"] in ("Denied", "Failed") or certificate]

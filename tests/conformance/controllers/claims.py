@@ -106,7 +106,7 @@ class Claims:
             await world.client.delete_object(claim)
 
     async def lose_volume_claim(self, world: World) -> None:
-        """Whatever protects it."""
+        """Delete a claim with its finalizers."""
         claim = await world.any(PersistentVolumeClaim)
         if claim is not None:
             patch = {"metadata": {"finalizers": None}}
@@ -114,14 +114,14 @@ class Claims:
             await world.client.delete_object(claim)
 
     async def take_name(self, world: World) -> None:
-        """Somebody has a claim of the very name."""
+        """Create a foreign claim with the generated name."""
         name = f"p{world.dice.randrange(PODS)}-{world.dice.choice(VOLUMES)}"
         spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
         body = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name}, "spec": spec}
         await world.client.create(body, namespace=NAMESPACE)
 
     async def allocate(self, world: World) -> None:
-        """As the scheduler does it: the finalizer first, then for a pod that names the claim."""
+        """Set the finalizer, then reserve for a pod that names the claim, as the scheduler does."""
         pod = await world.any(Pod, lambda pod: bool(_named(pod)) and not is_finished(pod))
         if pod is None:
             return

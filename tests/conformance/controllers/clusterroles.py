@@ -31,7 +31,7 @@ class Clusterroles:
         await world.dice.choice(edits)(world)
 
     async def live(self, world: World) -> None:
-        """Nobody else is there."""
+        """No other actor is needed."""
 
     async def make_leaf(self, world: World) -> None:
         await self._make(world, world.dice.choice(LEAVES), "leaf", rules=self._rules(world))
@@ -55,12 +55,12 @@ class Clusterroles:
         await world.client.patch(ROLES, name, {"aggregationRule": self._aggregation(world, name)})
 
     async def overwrite(self, world: World) -> None:
-        """What a user writes into an aggregated role does not stay."""
+        """Write rules into an aggregated role, which the controller must replace."""
         rules = world.dice.choice([None, self._rules(world)])
         await world.client.patch(ROLES, world.dice.choice([*MIDDLES, *TOPS, "admin"]), {"rules": rules})
 
     async def extend_admin(self, world: World) -> None:
-        """As operators do it with their own kinds."""
+        """Add a role for a custom kind, as operators do."""
         metadata = {"labels": {"rbac.authorization.k8s.io/aggregate-to-view": world.dice.choice(["true", "false"])}}
         await world.client.patch(ROLES, world.dice.choice(LEAVES), {"metadata": metadata})
 
@@ -73,7 +73,7 @@ class Clusterroles:
         await world.client.create({**made, "metadata": {"name": name, "labels": labels}})
 
     def _rules(self, world: World) -> list[dict[str, Any]]:
-        """Of few possible ones, so that roles have some in common."""
+        """Return rules of a small set, so that roles overlap."""
         resources = world.dice.sample(["x", "y", "z"], world.dice.randrange(3))
         return [{"apiGroups": [""], "resources": [each], "verbs": ["get"]} for each in resources]
 
@@ -88,12 +88,12 @@ class Clusterroles:
         roles = {role["metadata"]["name"]: role for role in await world.client.list(ROLES)}
         for name, role in roles.items():
             if role.get("aggregationRule"):
-                told = [json.dumps(rule, sort_keys=True) for rule in role.get("rules") or ()]
+                reported = [json.dumps(rule, sort_keys=True) for rule in role.get("rules") or ()]
                 wanted = _rules_of(role, roles)
-                if len(told) != len(set(told)):
-                    return f"{name} has a rule twice: {told}"
-                if set(told) != wanted:
-                    return f"{name} has {sorted(told)} instead of {sorted(wanted)}"
+                if len(reported) != len(set(reported)):
+                    return f"{name} has a rule twice: {reported}"
+                if set(reported) != wanted:
+                    return f"{name} has {sorted(reported)} instead of {sorted(wanted)}"
         return ""
 
 
@@ -102,7 +102,7 @@ def _level(name: str) -> str:
 
 
 def _rules_of(role: dict[str, Any], roles: dict[str, dict[str, Any]]) -> set[str]:
-    """Whatever aggregated roles hold now: only rules that somebody wrote count."""
+    """Return the rules that a role must have: its own, or recursively those of the roles it selects."""
     aggregation = role.get("aggregationRule")
     if not aggregation:
         return {json.dumps(rule, sort_keys=True) for rule in role.get("rules") or ()}

@@ -147,8 +147,8 @@ class Daemonset:
         if old:
             return f"old pods {old}"
         status, count = ds.status, len(wanted)
-        told = [status.desiredNumberScheduled, status.currentNumberScheduled, status.numberReady,
+        reported = [status.desiredNumberScheduled, status.currentNumberScheduled, status.numberReady,
                 status.updatedNumberScheduled or 0, status.numberAvailable or 0]  # fmt: skip
-        if told != [count] * 5 or status.observedGeneration != ds.metadata.generation:
+        if reported != [count] * 5 or status.observedGeneration != ds.metadata.generation:
             return f"its status says {status}"
         return ""

@@ -128,9 +128,9 @@ class Deployment:
         if len(sets) - 1 > HISTORY:
             return f"history of {len(sets) - 1}"
         status = deployment.status
-        told = [status.replicas, status.updatedReplicas, status.readyReplicas, status.availableReplicas]
+        reported = [status.replicas, status.updatedReplicas, status.readyReplicas, status.availableReplicas]
         reasons = {condition.type: condition.reason for condition in status.conditions or ()}
         well = {"Available": "MinimumReplicasAvailable", "Progressing": "NewReplicaSetAvailable"}
-        if [count or 0 for count in told] != [wanted] * 4 or reasons != well:
+        if [count or 0 for count in reported] != [wanted] * 4 or reasons != well:
             return f"its status says {status}"
         return ""

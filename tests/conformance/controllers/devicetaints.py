@@ -29,7 +29,7 @@ _TOLERATIONS: tuple[list[dict[str, Any]], ...] = (
     [{"key": "k", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 15}],
     [{"operator": "Exists"}],
 )
-#: A cache that is behind may show a taint that is gone; so long after it, nobody sees it any more.
+#: Seconds after which no cache shows a removed taint any more.
 _REMEMBERED_SECONDS = 60.0
 _EFFECTS = ("NoExecute", "NoExecute", "NoSchedule", "None")
 
@@ -41,7 +41,7 @@ class Devicetaints:
     controllers = ("device-taint-eviction-controller", "resourceclaim-controller")
 
     def __init__(self) -> None:
-        #: By UID, pods that nobody deleted and whose devices nothing was against, ever, with what was allocated for them.
+        #: Pods by UID that were never deleted by users nor tainted, with their allocated devices.
         self._must_stay: dict[str, _Use] = {}
         #: By pool and device, when a taint that evicts was there last, in monotonic seconds.
         self._tainted: dict[tuple[str, str], float] = {}
@@ -106,7 +106,7 @@ class Devicetaints:
             await self._make_pod(world, name_of(pod))
 
     async def free(self, world: World) -> None:
-        """Somebody gives a claim back, whoever uses it."""
+        """Deallocate a claim that may be in use."""
         claim = await world.any(ResourceClaim)
         if claim is not None:
             await world.client.patch(
@@ -181,7 +181,7 @@ class Devicetaints:
         return set(found)
 
     async def _uses(self, world: World) -> dict[str, _Use]:
-        """By UID of a pod, what it uses now."""
+        """Return the devices that each pod uses now, by UID."""
         found = {}
         for claim in await world.all(ResourceClaim):
             status = msgspec.to_builtins(claim.status)
@@ -192,7 +192,7 @@ class Devicetaints:
         return found
 
     async def _excuse(self, world: World) -> None:
-        """Those that something is against now, or was until lately, may go."""
+        """Record pods that are tainted now or were until recently: their deletion is correct."""
         now = world.clock.monotonic()
         for place in await self._against(world):
             self._tainted[place] = now

@@ -134,15 +134,15 @@ class Endpoints:
             return "there is still a mirror"
         chosen = [pod for pod in pods if service.spec.selector.items() <= labels_of(pod).items()]
         wanted = Counter(pod.status.podIP for pod in chosen if pod.spec.nodeName in nodes)
-        told = Counter(each.addresses[0] for found in slices for each in found.endpoints or ())
-        if told != wanted or not slices:
-            return f"slices tell {told} instead of {wanted}"
+        reported = Counter(each.addresses[0] for found in slices for each in found.endpoints or ())
+        if reported != wanted or not slices:
+            return f"slices tell {reported} instead of {wanted}"
         ports = {port.port for found in slices for port in found.ports or ()}
         if wanted and ports != {service.spec.ports[0].targetPort}:
             return f"slices tell ports {ports}"
         wanted = Counter(pod.status.podIP for pod in chosen if pod.metadata.deletionTimestamp is None)
-        told = Counter(self._told(endpoints))
-        return "" if told == wanted else f"Endpoints tell {told} instead of {wanted}"
+        reported = Counter(self._reported(endpoints))
+        return "" if reported == wanted else f"Endpoints tell {reported} instead of {wanted}"
 
     def _wrong_mirror(
         self,
@@ -154,10 +154,10 @@ class Endpoints:
     ) -> str:
         """Slices of its own, from when it had a selector, stay."""
         mirrors = [each for each in slices if labels_of(each)[_MANAGED_BY] == _MIRROR]
-        told = Counter(each.addresses[0] for found in mirrors for each in found.endpoints or ())
-        wanted = Counter(self._told(endpoints))
-        return "" if told == wanted else f"mirrors tell {told} instead of {wanted}"
+        reported = Counter(each.addresses[0] for found in mirrors for each in found.endpoints or ())
+        wanted = Counter(self._reported(endpoints))
+        return "" if reported == wanted else f"mirrors tell {reported} instead of {wanted}"
 
-    def _told(self, endpoints: EndpointsObject | None) -> list[str]:
+    def _reported(self, endpoints: EndpointsObject | None) -> list[str]:
         subsets = (endpoints.subsets if endpoints is not None else None) or ()
         return [each.ip for row in subsets for each in [*(row.addresses or ()), *(row.notReadyAddresses or ())]]

@@ -1,4 +1,4 @@
-"""The story of pods that must go: off tainted Nodes, off Nodes that are gone, and those that nobody else can end."""
+"""Scenario of pods to delete: from tainted, missing and out-of-service Nodes."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _TOLERATIONS: tuple[list[dict[str, Any]], ...] = (
 
 
 class Evictions:
-    """Pods of few names come again and again, so that one may take another's place while nobody looks."""
+    """Pods are recreated under few names, so that one may replace another unobserved."""
 
     controllers = ("taint-eviction-controller", "podgc")
     options = {"terminated_pod_gc_threshold": KEPT}
 
     def __init__(self) -> None:
-        #: By UID, pods that nobody deleted and that nothing was against, ever.
+        #: Pods by UID that were never deleted by users and might always stay.
         self._must_stay: dict[str, str] = {}
 
     async def edit(self, world: World) -> None:
@@ -110,7 +110,7 @@ class Evictions:
         await world.client.delete_object(pod, grace_period_seconds=grace_period_seconds)
 
     async def replace_pod(self, world: World) -> None:
-        """As a StatefulSet does it."""
+        """Recreate the pod under its name, as a StatefulSet does."""
         pod = await world.any(Pod)
         if pod is not None:
             await self._remove(world, pod, grace_period_seconds=0)
@@ -132,7 +132,7 @@ class Evictions:
     # What must be so
 
     async def _excuse(self, world: World) -> None:
-        """Those that something is against now may go, also if it does not last."""
+        """Record pods that may not stay now: their deletion is correct, even if the reason passes."""
         nodes, pods = await self._nodes(world), await world.all(Pod)
         ended = [pod for pod in pods if is_finished(pod)]
         for pod in pods:

@@ -17,12 +17,12 @@ TTLS = (None, 0, 10, 40)
 
 
 class Finished:
-    """Jobs end by themselves; users give them time, take it away, and make them anew under their names."""
+    """Jobs finish; users set and remove the TTL, and recreate Jobs under their names."""
 
     controllers = ("ttl-after-finished-controller", "garbage-collector-controller")
 
     def __init__(self) -> None:
-        #: By UID, names of Jobs that nobody deleted and whose time was never over.
+        #: Names by UID of Jobs that were never deleted by users nor expired.
         self._must_stay: dict[str, str] = {}
         #: By UID when the time of a Job is over, as it was last.
         self._due: dict[str, datetime | None] = {}
@@ -49,7 +49,7 @@ class Finished:
         self._must_stay[uid_of(await world.client.create(body, namespace=NAMESPACE))] = name
 
     async def end(self, world: World) -> None:
-        """As the Job controller, which does not run here, tells it."""
+        """Finish a Job in place of the Job controller, which does not run here."""
         job = await world.any(batch_v1.Job, lambda job: _ended_at(job) is None)
         if job is None:
             return

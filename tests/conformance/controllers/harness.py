@@ -1,6 +1,6 @@
 """Random histories for controllers: a cluster in this process, faults, restarts, and a check of what must become of it.
 
-To test a controller, write a ``Story``: random edits of its objects, what the world does to them by itself (a kubelet),
+To test a controller, write a ``Scenario``: random edits of its objects, what the world does to them by itself (a kubelet),
 and what must be so once all comes to rest. ``play`` runs one seed; ``scripts/controller_histories.py`` many.
 Time is a ``FakeClock``'s: an hour takes as long as what happens in it.
 """
@@ -47,13 +47,8 @@ STEPS = 25
 FAULT_RATE = 0.15
 
 
-class Story(Protocol):
-    """What is tested. Its methods may raise ``StatusError``: then that edit did not happen.
-
-    It may also have ``prepare(world)``, which is called once before the manager starts, and ``options``: what the
-    manager is told beyond the names of controllers, as keywords of ``ManagerOptions``; and ``rest_seconds`` in place of
-    ``REST_SECONDS``.
-    """
+class Scenario(Protocol):
+    """Scenario under test. Its methods may raise ``StatusError``: then that edit did not happen."""
 
     #: Names for ``--controllers``.
     controllers: Sequence[str]
@@ -62,10 +57,10 @@ class Story(Protocol):
         """One random change by a user, with ``world.client`` and ``world.dice``."""
 
     async def live(self, world: World) -> None:
-        """What others do meanwhile, time and again, also at rest: kubelets, schedulers."""
+        """Act as other components, repeatedly, also at rest: kubelets, schedulers."""
 
     async def wrong(self, world: World) -> str:
-        """What is not as the specs say; empty when all is well."""
+        """Return the deviations from the specs; empty if there is none."""
 
 
 class LosesAnswers:
@@ -161,7 +156,7 @@ class World:
             running.result()
 
     async def restart(self) -> None:
-        """As it was started."""
+        """Restart the controllers with their first settings."""
         await self.end(crash=self.dice.random() < 0.5)
         await self._start()
 
@@ -191,7 +186,7 @@ class World:
         return self.dice.choice(found) if found else None
 
     async def set_ready(self, pod: Pod, *, ready: bool = True, phase: str = "Running") -> None:
-        """What a kubelet says of a Pod."""
+        """Write the status of a Pod as its kubelet."""
         now = self.clock.now().replace(microsecond=0)
         condition = PodCondition(type="Ready", status=str(ready), lastTransitionTime=now)
         tree = {"status": {"phase": phase, "conditions": [condition]}}
@@ -215,7 +210,7 @@ async def ensure(writing: Awaitable[object]) -> None:
         await writing
 
 
-async def play(story: Story, seed: int, *, steps: int = STEPS) -> None:
+async def play(story: Scenario, seed: int, *, steps: int = STEPS) -> None:
     """One history. Raises AssertionError with the seed when it does not end well."""
     async with cluster(seed, World) as world:
         prepare = getattr(story, "prepare", None)
@@ -231,8 +226,8 @@ async def play(story: Story, seed: int, *, steps: int = STEPS) -> None:
         await world.end(crash=False)
 
 
-async def _comes_to_rest(story: Story, world: World, seed: int) -> None:
-    """It must be well, and stay so: what a status tells may be old, and look well, for a moment."""
+async def _comes_to_rest(story: Scenario, world: World, seed: int) -> None:
+    """Report whether the state is correct and stays so: a stale status may look correct for a moment."""
     rest_seconds = getattr(story, "rest_seconds", REST_SECONDS)
     deadline = world.clock.monotonic() + rest_seconds
     well_since: float | None = None

@@ -1,4 +1,4 @@
-"""The story of Jobs: each ends, nothing counts twice, and no Pod is held by a finalizer that nobody takes away."""
+"""Scenario of Jobs: each finishes, counts every Pod once, and leaves no Pod with its finalizer."""
 
 from __future__ import annotations
 
@@ -124,5 +124,5 @@ class Job:
             return f"complete with {count} of {job.spec.completions}"
         if count > len(self.succeeded.get(uid_of(job), ())):
             return "more successes than pods that succeeded"
-        told = Indexes.parse(status.completedIndexes, job.spec.completions)
-        return "indexes do not fit" if facts.is_indexed(job) and len(told) != count else ""
+        reported = Indexes.parse(status.completedIndexes, job.spec.completions)
+        return "indexes do not fit" if facts.is_indexed(job) and len(reported) != count else ""

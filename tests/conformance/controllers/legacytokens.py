@@ -1,7 +1,4 @@
-"""The story of old tokens in Secrets: those that nobody uses are marked, later deleted, and no other ever is.
-
-What must be is what KEP-2799 and "Managing Service Accounts" of Kubernetes' documentation say of the token cleaner.
-"""
+"""Scenario of legacy token Secrets: exactly the unused ones are invalidated, and later deleted."""
 
 from __future__ import annotations
 
@@ -27,7 +24,7 @@ TYPE = "kubernetes.io/service-account-token"
 
 @dataclass
 class Token:
-    """What is known of a Secret."""
+    """Recorded state of a Secret."""
 
     uid: str
     created: datetime
@@ -37,7 +34,7 @@ class Token:
     invalid: date | None = None
 
     def due(self, tracked: datetime) -> datetime | None:
-        """From when on the cleaner may do its next step; ``tracked``: since when uses are noted."""
+        """Return when the next step is allowed; ``tracked``: since when uses are recorded."""
         if self.idle_since is None:
             return None
         days = [_after(day) for day in (self.used, self.invalid) if day is not None]
@@ -64,14 +61,14 @@ class Legacytokens:
         await self._track(world, world.clock.now() - PERIOD)
 
     async def edit(self, world: World) -> None:
-        """What the cleaner did until now is looked at before anything changes."""
+        """Check the cleaner's writes before each edit."""
         await self._observe(world)
         edits = [self.make, self.make, self.make, self.list_it, self.list_it, self.unlist, self.mount, self.unmount,
                  self.use, self.revive, self.remove, self.track_anew, *[self.wait] * 8]  # fmt: skip
         await world.dice.choice(edits)(world, world.dice.choice(NAMES))
 
     async def live(self, world: World) -> None:
-        """Nobody else is there."""
+        """No other actor is needed."""
 
     async def make(self, world: World, name: str) -> None:
         metadata = {"name": name, "annotations": {"kubernetes.io/service-account.name": "robot"}}
@@ -108,7 +105,7 @@ class Legacytokens:
         await self._settle(world)
 
     async def use(self, world: World, name: str) -> None:
-        """As the API server notes it."""
+        """Record a use as the API server does."""
         today = world.clock.now().date()
         await self._label(world, name, {LAST_USED: today.isoformat()})
         self._tokens[name].used = today
@@ -151,7 +148,7 @@ class Legacytokens:
             token.idle_since = (token.idle_since or world.clock.now()) if is_idle else None
 
     async def _observe(self, world: World, *, is_strict: bool = True) -> None:
-        """What the cleaner has done since, and whether it might."""
+        """Check what the cleaner has done since, and whether that was allowed."""
         found = {name_of(each): each for each in await world.client.list(Secret, namespace=NAMESPACE)}
         for name, token in list(self._tokens.items()):
             secret, due, before = found.get(name), token.due(self._tracked), token.invalid

@@ -37,7 +37,7 @@ class Mirrors:
         await what(world)
 
     async def live(self, world: World) -> None:
-        """Nobody else has to do with them."""
+        """No other actor is needed."""
 
     # Services
 
@@ -89,7 +89,7 @@ class Mirrors:
         await self._patch(world, {"metadata": metadata, "subsets": self._subsets(world) or None})
 
     async def mark(self, world: World) -> None:
-        """As what is not to be mirrored, or no longer so."""
+        """Set or remove a label or annotation that disables mirroring."""
         labels, notes = world.dice.choice(
             [({_SKIP: "true"}, {}), ({}, {_LEADER: "x"}), ({_SKIP: None}, {_LEADER: None})]
         )
@@ -151,15 +151,15 @@ def _is_marked(endpoints: Endpoints) -> bool:
 
 
 def _wrong_mirrors(endpoints: Endpoints, slices: list[EndpointSlice]) -> str:
-    told = Counter(
+    reported = Counter(
         (each.addressType, row.addresses[0], bool(row.conditions and row.conditions.ready), port)
         for each in slices
         for row in each.endpoints or ()
         for port in _ports(each)
     )
     wanted = Counter(dict.fromkeys(_wanted(endpoints), 1))
-    if told != wanted:
-        return f"told are {sorted(told - wanted)} too much and {sorted(wanted - told)} too little"
+    if reported != wanted:
+        return f"told are {sorted(reported - wanted)} too much and {sorted(wanted - reported)} too little"
     empty = [name_of(each) for each in slices if not each.endpoints]
     if empty:
         return f"{empty} say nothing"

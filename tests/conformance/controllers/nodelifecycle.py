@@ -85,7 +85,7 @@ class Nodelifecycle:
         await self._set_taints(world, [])
 
     async def _set_taints(self, world: World, taints: list[dict[str, str]]) -> None:
-        """Whatever was there is gone, what the controller put there too."""
+        """Replace all taints, the controller's included."""
         await world.client.patch(Node, world.dice.choice(NAMES), {"spec": {"taints": taints}})
 
     async def make_pod(self, world: World) -> None:
@@ -126,8 +126,8 @@ class Nodelifecycle:
         if status != wanted_status:
             return f"Ready is {status!r}, not {wanted_status!r}"
         wanted = set(self._wanted(node, status, evicts=evicts))
-        told: set[Any] = {(each.key, each.effect) for each in node.spec.taints or () if each.key != _USER}
-        return "" if told == wanted else f"taints are {told}, not {wanted}"
+        reported: set[Any] = {(each.key, each.effect) for each in node.spec.taints or () if each.key != _USER}
+        return "" if reported == wanted else f"taints are {reported}, not {wanted}"
 
     def _wanted(self, node: Node, status: str, *, evicts: bool) -> list[tuple[str, str]]:
         wanted = [(f"{_KEY}unschedulable", "NoSchedule")] if node.spec.unschedulable else []

@@ -1,4 +1,4 @@
-"""The story of owners and dependents: nothing stays that nobody holds, nothing goes that somebody holds."""
+"""Scenario of owners and dependents: exactly the objects without an existing owner are deleted."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Ownership:
         await world.dice.choice([self.make, self.make, self.make, self.remove, self.refer, self.hold])(world)
 
     async def live(self, world: World) -> None:
-        """Who holds something lets it go after a while."""
+        """Remove finalizers after a while."""
         for kind, obj in await self.objects(world):
             if metadata_field(obj, "deletionTimestamp") and world.dice.random() < 0.5:
                 left = [name for name in metadata_field(obj, "finalizers") or () if name != HOLD]

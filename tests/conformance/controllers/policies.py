@@ -1,7 +1,4 @@
-"""The story of admission policies: the status of each tells what does not fit in the spec that it has now.
-
-What must be is what "Validating Admission Policy" of Kubernetes' documentation says of type checking.
-"""
+"""Scenario of admission policies: each status has the warnings of the current spec."""
 
 from __future__ import annotations
 
@@ -47,7 +44,7 @@ class Policies:
         await world.dice.choice(edits)(world, world.dice.choice(NAMES))
 
     async def live(self, world: World) -> None:
-        """Nobody else is there."""
+        """No other actor is needed."""
 
     def _spec(self, world: World) -> dict[str, Any]:
         dice = world.dice
@@ -70,7 +67,7 @@ class Policies:
         await world.client.patch(POLICIES, name, {"spec": self._spec(world)})
 
     async def forget(self, world: World, name: str) -> None:
-        """Somebody empties the status."""
+        """Clear the status."""
         found = await world.client.get(POLICIES, name)
         await world.client.update_status({**found, "status": {}})
 
@@ -83,9 +80,9 @@ class Policies:
             if status.get("observedGeneration") != policy["metadata"]["generation"]:
                 return f"{name}: generation {policy['metadata']['generation']} was not looked at: {status}"
             found = (status.get("typeChecking") or {}).get("expressionWarnings") or []
-            told, wanted = [each["fieldRef"] for each in found], _faults(policy["spec"])
-            if sorted(told) != sorted(wanted):
-                return f"{name}: warnings about {told} instead of {wanted}: {found}, {policy['spec']}"
+            reported, wanted = [each["fieldRef"] for each in found], _faults(policy["spec"])
+            if sorted(reported) != sorted(wanted):
+                return f"{name}: warnings about {reported} instead of {wanted}: {found}, {policy['spec']}"
         return ""
 
 

@@ -1,4 +1,4 @@
-"""The story of what is in use: claims, volumes and classes that are deleted stay as long as somebody has them, and no longer."""
+"""Scenario of protected objects: claims, volumes and classes are kept exactly while they are in use."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Protection:
     # Who uses what
 
     async def _watch(self, world: World) -> None:
-        """What was in use when it was last seen and is gone now, while its users are there, should not have gone."""
+        """Check that no object was deleted while in use."""
         claims, volumes = await world.all(PersistentVolumeClaim), await world.client.list(PersistentVolume)
         classes, pods = await world.client.list(VolumeAttributesClass), await world.all(Pod)
         users = {uid_of(each) for each in [*claims, *volumes, *(pod for pod in pods if node_of(pod))]}
@@ -175,7 +175,7 @@ class Protection:
     # What must be so
 
     async def wrong(self, world: World) -> str:
-        if not self._is_told_anew:  # what was told while requests were refused may be lost, as upstream's
+        if not self._is_told_anew:  # events of refused requests may be lost, as upstream
             self._is_told_anew = True
             await world.restart()
         await self._watch(world)
@@ -187,9 +187,13 @@ class Protection:
                 return f"{name_of(obj)} is not protected"
             if metadata_field(obj, "deletionTimestamp") and not await self._is_used(world, obj):
                 return f"{name_of(obj)} is still there, and nobody uses it"
-        told = {(each.involvedObject.uid, each.reason) for each in await world.all(Event)}
+        reported = {(each.involvedObject.uid, each.reason) for each in await world.all(Event)}
         for claim in claims:
-            if _wants_more(claim) and _is_bound(claim, volumes) and (uid_of(claim), "ExternalExpanding") not in told:
+            if (
+                _wants_more(claim)
+                and _is_bound(claim, volumes)
+                and (uid_of(claim), "ExternalExpanding") not in reported
+            ):
                 return f"{name_of(claim)} is to grow, and nobody was told"
         return ""
 

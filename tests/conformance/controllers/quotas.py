@@ -91,7 +91,7 @@ class Quotas:
         await self._delete(world, QUOTAS)
 
     async def lie(self, world: World) -> None:
-        """Somebody writes another status."""
+        """Write a wrong status."""
         found = await self._any(world, QUOTAS)
         if found is not None:
             status = found.get("status") or {}
@@ -189,9 +189,9 @@ class Quotas:
                 return f"{quota['metadata']['name']} does not say what is allowed: {quota}"
             # Of kinds that are not served nothing can be counted.
             names = [name for name in spec["hard"] if definitions or "widgets" not in name]
-            told = {name: parse(status["used"][name]) for name in names if name in status["used"]}
+            reported = {name: parse(status["used"][name]) for name in names if name in status["used"]}
             wanted = [_used(spec, names, pods, others, at) for at in (now, now - JUST_NOW)]
-            if told not in wanted:
+            if reported not in wanted:
                 return f"{quota['metadata']['name']} ({spec}) says {status['used']}, not {wanted[0]}"
         return ""
 
@@ -234,7 +234,7 @@ def _taken_by_pod(pod: dict[str, Any], now: datetime) -> Counter[str]:
 
 
 def _taken(obj: dict[str, Any]) -> Counter[str]:
-    """By any other object."""
+    """Return the usage by other objects."""
     match obj:
         case {"kind": "Service", "spec": {"type": type_, "ports": ports}}:
             node_ports = 0 if type_ == "ClusterIP" else len(ports)

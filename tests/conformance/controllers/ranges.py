@@ -38,7 +38,7 @@ class Ranges:
         await what(world)
 
     async def live(self, world: World) -> None:
-        """Nothing is ever two Nodes' at once."""
+        """Check that no two Nodes share a CIDR."""
         given = Counter(cidr for node in await world.client.list(Node) for cidr in node.spec.podCIDRs or ())
         self._shared |= {cidr for cidr, count in given.items() if count > 1}
 
@@ -76,13 +76,13 @@ class Ranges:
             await world.client.delete(Node, name)
 
     async def replace(self, world: World) -> None:
-        """Machines are installed anew under their names."""
+        """Recreate a Node under its name."""
         for name in await self._some(world, world.dice.choice([1, 5])):
             await world.client.delete(Node, name)
             await self._make(world, name)
 
     async def assign(self, world: World) -> None:
-        """Somebody is faster than the controller, if one is without still."""
+        """Set CIDRs on a Node without any, before the controller does."""
         for node in await world.client.list(Node):
             if not node.spec.podCIDRs:
                 await world.client.patch(Node, name_of(node), {"spec": self._own(world)})
@@ -113,10 +113,10 @@ class Ranges:
         return f"{waiting} wait for ranges, and {RANGES - first} are free" if waiting and first < RANGES else ""
 
     def _wrong_ttl(self, nodes: list[Node]) -> str:
-        """In between what is told depends on whether they were more or fewer before."""
-        told = {annotations_of(node).get(_TTL) for node in nodes}
+        """Return faulty TTLs; within a step's hysteresis the value depends on the past."""
+        reported = {annotations_of(node).get(_TTL) for node in nodes}
         allowed = ({"0"} if len(nodes) <= 100 else set()) | ({"15"} if len(nodes) >= 90 else set())
-        return f"{len(nodes)} Nodes are told {told}" if len(told) > 1 or not told <= allowed else ""
+        return f"{len(nodes)} Nodes are told {reported}" if len(reported) > 1 or not reported <= allowed else ""
 
 
 def _contains(outer: Any, inner: Any) -> bool:

@@ -117,7 +117,12 @@ class Replication:
         if strangers or orphans:
             return f"not released: {strangers}, not adopted: {orphans}"
         status = owner.status
-        told = (status.replicas, status.readyReplicas or 0, status.availableReplicas or 0, status.observedGeneration)
-        if told != (wanted, wanted, wanted, owner.metadata.generation) or status.conditions:
+        reported = (
+            status.replicas,
+            status.readyReplicas or 0,
+            status.availableReplicas or 0,
+            status.observedGeneration,
+        )
+        if reported != (wanted, wanted, wanted, owner.metadata.generation) or status.conditions:
             return f"its status says {status} of {Counter(pod.status.phase for pod in mine)}"
         return ""

@@ -32,7 +32,7 @@ class Statefulset:
         await what(world)
 
     async def live(self, world: World) -> None:
-        """A kubelet makes some Pods ready; somebody clears away Pods that were released and hold their name."""
+        """Act as kubelet, and delete released Pods that block a name."""
         for pod in await world.all(Pod):
             if not labels_of(pod).get("app") and controller_of(pod) is None:
                 await world.client.delete(Pod, name_of(pod), namespace=NAMESPACE)
@@ -133,10 +133,12 @@ class Statefulset:
         if old or spoiled:
             return f"old pods {old}, spoiled pods {spoiled}"
         status, count = sts.status, len(wanted)
-        told = [status.replicas, status.readyReplicas, status.availableReplicas, status.currentReplicas,
+        reported = [status.replicas, status.readyReplicas, status.availableReplicas, status.currentReplicas,
                 status.updatedReplicas]  # fmt: skip
         revision = name_of(new)
-        if [each or 0 for each in told] != [count] * 5 or {status.currentRevision, status.updateRevision} != {revision}:
+        if [each or 0 for each in reported] != [count] * 5 or {status.currentRevision, status.updateRevision} != {
+            revision
+        }:
             return f"its status says {status}, the revision is {revision}"
         return ""
 

@@ -21,7 +21,7 @@ LABEL = {"apiserver.kubernetes.io/identity": "kube-apiserver"}
 
 
 class Storageversions:
-    """API servers come and go, and tell which versions they store."""
+    """API servers start and stop, and publish their storage versions."""
 
     controllers = ("storageversion-garbage-collector-controller",)
 
@@ -29,8 +29,8 @@ class Storageversions:
         await world.define(VERSIONS)
 
     def __init__(self) -> None:
-        #: What servers have told since their lease was made: resource and server → version.
-        self._told: dict[tuple[str, str], str] = {}
+        #: Versions by resource and server, published since the server's Lease was created.
+        self._reported: dict[tuple[str, str], str] = {}
 
     async def edit(self, world: World) -> None:
         edits = [
@@ -39,16 +39,16 @@ class Storageversions:
             self.come,
             self.go,
             self.go,
-            self.tell,
-            self.tell,
-            self.tell,
+            self.publish,
+            self.publish,
+            self.publish,
             self.tell_late,
             self.remove,
         ]
         await world.dice.choice(edits)(world)
 
     async def live(self, world: World) -> None:
-        """Nobody else is there."""
+        """No other actor is needed."""
 
     async def come(self, world: World) -> None:
         """A server starts: its lease first, then what it stores."""
@@ -56,30 +56,30 @@ class Storageversions:
         metadata = {"name": server, "namespace": "kube-system", "labels": LABEL}
         await world.client.create({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata})
         for resource in RESOURCES:
-            await ensure(self._tell(world, resource, server))
+            await ensure(self._publish(world, resource, server))
 
     async def go(self, world: World) -> None:
         server = world.dice.choice(SERVERS)
         await world.client.delete(Lease, server, namespace="kube-system")
-        self._told = {key: version for key, version in self._told.items() if key[1] != server}
+        self._reported = {key: version for key, version in self._reported.items() if key[1] != server}
 
-    async def tell(self, world: World) -> None:
+    async def publish(self, world: World) -> None:
         """A server that lives has come to store another version."""
         leases = await world.client.list(Lease, namespace="kube-system", label_selector=LABEL)
         if leases:
-            await self._tell(world, world.dice.choice(RESOURCES), name_of(world.dice.choice(leases)))
+            await self._publish(world, world.dice.choice(RESOURCES), name_of(world.dice.choice(leases)))
 
     async def tell_late(self, world: World) -> None:
         """The last words of a server whose lease may be gone."""
-        await self._tell(world, world.dice.choice(RESOURCES), world.dice.choice(SERVERS))
+        await self._publish(world, world.dice.choice(RESOURCES), world.dice.choice(SERVERS))
 
     async def remove(self, world: World) -> None:
         resource = world.dice.choice(RESOURCES)
         await world.client.delete(VERSIONS, resource)
-        self._told = {key: version for key, version in self._told.items() if key[0] != resource}
+        self._reported = {key: version for key, version in self._reported.items() if key[0] != resource}
 
-    async def _tell(self, world: World, resource: str, server: str) -> None:
-        """As API servers do it: their own entry anew, and what all have in common."""
+    async def _publish(self, world: World, resource: str, server: str) -> None:
+        """Update the server's entry and the common version, as API servers do."""
         found = await world.client.list(VERSIONS, field_selector=f"metadata.name={resource}")
         body = {"apiVersion": API, "kind": "StorageVersion", "metadata": {"name": resource}, "spec": {}}
         obj = found[0] if found else await world.client.create(body)
@@ -91,10 +91,10 @@ class Storageversions:
             status["commonEncodingVersion"] = common.pop()
         written = await world.client.update_status({**obj, "status": status})
         if written["metadata"]["resourceVersion"] == obj["metadata"]["resourceVersion"]:
-            return  # an old entry says so already: who is taking it out just now cannot see that it is told again
+            return  # an equal old entry exists: its removal in progress cannot see the new publication
         leases = await world.client.list(Lease, namespace="kube-system", label_selector=LABEL)
         if server in map(name_of, leases):
-            self._told[resource, server] = version
+            self._reported[resource, server] = version
 
     async def wrong(self, world: World) -> str:
         leases = {
@@ -111,7 +111,7 @@ class Storageversions:
             if common != (versions.pop() if len(versions) == 1 else None):
                 return f"{resource} is said to be stored in {common}: {entries}"
             stored |= {(resource, each["apiServerID"]): each["encodingVersion"] for each in entries}
-        return "" if self._told.items() <= stored.items() else f"stored are {stored}, told was {self._told}"
+        return "" if self._reported.items() <= stored.items() else f"stored are {stored}, told was {self._reported}"
 
 
 def _entries(obj: dict[str, Any]) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Whatever happened to accounts and their Secrets: once it stops, all have what the documentation says, and no more."""
+"""Random scenarios of ServiceAccounts and token Secrets: all converge to the documented state."""
 
 from __future__ import annotations
 

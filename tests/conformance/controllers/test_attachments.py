@@ -1,4 +1,4 @@
-"""Whatever happened to pods, Nodes and volumes: once it stops, volumes are where pods need them and nowhere else."""
+"""Random scenarios of pods, Nodes and volumes: volumes end up attached where pods need them, and nowhere else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever happened to loads and autoscalers: once it stops, targets have the replicas that they need."""
+"""Random scenarios of loads and autoscalers: targets converge to the required replicas."""
 
 from __future__ import annotations
 

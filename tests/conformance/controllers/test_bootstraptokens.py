@@ -1,4 +1,4 @@
-"""Whatever happened to bootstrap tokens: once it stops, the living ones sign, and the expired ones are gone."""
+"""Random scenarios of bootstrap tokens: valid ones sign, expired ones are deleted."""
 
 from __future__ import annotations
 

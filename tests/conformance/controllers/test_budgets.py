@@ -1,4 +1,4 @@
-"""Whatever happened to pods and their controllers: once it stops, budgets tell what is so."""
+"""Random scenarios of pods and their controllers: budget statuses converge."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever happened to certificate signing requests: once it stops, each is where the rules bring it, and old ones are gone."""
+"""Random scenarios of CertificateSigningRequests: each is approved, signed and deleted by the rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever happened to pods and their claims: once it stops, each has what it asks for, and nothing is left over."""
+"""Random scenarios of pods and ResourceClaims: each pod gets its claims, and none is left over."""
 
 from __future__ import annotations
 

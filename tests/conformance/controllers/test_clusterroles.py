@@ -1,4 +1,4 @@
-"""Whatever happened to ClusterRoles: once it stops, aggregated ones hold what they select, and nothing else."""
+"""Random scenarios of ClusterRoles: aggregated roles have exactly the selected rules."""
 
 from __future__ import annotations
 

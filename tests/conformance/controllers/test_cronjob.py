@@ -1,4 +1,4 @@
-"""Whatever happened to CronJobs: once it stops, they start what is due."""
+"""Random scenarios of CronJobs: every due start creates a Job."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever happened to DaemonSets: once it stops, each of their nodes has its Pod."""
+"""Random scenarios of DaemonSets: each eligible node ends up with one Pod."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever happened to Deployments: once it stops, they are rolled out."""
+"""Random scenarios of Deployments: every rollout completes."""
 
 from __future__ import annotations
 

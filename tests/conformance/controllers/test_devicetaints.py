@@ -1,4 +1,4 @@
-"""Whatever happened to devices, claims and rules: once it stops, pods on tainted devices are gone, and no others."""
+"""Random scenarios of devices, claims and rules: exactly the pods on tainted devices are evicted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever happened to Services and pods: once it stops, endpoints tell where they are."""
+"""Random scenarios of Services and pods: endpoints converge to the pods."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever happened to Nodes and pods: once it stops, those that may not stay are gone, and no others."""
+"""Random scenarios of Nodes and pods: exactly the pods that may not stay are deleted."""
 
 from __future__ import annotations
 

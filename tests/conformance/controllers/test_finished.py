@@ -1,4 +1,4 @@
-"""Whatever happened to Jobs that have ended: once it stops, those whose time is over are gone, and no others."""
+"""Random scenarios of finished Jobs: exactly the expired ones are deleted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever happened to Jobs: once it stops, they end, and what they tell is true."""
+"""Random scenarios of Jobs: all finish with correct status."""
 
 from __future__ import annotations
 

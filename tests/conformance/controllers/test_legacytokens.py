@@ -1,4 +1,4 @@
-"""Whatever happened to old tokens: once it stops, those that nobody uses are marked or gone, and only those."""
+"""Random scenarios of legacy tokens: exactly the unused ones are invalidated and deleted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever happened to Endpoints and their Services: once it stops, slices say what they say."""
+"""Random scenarios of Endpoints and Services: mirrored slices converge to the Endpoints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever happened to namespaces: once it stops, deleted ones are gone, and the others have what they should."""
+"""Random scenarios of namespaces: deleted ones terminate, the others have their default objects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever happened to Nodes: once it stops, they and their pods are as they should be."""
+"""Random scenarios of Nodes: taints and pod conditions converge."""
 
 from __future__ import annotations
 

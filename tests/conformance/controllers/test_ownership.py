@@ -1,4 +1,4 @@
-"""Whatever happened to owners and dependents: once it stops, what is held is there and the rest is gone."""
+"""Random scenarios of owners and dependents: exactly the objects without existing owner are deleted."""
 
 from __future__ import annotations
 

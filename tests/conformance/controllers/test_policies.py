@@ -1,4 +1,4 @@
-"""Whatever happened to admission policies: once it stops, each tells what does not fit in it."""
+"""Random scenarios of admission policies: each status has the warnings of the current spec."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever happened to claims, volumes and classes: nothing goes while it is in use, and nothing stays when it is not."""
+"""Random scenarios of claims, volumes and classes: none is deleted while in use, none is kept when unused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever happened to quotas and what they count: once it stops, each says what is used."""
+"""Random scenarios of quotas: each status converges to the actual usage."""
 
 from __future__ import annotations
 

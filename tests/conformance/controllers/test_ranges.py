@@ -1,4 +1,4 @@
-"""Whatever happened to Nodes: once it stops, each has what it is to have, and none has another's."""
+"""Random scenarios of Nodes: each has its CIDRs, and no two Nodes share one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever happened to ReplicationControllers and ReplicaSets: once it stops, there are the Pods that they ask for."""
+"""Random scenarios of ReplicationControllers and ReplicaSets: each ends up with its replicas."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever happened to StatefulSets: once it stops, they are as the specs say."""
+"""Random scenarios of StatefulSets: all converge to their specs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever happened to API servers: once it stops, storage versions name those that live, and only those."""
+"""Random scenarios of API servers: storage versions list exactly the live ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever happened to volumes and claims: once it stops, what fits is bound."""
+"""Random scenarios of volumes and claims: matching ones are bound."""
 
 from __future__ import annotations
 

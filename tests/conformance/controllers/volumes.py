@@ -71,7 +71,7 @@ class Volumes:
             await world.client.delete(PersistentVolume, name_of(world.dice.choice(found)))
 
     async def free(self, world: World) -> None:
-        """By hand, as an administrator does it."""
+        """Remove ``claimRef``, as an administrator does."""
         for volume in await world.client.list(PersistentVolume):
             if volume.status and volume.status.phase == "Released":
                 await world.client.patch(PersistentVolume, name_of(volume), {"spec": {"claimRef": None}})
@@ -80,13 +80,13 @@ class Volumes:
         volumes = {name_of(volume): volume for volume in await world.client.list(PersistentVolume)}
         claims = {uid_of(claim): claim for claim in await world.all(PersistentVolumeClaim)}
         for claim in claims.values():
-            told = self._wrong_claim(claim, volumes)
-            if told:
-                return f"{name_of(claim)}: {told}"
+            reported = self._wrong_claim(claim, volumes)
+            if reported:
+                return f"{name_of(claim)}: {reported}"
         for volume in volumes.values():
-            told = self._wrong_volume(volume, claims)
-            if told:
-                return f"{name_of(volume)}: {told}"
+            reported = self._wrong_volume(volume, claims)
+            if reported:
+                return f"{name_of(volume)}: {reported}"
         return ""
 
     def _wrong_claim(self, claim: Any, volumes: dict[str, Any]) -> str:

@@ -1,8 +1,4 @@
-"""Whatever happens between an informer and the server, in the end its cache is as the server is.
-
-Random writes and random faults from a seed, the API server in this process, one clock for both that the test advances.
-Listeners must hear a story that makes sense (nothing is added twice, or changed before it is there) and ends the same.
-"""
+"""Random faults between an informer and the server: the cache converges to the server's state."""
 
 from __future__ import annotations
 

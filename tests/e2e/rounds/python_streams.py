@@ -8,7 +8,7 @@ from kubernetes.stream import portforward, stream
 namespace, port = sys.argv[1], int(sys.argv[2])
 config.load_kube_config()
 api = client.CoreV1Api()
-said = stream(
+output = stream(
     api.connect_get_namespaced_pod_exec,
     "p",
     namespace,
@@ -18,7 +18,7 @@ said = stream(
     stdout=True,
     tty=False,
 )
-print(sorted(said.split()))
+print(sorted(output.split()))
 forwarded = portforward(api.connect_get_namespaced_pod_portforward, "p", namespace, ports=str(port))
 connection = forwarded.socket(port)
 connection.settimeout(10)

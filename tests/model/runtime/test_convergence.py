@@ -94,7 +94,7 @@ def pool_keys(member):
 
 
 class BadNetwork:
-    """Requests fail at times, before they have effect or after; what a watch tells comes late."""
+    """Client whose requests fail at times, before or after they have effect, and whose watch events are delayed."""
 
     host = "bad"
 
@@ -117,7 +117,7 @@ class BadNetwork:
             yield LateStream(stream, self._clock, self._dice)
 
     async def close(self) -> None:
-        """Nothing is kept open."""
+        """Do nothing; no connection is open."""
 
 
 class LateStream:

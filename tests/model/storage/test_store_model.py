@@ -218,7 +218,7 @@ class StoreMachine(RuleBasedStateMachine):
 
 
 async def attempt(coroutine):
-    """What it returns, or what it raises on purpose."""
+    """Return the result, or the exception that is part of the contract."""
     try:
         return await coroutine
     except (Conflict, Compacted) as error:

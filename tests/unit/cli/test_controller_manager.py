@@ -113,7 +113,7 @@ def run(*arguments, **more):
 
 
 @pytest.fixture
-def nobody(tmp_path):
+def anonymous(tmp_path):
     """A kubeconfig of a server that is not there."""
     config = {
         "current-context": "c", "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
@@ -123,25 +123,25 @@ def nobody(tmp_path):
     return f"--kubeconfig={tmp_path}/config"
 
 
-def test_a_server_that_does_not_answer_is_told(nobody):
-    with run(nobody) as process:
+def test_a_server_that_does_not_answer_is_told(anonymous):
+    with run(anonymous) as process:
         _, err = process.communicate(timeout=40)
     assert process.returncode == 1
     assert "127.0.0.1" in err.splitlines()[-1]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_it_while_it_waits_for_a_server(number, nobody):
-    with run(nobody, "--v=1") as process:
+def test_a_signal_ends_it_while_it_waits_for_a_server(number, anonymous):
+    with run(anonymous, "--v=1") as process:
         assert "waiting until the server" in process.stderr.readline()
         process.send_signal(number)
         process.communicate(timeout=20)
     assert process.returncode == 0
 
 
-def test_it_ends_with_the_process_that_started_it(nobody):
+def test_it_ends_with_the_process_that_started_it(anonymous):
     reading, writing = os.pipe()
-    with run(nobody, "--v=1", f"--parent-pipe={reading}", pass_fds=[reading]) as process:
+    with run(anonymous, "--v=1", f"--parent-pipe={reading}", pass_fds=[reading]) as process:
         os.close(reading)
         assert "waiting until the server" in process.stderr.readline()
         os.close(writing)

@@ -21,7 +21,7 @@ def record(level=logging.INFO, message="found %s", *arguments, error=None, field
 
 
 def caught(error):
-    """What ``exc_info`` is for an error."""
+    """Return ``exc_info`` of an error."""
     with pytest.raises(type(error)) as raised:
         raise error
     return (raised.type, raised.value, raised.tb)

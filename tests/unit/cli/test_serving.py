@@ -1,4 +1,4 @@
-"""From flags to the HTTPS port of a component."""
+"""HTTPS serving of a component by its flags."""
 
 import pytest
 

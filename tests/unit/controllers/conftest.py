@@ -18,13 +18,13 @@ from steersman.client.transport import Response
 from steersman.controllers import registry
 from steersman.controllers.context import ControllerContext
 from steersman.controllers.options import ControllerOptions
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 from steersman.controlplane.loopback_transport import LoopbackTransport
 from steersman.testing import InProcessAPIServer
 
 
 class Cluster:
-    """What a test sees of it."""
+    """Control plane and controllers of one test."""
 
     def __init__(self, client, clock):
         self.client = client
@@ -188,5 +188,5 @@ def pod_spec():
 def resyncs(monkeypatch):
     """Periods and keys that controllers ask to have queued again, in the order in which they are built."""
     asked = []
-    monkeypatch.setattr(Shell, "resync_every", lambda _, seconds, keys: asked.append((seconds, keys)))
+    monkeypatch.setattr(ManagedController, "resync_every", lambda _, seconds, keys: asked.append((seconds, keys)))
     return asked

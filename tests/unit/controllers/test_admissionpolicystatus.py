@@ -11,19 +11,19 @@ KIND = ("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy")
 
 
 @pytest.mark.parametrize(("generation", "observed", "wanted"), [(1, None, False), (2, 1, False), (2, 2, True)])
-def test_each_generation_is_looked_at_once(generation, observed, wanted):
+def test_is_checked_by_generation(generation, observed, wanted):
     body = {"metadata": {"name": "p", "generation": generation}, "status": {"observedGeneration": observed}}
     assert is_checked(msgspec.convert(body, ValidatingAdmissionPolicy)) is wanted
 
 
-def test_warnings_are_written_where_there_are_any():
+def test_checked_has_warnings_if_any():
     policy = msgspec.convert({"metadata": {"name": "p", "generation": 2}}, ValidatingAdmissionPolicy)
     assert checked(policy)["status"] == {"observedGeneration": 2, "typeChecking": {}}
     warning = {"fieldRef": "spec", "warning": "w"}
     assert checked(policy, [warning])["status"]["typeChecking"] == {"expressionWarnings": [warning]}
 
 
-async def test_the_status_follows_the_generation(cluster):
+async def test_status_follows_the_generation(cluster):
     await cluster.start(build)
     rules = [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}]
     spec = {"matchConstraints": {"resourceRules": rules}, "validations": [{"expression": "true"}]}
@@ -39,7 +39,7 @@ def rule(groups, versions, resources):
     return {"apiGroups": groups, "apiVersions": versions, "resources": resources, "operations": ["CREATE"]}
 
 
-def test_resources_are_named_without_wildcards_and_subresources():
+def test_matched_skips_wildcards_and_subresources():
     rules = [
         rule(["apps"], ["v1"], ["deployments", "replicasets/scale", "statefulsets"]),
         rule([""], ["v1"], ["pods", "*/status"]),
@@ -52,7 +52,7 @@ def test_resources_are_named_without_wildcards_and_subresources():
     assert matched({}) == []
 
 
-def test_a_schema_is_found_by_its_kind():
+def test_schema_of_finds_the_kind():
     kind = {"group": "g", "version": "v1", "kind": "K"}
     schema = {"properties": {"metadata": {"$ref": "x"}, "spec": {}}, "x-kubernetes-group-version-kind": [kind]}
     document = {"components": {"schemas": {"g.v1.K": schema}}}
@@ -71,15 +71,17 @@ async def warnings_of(cluster, spec):
     return found["status"]["typeChecking"].get("expressionWarnings", [])
 
 
-async def test_what_does_not_fit_a_built_in_kind_is_told(cluster):
+async def test_warnings_for_a_built_in_kind(cluster):
     await cluster.start(build)
     spec = policy_spec(["apps"], ["v1"], ["deployments"], "object.spec.replicas < 5", "object.spec.replicsa < 5")
-    told = await warnings_of(cluster, spec)
-    assert [each["fieldRef"] for each in told] == ["spec.validations[1].expression"]
-    assert told[0]["warning"].startswith("apps/v1, Kind=Deployment: ERROR: <input>:1:12: undefined field 'replicsa'")
+    warnings = await warnings_of(cluster, spec)
+    assert [each["fieldRef"] for each in warnings] == ["spec.validations[1].expression"]
+    assert warnings[0]["warning"].startswith(
+        "apps/v1, Kind=Deployment: ERROR: <input>:1:12: undefined field 'replicsa'"
+    )
 
 
-async def test_what_does_not_fit_a_custom_kind_is_told(cluster):
+async def test_warnings_for_a_custom_kind(cluster):
     properties = {"spec": {"type": "object", "properties": {"size": {"type": "integer"}}}}
     version = {"name": "v1", "served": True, "storage": True}
     version["schema"] = {"openAPIV3Schema": {"type": "object", "properties": properties}}
@@ -90,17 +92,17 @@ async def test_what_does_not_fit_a_custom_kind_is_told(cluster):
     await cluster.clock.advance(2)
     await cluster.start(build)
     spec = policy_spec(["example.com"], ["v1"], ["toys"], "object.spec.size < 5", "object.spec.size == 'big'")
-    told = await warnings_of(cluster, spec)
-    assert [each["fieldRef"] for each in told] == ["spec.validations[1].expression"]
+    warnings = await warnings_of(cluster, spec)
+    assert [each["fieldRef"] for each in warnings] == ["spec.validations[1].expression"]
 
 
-async def test_what_cannot_be_known_is_not_told(cluster):
+async def test_no_warnings_without_known_type(cluster):
     await cluster.start(build)
     spec = policy_spec(["nobody.example.com"], ["v1"], ["things"], "object.what.ever == 1")
     assert await warnings_of(cluster, spec) == []
 
 
-async def test_what_was_found_in_one_policy_is_not_told_of_the_next_of_its_name(cluster):
+async def test_warnings_are_not_written_to_a_recreated_policy(cluster):
     spec = policy_spec([""], ["v1"], ["pods"], "true")
     old = msgspec.convert(await cluster.make(*KIND, "p", spec=spec), ValidatingAdmissionPolicy)
     await cluster.client.delete_object(old)

@@ -39,7 +39,7 @@ def secret(name="bootstrap-token-abcdef", **values):
         (secret(token_secret=""), False),
     ],
 )
-def test_only_whole_living_tokens_sign(found, signs):
+def test_signing_token_requires_a_complete_unexpired_secret(found, signs):
     found.data = {key.replace("_", "-"): value for key, value in found.data.items()}
     assert (signing_token(found, now=NOW) is not None) is signs
 
@@ -47,11 +47,11 @@ def test_only_whole_living_tokens_sign(found, signs):
 @pytest.mark.parametrize(
     ("expiration", "seconds"), [("", None), ("2026-01-01T00:01:00Z", 60), ("2025-12-31T23:59:00Z", -60), ("soon", 0)]
 )
-def test_a_token_expires_when_it_says_so_or_cannot_be_read(expiration, seconds):
+def test_seconds_to_expiry_of_valid_and_malformed_expirations(expiration, seconds):
     assert seconds_to_expiry(secret(expiration=expiration), now=NOW) == seconds
 
 
-def test_a_signature_can_be_checked_with_the_token():
+def test_detached_signature_verifies_with_the_token():
     head, body, signature = detached_signature("content", "abcdef", "secret").encode().split(b".")
     assert body == b""
     assert msgspec.json.decode(base64.urlsafe_b64decode(head + b"==")) == {"alg": "HS256", "kid": "abcdef"}
@@ -60,18 +60,18 @@ def test_a_signature_can_be_checked_with_the_token():
     assert base64.urlsafe_b64decode(signature + b"=") == expected
 
 
-def test_signatures_of_other_tokens_go():
+def test_signed_removes_other_signatures():
     info = msgspec.convert({"data": {"kubeconfig": "x", "jws-kubeconfig-old": "y", "more": "z"}}, ConfigMap)
     new = signed(info, {"abcdef": "secret"})
     assert sorted(new.data) == ["jws-kubeconfig-abcdef", "kubeconfig", "more"]
     assert signed(new, {"abcdef": "secret"}) is None
 
 
-def test_without_a_kubeconfig_nothing_is_signed():
+def test_signed_without_kubeconfig_is_none():
     assert signed(ConfigMap(), {"abcdef": "secret"}) is None
 
 
-async def test_the_config_map_is_signed_until_the_token_expires(cluster, clock):
+async def test_cluster_info_is_signed_until_the_token_expires(cluster, clock):
     await cluster.start(signer.build)
     expiration = "2026-01-01T01:00:00Z"
     values = data(expiration=expiration)
@@ -88,7 +88,7 @@ async def test_the_config_map_is_signed_until_the_token_expires(cluster, clock):
     )
 
 
-async def test_an_expired_token_goes(cluster, clock):
+async def test_expired_token_is_deleted(cluster, clock):
     await cluster.start(cleaner.build)
     values = data(expiration="2026-01-01T01:00:00Z")
     name = "bootstrap-token-abcdef"

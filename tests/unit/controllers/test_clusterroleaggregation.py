@@ -17,7 +17,7 @@ def role(name, *rules, selects=(), **labels):
     return msgspec.convert(tree_, ClusterRole)
 
 
-def test_rules_come_by_selector_and_then_by_name_and_each_once():
+def test_aggregated_rules_are_ordered_and_unique():
     whole = role("whole", selects=({"b": "1"}, {"a": "1"}))
     parts = [
         role("y", rule("get"), a="1"),
@@ -28,20 +28,20 @@ def test_rules_come_by_selector_and_then_by_name_and_each_once():
     assert verbs == [["watch"], ["list"], ["get"]]
 
 
-def test_a_role_does_not_aggregate_itself():
+def test_aggregated_rules_exclude_the_role_itself():
     whole = role("whole", rule("get"), selects=({"a": "1"},), a="1")
     assert aggregated_rules(whole, [whole]) == []
     assert not is_up_to_date(whole, [])
 
 
-def test_only_roles_that_select_a_state_are_looked_at():
+def test_affected_returns_roles_that_select_the_change():
     roles = [role("one", selects=({"a": "1"},)), role("two", selects=({"b": "1"},))]
     assert affected([role("x", a="1")], roles) == ["one"]
     assert affected([role("x", a="1"), role("x", b="1")], roles) == ["one", "two"]
     assert affected([role("two")], roles) == ["two"]
 
 
-async def test_rules_follow_the_roles_that_are_selected(cluster):
+async def test_rules_follow_the_selected_roles(cluster):
     await cluster.start(build)
     selectors = {"clusterRoleSelectors": [{"matchLabels": {"a": "1"}}]}
     kind = ("rbac.authorization.k8s.io/v1", "ClusterRole")
@@ -52,7 +52,7 @@ async def test_rules_follow_the_roles_that_are_selected(cluster):
     await cluster.eventually(*kind, "whole", lambda found: not found["rules"])
 
 
-async def test_what_users_write_into_a_role_goes_also_where_nothing_is_selected(cluster):
+async def test_user_rules_in_an_aggregated_role_are_replaced_even_by_none(cluster):
     await cluster.start(build)
     selectors = {"clusterRoleSelectors": [{"matchLabels": {"a": "1"}}]}
     kind = ("rbac.authorization.k8s.io/v1", "ClusterRole")

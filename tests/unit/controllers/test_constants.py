@@ -20,7 +20,7 @@ from steersman.controllers.manager.options import ManagerOptions
 from steersman.controllers.registry import REGISTRY, find
 from steersman.controllers.replication import replicaset, replicationcontroller
 from steersman.controllers.replication.plan import plan_replicas
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 from steersman.controlplane.controller_manager import EXIT_ENDED
 from steersman.controlplane.process import EXIT_REFUSED
 from steersman.runtime.expectations import Expectations
@@ -115,7 +115,7 @@ def test_the_controller_of_tokens_starts_first():
 # The queue
 
 
-class Failing(Shell):
+class Failing(ManagedController):
     """Record when each key is reconciled, and fail."""
 
     name = "failing"
@@ -228,7 +228,7 @@ async def test_open_expectations_are_looked_at_again_after_5_seconds(cluster, co
     assert result.requeue_after_seconds == 5
 
 
-class Creating(Shell):
+class Creating(ManagedController):
     """Note one creation."""
 
     name = "creating"
@@ -241,7 +241,7 @@ class Creating(Shell):
     async def reconcile(self, key):
         self.moments.append(self.clock.monotonic())
         if len(self.moments) == 1:
-            self.note_created(key, self.pods, await self.client.create(self.pod))
+            self.record_created(key, self.pods, await self.client.create(self.pod))
 
 
 async def test_created_objects_are_looked_at_again_after_5_seconds(cluster, pod_spec):

@@ -1,4 +1,4 @@
-"""What a controller is given."""
+"""Context of controllers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from steersman.controllers.context import ControllerContext
 from steersman.controllers.options import ControllerOptions
 
 
-def test_informers_are_shared_and_the_client_is_its_own():
+def test_context_shares_informers_but_not_the_client():
     clock, options = FakeClock(), ControllerOptions()
     informers = SimpleNamespace()
     mine = SimpleNamespace(clock=clock)

@@ -213,5 +213,5 @@ async def test_a_job_that_goes_missing_is_active_no_more(cluster):
     await cluster.until(have(cluster, 1), within_seconds=301, step_seconds=1)
     name = name_of((await jobs_of(cluster))[0])
     await cluster.client.delete(tree("batch/v1", "Job"), name, namespace="default", propagation_policy="Background")
-    told = await cluster.until(lambda: cluster.events("MissingJob"))
-    assert told[0]["message"] == f"Active job went missing: {name}"
+    events = await cluster.until(lambda: cluster.events("MissingJob"))
+    assert events[0]["message"] == f"Active job went missing: {name}"

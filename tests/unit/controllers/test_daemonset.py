@@ -75,11 +75,11 @@ def names(pods):
         ({"hostNetwork": True}, node(taints=[("node.kubernetes.io/network-unavailable", "NoSchedule")]), (True, True)),
     ],
 )
-def test_which_nodes_a_daemon_is_for(pod_spec, found, verdict):
+def test_judge(pod_spec, found, verdict):
     assert rules.judge(daemon(pod_spec=pod_spec), found) == verdict
 
 
-def test_a_pod_is_pinned_to_its_node_and_keeps_what_it_prefers():
+def test_new_pod_is_pinned_and_keeps_preferences():
     affinity = {"nodeAffinity": {
         "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{"matchFields": []}]},
         "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "preference": {}}],
@@ -91,7 +91,7 @@ def test_a_pod_is_pinned_to_its_node_and_keeps_what_it_prefers():
     assert made.spec.nodeName is None
 
 
-def test_a_toleration_that_is_there_already_is_not_added_twice():
+def test_tolerations_are_not_duplicated():
     own = {"key": "node.kubernetes.io/not-ready", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 5}
     found = rules.tolerations(daemon(pod_spec={"tolerations": [own]}).spec.template.spec)
     assert [each.tolerationSeconds for each in found if each.key == own["key"]] == [None]
@@ -126,7 +126,7 @@ def test_fenceposts_are_rounded_up(rolling, desired, wanted):
         ("", [pod("p", "gone"), pod("q", "gone", bound=False)], [], ["q"]),
     ],
 )
-def test_each_node_gets_one_pod(nodes, pods, create, delete):
+def test_plan_nodes_creates_one_pod_per_node(nodes, pods, create, delete):
     needs = plan.plan_nodes(see(daemon(), nodes, *pods))
     assert (sorted(needs.create), names(needs.delete)) == (create, delete)
 
@@ -140,11 +140,11 @@ def test_each_node_gets_one_pod(nodes, pods, create, delete):
         ([pod("p", ready=False)], ()),
     ],
 )
-def test_with_a_surge_nothing_waits_for_the_end_of_a_pod(pods, create):
+def test_surge_does_not_wait_for_terminating_pods(pods, create):
     assert plan.plan_nodes(see(daemon(strategy=SURGE), "n", *pods)).create == create
 
 
-def test_pods_leave_nodes_that_are_not_chosen_and_ended_ones_are_replaced():
+def test_pods_on_ineligible_nodes_are_deleted_and_finished_ones_replaced():
     ds = daemon(pod_spec={"nodeSelector": {"a": "b"}})
     assert names(plan.plan_nodes(see(ds, "n", pod("p"))).delete) == ["p"]
     needs = plan.plan_nodes(see(daemon(), "nm", pod("p", phase="Failed"), pod("q", "m", phase="Succeeded")))
@@ -161,7 +161,7 @@ def test_pods_leave_nodes_that_are_not_chosen_and_ended_ones_are_replaced():
         ([pod("old", made="old", age=9), pod("old2", made="old", age=8), pod("new", age=2)], ["old2"], 3),
     ],
 )
-def test_a_surge_keeps_an_old_pod_until_the_new_one_is_available(pods, delete, wait):
+def test_surge_keeps_the_old_pod_until_the_new_one_is_available(pods, delete, wait):
     needs = plan.plan_nodes(see(daemon(strategy=SURGE, minReadySeconds=5), "n", *pods))
     assert (names(needs.delete), needs.look_again_seconds) == (delete, wait)
 
@@ -177,7 +177,7 @@ def test_a_surge_keeps_an_old_pod_until_the_new_one_is_available(pods, delete, w
         (1, [pod("a", "a", made="old"), pod("b", "b")], ["a"]),
     ],
 )
-def test_an_update_replaces_no_more_than_may_be_missing(most, pods, delete):
+def test_plan_update_respects_max_unavailable(most, pods, delete):
     ds = daemon(strategy={"rollingUpdate": {"maxUnavailable": most}})
     assert names(plan.plan_update(see(ds, "ab", *pods)).delete) == delete
 
@@ -191,7 +191,7 @@ def test_an_update_replaces_no_more_than_may_be_missing(most, pods, delete):
         ([pod("a", "a", made="old"), pod("a2", "a"), pod("b", "b", made="old")], ["b"], ["a"]),
     ],
 )
-def test_a_surge_makes_no_more_than_may_be_too_many(pods, create, delete):
+def test_plan_update_respects_max_surge(pods, create, delete):
     needs = plan.plan_update(see(daemon(strategy=SURGE), "ab", *pods))
     assert (sorted(needs.create), names(needs.delete)) == (create, delete)
 
@@ -207,13 +207,13 @@ def test_a_surge_makes_no_more_than_may_be_too_many(pods, create, delete):
         ([pod("a", "a"), pod("gone", "gone", made="old")], [], []),
     ],
 )
-def test_with_a_surge_old_pods_leave_nodes_that_are_none_for_them_when_others_serve(pods, create, delete):
+def test_surge_deletes_old_pods_on_ineligible_nodes(pods, create, delete):
     nodes = [node("a"), node("c", taints=[("gpu", "NoSchedule")])]
     needs = plan.plan_update(plan.see(daemon(strategy=SURGE), nodes, pods, "new", now=NOW))
     assert (sorted(needs.create), names(needs.delete)) == (create, delete)
 
 
-def test_the_old_number_of_the_template_tells_new_pods_too():
+def test_template_generation_identifies_updated_pods():
     made = rules.new_pod(daemon(generation="3"), "n", OWNER, "other")
     assert rules.is_updated(made, daemon(generation="3"), "h")
     assert not rules.is_updated(made, daemon(generation="4"), "h")
@@ -223,7 +223,7 @@ def test_the_old_number_of_the_template_tells_new_pods_too():
 # Status
 
 
-def test_nodes_are_counted():
+def test_status_counts_nodes():
     ds = daemon(pod_spec={"nodeSelector": {"a": "b"}}, minReadySeconds=5)
     nodes = [node("n", labels={"a": "b"}), node("m", labels={"a": "b"}), node("o")]
     pods = [pod("p", age=9), pod("r", "o")]
@@ -233,12 +233,12 @@ def test_nodes_are_counted():
     assert (status.updatedNumberScheduled, status.observedGeneration) == (1, 7)
 
 
-def test_one_looks_again_when_a_pod_becomes_available():
+def test_seconds_to_look_again_is_the_next_availability():
     world = see(daemon(minReadySeconds=5), "n", pod("p", age=2))
     assert seconds_to_look_again(world, plan_status(world, observed=False, collisions=0)) == 3
 
 
-def test_failed_pods_are_replaced_ever_more_slowly():
+def test_failed_pods_are_replaced_with_backoff():
     failed = FailedPods()
     for now, wait in [(0, 1), (1, 2), (3, 4)]:
         assert failed.seconds_left("k", now=now) == 0
@@ -286,7 +286,7 @@ async def test_pods_follow_nodes(cluster):
     )
 
 
-async def test_a_node_that_is_tainted_loses_its_pod(cluster):
+async def test_tainted_node_loses_its_pod(cluster):
     await run(cluster, "a", "b")
     await cluster.until(are_on(cluster, ["a", "b"]))
     await cluster.client.patch(Node, "a", {"spec": {"taints": [{"key": "gpu", "effect": "NoExecute"}]}})
@@ -295,7 +295,7 @@ async def test_a_node_that_is_tainted_loses_its_pod(cluster):
     await cluster.until(are_on(cluster, ["a", "b"]))
 
 
-async def test_history_is_kept_as_far_as_wanted(cluster):
+async def test_history_is_limited(cluster):
     await run(cluster, revisionHistoryLimit=1)
     for version in "123":
         patch = {"spec": {"template": {"metadata": {"labels": {"v": version}}}}}
@@ -309,7 +309,7 @@ async def test_history_is_kept_as_far_as_wanted(cluster):
     await cluster.until(numbers)
 
 
-async def test_a_failed_pod_is_told_of_and_replaced(cluster):
+async def test_failed_pod_gets_an_event_and_is_replaced(cluster):
     await run(cluster, "a")
     await cluster.until(are_on(cluster, ["a"]))
     first = (await cluster.client.list(Pod, namespace="default"))[0].metadata
@@ -321,5 +321,5 @@ async def test_a_failed_pod_is_told_of_and_replaced(cluster):
         return len(found) == 1 and found[0].metadata.uid != first.uid
 
     await cluster.until(replaced)
-    told = await cluster.until(lambda: cluster.events("FailedDaemonPod"))
-    assert told[0]["message"] == f"Found failed daemon pod default/{first.name} on node a, will try to kill it"
+    events = await cluster.until(lambda: cluster.events("FailedDaemonPod"))
+    assert events[0]["message"] == f"Found failed daemon pod default/{first.name} on node a, will try to kill it"

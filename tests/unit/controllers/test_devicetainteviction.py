@@ -89,12 +89,12 @@ def for_seconds(seconds=None, **more):
         ([for_seconds(30, operator="Equal", value="other")], 0),
     ],
 )
-def test_the_shortest_toleration_counts_unless_one_has_no_end(tolerations, wanted):
+def test_evicted_at_uses_the_shortest_toleration_unless_unlimited(tolerations, wanted):
     found = evicted_at(msgspec.convert(taint(), DeviceTaint), msgspec.convert(tolerations, list[DeviceToleration]))
     assert found == (None if wanted is None else later(wanted))
 
 
-def test_a_taint_of_no_time_does_nothing_yet():
+def test_evicted_at_ignores_taints_without_time():
     assert evicted_at(DeviceTaint(key="k", effect="NoExecute"), []) is None
 
 
@@ -115,11 +115,11 @@ def test_a_taint_of_no_time_does_nothing_yet():
         ([], [rule(selector={"driver": "other.com"})], None),
     ],
 )
-def test_the_first_taint_that_is_not_tolerated_counts(slices, rules, wanted):
+def test_eviction_is_at_the_first_untolerated_taint(slices, rules, wanted):
     assert eviction([claim()], lambda _: slices, rules) == wanted
 
 
-def test_of_several_claims_the_first_to_end_counts():
+def test_eviction_is_at_the_earliest_claim():
     both = [claim(for_seconds(30)), claim(for_seconds(20))]
     assert eviction(both, lambda _: [slice_of(taint())], []) == Eviction(later(20), frozenset())
     assert eviction([claim(for_seconds())], lambda _: [slice_of(taint())], [rule()]) is None
@@ -135,36 +135,36 @@ def test_of_several_claims_the_first_to_end_counts():
         ({"driver": "other.com"}, False),
     ],
 )
-def test_all_that_a_selector_names_must_fit(selector, selected):
+def test_rule_selector_requires_all_fields(selector, selected):
     assert is_selected(rule(selector=selector), **DEVICE) is selected
 
 
-def test_without_a_selector_a_rule_is_for_no_device():
+def test_rule_without_selector_selects_no_device():
     nothing = rule()
     nothing.spec.deviceSelector = None
     assert not is_selected(nothing, **DEVICE)
 
 
-def test_only_the_latest_generation_of_a_pool_counts():
+def test_newest_returns_the_latest_generation():
     old, new = slice_of(generation=1), slice_of(generation=2)
     assert newest([old, new]) == [new]
     assert newest([]) == []
 
 
-def test_of_a_slice_only_generation_and_evicting_taints_matter():
+def test_evicting_taints_of_a_slice():
     assert evicting_taints(slice_of(taint("NoSchedule"))) == evicting_taints(slice_of())
     assert evicting_taints(slice_of(taint())) != evicting_taints(slice_of())
     assert evicting_taints(slice_of(generation=2)) != evicting_taints(slice_of())
 
 
-def test_a_claim_concerns_its_pods_once_it_is_allocated():
+def test_pod_keys_of_an_allocated_claim():
     assert pod_keys(claim(consumers=["a", "b"])) == ["ns/a", "ns/b"]
     waiting = claim()
     waiting.status.allocation = None
     assert pod_keys(waiting) == []
 
 
-# Rules: what a DeviceTaintRule tells
+# Status of DeviceTaintRules
 
 
 @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ def test_a_claim_concerns_its_pods_once_it_is_allocated():
         ),
     ],
 )
-def test_a_rule_tells_how_far_it_is(effect, extent, wanted):
+def test_status_to_apply_has_the_progress(effect, extent, wanted):
     applied = status_to_apply(rule(effect), extent, now=NOW)
     condition = applied["status"]["conditions"][0]
     assert (condition["status"], condition["reason"], condition["message"]) == wanted
@@ -211,11 +211,11 @@ def test_a_rule_tells_how_far_it_is(effect, extent, wanted):
     assert status_to_apply(rule(effect, conditions=[condition], generation=2), extent, now=later(60)) is not None
 
 
-def test_a_condition_is_left_alone_for_a_while_unless_the_spec_is_newer():
+def test_seconds_to_update_is_0_for_a_newer_spec():
     condition = status_to_apply(rule(), Extent(), now=NOW)["status"]["conditions"][0]
-    said = rule(conditions=[condition])
-    assert seconds_to_update(said, now=later(4)) == 6
-    assert seconds_to_update(said, now=later(11)) == 0
+    stored = rule(conditions=[condition])
+    assert seconds_to_update(stored, now=later(4)) == 6
+    assert seconds_to_update(stored, now=later(11)) == 0
     assert seconds_to_update(rule(conditions=[condition], generation=2), now=later(4)) == 0
     assert seconds_to_update(rule(), now=NOW) == 0
 
@@ -254,7 +254,7 @@ async def messages(cluster):
 
 
 @pytest.mark.usefixtures("in_use")
-async def test_a_pod_goes_when_its_claim_tolerates_the_taint_no_longer(cluster):
+async def test_pod_is_evicted_when_the_toleration_ends(cluster):
     controller = await cluster.start(build)
     await put_taints(cluster, "NoExecute")
     await cluster.clock.advance(28)
@@ -269,7 +269,7 @@ async def test_a_pod_goes_when_its_claim_tolerates_the_taint_no_longer(cluster):
 
 
 @pytest.mark.usefixtures("in_use")
-async def test_a_taint_that_is_removed_calls_it_off(cluster):
+async def test_removed_taint_cancels_the_eviction(cluster):
     await cluster.start(build)
     await put_taints(cluster, "NoExecute")
     await cluster.clock.advance(20)
@@ -281,7 +281,7 @@ async def test_a_taint_that_is_removed_calls_it_off(cluster):
 
 
 @pytest.mark.usefixtures("in_use")
-async def test_what_was_tainted_before_the_start_is_heard_of(cluster):
+async def test_taints_from_before_the_start_evict(cluster):
     await put_taints(cluster, "NoSchedule", "NoExecute")
     await cluster.clock.advance(40)
     await cluster.start(build)
@@ -298,16 +298,16 @@ async def make_evicting_rule(cluster):
 async def what_it_tells(cluster, reason, *, within_seconds):
     """The condition's message, once it has the reason."""
 
-    async def told():
+    async def condition_of():
         conditions = (await cluster.client.get(RULES.as_trees(), "r")).get("status", {}).get("conditions", ())
         return [row["message"] for row in conditions if row["reason"] == reason]
 
-    (message,) = await cluster.until(told, within_seconds=within_seconds)
+    (message,) = await cluster.until(condition_of, within_seconds=within_seconds)
     return message
 
 
 @pytest.mark.usefixtures("in_use")
-async def test_a_rule_evicts_and_tells_how_far_it_is(cluster):
+async def test_rule_evicts_and_reports_progress(cluster):
     await cluster.define(RULES)
     await cluster.start(build, served=["resource.k8s.io/v1beta2 devicetaintrules"])
     await make_evicting_rule(cluster)
@@ -321,7 +321,7 @@ async def test_a_rule_evicts_and_tells_how_far_it_is(cluster):
 
 
 @pytest.mark.usefixtures("in_use")
-async def test_a_rule_tells_that_a_pod_gave_its_device_back(cluster):
+async def test_rule_status_follows_released_devices(cluster):
     await cluster.define(RULES)
     await cluster.start(build, served=["resource.k8s.io/v1beta2 devicetaintrules"])
     await make_evicting_rule(cluster)
@@ -333,7 +333,7 @@ async def test_a_rule_tells_that_a_pod_gave_its_device_back(cluster):
     assert not is_going(await cluster.find(*POD, namespace="default"))
 
 
-async def test_a_rule_of_no_effect_tells_what_it_would_do(cluster, in_use):
+async def test_rule_with_effect_none_reports_what_it_would_evict(cluster, in_use):
     await cluster.define(RULES)
     since = cluster.clock.now().isoformat()
     spec = {"taint": {"key": "k", "effect": "None", "timeAdded": since}, "deviceSelector": {}}

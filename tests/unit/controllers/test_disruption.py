@@ -67,29 +67,29 @@ SCALES = {"one": Scale("d", 10), "two": Scale("d", 10), "three": Scale("s", 5), 
         (budget(), ["one"], Expected(0, 0)),
     ],
 )
-def test_budgets_count_on_pods_or_on_what_controllers_want(found, owners, wanted):
+def test_expect_counts_pods_or_scales(found, owners, wanted):
     assert expect(found, [pod(f"p{number}", owner=owner) for number, owner in enumerate(owners)], SCALES) == wanted
 
 
-def test_a_controller_without_a_scale_cannot_be_counted():
+def test_expect_raises_for_a_controller_without_scale():
     with pytest.raises(NoController, match='found no controllers for pod "p"'):
         expect(budget(maxUnavailable=1), [pod("p", owner="none")], SCALES)
 
 
-def test_only_percentages_and_unavailable_ones_need_a_scale():
+def test_needs_scale():
     assert [needs_scale(budget(**spec)) for spec in ({"minAvailable": 1}, {"minAvailable": "1%"}, {"maxUnavailable": 0})] == [
         False, True, True,
     ]  # fmt: skip
 
 
-def test_selectors_choose_pods_and_budgets():
+def test_selected_and_matching():
     pods = [pod("p"), pod("q", labels={"app": "b"})]
     assert [each.metadata.name for each in selected(budget(), pods)] == ["p"]
     assert len(selected(budget(selector={}), pods)) == 2
     assert matching([budget()], {"app": "b"}) == []
 
 
-def test_evictions_that_were_admitted_do_not_count_as_healthy_for_two_minutes():
+def test_admitted_evictions_are_unhealthy_for_two_minutes():
     found = budget(
         disrupted_pods={"p": "2026-01-01T00:09:00Z", "q": "2026-01-01T00:00:00Z", "gone": "2026-01-01T00:09:00Z"}
     )
@@ -110,12 +110,12 @@ def test_evictions_that_were_admitted_do_not_count_as_healthy_for_two_minutes():
         (Expected(0, 0), 3, 0, "InsufficientPods"),
     ],
 )
-def test_what_is_more_than_needed_may_be_disrupted(expected, healthy, allowed, reason):
+def test_status_allows_disruptions_beyond_desired_healthy(expected, healthy, allowed, reason):
     new = status(budget(minAvailable=2), expected, healthy, {}, now=NOW)
     assert (new.disruptionsAllowed, new.conditions[0].reason, new.observedGeneration) == (allowed, reason, 3)
 
 
-def test_the_same_status_is_not_written_again():
+def test_unchanged_status_is_not_written():
     found = budget(minAvailable=1)
     found.status = status(found, Expected(1, 1), 1, {}, now=NOW)
     later = NOW.replace(hour=5)
@@ -123,7 +123,7 @@ def test_the_same_status_is_not_written_again():
     assert not is_written(found, status(found, Expected(2, 1), 1, {}, now=later))
 
 
-def test_a_failure_allows_nothing():
+def test_failed_status_allows_no_disruption():
     new = failed_status(budget(), "why", now=NOW)
     assert (new.disruptionsAllowed, new.conditions[0].reason, new.conditions[0].message) == (0, "SyncFailed", "why")
 
@@ -142,7 +142,7 @@ def target(**more):
         (pod("p"), None),
     ],
 )
-def test_a_disruption_that_does_not_come_is_taken_back(found, seconds):
+def test_stale_disruption_target_is_reset(found, seconds):
     assert seconds_to_stale(found, now=NOW) == seconds
     assert stale_patch(found, now="now")["status"]["conditions"][0]["status"] == "False"
 
@@ -154,7 +154,7 @@ async def ready_pod(cluster, name, pod_spec):
     await cluster.client.patch(tree("v1", "Pod"), name, patch, namespace="default", subresource="status")
 
 
-async def test_the_status_follows_the_pods(cluster, pod_spec):
+async def test_status_follows_the_pods(cluster, pod_spec):
     await cluster.start(build)
     await ready_pod(cluster, "p", pod_spec)
     spec = {"minAvailable": 1, "selector": {"matchLabels": {"app": "a"}}}
@@ -166,7 +166,7 @@ async def test_the_status_follows_the_pods(cluster, pod_spec):
     )
 
 
-async def test_pods_that_nobody_controls_are_told(cluster, pod_spec):
+async def test_unmanaged_pods_get_an_event(cluster, pod_spec):
     await cluster.start(build)
     await ready_pod(cluster, "p", pod_spec)
     await cluster.make(*KIND, "b", namespace="default", spec={"maxUnavailable": 1, "selector": {}})
@@ -181,7 +181,7 @@ async def test_pods_that_nobody_controls_are_told(cluster, pod_spec):
         ("none.example/v1", "None", 'no matches for kind "None" in version "none.example/v1"'),
     ],
 )
-async def test_a_budget_that_cannot_be_counted_says_why(cluster, pod_spec, api_version, kind, why):
+async def test_uncountable_budget_has_the_reason_in_its_condition(cluster, pod_spec, api_version, kind, why):
     await cluster.start(build)
     owner = {"apiVersion": api_version, "kind": kind, "name": "o", "uid": "o", "controller": True}
     metadata = {"labels": {"app": "a"}, "ownerReferences": [owner]}
@@ -197,7 +197,7 @@ async def test_a_budget_that_cannot_be_counted_says_why(cluster, pod_spec, api_v
 
 
 @pytest.mark.parametrize("meets_a_conflict", [False, True])
-async def test_a_stale_condition_becomes_false(cluster, pod_spec, clock, conflicts, meets_a_conflict):
+async def test_stale_condition_becomes_false(cluster, pod_spec, clock, conflicts, meets_a_conflict):
     await cluster.start(build)
     await ready_pod(cluster, "p", pod_spec)
     condition = {"type": "DisruptionTarget", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}

@@ -13,7 +13,13 @@ from steersman.controllers.endpoints import endpointslices, mirroring
 from steersman.controllers.endpoints.endpoints_plan import CAPACITY, OVER_CAPACITY, plan_endpoints
 from steersman.controllers.endpoints.mirror_plan import is_mirrored, plan_mirror
 from steersman.controllers.endpoints.packing import pack, ports_key
-from steersman.controllers.endpoints.pods import address_of, hostname_of, may_be_endpoint, port_number, told_by
+from steersman.controllers.endpoints.pods import (
+    address_of,
+    endpoint_attributes,
+    hostname_of,
+    may_be_endpoint,
+    port_number,
+)
 from steersman.controllers.endpoints.services import families, has_endpoints, is_headless, slice_name_prefix
 from steersman.controllers.endpoints.slice_plan import plan_slices
 from steersman.controllers.endpoints.subsets import repacked
@@ -50,7 +56,7 @@ def planned(found, pods, slices=(), nodes=NODES, max_endpoints=100):
 
 
 def stored(changes):
-    """What would be there afterwards, of what was to be created."""
+    """Return the slices to create with names, as stored."""
     made = []
     for number, each in enumerate(changes.create):
         metadata = msgspec.structs.replace(each.metadata, name=f"made{number}")
@@ -69,23 +75,23 @@ def stored(changes):
         (pod(ready=False), False, True),
     ],
 )
-def test_what_may_be_an_endpoint(found, terminating, wanted):
+def test_may_be_endpoint(found, terminating, wanted):
     assert may_be_endpoint(found, terminating=terminating) is wanted
 
 
-def test_a_pod_is_named_below_the_service_of_its_subdomain_only():
+def test_hostname_of_requires_the_subdomain_to_be_the_service():
     assert hostname_of(pod(hostname="h", subdomain="web"), service()) == "h"
     assert hostname_of(pod(hostname="h", subdomain="x"), service()) is None
     assert hostname_of(pod(), service()) is None
 
 
-def test_the_address_is_the_first_of_the_family():
+def test_address_of_returns_the_first_of_the_family():
     found = pod(ip="10.1.0.1 fd00::1 10.1.0.2")
     assert [address_of(found, family) for family in ("IPv4", "IPv6")] == ["10.1.0.1", "fd00::1"]
     assert address_of(pod(), "IPv6") == ""
 
 
-def test_named_ports_are_looked_up_in_containers_and_sidecars():
+def test_port_number_resolves_names_in_containers_and_sidecars():
     def container(name, number, **more):
         return {"name": name, "ports": [{"name": name, "containerPort": number}], **more}
 
@@ -100,10 +106,10 @@ def test_named_ports_are_looked_up_in_containers_and_sidecars():
     assert port_number(found, service(ports=[{"port": 80, "targetPort": "a", "protocol": "UDP"}]).spec.ports[0]) is None
 
 
-def test_only_what_endpoints_depend_on_is_news():
-    assert told_by(pod(since=MADE)) == told_by(pod())
-    assert told_by(pod(phase="Failed")) == told_by(pod())
-    assert told_by(pod(ready=False)) != told_by(pod())
+def test_endpoint_attributes_ignore_unrelated_changes():
+    assert endpoint_attributes(pod(since=MADE)) == endpoint_attributes(pod())
+    assert endpoint_attributes(pod(phase="Failed")) == endpoint_attributes(pod())
+    assert endpoint_attributes(pod(ready=False)) != endpoint_attributes(pod())
 
 
 @pytest.mark.parametrize(
@@ -115,11 +121,11 @@ def test_only_what_endpoints_depend_on_is_news():
         ({"ipFamilies": ["IPv6", "IPv4"]}, ["IPv6", "IPv4"]),
     ],
 )
-def test_families_of_a_service(spec, wanted):
+def test_families(spec, wanted):
     assert families(service(**spec)) == wanted
 
 
-def test_services_that_have_endpoints():
+def test_has_endpoints():
     assert has_endpoints(service())
     assert not has_endpoints(service(selector=None))
     assert not has_endpoints(service(type="ExternalName"))
@@ -127,7 +133,7 @@ def test_services_that_have_endpoints():
     assert slice_name_prefix("web") == "web-"
 
 
-def test_a_service_without_pods_has_one_empty_slice_that_stays():
+def test_plan_slices_keeps_one_empty_slice_without_pods():
     first = planned(service(), [])
     (made,) = stored(first.changes)
     assert made.endpoints == []
@@ -136,7 +142,7 @@ def test_a_service_without_pods_has_one_empty_slice_that_stays():
     assert [again.changes.create, again.changes.update, again.changes.delete] == [[], [], []]
 
 
-def test_the_empty_slice_is_filled_when_pods_come_and_emptied_when_they_go():
+def test_plan_slices_reuses_the_empty_slice():
     (empty,) = stored(planned(service(), []).changes)
     filled = planned(service(), [pod()], [empty]).changes
     assert [each.metadata.name for each in filled.update] == ["made0"]
@@ -178,13 +184,13 @@ def test_hints_follow_the_traffic_distribution(distribution, wanted):
     assert second.hints is None
 
 
-def test_a_pod_of_an_unknown_node_is_left_out_and_told():
+def test_plan_slices_skips_and_reports_pods_of_unknown_nodes():
     plan = planned(service(), [pod(node="x")])
     assert plan.homeless == ["skipping Pod p for Service ns/web: Node x Not Found"]
     assert planned(service(publishNotReadyAddresses=True), [pod(node="x")]).homeless == []
 
 
-def test_other_families_and_owners_go():
+def test_plan_slices_deletes_slices_of_other_families_and_owners():
     (made,) = stored(planned(service(), [pod()]).changes)
     strange = msgspec.structs.replace(made, addressType="IPv6")
     assert planned(service(), [pod()], [made, strange]).changes.delete == [strange]
@@ -194,14 +200,14 @@ def test_other_families_and_owners_go():
     assert (len(changes.create), changes.delete) == (1, [orphan])
 
 
-def test_labels_of_the_service_are_followed():
+def test_slices_get_the_labels_of_the_service():
     (made,) = stored(planned(service(labels={"team": "a"}), [pod()]).changes)
     changed = planned(service(labels={"team": "b", "service.kubernetes.io/headless": "x"}), [pod()], [made]).changes
     assert labels_of(changed.update[0])["team"] == "b"
     assert "service.kubernetes.io/headless" not in labels_of(changed.update[0])
 
 
-def test_no_slice_is_made_for_a_service_that_goes():
+def test_plan_slices_creates_nothing_for_a_terminating_service():
     found = service()
     going = msgspec.structs.replace(found.metadata, deletionTimestamp=datetime(2026, 1, 1, tzinfo=UTC))
     assert planned(msgspec.structs.replace(found, metadata=going), [pod()]).changes.create == []
@@ -241,12 +247,12 @@ def sizes(existing, wanted, most):
         ({"a": range(10)}, range(11), ({}, [1], [])),
     ],
 )
-def test_slices_are_filled_so_that_few_change(existing, wanted, expected):
+def test_pack_changes_few_slices(existing, wanted, expected):
     assert sizes([slice_of(name, numbers) for name, numbers in existing.items()], wanted, 10) == expected
 
 
 @pytest.mark.parametrize("seed", range(50))
-def test_packing_keeps_each_endpoint_once_and_the_bound(seed):
+def test_pack_has_each_endpoint_once_within_the_limit(seed):
     dice = random.Random(seed)
     existing = []
     for _ in range(20):
@@ -264,7 +270,7 @@ def test_packing_keeps_each_endpoint_once_and_the_bound(seed):
         assert all(0 < len(found.endpoints) <= 7 for found in existing)
 
 
-def test_the_trigger_is_the_earliest_news():
+def test_trigger_time_is_the_earliest_change():
     times = TriggerTimes()
     assert times.look("k", service(), [pod(since="2026-01-01T00:00:05Z")]) == MADE
     assert times.look("k", service(), [pod(since="2026-01-01T00:00:05Z")]) is None
@@ -294,7 +300,7 @@ def subset(ready="", unready="", *ports):
         ([subset("a"), subset("", "", 1)], [(["a"], [], [])]),
     ],
 )
-def test_ports_with_the_same_addresses_are_one_subset(subsets, wanted):
+def test_repacked_merges_ports_with_equal_addresses(subsets, wanted):
     shown = [
         (
             [each.ip for each in row.addresses or ()],
@@ -306,7 +312,7 @@ def test_ports_with_the_same_addresses_are_one_subset(subsets, wanted):
     assert shown == wanted
 
 
-def test_endpoints_of_a_service():
+def test_plan_endpoints():
     found = plan_endpoints(service(labels={"x": "y"}), [pod(), pod("q", "10.1.0.2", ready=False)], None, MADE)
     (only,) = found.subsets
     assert [each.ip for each in only.addresses] == ["10.1.0.1"]
@@ -320,7 +326,7 @@ def test_endpoints_of_a_service():
 @pytest.mark.parametrize(
     ("ready", "unready", "wanted"), [(900, 200, (900, 100)), (1200, 50, (1000, 0)), (1000, 0, (1000, 0))]
 )
-def test_endpoints_have_a_bound(ready, unready, wanted):
+def test_plan_endpoints_truncates_at_the_capacity(ready, unready, wanted):
     pods = [pod(f"p{each}", f"10.1.{each // 250}.{each % 250}", ready=each < ready) for each in range(ready + unready)]
     found = plan_endpoints(service(), pods, None, None)
     counted = [
@@ -340,7 +346,7 @@ def mirrored(*subsets, **metadata):
     )
 
 
-def test_mirrors_by_family_and_ports():
+def test_plan_mirror_has_one_slice_per_family_and_ports():
     plan = plan_mirror(
         mirrored(subset("192.0.2.1 2001:db8::1 x", "", 80), subset("", "192.0.2.2", 81)), [], max_per_subset=9
     )
@@ -356,7 +362,7 @@ def test_mirrors_by_family_and_ports():
     assert [ports_key(each.ports)[0][1] for each in changed.update] == [82]
 
 
-def test_a_mirror_has_a_bound():
+def test_plan_mirror_limits_addresses_per_subset():
     plan = plan_mirror(mirrored(subset("192.0.2.1 192.0.2.2 192.0.2.3", "", 80)), [], max_per_subset=2)
     assert len(plan.changes.create[0].endpoints) == 2
     assert plan.skipped == 1
@@ -371,7 +377,7 @@ def test_a_mirror_has_a_bound():
         ({"annotations": {"control-plane.alpha.kubernetes.io/leader": "{}"}}, {"selector": None}, False),
     ],
 )
-def test_what_is_mirrored(metadata, spec, wanted):
+def test_should_mirror(metadata, spec, wanted):
     assert is_mirrored(mirrored(**metadata), service(**spec)) is wanted
     assert not is_mirrored(mirrored(**metadata), None)
 
@@ -406,7 +412,7 @@ async def make_pod(cluster, pod_spec, name, ip):
                        spec={**pod_spec, "nodeName": "n"}, status=status)  # fmt: skip
 
 
-async def test_slices_follow_pods_and_wait_for_nodes(cluster, pod_spec):
+async def test_endpointslices_follow_pods_and_wait_for_nodes(cluster, pod_spec):
     await cluster.start(endpointslices.build, max_endpoints_per_slice=2)
     await make_service(cluster)
     await slices_are(cluster, [[]])
@@ -422,7 +428,7 @@ async def test_slices_follow_pods_and_wait_for_nodes(cluster, pod_spec):
     await slices_are(cluster, [["10.1.0.2"], ["10.1.0.3"]])
 
 
-async def test_endpoints_follow_pods_and_are_put_right(cluster, pod_spec):
+async def test_endpoints_follow_pods_and_are_repaired(cluster, pod_spec):
     await cluster.start(endpoints_controller.build)
     await make_service(cluster)
     await make_pod(cluster, pod_spec, "p", "10.1.0.1")
@@ -457,7 +463,7 @@ async def test_mirrors_follow_endpoints_of_services_without_selector(cluster):
         (endpointslices.build, "_slices", tree("discovery.k8s.io/v1", "EndpointSlice")),
     ],
 )
-async def test_what_somebody_deletes_unseen_is_made_again(cluster, build, cache, made):
+async def test_slice_deleted_during_a_disconnect_is_recreated(cluster, build, cache, made):
     controller = await cluster.start(build)
     await getattr(controller, cache).close()  # the watch was cut when it was made
 

@@ -68,5 +68,5 @@ def test_installed_controllers_rejects_names_that_the_flag_cannot_take(site, nam
         installed_controllers()
 
 
-def test_without_packages_there_are_none(site):
+def test_installed_controllers_is_empty_without_packages(site):
     assert installed_controllers() == ()

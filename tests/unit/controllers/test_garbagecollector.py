@@ -41,14 +41,14 @@ def dependent(*owners, **metadata):
 # The graph
 
 
-def test_an_owner_that_was_not_seen_is_asked_for():
+def test_unobserved_owner_becomes_a_virtual_node():
     graph = Graph()
     effects = graph.observe(node("d", owner("o")), None)
     assert list(effects.delete) == ["o"]
     assert graph.nodes["o"].virtual
 
 
-def test_an_owner_that_is_seen_as_it_was_named_asks_for_nothing():
+def test_observed_virtual_node_with_matching_identity_needs_no_processing():
     graph = Graph()
     graph.observe(node("d", owner("o")), None)
     effects = graph.observe(node("o"), None)
@@ -56,14 +56,14 @@ def test_an_owner_that_is_seen_as_it_was_named_asks_for_nothing():
     assert not effects.delete
 
 
-def test_dependents_that_named_it_otherwise_are_looked_at():
+def test_dependents_with_another_identity_are_processed():
     graph = Graph()
     graph.observe(node("d", owner("o", name="another")), None)
     assert list(graph.observe(node("o"), None).delete) == ["d"]
 
 
 @pytest.mark.parametrize("owner_first", [True, False])
-def test_a_reference_into_another_namespace_is_reported(owner_first):
+def test_cross_namespace_reference_is_reported(owner_first):
     graph = Graph()
     pair = [node("o", namespace="m"), node("d", owner("o"))]
     effects = [graph.observe(each, None) for each in (pair if owner_first else reversed(pair))][-1]
@@ -73,7 +73,7 @@ def test_a_reference_into_another_namespace_is_reported(owner_first):
     ]
 
 
-def test_a_deleted_owner_leaves_its_dependents_to_be_looked_at_and_is_known_to_be_absent():
+def test_deleted_owner_enqueues_dependents_and_is_recorded_absent():
     graph = Graph()
     graph.observe(node("o"), None)
     graph.observe(node("d", owner("o")), None)
@@ -83,7 +83,7 @@ def test_a_deleted_owner_leaves_its_dependents_to_be_looked_at_and_is_known_to_b
     assert "o" not in graph.nodes
 
 
-def test_the_last_dependent_that_goes_frees_an_owner_that_waits():
+def test_last_deleted_dependent_enqueues_the_waiting_owner():
     graph = Graph()
     graph.observe(node("o", finalizers=[FOREGROUND], deleted=True), None)
     graph.observe(node("d", owner("o", block=True)), None)
@@ -92,7 +92,7 @@ def test_the_last_dependent_that_goes_frees_an_owner_that_waits():
     assert graph.blocking("o") == []
 
 
-def test_deletion_in_foreground_looks_at_all_dependents_once():
+def test_foreground_deletion_enqueues_dependents_once():
     graph = Graph()
     before, after = node("o"), node("o", finalizers=[FOREGROUND], deleted=True)
     graph.observe(before, None)
@@ -101,26 +101,26 @@ def test_deletion_in_foreground_looks_at_all_dependents_once():
     assert not graph.observe(after, after).delete
 
 
-def test_deletion_that_orphans_releases_dependents():
+def test_orphan_deletion_enqueues_orphaning():
     graph = Graph()
     assert list(graph.observe(node("o", finalizers=[ORPHAN], deleted=True), None).orphan) == ["o"]
 
 
-def test_taking_the_block_off_frees_the_owner():
+def test_removed_block_owner_deletion_enqueues_the_owner():
     graph = Graph()
     graph.observe(node("o"), None)
     graph.observe(node("d", owner("o", block=True)), None)
     assert list(graph.observe(node("d", owner("o")), None).delete) == ["o"]
 
 
-def test_a_virtual_node_lives_as_long_as_somebody_names_it():
+def test_virtual_node_is_removed_with_its_last_dependent():
     graph = Graph()
     graph.observe(node("d", owner("o")), None)
     graph.observe(node("d"), None)
     assert "o" not in graph.nodes
 
 
-def test_an_absent_owner_of_two_identities_is_asked_for_by_the_other():
+def test_absent_virtual_node_takes_the_next_identity():
     graph = Graph()
     graph.observe(node("d", owner("o")), None)
     graph.observe(node("e", owner("o"), namespace="m"), None)
@@ -130,7 +130,7 @@ def test_an_absent_owner_of_two_identities_is_asked_for_by_the_other():
     assert graph.nodes["o"].identity.namespace == "m"
 
 
-def test_what_was_observed_is_not_forgotten_because_another_name_is_absent():
+def test_forget_absent_keeps_an_observed_node_of_another_identity():
     graph = Graph()
     graph.observe(node("o"), None)
     graph.observe(node("d", owner("o", name="x")), None)
@@ -157,19 +157,19 @@ def test_what_was_observed_is_not_forgotten_because_another_name_is_absent():
         ([WAITING], 2, True, [], Delete("Foreground", unblock=True)),
     ],
 )
-def test_an_object_stays_while_one_owner_holds_it(standings, dependents, circle, finalizers, wanted):
+def test_decide_keeps_an_object_with_an_existing_owner(standings, dependents, circle, finalizers, wanted):
     listed = [(owner(str(number)), standing) for number, standing in enumerate(standings)]
     found = decide({"metadata": {"finalizers": finalizers}}, listed, dependents=dependents, in_circle=circle)
     assert found == (Release(("2", "1")) if wanted == Release(("2", "1")) else wanted)
 
 
-def test_an_owner_that_waits_in_foreground_does_not_hold():
+def test_decide_ignores_owners_in_foreground_deletion():
     metadata = {"deletionTimestamp": "x", "finalizers": [FOREGROUND]}
     assert standing_of({"metadata": metadata}) == WAITING
     assert standing_of({"metadata": {**metadata, "finalizers": ["x/y"]}}) == SOLID
 
 
-def test_references_are_taken_off_by_uid_or_in_one_version():
+def test_release_patch_by_uid_or_version():
     obj = dependent(owner("a"), owner("b"))
     assert release_patch(obj, ["a"], strategic=True)["metadata"]["ownerReferences"] == [
         {"$patch": "delete", "uid": "a"}
@@ -178,7 +178,7 @@ def test_references_are_taken_off_by_uid_or_in_one_version():
     assert ([each["uid"] for each in whole["ownerReferences"]], whole["resourceVersion"]) == (["b"], "7")
 
 
-def test_blocking_is_taken_off():
+def test_unblock_patch():
     obj = dependent(owner("a", block=True), owner("b"))
     strategic = unblock_patch(obj, strategic=True)["metadata"]["ownerReferences"]
     assert strategic == [{"uid": "a", "blockOwnerDeletion": False}]
@@ -187,17 +187,17 @@ def test_blocking_is_taken_off():
     )
 
 
-def test_a_finalizer_is_taken_off_in_the_version_that_was_seen():
+def test_finalizer_patch_has_the_resource_version():
     obj = dependent(finalizers=["a", "b"])
     assert finalizer_patch(obj, "a")["metadata"] == {"uid": "d", "resourceVersion": "7", "finalizers": ["b"]}
     assert finalizer_patch(obj, "c") is None
 
 
-def test_an_owner_is_cluster_scoped_or_beside_its_dependent():
+def test_owner_candidates():
     assert [each.namespace for each in owner_candidates(owner("o"), "n")] == ["", "n"]
 
 
-def test_what_is_seen_of_an_object():
+def test_seen():
     found = seen(tree("v1", "ConfigMap"), dependent(owner("o"), name="x", namespace="n", finalizers=["f"]))
     assert found == Seen(Identity("v1", "ConfigMap", "n", "x", "d"), (owner("o"),), ("f",), being_deleted=False)
 
@@ -219,20 +219,20 @@ async def family(cluster, **more):
     return parent
 
 
-async def test_dependents_of_a_deleted_owner_go(cluster):
+async def test_dependents_of_a_deleted_owner_are_deleted(cluster):
     await cluster.start(build)
     await cluster.client.delete_object(await family(cluster), propagation_policy="Background")
     await cluster.eventually("v1", "ConfigMap", "child", lambda found: found is None, namespace="default")
 
 
-async def test_dependents_of_an_owner_that_never_was_go(cluster):
+async def test_dependents_of_a_missing_owner_are_deleted(cluster):
     await cluster.start(build)
     ghost = {"apiVersion": "v1", "kind": "ConfigMap", "name": "ghost", "uid": "11111111-2222-4333-8444-555555555555"}
     await cluster.make("v1", "ConfigMap", "child", namespace="default", metadata={"ownerReferences": [ghost]})
     await cluster.eventually("v1", "ConfigMap", "child", lambda found: found is None, namespace="default")
 
 
-async def test_in_foreground_the_owner_goes_last(cluster):
+async def test_foreground_deletion_deletes_the_owner_last(cluster):
     await cluster.start(build)
     parent = await family(cluster, blockOwnerDeletion=True)
     maps = tree("v1", "ConfigMap")
@@ -247,7 +247,7 @@ async def test_in_foreground_the_owner_goes_last(cluster):
     await cluster.eventually("v1", "ConfigMap", "parent", lambda found: found is None, namespace="default")
 
 
-async def test_orphans_lose_their_reference_and_stay(cluster):
+async def test_orphaned_dependents_lose_their_reference(cluster):
     await cluster.start(build)
     await cluster.client.delete_object(await family(cluster), propagation_policy="Orphan")
     await cluster.eventually("v1", "ConfigMap", "parent", lambda found: found is None, namespace="default")
@@ -255,7 +255,7 @@ async def test_orphans_lose_their_reference_and_stay(cluster):
     assert "ownerReferences" not in child["metadata"]
 
 
-async def test_one_of_two_owners_is_enough(cluster):
+async def test_object_with_one_of_two_owners_is_kept(cluster):
     await cluster.start(build)
     parent = await family(cluster)
     other = await cluster.make("v1", "ConfigMap", "other", namespace="default")
@@ -268,7 +268,7 @@ async def test_one_of_two_owners_is_enough(cluster):
     assert child["metadata"]["ownerReferences"][0]["name"] == "other"
 
 
-async def test_a_reference_across_namespaces_is_told_and_collected(cluster):
+async def test_cross_namespace_dependent_gets_an_event_and_is_deleted(cluster):
     await cluster.start(build)
     parent = await cluster.make("v1", "ConfigMap", "parent", namespace="kube-system")
     metadata = {"ownerReferences": [reference(parent)]}
@@ -278,7 +278,7 @@ async def test_a_reference_across_namespaces_is_told_and_collected(cluster):
     assert event["message"].endswith('does not exist in namespace "default"')
 
 
-async def test_custom_resources_are_collected_from_the_moment_they_are_served(cluster):
+async def test_custom_resources_are_collected_once_served(cluster):
     await cluster.start(build)
     schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
     version = {"name": "v1", "served": True, "storage": True, "schema": schema}
@@ -299,7 +299,7 @@ async def test_custom_resources_are_collected_from_the_moment_they_are_served(cl
     await cluster.until(gone)
 
 
-async def test_it_is_not_built_where_it_is_switched_off(cluster):
+async def test_build_returns_none_when_disabled(cluster):
     context = type("Context", (), {"options": type("Options", (), {"enable_garbage_collector": False})})
     assert build(context) is None
 
@@ -308,7 +308,7 @@ def waiting(uid, *owners):
     return node(uid, *owners, finalizers=[FOREGROUND], deleted=True)
 
 
-def test_who_waits_for_whom_is_followed_over_others():
+def test_blocking_dependents_are_followed_transitively():
     graph = Graph()
     for seen_ in (waiting("a", owner("b", block=True)), waiting("b", owner("c", block=True)), waiting("c")):
         graph.observe(seen_, None)
@@ -317,7 +317,7 @@ def test_who_waits_for_whom_is_followed_over_others():
 
 
 @pytest.mark.parametrize("names", [("a",), ("a", "b"), ("a", "b", "c")])
-async def test_objects_that_wait_for_each_other_go(cluster, names):
+async def test_cycle_in_foreground_deletion_is_deleted(cluster, names):
     await cluster.start(build)
     made = [await cluster.make("v1", "ConfigMap", name, namespace="default") for name in names]
     for place, obj in enumerate(made):

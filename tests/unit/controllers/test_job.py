@@ -186,9 +186,10 @@ def test_restarts_in_place_count_against_the_limit(limit, restarts, fails):
 
 
 def test_what_was_said_once_stays_so():
-    told = {"type": "FailureTarget", "status": "True", "reason": "Once", "lastTransitionTime": NOW}
+    stored = {"type": "FailureTarget", "status": "True", "reason": "Once", "lastTransitionTime": NOW}
     assert (
-        plan.judge(see(job({"conditions": [told]}, backoffLimit=0), pod("a", "Failed")), NOW, now=NOW).reason == "Once"
+        plan.judge(see(job({"conditions": [stored]}, backoffLimit=0), pod("a", "Failed")), NOW, now=NOW).reason
+        == "Once"
     )
 
 
@@ -255,7 +256,7 @@ def test_with_limits_by_index_each_index_waits_by_itself():
     seen = see(indexed(backoffLimitPerIndex=3, completions=2), pod("a", "Failed", index=0, failures=1, exit_code=1))
     found = plan.plan_pods(seen, now=NOW)
     assert (found.create, found.look_again_seconds) == ((1,), 20)
-    assert seen.remembered[0].metadata.name == "a"
+    assert seen.last_failed[0].metadata.name == "a"
 
 
 # Accounts
@@ -272,8 +273,10 @@ def test_a_pod_that_ended_is_listed_first_and_counted_when_it_was_let_go():
 
 
 def test_what_was_counted_does_not_count_again():
-    told = {"uncountedTerminatedPods": {"succeeded": ["a"], "failed": ["b"]}, "failed": 1}
-    seen = see(job(told), pod("a", "Succeeded"), pod("b", "Failed", tracked=False), pod("d", "Failed"), untracked={"d"})
+    stored = {"uncountedTerminatedPods": {"succeeded": ["a"], "failed": ["b"]}, "failed": 1}
+    seen = see(
+        job(stored), pod("a", "Succeeded"), pod("b", "Failed", tracked=False), pod("d", "Failed"), untracked={"d"}
+    )
     assert (seen.succeeded, seen.failed) == (1, 2)
     status = account(seen, seen.job.status, None, now=NOW).status
     assert (status.failed, status.uncountedTerminatedPods.succeeded) == (2, ["a"])

@@ -26,7 +26,7 @@ def secret(*, created="2024-01-01T00:00:00Z", **labels):
 
 
 @pytest.mark.parametrize(("since", "long"), [("2025-01-01", True), ("2026-01-01", False), ("?", False)])
-def test_uses_must_have_been_noted_for_the_whole_period(since, long):
+def test_tokens_are_kept_until_tracking_has_run_for_the_period(since, long):
     tracking = msgspec.convert({"data": {"since": since}}, ConfigMap)
     assert is_tracked_long_enough(tracking, now=NOW, period=YEAR) is long
 
@@ -44,11 +44,11 @@ def test_uses_must_have_been_noted_for_the_whole_period(since, long):
         (secret(**{INVALID_SINCE: "2025-01-01"}), ACCOUNT, (), Delete()),
     ],
 )
-def test_unused_tokens_are_invalidated_and_then_deleted(found, account, mounted, wanted):
+def test_decide_invalidates_unused_tokens_then_deletes_them(found, account, mounted, wanted):
     assert decide(found, account, mounted, now=NOW, period=YEAR) == wanted
 
 
-def test_mounts_are_found():
+def test_mounted_secrets_finds_mounts():
     volumes = [{"name": "v", "secret": {"secretName": "s"}}, {"name": "w", "emptyDir": {}}]
     pod = msgspec.convert({"metadata": {"namespace": "n"}, "spec": {"containers": [], "volumes": volumes}}, Pod)
     assert mounted_secrets([pod], "n") == {"s"}
@@ -72,19 +72,19 @@ def is_invalid(found):
     return INVALID_SINCE in found["metadata"].get("labels", {})
 
 
-async def test_unused_secrets_are_labelled(cluster):
+async def test_unused_secret_gets_the_invalid_since_label(cluster):
     await make_tokens(cluster, "s")
     await cluster.start(build, legacy_service_account_token_clean_up_period_seconds=1)
     await cluster.eventually("v1", "Secret", "s", is_invalid, namespace="default")
 
 
-async def test_invalid_secrets_are_deleted(cluster):
+async def test_invalid_secret_is_deleted(cluster):
     await make_tokens(cluster, "s", **{INVALID_SINCE: "2025-01-01"})
     await cluster.start(build, legacy_service_account_token_clean_up_period_seconds=1)
     await cluster.eventually("v1", "Secret", "s", lambda found: found is None, namespace="default")
 
 
-async def test_a_secret_that_nobody_may_change_holds_up_no_other(cluster):
+async def test_failed_secret_does_not_stop_the_others(cluster):
     await make_tokens(cluster, "a", "b", "c")
     rule = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["secrets"], "operations": ["UPDATE"]}
     spec = {

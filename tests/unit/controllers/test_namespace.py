@@ -143,11 +143,11 @@ async def test_a_held_object_holds_it_until_it_is_let_go(cluster):
     held = await cluster.make("v1", "ConfigMap", "c", namespace="n", metadata={"finalizers": ["example.com/hold"]})
     await cluster.client.delete(tree("v1", "Namespace"), "n")
 
-    def tells(found):
+    def has_condition(found):
         conditions = found["status"].get("conditions", ())
         return any(each["type"] == "NamespaceFinalizersRemaining" and each["status"] == "True" for each in conditions)
 
-    await cluster.eventually("v1", "Namespace", "n", tells)
+    await cluster.eventually("v1", "Namespace", "n", has_condition)
     await cluster.client.patch(
         tree("v1", "ConfigMap"), held["metadata"]["name"], {"metadata": {"finalizers": None}}, namespace="n"
     )

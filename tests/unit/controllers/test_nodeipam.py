@@ -15,7 +15,7 @@ def cut(text, prefix):
     return NodeRanges(ipaddress.ip_network(text), prefix)
 
 
-def test_ranges_are_taken_in_turn_and_used_again_after_all_others():
+def test_take_allocates_in_order_and_reuses_last():
     found = cut("10.0.0.0/22", 24)
     assert [found.take() for _ in range(2)] == ["10.0.0.0/24", "10.0.1.0/24"]
     found.release("10.0.0.0/24")
@@ -37,20 +37,20 @@ def test_ranges_are_taken_in_turn_and_used_again_after_all_others():
         ("nonsense", "10.0.0.0/24"),
     ],
 )
-def test_what_others_have_is_not_taken(occupied, wanted):
+def test_take_skips_occupied_cidrs(occupied, wanted):
     found = cut("10.0.0.0/22", 24)
     found.occupy(occupied)
     assert (None if found.is_full else found.take()) == wanted
 
 
 @pytest.mark.parametrize(("cluster", "prefix"), [("10.0.0.0/16", 12), ("10.0.0.0/24", 33), ("fd00::/40", 64)])
-def test_ranges_must_fit(cluster, prefix):
+def test_node_ranges_must_fit_the_cluster_cidr(cluster, prefix):
     with pytest.raises(ValueError, match=r"within|too big"):
         cut(cluster, prefix)
 
 
 @pytest.mark.parametrize("text", ["", "x", "10.0.0.0/16,10.1.0.0/16"])
-def test_a_cluster_has_one_range_of_each_family(text):
+def test_parse_cluster_accepts_one_cidr_per_family(text):
     with pytest.raises(ValueError, match="cluster-cidr"):
         parse_cluster(text)
 
@@ -60,26 +60,26 @@ def test_a_cluster_has_one_range_of_each_family(text):
     [("10.0.0.0/8", (0, 0, 0), False, 24), ("fd00::/48", (0, 0, 0), False, 64), ("10.0.0.0/8", (20, 0, 0), False, 20),
      ("10.0.0.0/8", (0, 22, 70), True, 22), ("fd00::/48", (0, 22, 60), True, 60)],
 )  # fmt: skip
-def test_the_size_of_a_range(cluster, sizes, dual, wanted):
+def test_prefix_for(cluster, sizes, dual, wanted):
     general, ipv4, ipv6 = sizes
     assert prefix_for(ipaddress.ip_network(cluster), general=general, ipv4=ipv4, ipv6=ipv6, dual=dual) == wanted
 
 
 @pytest.mark.parametrize(("sizes", "dual"), [((24, 0, 0), True), ((24, 25, 0), False)])
-def test_sizes_that_contradict_each_other(sizes, dual):
+def test_prefix_for_rejects_contradicting_options(sizes, dual):
     general, ipv4, ipv6 = sizes
     with pytest.raises(ValueError, match="node-cidr-mask-size"):
         prefix_for(ipaddress.ip_network("10.0.0.0/8"), general=general, ipv4=ipv4, ipv6=ipv6, dual=dual)
 
 
-def test_what_services_have_no_node_gets():
+def test_service_cidr_is_excluded():
     options = ControllerOptions(cluster_cidr="10.0.0.0/16", service_cluster_ip_range="10.0.0.0/24,fd00::/112")
     assert ranges(options)[0].take() == "10.0.1.0/24"
     with pytest.raises(ValueError, match="cidr-allocator-type"):
         ranges(ControllerOptions(cluster_cidr="10.0.0.0/16", cidr_allocator_type="CloudAllocator"))
 
 
-def test_ranges_of_a_node():
+def test_cidrs_of():
     assert cidrs_of(msgspec.convert({"spec": {"podCIDR": "a"}}, Node)) == ["a"]
     assert cidrs_of(msgspec.convert({"spec": {"podCIDR": "a", "podCIDRs": ["a", "b"]}}, Node)) == ["a", "b"]
     assert cidrs_of(Node()) == []
@@ -89,7 +89,7 @@ def has(*cidrs):
     return lambda found: found["spec"].get("podCIDRs") == list(cidrs)
 
 
-async def test_nodes_get_ranges_and_give_them_back(cluster):
+async def test_nodes_get_cidrs_and_release_them(cluster):
     await cluster.make("v1", "Node", "old", spec={"podCIDR": "10.0.1.0/24", "podCIDRs": ["10.0.1.0/24", "fd00::/64"]})
     await cluster.start(build, allocate_node_cidrs=True, cluster_cidr="10.0.0.0/23,fd00::/56")
     await cluster.make("v1", "Node", "a")
@@ -100,8 +100,8 @@ async def test_nodes_get_ranges_and_give_them_back(cluster):
     await cluster.eventually("v1", "Node", "b", has("10.0.1.0/24", "fd00:0:0:2::/64"))
 
 
-async def test_what_was_offered_in_vain_is_another_nodes(cluster):
-    """Somebody was faster, and the range that the controller had in mind is free again."""
+async def test_cidr_of_a_lost_race_is_allocated_to_another_node(cluster):
+    """Another client assigned a CIDR first, so the controller's one is free again."""
     controller = await cluster.start(build, allocate_node_cidrs=True, cluster_cidr="10.0.0.0/23")
     controller.client = Refusing(controller.client)
     await cluster.make("v1", "Node", "a")
@@ -128,7 +128,7 @@ class Refusing:
         return await self._client.patch(what, name, *arguments, **options)
 
 
-def test_it_is_off_unless_asked_for():
+def test_build_returns_none_by_default():
     class Context:
         options = ControllerOptions()
 

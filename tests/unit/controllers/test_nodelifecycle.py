@@ -54,15 +54,15 @@ def names(taints):
         ),
     ],
 )
-def test_taints_follow_conditions_and_leave_others_alone(found, evict, wanted):
+def test_wanted_taints_follow_conditions_and_keep_others(found, evict, wanted):
     assert names(wanted_taints(found, evict=evict, now=NOW)) == wanted
 
 
-def test_a_taint_tells_when_it_was_added():
+def test_no_execute_taint_has_time_added():
     assert wanted_taints(node("False"), evict=False, now=NOW)[0].timeAdded == NOW
 
 
-def test_taints_are_written_to_the_version_that_was_seen():
+def test_spec_patch_has_the_resource_version():
     assert spec_patch(node("True", taints=[taint("not-ready")]), evict=False, now=NOW) == {
         "spec": {"taints": None},
         "metadata": {"resourceVersion": "7"},
@@ -70,16 +70,16 @@ def test_taints_are_written_to_the_version_that_was_seen():
     assert spec_patch(node("True"), evict=False, now=NOW) is None
 
 
-def test_old_labels_follow_new_ones():
+def test_mirrored_labels_follow_their_successors():
     labels = {"kubernetes.io/os": "linux", "kubernetes.io/arch": "arm64", "beta.kubernetes.io/arch": "amd64"}
     patch = spec_patch(node("True", labels=labels), evict=False, now=NOW)
     assert patch == {"metadata": {"labels": {"beta.kubernetes.io/os": "linux", "beta.kubernetes.io/arch": "arm64"}}}
 
 
-def test_what_a_silent_kubelet_said_is_unknown():
+def test_silent_sets_conditions_unknown():
     found = silent(node("True", MemoryPressure="False", NetworkUnavailable="False"), now=NOW)
-    told = {each.type: (each.status, each.reason or "") for each in found.status.conditions}
-    assert told == {
+    conditions = {each.type: (each.status, each.reason or "") for each in found.status.conditions}
+    assert conditions == {
         "Ready": ("Unknown", "NodeStatusUnknown"),
         "MemoryPressure": ("Unknown", "NodeStatusUnknown"),
         "NetworkUnavailable": ("False", ""),
@@ -89,7 +89,7 @@ def test_what_a_silent_kubelet_said_is_unknown():
     assert silent(found, now=NOW) is None
 
 
-def test_pods_that_say_they_are_ready_are_put_right():
+def test_ready_pods_of_an_unready_node_are_marked_unready():
     ready = {"metadata": {"name": "p", "uid": "u"}, "status": {"conditions": [{"type": "Ready", "status": "True"}]}}
     pods = [msgspec.convert(body, Pod) for body in (ready, {"metadata": {"name": "q"}})]
     assert unready_pods(pods) == pods[:1]
@@ -100,14 +100,14 @@ def lease(seconds):
     return msgspec.convert({"metadata": {}, "spec": {"renewTime": NOW + timedelta(seconds=seconds)}}, Lease)
 
 
-def test_a_node_that_never_spoke_has_until_it_is_a_minute_old():
+def test_node_without_status_has_a_grace_period_from_creation():
     health = Health.of(node(), now=NOW, monotonic=1000)
     assert health.seconds_left(GRACE, monotonic=1000) == 50
     health.look(node("True"), monotonic=1020)
     assert health.seconds_left(GRACE, monotonic=1030) == 40
 
 
-def test_heartbeats_and_renewals_count_once():
+def test_changed_heartbeats_and_renewals_reset_the_grace_period():
     health = Health.of(node("True", heartbeat=NOW), now=NOW, monotonic=0)
     health.look(node("True", heartbeat=NOW), monotonic=20)
     assert health.seconds_left(GRACE, monotonic=20) == 30
@@ -128,11 +128,11 @@ def test_heartbeats_and_renewals_count_once():
         ({"failure-domain.beta.kubernetes.io/zone": "z"}, ":\0:z"),
     ],
 )
-def test_a_zone_is_a_region_and_a_zone(labels, wanted):
+def test_zone_of(labels, wanted):
     assert zone_of(node(labels=labels)) == wanted
 
 
-def test_some_nodes_are_not_counted():
+def test_excluded_nodes_are_not_counted():
     assert is_counted(node())
     assert not is_counted(node(labels={"node.kubernetes.io/exclude-disruption": ""}))
 
@@ -149,7 +149,7 @@ def zones(**counts):
     ("count", "wanted"),
     [((0, 1), ZoneState.FULL), ((1, 2), ZoneState.NORMAL), ((2, 3), ZoneState.PARTIAL), ((5, 3), ZoneState.NORMAL)],
 )
-def test_the_state_of_a_zone(count, wanted):
+def test_count_state(count, wanted):
     assert zones(a=count).counts["a"].state(Rates()) is wanted
 
 
@@ -158,7 +158,7 @@ def test_rates_by_state():
     assert [found.rate(zone) for zone in "abcd"] == [0.1, 0.1, 0.0, 0.01]
 
 
-def test_nothing_is_evicted_while_all_is_down():
+def test_full_disruption_stops_evictions():
     found = zones(a=(0, 1), b=(0, 2))
     assert found.all_down()
     assert found.rate("a") == 0
@@ -169,7 +169,7 @@ def test_nothing_is_evicted_while_all_is_down():
     assert not found.remove("b0")
 
 
-async def test_turns_come_at_the_rate_of_the_zone():
+async def test_turns_call_at_the_zone_rate():
     clock, called = FakeClock(), []
     turns = Turns(0.1, clock=clock, call=called.append)
     for name in "abcd":
@@ -189,7 +189,7 @@ async def test_turns_come_at_the_rate_of_the_zone():
     assert called == ["a", "c", "d"]
 
 
-async def test_turns_wait_until_all_is_counted():
+async def test_turns_wait_for_settle_seconds():
     clock, called = FakeClock(), []
     turns = Turns(10, clock=clock, call=called.append, settle_seconds=1)
     turns.ask("a")
@@ -215,7 +215,7 @@ def taints_are(*wanted):
     return matches
 
 
-async def test_a_node_that_becomes_ready_loses_its_taint(cluster):
+async def test_ready_node_loses_its_taint(cluster):
     await cluster.start(build)
     await make_node(cluster, "n")
     await cluster.eventually("v1", "Node", "n", taints_are(), within_seconds=2)
@@ -234,7 +234,7 @@ async def renew(cluster, name):
     await cluster.client.apply(body, field_manager="kubelet", force=True)
 
 
-async def test_silence_is_noticed_when_the_grace_is_over_and_pods_are_told(cluster, pod_spec):
+async def test_silent_node_is_tainted_and_its_pods_marked_unready(cluster, pod_spec):
     await cluster.start(build)
     await make_node(cluster, "alive")
     await make_node(cluster, "silent")
@@ -247,13 +247,13 @@ async def test_silence_is_noticed_when_the_grace_is_over_and_pods_are_told(clust
     await cluster.eventually("v1", "Node", "silent", taints_are(), within_seconds=1)
     wanted = taints_are("unreachable:NoSchedule", "unreachable:NoExecute")
     await cluster.eventually("v1", "Node", "silent", wanted, within_seconds=4)
-    told = lambda pod: pod["status"]["conditions"][0]["status"] == "False"  # noqa: E731 — short
-    await cluster.eventually("v1", "Pod", "p", told, namespace="default", within_seconds=2)
+    conditions = lambda pod: pod["status"]["conditions"][0]["status"] == "False"  # noqa: E731 — short
+    await cluster.eventually("v1", "Pod", "p", conditions, namespace="default", within_seconds=2)
     assert taints_are()(await cluster.find("v1", "Node", "alive"))
     assert len(await cluster.events("NodeNotReady")) == 2
 
 
-async def test_when_all_are_silent_nobody_is_evicted(cluster):
+async def test_full_disruption_evicts_no_pod(cluster):
     controller = await cluster.start(build)
     seen = []
     controller.informer(Node).add_callback(lambda change: seen.extend(change.latest.spec.taints or ()))

@@ -87,12 +87,12 @@ DONE = {BIND_COMPLETED: "yes"}
         ([volume("going", metadata={"deletionTimestamp": "2026-01-01T00:00:00Z"})], None),
     ],
 )
-def test_the_smallest_that_fits_is_best(volumes, wanted):
+def test_best_volume_is_the_smallest_match(volumes, wanted):
     found = best_volume(claim(), volumes, delayed=False)
     assert (found.metadata.name if found else None) == wanted
 
 
-def test_a_selector_is_obeyed_and_a_delayed_claim_waits_for_the_scheduler():
+def test_best_volume_obeys_selector_and_delayed_binding():
     labelled = volume("l", labels={"a": "1"})
     assert best_volume(claim(selector={"matchLabels": {"a": "1"}}), [volume(), labelled], delayed=False) is labelled
     assert best_volume(claim(), [volume()], delayed=True) is None
@@ -110,11 +110,11 @@ def test_a_selector_is_obeyed_and_a_delayed_claim_waits_for_the_scheduler():
         (volume(volumeAttributesClassName="x"), "VolumeAttributesClassName does not match"),
     ],
 )
-def test_why_a_named_volume_does_not_fit(found, why):
+def test_misfit(found, why):
     assert misfit(found, claim()) == why
 
 
-def test_the_youngest_default_class_counts():
+def test_default_class_is_the_newest():
     classes = [class_("b", default=True), class_("a", default=True), class_("c", created="2026-02-01T00:00:00Z")]
     assert default_class(classes).metadata.name == "a"
     assert default_class([class_("c")]) is None
@@ -140,28 +140,28 @@ def test_the_youngest_default_class_counts():
         (claim(class_=None), [], AssignClass),
     ],
 )
-def test_what_a_claim_needs(found, volumes, kind):
+def test_plan_claim(found, volumes, kind):
     classes = {"slow": class_("slow", default=True), "late": class_("late", mode="WaitForFirstConsumer")}
     plan = plan_claim(found, {each.metadata.name: each for each in volumes}, classes)
     assert type(plan) is kind
 
 
-def test_a_delayed_claim_tells_what_it_waits_for():
+def test_delayed_claim_has_an_event_for_its_wait():
     classes = {"late": class_("late", mode="WaitForFirstConsumer")}
-    assert plan_claim(claim(class_="late"), {}, classes).told.reason == "WaitForFirstConsumer"
+    assert plan_claim(claim(class_="late"), {}, classes).event.reason == "WaitForFirstConsumer"
     waiting = plan_claim(claim(class_="late"), {}, classes, waiting_pods=["a", "b"])
-    assert waiting.told.message == "waiting for pods a,b to be scheduled"
+    assert waiting.event.message == "waiting for pods a,b to be scheduled"
     chosen = claim(class_="late", annotations={"volume.kubernetes.io/selected-node": "n"})
     assert type(plan_claim(chosen, {}, classes)) is Provision
 
 
-def test_provisioners_that_moved_out_are_known_by_their_drivers():
+def test_migrated_provisioners_use_csi_driver_names():
     classes = {
         "x": class_("x", provisioner="kubernetes.io/aws-ebs"),
         "y": class_("y", provisioner="kubernetes.io/no-provisioner"),
     }
     assert plan_claim(claim(class_="x"), {}, classes).provisioner == "ebs.csi.aws.com"
-    assert plan_claim(claim(class_="y"), {}, classes).told.reason == "ProvisioningFailed"
+    assert plan_claim(claim(class_="y"), {}, classes).event.reason == "ProvisioningFailed"
 
 
 @pytest.mark.parametrize(
@@ -183,11 +183,11 @@ def test_provisioners_that_moved_out_are_known_by_their_drivers():
         ),
     ],
 )
-def test_what_a_volume_needs(found, of, wanted):
+def test_plan_volume(found, of, wanted):
     assert plan_volume(found, of) == wanted
 
 
-def test_a_volume_of_another_mode_is_told():
+def test_volume_mode_mismatch_has_events():
     assert type(plan_volume(volume(ref=ref(), volumeMode="Block"), claim())) is Mismatch
 
 
@@ -207,11 +207,11 @@ def test_a_volume_of_another_mode_is_told():
         (volume(persistentVolumeReclaimPolicy="Odd"), "fail"),
     ],
 )
-def test_how_a_volume_is_reclaimed(found, what):
+def test_reclaim(found, what):
     assert reclaim(found)[0] == what
 
 
-def test_binding_marks_what_the_controller_wrote():
+def test_bound_objects_have_the_bound_by_controller_annotation():
     bound = bound_volume(volume(), claim())
     assert bound.spec.claimRef.uid == "1"
     assert BOUND_BY_CONTROLLER in bound.metadata.annotations
@@ -224,13 +224,13 @@ def test_binding_marks_what_the_controller_wrote():
     assert set(bound_claim(claim(volume_="v"), bound).metadata.annotations) == {BIND_COMPLETED}
 
 
-def test_unbinding_keeps_what_somebody_else_wrote():
+def test_unbound_volume_keeps_a_users_claim_ref():
     assert unbound_volume(bound_volume(volume(), claim())).spec.claimRef is None
     kept = unbound_volume(volume(ref=ref())).spec.claimRef
     assert (kept.name, kept.uid) == ("c", None)
 
 
-def test_phases_are_written_once():
+def test_phases_in_effect_are_not_written():
     assert volume_in_phase(volume(), "Available") is None
     assert volume_in_phase(volume(), "Failed", "why").status.message == "why"
     bound = claim_in_phase(claim(), "Bound", volume(size="7Gi"))
@@ -239,13 +239,13 @@ def test_phases_are_written_once():
     assert claim_in_phase(bound, "Lost", None).status.capacity is None
 
 
-def test_a_provisioner_is_asked_by_annotation():
+def test_with_provisioner_annotates_the_claim():
     asked = with_provisioner(claim(), "x")
     assert [asked.metadata.annotations[name] for name in PROVISIONERS] == ["x", "x"]
     assert with_provisioner(asked, "x") is asked
 
 
-def test_a_recycler_mounts_what_it_empties():
+def test_recycler_pod_mounts_the_volume():
     assert recycler_pod(volume(hostPath={"path": "/x"})).spec.volumes[0].hostPath.path == "/x"
     assert recycler_pod(volume(nfs={"path": "/x", "server": "s"})).spec.volumes[0].nfs.server == "s"
 
@@ -260,7 +260,7 @@ def test_a_recycler_mounts_what_it_empties():
         ("nfs", "500Mi", 300),
     ],
 )
-def test_a_recycler_may_run_longer_for_a_larger_volume(source, size, seconds):
+def test_recycler_deadline_grows_with_capacity(source, size, seconds):
     of = {"path": "/x"} if source == "hostPath" else {"path": "/x", "server": "s"}
     assert recycler_pod(volume(size=size, **{source: of})).spec.activeDeadlineSeconds == seconds
 
@@ -298,7 +298,7 @@ def test_recycler_settings_come_from_the_options(tmp_path):
         ("{", "while parsing"),
     ],
 )
-def test_a_recycler_template_that_cannot_be_used_is_refused(text, reason, tmp_path):
+def test_invalid_recycler_template_is_rejected(text, reason, tmp_path):
     path = tmp_path / "pod.yaml"
     path.write_text(text)
     with pytest.raises(ValueError, match=f"recycler pod template {path}: ") as refused:
@@ -338,7 +338,7 @@ async def delete(cluster, made):
     await cluster.client.patch(tree(*CLAIM), made["metadata"]["name"], patch, namespace="default")
 
 
-async def test_a_waiting_claim_gets_the_first_volume_that_comes(cluster):
+async def test_pending_claim_is_bound_to_a_new_volume(cluster):
     await cluster.start(build)
     await make_claim(cluster)
     await cluster.until(lambda: cluster.events("FailedBinding"))
@@ -348,7 +348,7 @@ async def test_a_waiting_claim_gets_the_first_volume_that_comes(cluster):
 
 
 @pytest.mark.parametrize(("policy", "gone"), [("Retain", False), ("Delete", True)])
-async def test_a_released_volume_is_kept_or_deleted(cluster, policy, gone):
+async def test_released_volume_is_retained_or_deleted(cluster, policy, gone):
     await cluster.start(build)
     await make_volume(cluster, "v", policy)
     made = await make_claim(cluster)
@@ -361,12 +361,12 @@ async def test_a_released_volume_is_kept_or_deleted(cluster, policy, gone):
     await cluster.eventually(*VOLUME, "v", is_going if gone else phase("Released"))
 
 
-async def test_a_deletion_that_met_a_conflict_is_tried_again(cluster, conflicts):
+async def test_conflicting_deletion_is_retried(cluster, conflicts):
     await cluster.start(build)
     await make_volume(cluster, "v", "Delete")
     made = await make_claim(cluster)
     await cluster.eventually(*VOLUME, "v", phase("Bound"))
-    for _ in range(4):  # more often than events tell of the volume
+    for _ in range(4):  # more often than the volume has events
         conflicts.add("DELETE", "/persistentvolumes/v")
     await delete(cluster, made)
 
@@ -376,7 +376,7 @@ async def test_a_deletion_that_met_a_conflict_is_tried_again(cluster, conflicts)
     await cluster.eventually(*VOLUME, "v", is_going, within_seconds=5)
 
 
-async def test_a_recycled_volume_is_free_again(cluster):
+async def test_recycled_volume_is_available(cluster):
     await cluster.start(build)
     await make_volume(cluster, "v", "Recycle")
     made = await make_claim(cluster)
@@ -389,7 +389,7 @@ async def test_a_recycled_volume_is_free_again(cluster):
     assert "claimRef" not in found["spec"]
 
 
-async def test_two_claims_never_share_a_volume(cluster):
+async def test_two_claims_are_never_bound_to_one_volume(cluster):
     await cluster.start(build)
     await make_volume(cluster, "v")
     await make_claim(cluster, "c")
@@ -400,7 +400,7 @@ async def test_two_claims_never_share_a_volume(cluster):
     assert sorted(phases) == ["Bound", "Pending"]
 
 
-async def test_a_claim_without_its_volume_is_lost(cluster):
+async def test_claim_without_its_volume_is_lost(cluster):
     await cluster.start(build)
     await make_volume(cluster, "v")
     await make_claim(cluster)

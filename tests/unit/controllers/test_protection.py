@@ -50,7 +50,7 @@ EPHEMERAL = ({"name": "v", "ephemeral": {}},)
         ({"deletionTimestamp": "x"}, Step.NOTHING),
     ],
 )
-def test_what_is_to_be_done_about_a_finalizer(metadata, wanted):
+def test_step(metadata, wanted):
     assert step({"metadata": metadata}, "f") is wanted
 
 
@@ -66,11 +66,11 @@ def test_what_is_to_be_done_about_a_finalizer(metadata, wanted):
         (pod(volumes_=EPHEMERAL), claim("p-v", owner="2"), False),
     ],
 )
-def test_scheduled_pods_use_their_claims(found, of, wanted):
+def test_uses_claim_of_scheduled_pods(found, of, wanted):
     assert uses_claim(found, of) is wanted
 
 
-def test_classes_are_those_that_are_had_or_wanted():
+def test_classes_named():
     status = {
         "currentVolumeAttributesClassName": "b",
         "modifyVolumeStatus": {"status": "x", "targetVolumeAttributesClassName": "c"},
@@ -79,12 +79,12 @@ def test_classes_are_those_that_are_had_or_wanted():
     assert classes_named(found) == ["a", "b", "c"]
 
 
-def test_a_bound_volume_is_used():
+def test_bound_volume_is_in_use():
     assert is_volume_used(msgspec.convert({"status": {"phase": "Bound"}}, PersistentVolume))
     assert not is_volume_used(msgspec.convert({"status": {"phase": "Released"}}, PersistentVolume))
 
 
-async def test_a_claim_stays_while_a_pod_uses_it(cluster, pod_spec):
+async def test_claim_is_kept_while_a_pod_uses_it(cluster, pod_spec):
     await cluster.start(claims.build)
     await cluster.make(*CLAIM, "c", namespace="default", spec=CLAIM_SPEC)
     has = lambda found: CLAIM_FINALIZER in found["metadata"].get("finalizers", ())  # noqa: E731 — short
@@ -98,7 +98,7 @@ async def test_a_claim_stays_while_a_pod_uses_it(cluster, pod_spec):
     await cluster.eventually(*CLAIM, "c", lambda found: found is None, namespace="default")
 
 
-async def test_a_volume_stays_while_it_is_bound(cluster):
+async def test_volume_is_kept_while_bound(cluster):
     await cluster.start(volumes.build)
     await cluster.make(*VOLUME, "v", spec=VOLUME_SPEC)
     has = lambda found: VOLUME_FINALIZER in found["metadata"].get("finalizers", ())  # noqa: E731 — short
@@ -111,7 +111,7 @@ async def test_a_volume_stays_while_it_is_bound(cluster):
     await cluster.eventually(*VOLUME, "v", lambda found: found is None)
 
 
-async def test_a_class_stays_while_a_claim_names_it(cluster):
+async def test_class_is_kept_while_a_claim_names_it(cluster):
     await cluster.start(attributes_classes.build)
     await cluster.make(*CLASS, "a", driverName="x.example.com", parameters={"k": "v"})
     has = lambda found: CLASS_FINALIZER in found["metadata"].get("finalizers", ())  # noqa: E731 — short
@@ -136,19 +136,19 @@ async def test_a_class_stays_while_a_claim_names_it(cluster):
         ({"schedulingGroup": {"podGroupName": "g"}}, "Succeeded", []),
     ],
 )
-def test_pods_that_may_run_use_their_group(spec, phase, groups):
+def test_groups_used_by_unfinished_pods(spec, phase, groups):
     body = {"metadata": {"namespace": "n"}, "spec": {"containers": [], **spec}, "status": {"phase": phase}}
     assert groups_used(msgspec.convert(body, Pod)) == groups
 
 
 @pytest.fixture
 def groups_are_kept(monkeypatch):
-    """Of pods; the server drops what they say of their group, as upstream's without its feature gate."""
+    """Keep the pods' group reference, which the server drops without the feature gate."""
     monkeypatch.setattr(pod_defaults, "drop_disabled", lambda spec: None)
 
 
 @pytest.mark.usefixtures("groups_are_kept")
-async def test_a_group_stays_until_its_last_pod_has_ended(cluster, pod_spec):
+async def test_group_is_kept_until_its_last_pod_has_finished(cluster, pod_spec):
     await cluster.define(pod_groups.GROUPS)
     await cluster.start(pod_groups.build)
     for name in ("g", "unused"):

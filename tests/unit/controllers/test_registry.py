@@ -1,4 +1,4 @@
-"""Which controllers there are, and which of them run."""
+"""Registered controllers and their selection."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ def test_names_and_aliases_are_unique():
 
 
 @pytest.mark.parametrize("entry", [entry for entry in REGISTRY if entry.module], ids=lambda entry: entry.name)
-def test_what_is_here_can_be_built(entry):
+def test_registered_controllers_can_be_built(entry):
     assert callable(entry.build)
 
 
-def test_what_is_not_here_says_so():
+def test_unimplemented_controllers_have_no_builder():
     with pytest.raises(ImportError, match="not part of this release"):
         _ = ON.build
 
@@ -53,20 +53,20 @@ def test_what_is_not_here_says_so():
         (["-bar", "*"], True, False),
     ],
 )
-def test_words_turn_controllers_on_and_off(wanted, on, off):
+def test_controllers_flag_enables_and_disables(wanted, on, off):
     """The first word that names a controller counts."""
     assert (is_enabled(ON, wanted), is_enabled(OFF, wanted)) == (on, off)
 
 
-def test_a_controller_is_found_by_either_name():
+def test_find_accepts_names_and_aliases():
     assert find("deployment") is find("deployment-controller")
 
 
-def test_no_name_finds_none():
+def test_find_returns_none_for_unknown_names():
     assert find("") is None
 
 
-def test_words_that_name_nothing_are_told():
+def test_unknown_returns_items_without_controller():
     assert unknown(["*", "deployment", "-podgc", "nothing", "-none"]) == ["nothing", "-none"]
 
 

@@ -57,7 +57,7 @@ DELETED = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
     ("found", "done"),
     [(pod(), False), (pod(phase="Failed"), True), (pod(**DELETED), True), (pod(node="n", **DELETED), False)],
 )
-def test_a_pod_is_done_when_nobody_will_run_it(found, done):
+def test_is_done(found, done):
     assert is_done(found) is done
 
 
@@ -71,16 +71,16 @@ def test_a_pod_is_done_when_nobody_will_run_it(found, done):
         (pod(entry={"name": "dev", "resourceClaimName": "mine"}), None, []),
     ],
 )
-def test_claims_from_templates_are_made_once(found, present, wanted):
+def test_missing_claims_are_created_once(found, present, wanted):
     assert missing(found, lambda _: present) == wanted
 
 
-def test_a_claim_of_another_pod_is_told():
+def test_missing_raises_for_a_foreign_claim():
     with pytest.raises(ForeignClaim, match='was not created for pod "n/p"'):
         missing(pod(made="c"), lambda _: claim(owner="2"))
 
 
-def test_a_claim_is_made_as_the_template_says_and_found_again():
+def test_from_template_and_already_made():
     body = {"spec": {"metadata": {"labels": {"a": "1"}, "annotations": {"b": "2"}}, "spec": DEVICES}}
     made = from_template(pod(), "dev", msgspec.convert(body, ResourceClaimTemplate))
     assert made.metadata.generateName == "p-dev-"
@@ -89,13 +89,13 @@ def test_a_claim_is_made_as_the_template_says_and_found_again():
     assert already_made(pod(uid="2"), "dev", [made]) is None
 
 
-def test_long_names_give_way_in_proportion():
+def test_long_names_are_truncated_in_proportion():
     template = msgspec.convert({"spec": {"spec": {}}}, ResourceClaimTemplate)
     made = from_template(pod(name="p" * 60), "d" * 60, template)
     assert made.metadata.generateName == f"{'p' * 28}-{'d' * 28}-"
 
 
-def test_the_status_keeps_what_was_made_before():
+def test_status_patch_keeps_existing_claims():
     rows = status_patch(pod(made="old"), {"more": "new"})["status"]["resourceClaimStatuses"]
     assert rows == [{"name": "dev", "resourceClaimName": "old"}, {"name": "more", "resourceClaimName": "new"}]
 
@@ -110,11 +110,11 @@ def test_the_status_keeps_what_was_made_before():
         (claim(allocated=True, consumers=[str(each) for each in range(2, 258)]), pod(node="n"), False),
     ],
 )
-def test_a_pod_that_got_its_node_by_hand_reserves(of, found, reserves):
+def test_reserved_for_a_pod_bound_without_scheduler(of, found, reserves):
     assert (reserved(of, found) is not None) is reserves
 
 
-def test_the_last_consumer_that_goes_frees_the_devices():
+def test_freed_deallocates_without_consumers():
     found = claim(allocated=True, consumers=["1", "2"], finalizers=[FINALIZER])
     one, two = found.status.reservedFor
     half = freed(found, [one])
@@ -125,18 +125,18 @@ def test_the_last_consumer_that_goes_frees_the_devices():
     assert without_protection(whole).metadata.finalizers == []
 
 
-def test_devices_that_others_answer_for_stay_allocated():
+def test_freed_keeps_allocations_of_other_controllers():
     found = claim(allocated=True, consumers=["1"])
     assert freed(found, found.status.reservedFor).status.allocation is not None
 
 
-def test_a_deleted_claim_that_nobody_has_is_freed():
+def test_unreserved_deleted_claim_is_deallocated():
     found = claim(allocated=True, finalizers=[FINALIZER], **DELETED)
     assert freed(found, []).status.allocation is None
     assert freed(claim(allocated=True, finalizers=[FINALIZER]), []) is None
 
 
-def test_leftovers_do_not_wait_for_their_pod():
+def test_claims_of_finished_pods_are_deleted():
     assert is_leftover(claim(), pod(phase="Succeeded"))
     assert not is_leftover(claim(), pod())
     assert not is_leftover(claim(consumers=["1"]), pod(phase="Succeeded"))
@@ -145,14 +145,14 @@ def test_leftovers_do_not_wait_for_their_pod():
     assert owning_pod(claim(owner="")) is None
 
 
-def test_a_reservation_ends_with_its_pod():
+def test_reservation_ends_with_its_pod():
     consumer = claim(consumers=["1"]).status.reservedFor[0]
     assert not is_for_other(pod(), consumer)
     assert is_for_other(pod(uid="2"), consumer)
     assert is_for_other(pod(phase="Failed"), consumer)
 
 
-async def test_a_pod_waits_for_its_template(cluster, pod_spec):
+async def test_pod_waits_for_its_template(cluster, pod_spec):
     await cluster.start(build)
     await cluster.make("v1", "Pod", "p", namespace="default", spec={**pod_spec, "resourceClaims": [FROM_TEMPLATE]})
     await cluster.until(lambda: cluster.events("FailedResourceClaimCreation"))
@@ -164,7 +164,7 @@ async def test_a_pod_waits_for_its_template(cluster, pod_spec):
     assert await cluster.find(*CLAIM, name, namespace="default")
 
 
-async def test_a_reservation_is_freed_with_its_pod(cluster, pod_spec):
+async def test_reservation_is_removed_with_its_pod(cluster, pod_spec):
     await cluster.start(build)
     entry = {"name": "dev", "resourceClaimName": "c"}
     made = await cluster.make("v1", "Pod", "p", namespace="default", spec={**pod_spec, "resourceClaims": [entry]})
@@ -199,7 +199,7 @@ class Lossy:
         return created
 
 
-async def test_a_claim_whose_creation_was_not_answered_is_not_made_twice(cluster, pod_spec):
+async def test_claim_with_a_lost_create_response_is_not_created_twice(cluster, pod_spec):
     controller = await cluster.start(build)
     controller.client = client = Lossy(controller.client)
     await controller._claims.close()  # the cache is late
@@ -211,7 +211,7 @@ async def test_a_claim_whose_creation_was_not_answered_is_not_made_twice(cluster
     assert (client.asked, len(await cluster.client.list(tree(*CLAIM)))) == (1, 1)
 
 
-async def test_claims_go_with_the_end_of_a_pod_whose_status_does_not_know_them(cluster, pod_spec):
+async def test_finished_pod_loses_claims_missing_in_its_status(cluster, pod_spec):
     await cluster.start(build)
     await cluster.make(*TEMPLATE, "t", namespace="default", spec={"spec": DEVICES})
     wanted = [FROM_TEMPLATE, {"name": "other", "resourceClaimTemplateName": "missing"}]
@@ -225,7 +225,7 @@ async def test_claims_go_with_the_end_of_a_pod_whose_status_does_not_know_them(c
     await cluster.until(none_is_left)
 
 
-async def test_a_claim_for_extended_resources_goes_with_the_end_of_its_pod(cluster, pod_spec):
+async def test_finished_pod_loses_its_extended_resource_claim(cluster, pod_spec):
     await cluster.start(build)
     made = await cluster.make("v1", "Pod", "p", namespace="default", spec=pod_spec)
     uid = made["metadata"]["uid"]

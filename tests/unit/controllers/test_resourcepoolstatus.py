@@ -38,12 +38,12 @@ def claim(*pools, driver="d.com"):
     return msgspec.convert({"metadata": {"name": "c"}, "spec": {}, "status": status}, ResourceClaim)
 
 
-def told(slices, claims=(), **spec):
+def answered(slices, claims=(), **spec):
     return answer(request(**spec), slices, claims, now=NOW)
 
 
 def test_devices_of_a_pool_are_counted_over_its_slices():
-    status = told([slice_of(devices=2, slices=2), slice_of(devices=3, slices=2)], [claim("a"), claim("a", "b")])
+    status = answered([slice_of(devices=2, slices=2), slice_of(devices=3, slices=2)], [claim("a"), claim("a", "b")])
     (pool,) = status.pools
     assert (pool.poolName, pool.nodeName, pool.generation, pool.resourceSliceCount) == ("a", "n", 1, 2)
     assert (pool.totalDevices, pool.allocatedDevices, pool.availableDevices, pool.unavailableDevices) == (5, 2, 3, 0)
@@ -57,49 +57,49 @@ def test_devices_of_a_pool_are_counted_over_its_slices():
     [([slice_of(), slice_of(driver="other.com")], [claim("a", driver="other.com")]), ([slice_of()], [ResourceClaim(spec=None)])],
 )  # fmt: skip
 def test_other_drivers_and_claims_that_wait_do_not_count(slices, claims):
-    status = told(slices, claims)
+    status = answered(slices, claims)
     assert (status.poolCount, status.pools[0].allocatedDevices) == (1, 0)
 
 
 def test_only_the_latest_generation_counts():
-    (pool,) = told([slice_of(devices=9), slice_of(devices=1, generation=2)]).pools
+    (pool,) = answered([slice_of(devices=9), slice_of(devices=1, generation=2)]).pools
     assert (pool.generation, pool.totalDevices) == (2, 1)
 
 
 def test_more_allocated_than_there_are_leave_none():
-    (pool,) = told([slice_of()], [claim("a", "a")]).pools
+    (pool,) = answered([slice_of()], [claim("a", "a")]).pools
     assert pool.availableDevices == 0
 
 
 def test_a_pool_on_several_nodes_names_none():
-    assert told([slice_of(slices=2), slice_of(slices=2, node="other")]).pools[0].nodeName is None
+    assert answered([slice_of(slices=2), slice_of(slices=2, node="other")]).pools[0].nodeName is None
 
 
 @pytest.mark.parametrize(
     ("spec", "pools"), [({}, ["a", "b"]), ({"poolName": "b"}, ["b"]), ({"limit": 1}, ["a"]), ({"driver": "x"}, None)]
 )
 def test_pools_are_those_that_are_asked_for_in_order(spec, pools):
-    status = told([slice_of("b"), slice_of("a")], **spec)
+    status = answered([slice_of("b"), slice_of("a")], **spec)
     assert (status.pools and [pool.poolName for pool in status.pools]) == pools
 
 
 def test_how_many_pools_there_are_is_told_beyond_the_limit():
-    assert told([slice_of("b"), slice_of("a")], limit=1).poolCount == 2
-    assert told([]).poolCount == 0
+    assert answered([slice_of("b"), slice_of("a")], limit=1).poolCount == 2
+    assert answered([]).poolCount == 0
 
 
 def test_a_pool_without_all_its_slices_says_so_and_counts_nothing():
-    status = told([slice_of(slices=3), slice_of("whole")])
+    status = answered([slice_of(slices=3), slice_of("whole")])
     incomplete = status.pools[0]
     assert incomplete.validationError == "pool d.com/a is incomplete: observed 1/3 slices at generation 1"
     assert (incomplete.totalDevices, incomplete.resourceSliceCount) == (None, None)
     assert status.conditions[0].message == "Calculated status for 2 pools (1 incomplete)"
     assert not is_whole(status)
-    assert is_whole(told([slice_of("whole")]))
+    assert is_whole(answered([slice_of("whole")]))
 
 
 def test_errors_are_as_short_as_the_api_wants_them():
-    assert len(told([slice_of("a" * 253, slices=3)]).pools[0].validationError) == 256
+    assert len(answered([slice_of("a" * 253, slices=3)]).pools[0].validationError) == 256
 
 
 DONE = {"poolCount": 0, "conditions": [{"type": "Complete", "status": "True", "reason": "x", "message": "",

@@ -34,53 +34,53 @@ def counted(found, objects):
     return count(found, lambda resource: objects.get(resource, []), now=NOW).tree()
 
 
-def test_resources_are_those_that_the_limits_name():
+def test_count_uses_the_resources_of_the_limits():
     assert counted_resources({"pods": "1", "count/widgets.example.com": "2", "secrets": "3"}) == [
         "pods", "secrets", "widgets.example.com",
     ]  # fmt: skip
 
 
-def test_ended_pods_count_only_as_objects():
+def test_finished_pods_count_only_as_objects():
     found = quota({"pods": "5", "count/pods": "5", "requests.cpu": "4"})
     pods = [pod("a", cpu="500m"), pod("b", cpu="1"), pod("c", phase="Succeeded", cpu="1")]
     assert counted(found, {"pods": pods})["used"] == {"count/pods": "3", "pods": "2", "requests.cpu": "1500m"}
 
 
-def test_a_scope_leaves_out_the_rest():
+def test_count_applies_scopes():
     found = quota({"pods": "5"}, scopes=["BestEffort"])
     assert counted(found, {"pods": [pod("a"), pod("b", cpu="1")]})["used"] == {"pods": "1"}
 
 
-def test_what_is_not_known_stays_as_it_was():
+def test_count_keeps_unknown_usage():
     found = quota({"count/widgets.example.com": "3", "secrets": "2"}, used={"count/widgets.example.com": "2"})
     result = count(found, {"secrets": [{}]}.get, now=NOW)
     assert result.tree()["used"] == {"secrets": "1", "count/widgets.example.com": "2"}
 
 
-def test_limits_that_are_gone_are_no_longer_used():
+def test_count_drops_removed_limits():
     found = quota({"pods": "1"}, used={"pods": "0", "secrets": "4"}, written={"pods": "1", "secrets": "9"})
     result = count(found, {"pods": []}.get, now=NOW)
     assert result.tree() == {"hard": {"pods": "1"}, "used": {"pods": "0"}}
     assert not is_written(found, result)
 
 
-def test_equal_amounts_are_not_written_again():
+def test_equal_quantities_are_not_written():
     found = quota({"requests.cpu": "1000m"}, used={"requests.cpu": "0"}, written={"requests.cpu": "1"})
     assert is_written(found, count(found, {"pods": []}.get, now=NOW))
 
 
 @pytest.mark.parametrize(("used", "lower"), [({"pods": "1"}, True), ({"pods": "0"}, False), ({}, False)])
-def test_taking_back_is_told_from_adding(used, lower):
+def test_lowered_usage_differs_from_raised_usage(used, lower):
     found = quota({"pods": "5"}, used=used)
     assert lowers(found, count(found, {"pods": []}.get, now=NOW)) is lower
 
 
-def test_somebody_counted_up():
+def test_raises_detects_an_increment_by_admission():
     assert raises(quota({}, used={"pods": "1"}), quota({}, used={"pods": "2"}))
     assert not raises(quota({}, used={"pods": "2"}), quota({}, used={"pods": "1"}))
 
 
-def test_a_deletion_that_is_overdue_is_looked_at_in_time():
+def test_seconds_to_overdue_pod():
     late = pod("a", deletionTimestamp="2026-01-01T00:00:10Z", deletionGracePeriodSeconds=30)
     assert seconds_to_overdue_pod([pod("b"), late], now=NOW) == 41
     assert seconds_to_overdue_pod([pod("b")], now=NOW) is None
@@ -91,7 +91,7 @@ async def used(cluster):
     return found.get("status", {}).get("used")
 
 
-async def test_the_status_follows_objects_that_come_and_go(cluster):
+async def test_status_follows_created_and_deleted_objects(cluster):
     await cluster.start(build)
     await cluster.make("v1", "ResourceQuota", "q", namespace="default", spec={"hard": {"count/configmaps": "3"}})
 
@@ -108,7 +108,7 @@ async def test_the_status_follows_objects_that_come_and_go(cluster):
     await cluster.until(uses("0"))
 
 
-async def test_an_ended_pod_is_taken_back(cluster, pod_spec):
+async def test_finished_pod_is_subtracted(cluster, pod_spec):
     await cluster.start(build)
     await cluster.make("v1", "ResourceQuota", "q", namespace="default", spec={"hard": {"pods": "3"}})
     await cluster.eventually(
@@ -123,7 +123,7 @@ async def test_an_ended_pod_is_taken_back(cluster, pod_spec):
     )
 
 
-async def test_a_kind_that_is_defined_later_is_counted_from_then_on(cluster):
+async def test_custom_resource_is_counted_once_defined(cluster):
     await cluster.start(build)
     await cluster.make("v1", "ResourceQuota", "q", namespace="default", spec={"hard": {"count/toys.example.com": "3"}})
     await cluster.eventually(

@@ -24,15 +24,15 @@ from steersman.controlplane.certificates import make_ca
 
 
 @pytest.mark.parametrize(("phase", "takes"), [("Active", True), ("Terminating", False)])
-def test_a_namespace_that_ends_takes_none(phase, takes):
+def test_terminating_namespace_gets_no_config_map(phase, takes):
     assert takes_one(msgspec.convert({"status": {"phase": phase}}, Namespace)) is takes
 
 
-def test_what_is_right_stays():
+def test_corrected_returns_none_when_up_to_date():
     assert corrected(wanted("n", "PEM"), "PEM") is None
 
 
-def test_other_keys_go_and_other_annotations_stay():
+def test_corrected_removes_other_keys_and_keeps_annotations():
     present = wanted("n", "PEM")
     present.data = {"ca.crt": "old", "more": "x"}
     present.metadata.annotations = {"mine": "kept"}
@@ -42,7 +42,7 @@ def test_other_keys_go_and_other_annotations_stay():
     assert "kubernetes.io/description" in new.metadata.annotations
 
 
-async def test_it_is_published_and_put_right(cluster, tmp_path):
+async def test_root_ca_is_published_and_repaired(cluster, tmp_path):
     file = tmp_path / "ca.crt"
     file.write_text("PEM")
     controller = await cluster.start(build, root_ca_file=str(file))
@@ -57,7 +57,7 @@ async def test_it_is_published_and_put_right(cluster, tmp_path):
 
 
 @pytest.mark.parametrize("published", [True, False])
-async def test_bundle_without_a_file_is_what_the_client_trusts(cluster, monkeypatch, published):
+async def test_root_ca_defaults_to_the_client_ca(cluster, monkeypatch, published):
     trusted = make_ca("ca", now=cluster.clock.now(), life=timedelta(days=1)).certificate if published else None
     monkeypatch.setattr(Client, "trusted_ca", trusted)
     context = ControllerContext(cluster.client, name="test", options=ControllerOptions())
@@ -72,25 +72,25 @@ async def test_config_map_without_a_file_holds_what_the_client_trusts_or_nothing
     assert published["data"] == {"ca.crt": (trusted or b"").decode()}
 
 
-def test_a_bundle_is_named_after_its_signer_and_what_it_holds():
+def test_bundle_name_has_signer_and_content_hash():
     assert bundle_name("PEM") == "kubernetes.io:kube-apiserver-serving:384fb9a44fabe158be2757b9"
     assert bundle_name("PEM") != bundle_name("other")
 
 
-def test_there_is_one_bundle_and_it_is_right():
+def test_plan_bundles_keeps_the_desired_bundle():
     made = plan_bundles([], "PEM").create
     assert (made.spec.signerName, made.spec.trustBundle) == (SIGNER, "PEM")
     assert plan_bundles([made], "PEM") == Bundles()
 
 
-def test_a_new_ca_is_a_new_bundle_and_the_old_one_goes():
+def test_plan_bundles_replaces_the_bundle_of_an_old_ca():
     old = plan_bundles([], "old").create
     planned = plan_bundles([old], "new")
     assert planned.create.metadata.name == bundle_name("new")
     assert planned.delete == (old,)
 
 
-def test_a_changed_bundle_is_put_right():
+def test_plan_bundles_repairs_a_changed_bundle():
     changed = plan_bundles([], "PEM").create
     changed.spec.trustBundle = "changed"
     planned = plan_bundles([changed], "PEM")
@@ -100,12 +100,12 @@ def test_a_changed_bundle_is_put_right():
 
 @pytest.fixture
 def names_with_colons(monkeypatch):
-    """As custom resources the bundles must have names of another form than they have upstream."""
+    """Accept upstream's bundle names, which custom resources would not allow."""
     monkeypatch.setattr(CustomResourceStrategy, "name_errors", lambda *_, **__: ())
 
 
 @pytest.mark.usefixtures("names_with_colons")
-async def test_the_bundle_is_published_and_put_right(cluster, tmp_path):
+async def test_trust_bundle_is_published_and_repaired(cluster, tmp_path):
     bundles = trust_bundles.BUNDLES
     await cluster.define(bundles, fields=["signerName"])
     for name, signer in (("kubernetes.io:kube-apiserver-serving:old", SIGNER), ("mine", "example.com/mine")):
@@ -129,7 +129,7 @@ async def test_the_bundle_is_published_and_put_right(cluster, tmp_path):
     assert (await cluster.until(published)).metadata.uid != second.metadata.uid
 
 
-async def test_what_is_no_certificate_is_not_published(cluster, tmp_path):
+async def test_build_rejects_a_ca_that_is_not_pem(cluster, tmp_path):
     file = tmp_path / "ca.crt"
     file.write_text("PEM")
     with pytest.raises(ValueError, match="error parsing root-ca-file"):

@@ -55,7 +55,7 @@ def pod(*args, **more):
         ({"user": "u", "role": "r", "type": "t", "level": "s0"}, "u:r:t:s0"),
     ],
 )
-def test_a_label_is_what_is_said(said, label):
+def test_label_of_returns_the_specified_parts(said, label):
     assert label_of(None if said is None else msgspec.convert(said, SELinuxOptions)) == label
 
 
@@ -70,7 +70,7 @@ def test_a_label_is_what_is_said(said, label):
         ("", "u:r:t:s0", False),
     ],
 )
-def test_what_the_node_would_fill_in_differs_from_nothing(one, other, different):
+def test_unspecified_label_parts_never_differ(one, other, different):
     assert differ(one, other) is different
     assert differ(other, one) is different
 
@@ -86,12 +86,12 @@ def test_what_the_node_would_fill_in_differs_from_nothing(one, other, different)
         (pod(ONE, containers=[container(), container(TWO, privileged=True)]), {ONE}),
     ],
 )
-def test_containers_label_what_they_mount(found, labels):
+def test_mounted_has_the_labels_of_mounting_containers(found, labels):
     assert mounted(found) == {"c": Mounted("v", labels)}
 
 
 @pytest.mark.parametrize("mounts", [[], [{"name": "x", "mountPath": "/x"}]])
-def test_what_is_not_mounted_or_no_claim_is_not_labelled(mounts):
+def test_mounted_ignores_unmounted_and_other_volumes(mounts):
     assert mounted(pod(ONE, containers=[container(mounts=mounts)])) == {}
 
 
@@ -105,11 +105,11 @@ def test_what_is_not_mounted_or_no_claim_is_not_labelled(mounts):
         (None, ONE, False, Use("", "Recursive", "d.com")),
     ],
 )
-def test_a_volume_is_mounted_with_a_label_where_pod_and_driver_let_it(policy, label, can, wanted):
+def test_use_of_has_a_label_when_pod_and_driver_support_it(policy, label, can, wanted):
     assert use_of(pod(label, policy), label, driver="d.com", mounts_labels=can) == wanted
 
 
-def test_a_volume_is_known_by_its_driver():
+def test_volume_id_is_driver_and_handle():
     csi = {"driver": "d.com", "volumeHandle": "h"}
     assert volume_id(msgspec.convert({"spec": {"csi": csi}}, PersistentVolume)) == VOLUME
     assert volume_id(msgspec.convert({"spec": {"nfs": {"server": "s", "path": "/"}}}, PersistentVolume)) is None
@@ -119,7 +119,7 @@ def mount(label=ONE, policy="MountOption"):
     return {VOLUME: Use(label, policy, "d.com")}
 
 
-def test_both_pods_hear_of_a_conflict_once():
+def test_put_reports_a_conflict_once_to_both_pods():
     uses = Uses()
     assert uses.put("n/a", mount(ONE)) == []
     assert uses.put("n/b", mount(TWO)) == [
@@ -130,14 +130,14 @@ def test_both_pods_hear_of_a_conflict_once():
     assert len(list(uses.conflicts())) == 2
 
 
-def test_policies_conflict_too():
+def test_different_change_policies_conflict():
     uses = Uses()
     uses.put("n/a", mount())
     properties = [each.what for each in uses.put("n/b", mount("", "Recursive"))]
     assert properties == ["SELinuxChangePolicy"] * 2
 
 
-def test_what_a_pod_uses_no_more_conflicts_with_nothing():
+def test_dropped_use_does_not_conflict():
     uses = Uses()
     uses.put("n/a", mount(ONE))
     uses.put("n/b", mount(TWO))
@@ -166,7 +166,7 @@ END = "If both pods land on the same node, only one of them may access the volum
         ),
     ],
 )
-def test_another_namespace_is_not_spoken_of(other, message):
+def test_message_does_not_name_pods_of_another_namespace(other, message):
     found = Conflict("SELinuxLabel", "n/a", "x", other, "y")
     assert (found.reason, found.message) == ("SELinuxLabelConflict", message)
 
@@ -206,7 +206,7 @@ async def shared_volume(cluster):
     )
 
 
-async def told(cluster):
+async def messages(cluster):
     found = [event for reason in EVENTS for event in await cluster.events(reason)]
     return sorted((event["involvedObject"]["name"], event["reason"], event["type"]) for event in found)
 
@@ -217,12 +217,12 @@ def metric(controller):
 
 
 @pytest.mark.usefixtures("shared_volume")
-async def test_pods_that_label_a_volume_differently_are_warned(cluster):
+async def test_conflicting_pods_get_warning_events(cluster):
     controller = await cluster.start(build)
     for name, label in (("a", ONE), ("b", TWO), ("same", TWO)):
         await cluster.make("v1", "Pod", name, namespace="default", spec=spec_of(label))
     await cluster.until(lambda: len(metric(controller)) == 4)
-    heard = await cluster.until(lambda: told(cluster))
+    heard = await cluster.until(lambda: messages(cluster))
     assert {row[1:] for row in heard} == {("SELinuxLabelConflict", "Normal")}
     labels = {(row["pod1_name"], row["pod1_value"], row["pod2_name"], row["pod2_value"]) for row in metric(controller)}
     assert labels == {("a", ONE, "b", TWO), ("b", TWO, "a", ONE), ("a", ONE, "same", TWO), ("same", TWO, "a", ONE)}
@@ -231,7 +231,7 @@ async def test_pods_that_label_a_volume_differently_are_warned(cluster):
 
 
 @pytest.mark.usefixtures("shared_volume")
-async def test_a_driver_that_mounts_without_labels_ends_all_conflicts(cluster):
+async def test_driver_without_selinux_mount_removes_conflicts(cluster):
     controller = await cluster.start(build)
     await cluster.make("v1", "Pod", "a", namespace="default", spec=spec_of(ONE))
     await cluster.make("v1", "Pod", "b", namespace="default", spec=spec_of(TWO, "Recursive"))
@@ -242,17 +242,17 @@ async def test_a_driver_that_mounts_without_labels_ends_all_conflicts(cluster):
 
 
 @pytest.mark.usefixtures("shared_volume")
-async def test_different_labels_inside_a_pod_are_a_fault(cluster):
+async def test_different_labels_within_a_pod_are_reported(cluster):
     await cluster.start(build)
     containers = [container(ONE), {**container(TWO), "name": "other"}]
     await cluster.make("v1", "Pod", "a", namespace="default", spec=spec_of(containers=containers))
-    await cluster.until(lambda: told(cluster))
+    await cluster.until(lambda: messages(cluster))
     (event,) = await cluster.events("MultipleSELinuxLabels")
     assert event["message"] == 'Volume "v" is mounted twice with different SELinux labels inside this pod'
     assert event["type"] == "Warning"
 
 
-async def test_pods_are_looked_at_again_when_their_claim_is_bound(cluster):
+async def test_pod_is_enqueued_when_its_claim_is_bound(cluster):
     controller = await cluster.start(build)
     for name, label in (("a", ONE), ("b", TWO)):
         await cluster.make("v1", "Pod", name, namespace="default", spec=spec_of(label))

@@ -10,18 +10,18 @@ def namespace(phase):
     return msgspec.convert({"metadata": {"name": "n"}, "status": {"phase": phase}}, Namespace)
 
 
-def test_an_active_namespace_lacks_its_default_account():
+def test_missing_accounts_of_an_active_namespace():
     assert [account.metadata.name for account in missing_accounts(namespace("Active"), set())] == ["default"]
 
 
 @pytest.mark.parametrize(
     ("found", "present"), [(namespace("Terminating"), ()), (None, ()), (namespace("Active"), {"default"})]
 )
-def test_nothing_is_missing_where_there_is_one_or_nobody_wants_it(found, present):
+def test_missing_accounts_is_empty_when_present_or_terminating(found, present):
     assert missing_accounts(found, present) == []
 
 
-async def test_a_deleted_account_comes_back(cluster):
+async def test_deleted_account_is_recreated(cluster):
     await cluster.start(build)
     await cluster.make("v1", "Namespace", "n")
     first = await cluster.eventually("v1", "ServiceAccount", "default", bool, namespace="n")

@@ -43,7 +43,7 @@ def test_controller_names_are_those_of_the_release_and_of_packages(site):
     assert names[:-1] == tuple(entry.name for entry in REGISTRY if entry.module)
 
 
-async def test_added_controllers_do_their_work(cluster, manager, pod_spec):
+async def test_added_controllers_reconcile(cluster, manager, pod_spec):
     added = await add_controllers(manager, "deployment-controller", "replicaset")
     assert [each.name for each in added] == ["deployment-controller", "replicaset-controller"]
     task = await run_until_ready(cluster, manager)
@@ -61,7 +61,7 @@ async def test_added_controllers_do_their_work(cluster, manager, pod_spec):
     await stop(cluster, manager, task)
 
 
-async def test_controllers_may_be_added_one_after_the_other(cluster, manager, site):
+async def test_add_controllers_can_be_called_repeatedly(cluster, manager, site):
     install(site, "acme", idle_controller="Idle")
     await add_controllers(manager, "deployment-controller")
     await add_controllers(manager, "idle-controller")

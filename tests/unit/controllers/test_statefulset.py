@@ -65,7 +65,7 @@ def see(of, *pods, claims=(), current="new"):
     return World(of, pods, claims, current=(current, template), update=("new", template), now=NOW)
 
 
-def told(actions):
+def summary(actions):
     return [f"{type(each).__name__} {name_of(each.pod)}" for each in actions]
 
 
@@ -76,12 +76,12 @@ def told(actions):
     ("web-0", 0, True), ("web-12", 12, True), ("web", -1, False), ("web-x", -1, False), ("other-1", 1, False),
     ("web-1-2", 2, False), ("web-99999999999", -1, True),
 ])  # fmt: skip
-def test_ordinals_are_in_names(name, ordinal, ours):
+def test_ordinal_of(name, ordinal, ours):
     found = msgspec.convert({"metadata": {"name": name}}, Pod)
     assert (identity.ordinal_of(found), identity.belongs_to(found, sts())) == (ordinal, ours)
 
 
-def test_a_pod_has_its_identity_and_its_storage():
+def test_new_pod_has_identity_and_storage():
     of = sts(volumeClaimTemplates=[CLAIM])
     made = identity.new_pod(of, of.spec.template, "web-abc", 1)
     assert (made.metadata.name, made.spec.hostname, made.spec.subdomain) == ("web-1", "web-1", "svc")
@@ -107,7 +107,7 @@ def test_a_pod_has_its_identity_and_its_storage():
         (DELETE, 5, [("StatefulSet", "web", "set"), ("Other", "o", "o")], ["o", "pod-5"]),
     ],
 )
-def test_who_owns_a_claim(policy, ordinal, before, after):
+def test_with_owner(policy, ordinal, before, after):
     of = sts(persistentVolumeClaimRetentionPolicy=policy)
     owned = identity.with_owner(claim("data-web-0", *before), of, pod(ordinal))
     assert [each.uid for each in owners_of(owned)] == after
@@ -135,8 +135,8 @@ def test_who_owns_a_claim(policy, ordinal, before, after):
         (sts(deleted=True), [], []),
     ],
 )
-def test_pods_are_made_in_order(of, pods, actions):
-    assert told(plan(see(of, *pods))) == actions
+def test_plan_creates_pods_in_order(of, pods, actions):
+    assert summary(plan(see(of, *pods))) == actions
 
 
 @pytest.mark.parametrize(
@@ -153,8 +153,8 @@ def test_pods_are_made_in_order(of, pods, actions):
         (sts(2, ordinals={"start": 1}), [pod(0), pod(1), pod(2)], ["DeletePod web-0"]),
     ],
 )
-def test_pods_that_are_too_many_go_from_the_top(of, pods, actions):
-    assert told(plan(see(of, *pods))) == actions
+def test_plan_deletes_condemned_pods_from_the_highest(of, pods, actions):
+    assert summary(plan(see(of, *pods))) == actions
 
 
 OLD = {"made": "old"}
@@ -179,23 +179,23 @@ OLD = {"made": "old"}
          [pod(0, ready=False), pod(1, **OLD)], []),
     ],
 )  # fmt: skip
-def test_an_update_goes_from_the_top(of, pods, actions):
-    assert told(plan(see(of, *pods, current="old"))) == actions
+def test_plan_updates_from_the_highest(of, pods, actions):
+    assert summary(plan(see(of, *pods, current="old"))) == actions
 
 
 @pytest.mark.parametrize(("asked", "wanted"), [(3, 3), ("30%", 3), ("1%", 1), (0, 1)])
-def test_how_many_may_be_missing(asked, wanted):
+def test_max_unavailable(asked, wanted):
     assert max_unavailable(asked, 10) == wanted
 
 
 @pytest.mark.parametrize(("partition", "made"), [(0, "new"), (1, "old")])
-def test_below_the_partition_pods_come_back_as_they_were(partition, made):
+def test_pods_below_the_partition_keep_the_current_revision(partition, made):
     of = sts(updateStrategy={"rollingUpdate": {"partition": partition}})
     (action,) = plan(see(of, current="old"))
     assert identity.revision_of(action.pod) == made
 
 
-def test_a_lost_label_is_put_back():
+def test_plan_restores_identity_labels():
     spoiled = pod(0)
     del spoiled.metadata.labels[identity.POD_NAME]
     (action,) = plan(see(sts(1), spoiled))
@@ -209,31 +209,31 @@ def test_a_lost_label_is_put_back():
 WITH_CLAIM = {"volumeClaimTemplates": [CLAIM]}
 
 
-def test_claims_are_made_before_their_pod_and_have_their_owner():
+def test_plan_creates_claims_before_their_pod():
     (action,) = plan(see(sts(1, **WITH_CLAIM, persistentVolumeClaimRetentionPolicy=DELETE)))
     assert isinstance(action, MakePod)
     assert [name_of(each.claim) for each in action.claims] == ["data-web-0"]
     assert [each.uid for each in owners_of(action.claims[0].claim)] == ["set"]
 
 
-def test_a_claim_that_is_there_is_taken_as_it_is():
+def test_plan_uses_existing_claims():
     (action,) = plan(see(sts(1, **WITH_CLAIM), claims=[claim("data-web-0")]))
     assert (action.claims, action.obstacle) == ((), "")
 
 
-def test_a_pod_waits_for_the_end_of_its_old_claim():
+def test_pod_waits_for_a_terminating_claim():
     (action,) = plan(see(sts(1, **WITH_CLAIM), claims=[claim("data-web-0", deleted=True)]))
     assert action.obstacle == "pvc data-web-0 is being deleted"
     of = sts(1, **WITH_CLAIM, persistentVolumeClaimRetentionPolicy=DELETE)
     assert plan(see(of, claims=[claim("data-web-0", ("Pod", "web-0", "before"))])) == []
 
 
-def test_a_pending_pod_gets_its_missing_claims():
+def test_plan_creates_missing_claims_of_a_pending_pod():
     of = sts(1, **WITH_CLAIM)
     assert [type(each) for each in plan(see(of, pod(0, of=of, phase="Pending")))] == [MakeClaim]
 
 
-def test_claims_of_pods_that_go_are_theirs_first():
+def test_condemned_pods_own_their_claims_before_deletion():
     of = sts(0, **WITH_CLAIM, persistentVolumeClaimRetentionPolicy=DELETE)
     change, delete = plan(see(of, pod(0, of=of), claims=[claim("data-web-0", ("StatefulSet", "web", "set"))]))
     assert isinstance(change, ChangeClaim)
@@ -262,11 +262,11 @@ def test_pods_are_counted():
         (sts(2, updateStrategy={"type": "OnDelete"}), [pod(0), pod(1)], "old"),
     ],
 )
-def test_an_update_is_current_when_all_have_made_it(of, pods, current):
+def test_update_revision_becomes_current_when_complete(of, pods, current):
     assert plan_status(see(of, *pods, current="old"), collisions=0).currentRevision == current
 
 
-def test_one_looks_again_when_a_pod_becomes_available():
+def test_seconds_to_look_again_is_the_next_availability():
     assert seconds_to_look_again(see(sts(minReadySeconds=130), pod(0), pod(1, age=20))) == 30
     assert seconds_to_look_again(see(sts(), pod(0))) is None
 
@@ -295,7 +295,7 @@ def have(cluster, wanted):
     return so
 
 
-async def test_pods_come_one_after_the_other_with_their_claims(cluster, clock):
+async def test_pods_are_created_one_by_one_with_claims(cluster, clock):
     storage = {"spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}
     await run(cluster, volumeClaimTemplates=[{"metadata": {"name": "data"}, **storage}])
     await cluster.until(have(cluster, ["web-0"]))
@@ -305,11 +305,11 @@ async def test_pods_come_one_after_the_other_with_their_claims(cluster, clock):
     await cluster.until(have(cluster, ["web-0", "web-1"]))
     claims = await cluster.client.list(PersistentVolumeClaim, namespace="default")
     assert sorted(map(name_of, claims)) == ["data-web-0", "data-web-1"]
-    told = await cluster.until(lambda: cluster.events("SuccessfulCreate"))
-    assert "Create Claim data-web-0 Pod web-0 in StatefulSet web success" in [each["message"] for each in told]
+    summary = await cluster.until(lambda: cluster.events("SuccessfulCreate"))
+    assert "Create Claim data-web-0 Pod web-0 in StatefulSet web success" in [each["message"] for each in summary]
 
 
-async def test_an_update_makes_all_pods_anew(cluster):
+async def test_update_recreates_all_pods(cluster):
     await run(cluster, podManagementPolicy="Parallel")
     await cluster.until(have(cluster, ["web-0", "web-1"]))
     patch = {"spec": {"template": {"metadata": {"labels": {"v": "2"}}}}}
@@ -327,7 +327,7 @@ async def test_an_update_makes_all_pods_anew(cluster):
     assert [each.metadata.labels["v"] for each in pods] == ["2", "2"]
 
 
-async def test_a_deletion_that_met_a_conflict_is_told_and_tried_again(cluster, conflicts):
+async def test_conflicting_deletion_is_reported_and_retried(cluster, conflicts):
     await run(cluster, podManagementPolicy="Parallel")
     await cluster.until(have(cluster, ["web-0", "web-1"]))
     conflicts.add("DELETE", "/pods/web-1")
@@ -336,7 +336,7 @@ async def test_a_deletion_that_met_a_conflict_is_told_and_tried_again(cluster, c
     await cluster.until(lambda: cluster.events("FailedDelete"))
 
 
-async def test_a_stranger_with_the_name_is_left_alone_until_it_goes(cluster, clock, pod_spec):
+async def test_foreign_pod_with_the_name_blocks_the_ordinal(cluster, clock, pod_spec):
     await cluster.make("v1", "Pod", "web-0", namespace="default", spec=pod_spec)
     await run(cluster, replicas=1)
     await clock.advance(5)
@@ -354,7 +354,7 @@ async def test_a_stranger_with_the_name_is_left_alone_until_it_goes(cluster, clo
     await cluster.until(ours, within_seconds=2)
 
 
-async def test_a_claim_that_cannot_be_made_is_told_of_twice(cluster):
+async def test_failed_claim_records_events_for_claim_and_pod(cluster):
     await cluster.make(
         "v1", "ResourceQuota", "none", namespace="default", spec={"hard": {"persistentvolumeclaims": "0"}},
         status={"hard": {"persistentvolumeclaims": "0"}, "used": {"persistentvolumeclaims": "0"}},
@@ -362,12 +362,12 @@ async def test_a_claim_that_cannot_be_made_is_told_of_twice(cluster):
     storage = {"spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}
     await run(cluster, volumeClaimTemplates=[{"metadata": {"name": "data"}, **storage}])
 
-    async def told():
+    async def summary():
         return {each["message"].partition(" failed error: ")[0]: each for each in await cluster.events("FailedCreate")}
 
-    await cluster.until(told)
+    await cluster.until(summary)
     await cluster.clock.advance(1)
-    messages = await told()
+    messages = await summary()
     assert set(messages) == {
         "Create Claim data-web-0 for Pod web-0 in StatefulSet web", "Create Pod web-0 in StatefulSet web",
     }  # fmt: skip

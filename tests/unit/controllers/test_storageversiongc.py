@@ -13,11 +13,11 @@ def version(*servers):
     }
 
 
-def test_as_long_as_all_live_nothing_changes():
+def test_decide_keeps_when_all_servers_live():
     assert decide(version(("a", "v1")), {"a"}, now="now") == Keep()
 
 
-def test_what_no_server_stores_goes():
+def test_decide_deletes_without_live_servers():
     assert decide(version(("a", "v1")), set(), now="now") == Delete()
 
 
@@ -25,7 +25,7 @@ def test_what_no_server_stores_goes():
     ("servers", "common", "status"),
     [([("b", "v2"), ("c", "v2")], "v2", "True"), ([("b", "v1"), ("c", "v2")], None, "False")],
 )
-def test_those_that_live_agree_or_not(servers, common, status):
+def test_decide_writes_the_common_version(servers, common, status):
     what = decide(version(("a", "v1"), *servers), {"b", "c"}, now="now")
     assert isinstance(what, Write)
     assert what.obj["status"].get("commonEncodingVersion") == common
@@ -33,7 +33,7 @@ def test_those_that_live_agree_or_not(servers, common, status):
     assert len(what.obj["status"]["storageVersions"]) == 2
 
 
-def test_servers_are_named_once():
+def test_servers_are_unique():
     assert servers(version(("a", "v1"), ("b", "v1"), ("a", "v2"))) == {"a", "b"}
     assert servers({"metadata": {"name": "new"}}) == set()
 
@@ -51,7 +51,7 @@ async def make_version(cluster, *servers):
 
 
 @pytest.mark.usefixtures("definitions")
-async def test_a_lease_that_no_cache_has_is_looked_up(cluster):
+async def test_uncached_lease_is_read_from_the_server(cluster):
     """One without the label is never in the cache; its server lives all the same."""
     await cluster.make("coordination.k8s.io/v1", "Lease", "a", namespace="kube-system", spec={})
     await make_version(cluster, ("a", "v1"), ("b", "v1"))
@@ -65,7 +65,7 @@ async def test_a_lease_that_no_cache_has_is_looked_up(cluster):
 
 
 @pytest.mark.usefixtures("definitions")
-async def test_entries_go_with_the_lease_of_their_server(cluster):
+async def test_entries_are_removed_with_their_servers_lease(cluster):
     metadata = {"labels": {"apiserver.kubernetes.io/identity": "kube-apiserver"}}
     for name in ("a", "b"):
         await cluster.make("coordination.k8s.io/v1", "Lease", name, namespace="kube-system", metadata=metadata, spec={})

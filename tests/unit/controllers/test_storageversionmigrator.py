@@ -32,12 +32,12 @@ def migration(*conditions, name="m", age=0, version=None, group="example.com", *
     return msgspec.convert(body, StorageVersionMigration)
 
 
-def told(of):
+def conditions(of):
     return {row.type: (row.status, row.reason, row.message) for row in of.status.conditions}
 
 
 @pytest.mark.parametrize(("group", "name"), [("", "widgets"), ("example.com", DEFINITION)])
-def test_a_resource_is_named_with_its_group(group, name):
+def test_resource_of_has_the_group(group, name):
     assert resource_of(migration(group=group)) == name
 
 
@@ -63,13 +63,13 @@ ALSO_OLD = migration(name="also-old", age=9)
         ([OLD, OVER[1]], End(OVER[1], False)),
     ],
 )
-def test_one_runs_at_a_time_and_the_oldest_first(migrations, step):
+def test_next_step_takes_the_oldest_of_one_at_a_time(migrations, step):
     assert next_step(migrations) == step
 
 
-def test_it_says_that_it_runs():
+def test_begun_sets_the_running_condition():
     found = plan.begun(migration(), now=NOW)
-    assert told(found) == {"Running": ("True", "MigrationRunning", "The migration is running")}
+    assert conditions(found) == {"Running": ("True", "MigrationRunning", "The migration is running")}
     assert plan.noted(found, "7").status.resourceVersion == "7"
 
 
@@ -88,12 +88,12 @@ COMPLETED = ("False", "MigrationCompleted", "Migration completed")
         (OVER[1], "", {"Failed": ("True", "Before", "")}),
     ],
 )
-def test_it_says_at_once_that_it_ended_and_how(of, failure, how):
-    assert told(plan.ended(of, failure=failure, now=NOW)) == {"Running": COMPLETED, **how}
+def test_ended_replaces_running_by_the_result(of, failure, how):
+    assert conditions(plan.ended(of, failure=failure, now=NOW)) == {"Running": COMPLETED, **how}
 
 
 @pytest.mark.parametrize(("age", "young"), [(0, True), (59, True), (60, False)])
-def test_a_resource_may_be_served_a_little_later(age, young):
+def test_is_young(age, young):
     assert plan.is_young(migration(age=age), now=NOW) is young
 
 
@@ -101,12 +101,12 @@ def test_a_resource_may_be_served_a_little_later(age, young):
     ("kind", "passing"),
     [(InternalError, True), (ServiceUnavailable, True), (TooManyRequests, True), (Invalid, False), (Conflict, False)],
 )
-def test_a_fault_of_the_server_passes(kind, passing):
+def test_is_passing_for_server_errors(kind, passing):
     status = {"reason": kind.__name__, "code": 500, "message": ""}
     assert plan.is_passing(kind(status)) is passing
 
 
-def test_what_is_applied_says_which_object_is_meant_and_nothing_else():
+def test_rewrite_has_identity_only():
     obj = {"metadata": {"name": "a", "namespace": "n", "uid": "u", "resourceVersion": "5", "labels": {"x": "y"}}}
     assert plan.rewrite(obj, api_version="v1", kind="Secret") == {
         "apiVersion": "v1",
@@ -122,7 +122,7 @@ def definition(*, generation=3, observed=3):
     return {"metadata": metadata, "spec": {"versions": versions}, "status": {"conditions": [condition]}}
 
 
-def test_a_definition_hears_that_its_objects_are_migrated():
+def test_definition_begun_sets_the_condition():
     applied = plan.definition_begun(definition(), "m", now=NOW)
     (condition,) = applied["status"]["conditions"]
     assert (condition["status"], condition["message"]) == ("True", "Migration m is running")
@@ -137,7 +137,7 @@ def test_a_definition_hears_that_its_objects_are_migrated():
         (definition(), False, "MigrationFailed", None),
     ],
 )
-def test_old_versions_go_only_when_all_is_migrated_and_nothing_changed(of, succeeded, reason, stored):
+def test_definition_ended_drops_old_versions_only_if_certain(of, succeeded, reason, stored):
     status = plan.definition_ended(of, succeeded=succeeded, now=NOW)["status"]
     assert (status["conditions"][0]["status"], status["conditions"][0]["reason"]) == ("False", reason)
     assert status.get("storedVersions") == stored
@@ -190,7 +190,7 @@ async def stored_versions(cluster):
 
 
 class Patches:
-    """What the migrator applies to widgets; answers in its place may be given beforehand, by name of the widget."""
+    """Applied patches of widgets; scripted responses by widget name."""
 
     def __init__(self):
         self.sent = []
@@ -201,10 +201,10 @@ class Patches:
         if request.method != "PATCH" or not place.endswith("/namespaces/default/widgets"):
             return None
         self.sent.append(msgspec.json.decode(request.body))
-        told = self.answers.get(name)
-        if not told:
+        conditions = self.answers.get(name)
+        if not conditions:
             return None
-        code, reason = told.pop(0)
+        code, reason = conditions.pop(0)
         status = {"kind": "Status", "status": "Failure", "code": code, "reason": reason, "message": "refused"}
         return Response(code, {"content-type": "application/json"}, msgspec.json.encode(status))
 
@@ -224,7 +224,7 @@ WIDGET = {"group": "example.com", "resource": "widgets"}
 
 
 @pytest.mark.usefixtures("widgets")
-async def test_custom_resources_are_written_in_the_version_of_today(cluster, patches):
+async def test_migration_writes_the_storage_version(cluster, patches):
     present = await cluster.client.list(WIDGETS[1])
     await cluster.start(build)
     await migrate(cluster, WIDGET)
@@ -238,7 +238,7 @@ async def test_custom_resources_are_written_in_the_version_of_today(cluster, pat
 
 
 @pytest.mark.usefixtures("widgets")
-async def test_what_was_written_since_needs_no_migration(cluster, patches):
+async def test_migration_skips_objects_written_since(cluster, patches):
     version = (await cluster.client.list(WIDGETS[1])).resource_version
     running = msgspec.to_builtins(plan.begun(migration(), now=cluster.clock.now()).status)
     await cluster.make(*KIND, "m", spec={"resource": WIDGET}, status={**running, "resourceVersion": version})
@@ -250,7 +250,7 @@ async def test_what_was_written_since_needs_no_migration(cluster, patches):
 
 
 @pytest.mark.usefixtures("widgets")
-async def test_a_conflict_is_no_fault_and_what_passes_is_tried_again(cluster, patches):
+async def test_migration_ignores_conflicts_and_retries_transient_errors(cluster, patches):
     patches.answers = {"a": [(409, "Conflict")] * 2, "b": [(503, "ServiceUnavailable")]}
     await cluster.start(build)
     await migrate(cluster, WIDGET)
@@ -260,7 +260,7 @@ async def test_a_conflict_is_no_fault_and_what_passes_is_tried_again(cluster, pa
 
 
 @pytest.mark.usefixtures("widgets")
-async def test_what_cannot_be_written_fails_and_old_versions_stay(cluster, patches):
+async def test_migration_fails_on_permanent_errors_and_keeps_old_versions(cluster, patches):
     patches.answers = {"b": [(422, "Invalid")]}
     await cluster.start(build)
     await migrate(cluster, WIDGET)
@@ -271,7 +271,7 @@ async def test_what_cannot_be_written_fails_and_old_versions_stay(cluster, patch
     assert conditions["StorageMigrating"]["reason"] == "MigrationFailed"
 
 
-async def test_objects_that_are_stored_as_they_should_be_stay_as_they_are(cluster):
+async def test_migration_does_not_rewrite_current_objects(cluster):
     await cluster.define(MIGRATIONS)
     before = await cluster.make("v1", "ConfigMap", "a", namespace="default", data={"a": "b"})
     await cluster.start(build)
@@ -283,7 +283,7 @@ async def test_objects_that_are_stored_as_they_should_be_stay_as_they_are(cluste
     assert await cluster.find("v1", "ConfigMap", "a", namespace="default") == before
 
 
-async def test_what_is_not_served_fails_after_a_minute(cluster):
+async def test_migration_of_an_unserved_resource_fails_after_a_minute(cluster):
     await cluster.define(MIGRATIONS)
     await cluster.start(build)
     await migrate(cluster, {"group": "example.com", "resource": "nothing"})
@@ -296,7 +296,7 @@ async def test_what_is_not_served_fails_after_a_minute(cluster):
     assert ended["Running"]["status"] == "False"
 
 
-async def test_what_cannot_be_listed_fails(cluster):
+async def test_migration_fails_when_list_is_not_supported(cluster):
     await cluster.define(MIGRATIONS)
     await cluster.start(build)
     await migrate(cluster, {"group": "authorization.k8s.io", "resource": "subjectaccessreviews"})
@@ -304,7 +304,7 @@ async def test_what_cannot_be_listed_fails(cluster):
     assert ended["Failed"]["message"].startswith("migration encountered unhandled error: ")
 
 
-async def test_several_migrations_of_a_resource_take_turns(cluster):
+async def test_migrations_of_one_resource_run_in_sequence(cluster):
     await cluster.define(MIGRATIONS)
     for name in ("one", "two"):
         await migrate(cluster, {"group": "", "resource": "configmaps"}, name)

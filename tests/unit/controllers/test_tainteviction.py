@@ -102,7 +102,7 @@ async def test_a_pod_goes_when_its_time_is_over(cluster, pod_spec):
     assert 0 <= cluster.sample(controller, seconds) < 1
 
 
-async def test_a_taint_that_is_removed_calls_it_off(cluster, pod_spec):
+async def test_removed_taint_cancels_the_eviction(cluster, pod_spec):
     await tainted(cluster, pod_spec, 30)
     await cluster.clock.advance(20)
     await taint(cluster, None)

@@ -30,11 +30,11 @@ def job(*, ttl=100, type_="Complete", status="True", deleted=False):
         (job(deleted=True), None),
     ],
 )
-def test_a_job_is_due_after_it_ended(found, seconds):
+def test_seconds_to_deletion(found, seconds):
     assert seconds_to_deletion(found, now=NOW) == seconds
 
 
-async def test_an_ended_job_goes_in_time(cluster, pod_spec, clock):
+async def test_finished_job_is_deleted_after_its_ttl(cluster, pod_spec, clock):
     controller = await cluster.start(build)
     template = {"spec": {**pod_spec, "restartPolicy": "Never"}}
     await cluster.make(

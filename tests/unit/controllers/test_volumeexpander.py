@@ -23,16 +23,16 @@ def claim(asked, has, *, phase="Bound", volume="v"):
     ("found", "wanted"),
     [(claim("2Gi", "1Gi"), "v"), (claim("1Gi", "1024Mi"), ""), (claim("2Gi", "1Gi", phase="Pending"), "")],
 )
-def test_bound_claims_may_ask_for_more(found, wanted):
+def test_bound_claim_may_request_expansion(found, wanted):
     assert volume_to_expand(found) == wanted
 
 
-def test_growing_is_news_once():
+def test_growth_is_handled_once():
     assert asks_for_more(claim("1Gi", "1Gi"), claim("2Gi", "1Gi"))
     assert not asks_for_more(claim("2Gi", "1Gi"), claim("2Gi", "1Gi"))
 
 
-def test_the_volume_must_be_the_claims():
+def test_volume_must_be_bound_to_the_claim():
     assert is_bound_to(msgspec.convert({"spec": {"claimRef": {"uid": "1"}}}, PersistentVolume), claim("1Gi", "1Gi"))
     assert not is_bound_to(msgspec.convert({"spec": {}}, PersistentVolume), claim("1Gi", "1Gi"))
     assert not is_bound_to(None, claim("1Gi", "1Gi"))
@@ -42,12 +42,12 @@ def test_the_volume_must_be_the_claims():
     ("source", "wanted"),
     [({"csi": {"driver": "d", "volumeHandle": "h"}}, "Normal"), ({"hostPath": {"path": "/x"}}, "Warning")],
 )
-def test_volumes_of_no_driver_are_worth_a_warning(source, wanted):
+def test_event_type_warns_without_csi_driver(source, wanted):
     assert event_type(msgspec.convert({"spec": source}, PersistentVolume)) == wanted
 
 
 @pytest.mark.parametrize("volume_comes_last", [False, True])
-async def test_it_tells_who_will_see_to_it(cluster, volume_comes_last):
+async def test_event_names_the_expanding_component(cluster, volume_comes_last):
     await cluster.start(build)
     await cluster.make("storage.k8s.io/v1", "StorageClass", "s", **CLASS)
     spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}, "storageClassName": "s"}

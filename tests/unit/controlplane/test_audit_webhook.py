@@ -23,7 +23,7 @@ current-context: x
 
 
 class Server:
-    """A transport that answers as told; a text is a connection that fails."""
+    """Transport with scripted responses; a text is a connection failure."""
 
     def __init__(self, *answers: int | str) -> None:
         self.answers = list(answers)

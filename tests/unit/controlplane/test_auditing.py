@@ -136,8 +136,10 @@ async def test_pod_security_tells_the_log_what_the_audited_standard_does_not_all
         made = await server.request("POST", "/api/v1/namespaces/n/pods", body=pod)
         plain = await server.request("POST", "/api/v1/namespaces/default/pods", body=pod)
     notes = {each["auditID"]: each.get("annotations", {}) for each in events(tmp_path)}
-    told = {name: text for name, text in notes[made.header("audit-id")].items() if name.startswith("pod-security")}
-    assert told == {
+    annotations = {
+        name: text for name, text in notes[made.header("audit-id")].items() if name.startswith("pod-security")
+    }
+    assert annotations == {
         "pod-security.kubernetes.io/enforce-policy": "privileged:latest",
         "pod-security.kubernetes.io/audit-violations": (
             'would violate PodSecurity "baseline:latest": host namespaces (hostPID=true)'

@@ -1,4 +1,4 @@
-"""What certificates hold."""
+"""Contents of certificates."""
 
 import datetime as dt
 from ipaddress import ip_address

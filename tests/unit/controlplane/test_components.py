@@ -23,7 +23,7 @@ from steersman.scheduler.options import set_up
 
 
 async def until(client: Client, what: Any, name: str, holds: Any, namespace: str | None = None) -> Any:
-    """The object, once it is so; told by a watch."""
+    """Return the object once it satisfies the condition, by watch."""
     selector = f"metadata.name={name}"
     async with asyncio.timeout(30), client.watch(what, namespace=namespace, field_selector=selector) as events:
         async for event in events:

@@ -36,7 +36,7 @@ def reasons(monkeypatch):
 
 
 async def seen(read):
-    """What ``read`` finds, when there is something."""
+    """Return the result of ``read`` once it has one."""
     while True:
         try:
             found = await read()

@@ -1,4 +1,4 @@
-"""Where files go by default."""
+"""Default paths of options."""
 
 from pathlib import Path
 

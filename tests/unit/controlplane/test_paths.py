@@ -1,4 +1,4 @@
-"""Which paths there are."""
+"""Non-resource paths."""
 
 from steersman.apiserver.discovery.catalog import Catalog
 from steersman.apiserver.health.checks import Check, ping

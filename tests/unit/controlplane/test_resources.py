@@ -75,12 +75,12 @@ async def test_plugins_may_be_asked_for():
 
 async def test_a_plugin_is_told_what_its_file_says(tmp_path):
     path = tmp_path / "config.yaml"
-    told = "plugins: [{name: EventRateLimit, configuration: {limits: [{type: Server, qps: 1, burst: %s}]}}]"
+    configuration = "plugins: [{name: EventRateLimit, configuration: {limits: [{type: Server, qps: 1, burst: %s}]}}]"
     head = "apiVersion: apiserver.config.k8s.io/v1\nkind: AdmissionConfiguration\n"
     options = APIServerOptions(enable_admission_plugins=("EventRateLimit",), admission_control_config_file=path)
-    path.write_text(head + told % 1)
+    path.write_text(head + configuration % 1)
     assert "EventRateLimit" in [plugin.name for plugin in build(options).admission.plugins]
-    path.write_text(head + told % 0)
+    path.write_text(head + configuration % 0)
     with pytest.raises(OptionError, match=r"limits\[0\].burst: must be positive"):
         build(options)
 

@@ -1,4 +1,4 @@
-"""Who runs is known by a lock, not by a file alone."""
+"""Files and locks of running control planes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a user is told."""
+"""Output of steersman up."""
 
 import asyncio
 import socket

@@ -11,7 +11,7 @@ from steersman.runtime.own_writes import OwnWrites
 
 
 class ScriptedInformer:
-    """Sees what it is told to see."""
+    """Informer that sees versions as scripted."""
 
     name = "pods"
 

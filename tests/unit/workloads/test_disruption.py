@@ -20,6 +20,6 @@ def test_why_a_pod_goes_is_said_once():
     condition = patch["status"]["conditions"][0]
     assert (condition["status"], condition["lastTransitionTime"]) == ("True", "t")
     assert patch["metadata"] == {"uid": "u"}
-    said = pod(conditions=[condition | {"lastTransitionTime": None}])
-    assert disruption_patch(said, **WHY, now="t") is None
-    assert disruption_patch(said, **WHY | {"reason": "DeletionByAnother"}, now="t") is not None
+    stored = pod(conditions=[condition | {"lastTransitionTime": None}])
+    assert disruption_patch(stored, **WHY, now="t") is None
+    assert disruption_patch(stored, **WHY | {"reason": "DeletionByAnother"}, now="t") is not None

@@ -1,4 +1,4 @@
-"""What Go declares has the fields that the API has."""
+"""Declarations of Go types have the fields of the API."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_each_type_has_the_fields_of_the_api(name):
 
 
 def test_each_struct_that_is_named_is_told():
-    """Of a name that is told by nobody the value would be printed as a text."""
+    """A value of an undeclared type would be printed as text."""
     named = {kind.replace("*", "").replace("[]", "") for name in LAYOUT for _, _, kind in _fields(name)}
     structs = {name for name in named if name.startswith("v1.") and model(name) is not None}
     # Templates may not have these, and times are all zero.

@@ -1,4 +1,4 @@
-"""Which nodes a Pod may be on."""
+"""Node selection rules of pods."""
 
 from __future__ import annotations
 

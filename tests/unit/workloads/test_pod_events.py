@@ -1,4 +1,4 @@
-"""Whose key is due when a Pod changes, and which expectations come true."""
+"""Pod event handlers: enqueued owners and observed expectations."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Owners:
 
 
 class Queue:
-    """What a controller would have in its queue."""
+    """Recorded queue of a controller."""
 
     def __init__(self):
         self.keys = []

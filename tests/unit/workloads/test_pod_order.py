@@ -1,4 +1,4 @@
-"""Whose end loses least."""
+"""Deletion order of surplus Pods."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is asked of Pods."""
+"""Pod predicates."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""ValidatingAdmissionPolicies say which generation was looked at (``validatingadmissionpolicy-status-controller``)."""
+"""Type checking of ValidatingAdmissionPolicies and their status (``validatingadmissionpolicy-status-controller``)."""

@@ -1,4 +1,4 @@
-"""The shell: policies that come or change."""
+"""Controller of ValidatingAdmissionPolicies that are created or changed."""
 
 from __future__ import annotations
 
@@ -7,19 +7,18 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import msgspec
 from lightkube.models.admissionregistration_v1 import ValidatingAdmissionPolicy
 
-from steersman.apimachinery.errors import is_not_found
 from steersman.client.changes import Deleted
-from steersman.client.errors import ApiError
+from steersman.client.errors import NotFound
 from steersman.controllers.admissionpolicystatus.plan import checked, is_checked, matched, shown_kind
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 
 if TYPE_CHECKING:
     from steersman.cel.types import Type
     from steersman.controllers.context import ControllerContext
 
 
-class PolicyStatus(Shell):
-    """Keys are names of policies."""
+class PolicyStatus(ManagedController):
+    """Reconciles policies by name."""
 
     name: ClassVar[str] = "validatingadmissionpolicy-status-controller"
     queue_name: ClassVar[str] = "validatingadmissionpolicy-status"
@@ -38,16 +37,14 @@ class PolicyStatus(Shell):
             written = await self.client.apply(
                 checked(policy, warnings), field_manager=self.name, force=True, subresource="status"
             )
-        except ApiError as error:
-            if is_not_found(error):
-                return
-            raise
+        except NotFound:
+            return
         self.own_writes.note(key, self._policies, written)
 
     async def _warnings(self, spec: dict[str, Any]) -> list[dict[str, str]]:
-        # Expressions take long to load; only who has policies pays for it.
-        from steersman.cel.type_checking import TYPES_MAX, expression_warnings  # noqa: PLC0415 — as said
-        from steersman.controllers.admissionpolicystatus.types import Types  # noqa: PLC0415 — as said
+        # The CEL package is slow to import; clusters without policies do not need it.
+        from steersman.cel.type_checking import TYPES_MAX, expression_warnings  # noqa: PLC0415 — see above
+        from steersman.controllers.admissionpolicystatus.types import Types  # noqa: PLC0415 — see above
 
         types = Types(self.client)
         kinds: dict[str, Type] = {}
@@ -64,10 +61,10 @@ class PolicyStatus(Shell):
             group, _, version = param_kind["apiVersion"].rpartition("/")
             params = await types.type_of(group, version, param_kind["kind"])
         if param_kind and params is None:
-            return []  # what expressions say of parameters cannot be told right or wrong
+            return []  # without the type of parameters, expressions cannot be checked
         return expression_warnings(spec, sorted(kinds.items()), params)
 
 
 def build(context: ControllerContext) -> PolicyStatus:
-    """Wire it up."""
+    """Construct the controller."""
     return PolicyStatus(context)

@@ -1,4 +1,4 @@
-"""Which types a policy's expressions are checked against, and what its status should say."""
+"""Types that a policy's expressions are checked against, and the policy's status. Pure rules."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Matched(NamedTuple):
-    """A resource that a policy names; sorts as upstream does."""
+    """Resource that a policy matches; sorts as upstream does."""
 
     group: str
     version: str
@@ -24,13 +24,13 @@ class Matched(NamedTuple):
 
 
 def is_checked(policy: ValidatingAdmissionPolicy) -> bool:
-    """Whether this generation was looked at."""
+    """Report whether this generation was looked at."""
     observed = (policy.status.observedGeneration if policy.status else None) or 0
     return (metadata_field(policy, "generation") or 0) <= observed
 
 
 def matched(spec: Tree) -> list[Matched]:
-    """Resources that the rules name, without subresources; a rule with a wildcard names none."""
+    """Return the resources that the rules match, without subresources; rules with wildcards are skipped."""
     found: set[Matched] = set()
     for rule in (spec.get("matchConstraints") or {}).get("resourceRules") or ():
         groups, versions = rule.get("apiGroups") or (), rule.get("apiVersions") or ()
@@ -42,12 +42,12 @@ def matched(spec: Tree) -> list[Matched]:
 
 
 def shown_kind(group: str, version: str, kind: str) -> str:
-    """As warnings name a kind."""
+    """Return the kind as type checking warnings name it."""
     return f"{group}/{version}, Kind={kind}"
 
 
 def schema_of(document: Tree, group: str, version: str, kind: str) -> Tree | None:
-    """The schema of a kind in an OpenAPI v3 document; metadata, which it only refers to, is known anyway."""
+    """Return the schema of a kind in an OpenAPI v3 document; metadata is known without it."""
     wanted = {"group": group, "version": version, "kind": kind}
     for schema in ((document.get("components") or {}).get("schemas") or {}).values():
         if wanted in (schema.get("x-kubernetes-group-version-kind") or ()):
@@ -57,9 +57,9 @@ def schema_of(document: Tree, group: str, version: str, kind: str) -> Tree | Non
 
 
 def checked(policy: ValidatingAdmissionPolicy, warnings: Sequence[Tree] = ()) -> Tree:
-    """To be applied to this very policy; ``warnings``: about expressions that do not fit the types they are for.
+    """Return the policy with its status, for server-side apply. ``warnings``: type errors of its expressions.
 
-    Another of its name may have the same generation: it must not be told what was found in this one.
+    The UID is included: a recreated policy may have the same generation, and must not get these results.
     """
     checking = {"expressionWarnings": list(warnings)} if warnings else {}
     return {

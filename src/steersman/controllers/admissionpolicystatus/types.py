@@ -1,4 +1,4 @@
-"""The types of kinds: of built-in ones from the table, of others as the server's OpenAPI documents tell."""
+"""CEL types of kinds: built-in kinds from the schema table, others from the server's OpenAPI documents."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from steersman.apimachinery.errors import is_not_found
 from steersman.cel.builtin_types import declare_struct
 from steersman.cel.openapi import declare
 from steersman.client import requests
-from steersman.client.errors import ApiError
+from steersman.client.errors import NotFound
 from steersman.controllers.admissionpolicystatus.plan import Matched, schema_of
 from steersman.controllers.shared.served import Served, ask
 from steersman.schema.loader import struct_for
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Types:
-    """Asks the server only for what is not built in; made anew for each policy, as definitions change."""
+    """Types for one policy. Reads OpenAPI documents only for kinds that are not built in, as definitions change."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -30,7 +29,7 @@ class Types:
         self._documents: dict[tuple[str, str], dict[str, Any]] = {}
 
     async def kind_of(self, matched: Matched) -> str:
-        """Empty for a resource that nobody serves. Raises ClientError."""
+        """Return the kind of a resource; empty if it is not served. Raises ClientError."""
         built_in = table().get(*matched)
         if built_in is not None:
             return built_in.kind
@@ -43,7 +42,7 @@ class Types:
         return ""
 
     async def type_of(self, group: str, version: str, kind: str) -> Type | None:
-        """None where no schema tells. Raises ClientError."""
+        """Return the CEL type of a kind; None without a schema. Raises ClientError."""
         try:
             return declare_struct(struct_for(group, version, kind))
         except KeyError:
@@ -57,9 +56,7 @@ class Types:
             path = f"/openapi/v3/apis/{group}/{version}" if group else f"/openapi/v3/api/{version}"
             try:
                 answer = await self._client.raw(requests.read(path))
-            except ApiError as error:
-                if not is_not_found(error):
-                    raise
+            except NotFound:
                 known = {}
             else:
                 known = msgspec.json.decode(answer.body, type=dict)

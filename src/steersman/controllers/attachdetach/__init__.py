@@ -1,1 +1,1 @@
-"""Volumes of drivers are attached to the Nodes of their pods, as objects (``persistentvolume-attach-detach-controller``)."""
+"""VolumeAttachments for the CSI volumes of pods (``persistentvolume-attach-detach-controller``)."""

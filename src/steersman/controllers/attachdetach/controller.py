@@ -1,16 +1,16 @@
-"""The shell: pods, their claims and volumes, Nodes, and the attachments that drivers act on."""
+"""Controller of VolumeAttachments: watches pods, claims, volumes, Nodes and attachments."""
 
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from lightkube.models.core_v1 import Node, PersistentVolume, PersistentVolumeClaim, Pod
 from lightkube.models.storage_v1 import CSIDriver, VolumeAttachment
 
-from steersman.apimachinery.errors import is_already_exists, is_not_found
 from steersman.client.changes import Deleted, Updated
-from steersman.client.errors import ApiError
+from steersman.client.errors import AlreadyExists, NotFound
 from steersman.client.objects import name_of, namespace_of, uid_of
 from steersman.controllers.attachdetach.plan import (
     FORCE_SECONDS,
@@ -26,7 +26,7 @@ from steersman.controllers.attachdetach.plan import (
     plan_node,
     volume_of,
 )
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 from steersman.runtime.result import Result
 from steersman.workloads.pod_volumes import claim_keys_of, claims_of
 from steersman.workloads.pods import BY_NODE, node_names, node_of
@@ -40,12 +40,12 @@ if TYPE_CHECKING:
 _BY_CLAIM: Final = "attachdetach claim"
 _OF_NODE: Final = "attachdetach node"
 _OF_VOLUME: Final = "attachdetach volume"
-#: Names that this controller, or another of its kind, gives. Attachments of others are left alone.
+#: Names that this controller generates; other attachments are not deleted.
 _OURS: Final = re.compile(r"csi-[0-9a-f]{64}\Z")
 
 
-class AttachDetach(Shell):
-    """Keys are names of Nodes."""
+class AttachDetach(ManagedController):
+    """Reconciles Nodes by name."""
 
     name: ClassVar[str] = "persistentvolume-attach-detach-controller"
     component: ClassVar[str] = "attachdetach-controller"
@@ -54,9 +54,9 @@ class AttachDetach(Shell):
         super().__init__(context, workers=10)
         #: When an attachment was found to be of no use, in monotonic seconds.
         self._idle: dict[str, float] = {}
-        #: By volume the Node for which an attachment was asked that the cache does not show yet, or that may have failed.
+        #: Node by volume of requested attachments that the cache does not show yet; the request may have failed.
         self._asked: dict[str, str] = {}
-        #: What Nodes that are gone said last to be in use; of those that have attachments.
+        #: Last ``volumesInUse`` of deleted Nodes with attachments.
         self._left_in_use: dict[str, Collection[str]] = {}
         never = context.options.disable_force_detach_on_timeout
         self._force_seconds: Final = float("inf") if never else FORCE_SECONDS
@@ -92,41 +92,41 @@ class AttachDetach(Shell):
             self._left_in_use.pop(name_of(node), None)
 
     def _attachment_changed(self, change: Change[VolumeAttachment]) -> None:
-        """One that is gone lets others have the volume; one that is done, or failed, is told to the pods."""
+        """Handle an attachment event: deletion frees the volume, attachment and failure are reported to pods."""
         attachment = change.latest
         if isinstance(change, Deleted):
             self._idle.pop(name_of(attachment), None)
-            self._let_others_have(volume_of(attachment))
+            self._release_volume(volume_of(attachment))
             return
         if self._asked.get(volume_of(attachment)) == attachment.spec.nodeName:
             del self._asked[volume_of(attachment)]
         if isinstance(change, Updated):
-            self._tell_progress(change.old, change.new)
+            self._record_result(change.old, change.new)
 
-    def _let_others_have(self, name: str) -> None:
+    def _release_volume(self, name: str) -> None:
         volume = self._volumes.lister.get(name)
         for node in self._nodes_of_volume(volume) if volume is not None else ():
             self.queue.add(node)
 
-    def _tell_progress(self, old: VolumeAttachment, new: VolumeAttachment) -> None:
+    def _record_result(self, old: VolumeAttachment, new: VolumeAttachment) -> None:
         volume = volume_of(new)
         if is_attached(new) and not is_attached(old):
             text = f'AttachVolume.Attach succeeded for volume "{volume}" '
-            self._tell_pods(new.spec.nodeName, volume, "Normal", "SuccessfulAttachVolume", text)
+            self._record_pod_events(new.spec.nodeName, volume, "Normal", "SuccessfulAttachVolume", text)
         error = new.status.attachError if new.status else None
         before = old.status.attachError if old.status else None
         if error is not None and error != before:
             text = f'AttachVolume.Attach failed for volume "{volume}" : {error.message or ""}'
-            self._tell_pods(new.spec.nodeName, volume, "Warning", "FailedAttachVolume", text)
+            self._record_pod_events(new.spec.nodeName, volume, "Warning", "FailedAttachVolume", text)
 
-    def _tell_pods(self, node: str, volume: str, *event: str) -> None:
+    def _record_pod_events(self, node: str, volume: str, *event: str) -> None:
         type_, reason, text = event
         for pod in self._pods.lister.by_index(BY_NODE, node):
             if volume in self._wanted_by(pod):
                 self.events.event(pod, type_, reason, text)
 
     def _wanted_by(self, pod: Pod) -> dict[str, PersistentVolume]:
-        """Volumes of drivers that are attached, by name."""
+        """Return the CSI volumes of a pod that need attaching, by name."""
         found: dict[str, PersistentVolume] = {}
         for name in claims_of(pod):
             claim = self._claims.lister.get(name, namespace=namespace_of(pod))
@@ -167,16 +167,16 @@ class AttachDetach(Shell):
                 node,
                 wanted,
                 attachments,
-                others={name: self._others(name, key) for name in wanted},
+                others={name: self._other_nodes(name, key) for name in wanted},
                 volumes=volumes | wanted,
                 waited=waited,
                 force_seconds=self._force_seconds,
             )
         # Before anything is awaited, so that no other Node is given the same volume meanwhile.
         self._asked |= {volume_of(each): key for each in plan.attach if not is_shared(wanted[volume_of(each)])}
-        await self._give_up(key, wanted)
+        await self._drop_unneeded(key, wanted)
         await self._apply(key, node, plan)
-        return self._again(plan)
+        return self._next_check(plan)
 
     def _wanted_on(self, node: Node) -> dict[str, PersistentVolume]:
         wanted: dict[str, PersistentVolume] = {}
@@ -185,28 +185,26 @@ class AttachDetach(Shell):
                 wanted |= self._wanted_by(pod)
         return wanted
 
-    def _others(self, volume: str, node: str) -> list[str]:
-        """Nodes that have it, or are about to."""
+    def _other_nodes(self, volume: str, node: str) -> list[str]:
+        """Return the other Nodes that a volume is attached to, or is about to be."""
         there = [each.spec.nodeName for each in self._attachments.lister.by_index(_OF_VOLUME, volume)]
         return [name for name in (*there, self._asked.get(volume, node)) if name != node]
 
-    async def _give_up(self, key: str, wanted: Container[str]) -> None:
-        """Of what the Node asked for and needs no more it is asked whether it was made: then the cache shows it soon."""
+    async def _drop_unneeded(self, key: str, wanted: Container[str]) -> None:
+        """Check with the server whether requested attachments that are no longer needed were created."""
         for volume in [name for name, node in self._asked.items() if node == key and name not in wanted]:
             known = self._volumes.lister.get(volume)
             csi = known.spec.csi if known is not None and known.spec is not None else None
             if csi is not None and await self._exists(attachment_name(csi.volumeHandle, csi.driver, key)):
                 continue
             self._asked.pop(volume, None)
-            self._let_others_have(volume)
+            self._release_volume(volume)
 
     async def _exists(self, attachment: str) -> bool:
         try:
             await self.client.get(VolumeAttachment, attachment)
-        except ApiError as error:
-            if is_not_found(error):
-                return False
-            raise
+        except NotFound:
+            return False
         return True
 
     def _waited(self, attachments: Iterable[VolumeAttachment], wanted: dict[str, PersistentVolume]) -> dict[str, float]:
@@ -218,21 +216,21 @@ class AttachDetach(Shell):
                 self._idle.setdefault(name_of(each), now)
         return {name_of(each): now - self._idle.get(name_of(each), now) for each in attachments}
 
-    def _again(self, plan: NodePlan) -> Result | None:
-        """When the first Node that holds on to a volume has had enough time."""
+    def _next_check(self, plan: NodePlan) -> Result | None:
+        """Return when the first forced detach is due."""
         now = self.clock.monotonic()
         waits = [self._idle[name_of(each)] + self._force_seconds - now for each in plan.held]
         left = [seconds for seconds in waits if 0 < seconds < float("inf")]
         return Result(requeue_after_seconds=min(left)) if left else None
 
     async def _apply(self, key: str, node: Node | None, plan: NodePlan) -> None:
-        """What is detached leaves the Node's status first, so that its kubelet does not count on it."""
+        """Write the plan. Node status is patched before a detach, so that the kubelet does not rely on the volume."""
         for volume in plan.elsewhere:
             text = (
                 f'Multi-Attach error for volume "{volume}" Volume is already exclusively attached to one node and '
                 "can't be attached to another"
             )
-            self._tell_pods(key, volume, "Warning", "FailedAttachVolume", text)
+            self._record_pod_events(key, volume, "Warning", "FailedAttachVolume", text)
         patch = attached_patch(node, plan.attached) if node is not None else None
         if patch is not None:
             written: Any = await self.client.patch(Node, key, patch, subresource="status")
@@ -240,11 +238,8 @@ class AttachDetach(Shell):
         for attachment in plan.detach:
             await self.delete_seen(attachment)
         for attachment in plan.attach:
-            try:
-                self.note_created(key, self._attachments, await self.client.create(attachment))
-            except ApiError as error:
-                if not is_already_exists(error):
-                    raise
+            with suppress(AlreadyExists):
+                self.record_created(key, self._attachments, await self.client.create(attachment))
 
 
 def _node_of_attachment(attachment: VolumeAttachment) -> tuple[str, ...]:
@@ -256,7 +251,7 @@ def _volume_of_attachment(attachment: VolumeAttachment) -> tuple[str, ...]:
 
 
 def _moves_volumes(change: Change[Pod]) -> bool:
-    """Pods without claims, and changes that have nothing to do with them, are none of its business."""
+    """Report whether a pod event can affect attachments."""
     if not claims_of(change.latest):
         return False
     if not isinstance(change, Updated):
@@ -266,5 +261,5 @@ def _moves_volumes(change: Change[Pod]) -> bool:
 
 
 def build(context: ControllerContext) -> AttachDetach:
-    """Wire it up."""
+    """Construct the controller."""
     return AttachDetach(context)

@@ -1,4 +1,4 @@
-"""Which VolumeAttachments a Node should have: pure. Rules of ``pkg/controller/volume/attachdetach`` and its CSI plugin."""
+"""VolumeAttachments that a Node needs. Pure rules of ``pkg/controller/volume/attachdetach`` and its CSI plugin."""
 
 from __future__ import annotations
 
@@ -25,43 +25,43 @@ _MANAGED: Final = "volumes.kubernetes.io/controller-managed-attach-detach"
 _KEEP: Final = "volumes.kubernetes.io/keep-terminated-pod-volumes"
 _OUT_OF_SERVICE: Final = "node.kubernetes.io/out-of-service"
 _SHARED: Final = {"ReadWriteMany", "ReadOnlyMany"}
-#: How long a Node that is not ready may keep a volume that nobody uses.
+#: Seconds for which an unready Node keeps an unneeded volume. Upstream: maxWaitForUnmountDuration.
 FORCE_SECONDS: Final = 360.0
 
 
 def is_managed(node: Node) -> bool:
-    """Whether its kubelet leaves attaching to this controller."""
+    """Report whether its kubelet leaves attaching to this controller."""
     return annotations_of(node).get(_MANAGED) == "true"
 
 
 def in_use_of(node: Node) -> frozenset[str]:
-    """Volumes that its kubelet uses, as it says."""
+    """Return ``status.volumesInUse`` of a Node."""
     return frozenset((node.status.volumesInUse if node.status else None) or ())
 
 
 def needs_volumes(pod: Pod, node: Node | None) -> bool:
-    """A pod that has ended needs none any more, unless its Node keeps them."""
+    """Report whether a pod needs its volumes attached; a terminated one only if its Node keeps them."""
     return not is_finished(pod) or (node is not None and annotations_of(node).get(_KEEP) == "true")
 
 
 def attachment_name(handle: str, driver: str, node: str) -> str:
-    """The name that everybody gives it."""
+    """Return the name of a VolumeAttachment, which CSI components compute alike."""
     return "csi-" + sha256(f"{handle}{driver}{node}".encode()).hexdigest()
 
 
 def volume_name(volume: PersistentVolume) -> str:
-    """As Nodes name it in their status; empty where no driver has it."""
+    """Return the unique volume name in a Node's status; empty for volumes that are not CSI."""
     csi = volume.spec.csi if volume.spec else None
     return f"kubernetes.io/csi/{csi.driver}^{csi.volumeHandle}" if csi is not None else ""
 
 
 def is_shared(volume: PersistentVolume) -> bool:
-    """Whether it may be on several Nodes at once."""
+    """Report whether it may be on several Nodes at once."""
     return bool(_SHARED & set((volume.spec.accessModes if volume.spec else None) or ()))
 
 
 def new_attachment(volume: PersistentVolume, node: str) -> VolumeAttachment:
-    """Asks the driver's attacher to attach it."""
+    """Return a VolumeAttachment to create."""
     csi = volume.spec.csi if volume.spec else None
     if csi is None:
         raise ValueError(f"{name_of(volume)} is no driver's")
@@ -76,18 +76,18 @@ def new_attachment(volume: PersistentVolume, node: str) -> VolumeAttachment:
 
 
 def is_attached(attachment: VolumeAttachment) -> bool:
-    """Whether the attacher says so."""
+    """Report whether the attacher says so."""
     return attachment.status is not None and bool(attachment.status.attached)
 
 
 def volume_of(attachment: VolumeAttachment) -> str:
-    """The name of its PersistentVolume; empty where it has none."""
+    """Return the name of the attachment's PersistentVolume; empty for an inline volume."""
     return attachment.spec.source.persistentVolumeName or "" if attachment.spec.source else ""
 
 
 @dataclass(slots=True)
 class NodePlan:
-    """What to write for one Node."""
+    """Writes for one Node."""
 
     attach: list[VolumeAttachment] = field(default_factory=list)
     detach: list[VolumeAttachment] = field(default_factory=list)
@@ -109,10 +109,10 @@ def plan_node(
     waited: Mapping[str, float],
     force_seconds: float = FORCE_SECONDS,
 ) -> NodePlan:
-    """``wanted``: volumes that pods of the Node need, by name; ``others``: Nodes that other attachments of a volume are for.
+    """Return the writes for a Node. ``wanted``: volumes that its pods need, by name; ``others``: other Nodes by volume.
 
-    ``waited``: seconds since an attachment was not needed any more, by name. A volume is not taken from a Node that still
-    uses it, unless that Node is out of service, or has been unready for so long.
+    ``waited``: seconds since an attachment became unneeded, by name. A volume in use is detached only if the Node is
+    out of service, or has been unready for ``force_seconds``.
     """
     plan = NodePlan()
     there = {volume_of(each): each for each in attachments if metadata_field(each, "deletionTimestamp") is None}
@@ -144,9 +144,9 @@ def plan_gone(
     waited: Mapping[str, float],
     force_seconds: float = FORCE_SECONDS,
 ) -> NodePlan:
-    """What becomes of the attachments of a Node that is gone. ``in_use``: as it told last; None: not known.
+    """Return the writes for a deleted Node. ``in_use``: its last ``volumesInUse``; None if unknown.
 
-    What it may still use is taken from it as from a Node that is not ready.
+    Volumes that may be in use are detached as from an unready Node.
     """
     plan = NodePlan()
     for each in attachments:
@@ -168,7 +168,7 @@ def _may_force(node: Node, waited_seconds: float, force_seconds: float) -> bool:
 
 
 def attached_patch(node: Node, attached: Sequence[str]) -> Tree | None:
-    """What the Node's status says of volumes of drivers; None where it says so. A merge patch of this version."""
+    """Return the merge patch of ``status.volumesAttached`` for this version of the Node; None if it is up to date."""
     listed = (node.status.volumesAttached if node.status else None) or ()
     rows = [{"name": each.name, "devicePath": each.devicePath} for each in listed]
     kept = [row for row in rows if not row["name"].startswith("kubernetes.io/csi/") or row["name"] in attached]

@@ -1,4 +1,4 @@
-"""Bootstrap tokens: what nodes that join trust is signed with them, and they go when their time is over.
+"""Bootstrap tokens: signatures of ``cluster-info`` and cleanup of expired tokens.
 
 Two controllers, both off by default: ``signer`` (``bootstrap-signer-controller``), ``cleaner``
 (``token-cleaner-controller``).

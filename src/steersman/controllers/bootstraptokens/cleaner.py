@@ -1,4 +1,4 @@
-"""The shell of the cleaner: each token is looked at when it expires."""
+"""``token-cleaner-controller``: deletes bootstrap tokens when they expire."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from lightkube.models.core_v1 import Secret
 
 from steersman.client.changes import Deleted
 from steersman.controllers.bootstraptokens.plan import NAMESPACE, TYPE, seconds_to_expiry
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 from steersman.runtime.result import Result
 
 if TYPE_CHECKING:
     from steersman.controllers.context import ControllerContext
 
 
-class TokenCleaner(Shell):
-    """Keys are those of Secrets."""
+class TokenCleaner(ManagedController):
+    """Reconciles token Secrets."""
 
     name: ClassVar[str] = "token-cleaner-controller"
     queue_name: ClassVar[str] = "token_cleaner"
@@ -43,5 +43,5 @@ class TokenCleaner(Shell):
 
 
 def build(context: ControllerContext) -> TokenCleaner:
-    """Wire it up."""
+    """Construct the controller."""
     return TokenCleaner(context)

@@ -1,4 +1,4 @@
-"""Which Secrets are tokens, until when they hold, and the signatures made with them."""
+"""Bootstrap token Secrets, their expiry, and the signatures made with them. Pure rules."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NAME: Final = "bootstrap-token-"
 
 
 def seconds_to_expiry(secret: Secret, *, now: datetime) -> float | None:
-    """0 or less: it has expired, as has one whose time cannot be read. None: it does not expire."""
+    """Return the seconds until the token expires; 0 or less if expired or malformed, None without expiration."""
     text = _text(secret, "expiration")
     if not text:
         return None
@@ -38,7 +38,7 @@ def seconds_to_expiry(secret: Secret, *, now: datetime) -> float | None:
 
 
 def signing_token(secret: Secret, *, now: datetime) -> tuple[str, str] | None:
-    """Id and secret of a token that signs; None where it does not, or is malformed."""
+    """Return id and secret of a token that is usable for signing; None for others."""
     token_id, token = _text(secret, "token-id"), _text(secret, "token-secret")
     if metadata_field(secret, "deletionTimestamp") is not None or not (token_id and token):
         return None
@@ -49,7 +49,7 @@ def signing_token(secret: Secret, *, now: datetime) -> tuple[str, str] | None:
 
 
 def signed(info: ConfigMap, tokens: Mapping[str, str]) -> ConfigMap | None:
-    """The config map with a signature of each token, and of no other; None where it has them."""
+    """Return the config map with exactly one signature per token; None if it is up to date."""
     data = info.data or {}
     content = data.get(_KUBECONFIG)
     if content is None:
@@ -60,11 +60,11 @@ def signed(info: ConfigMap, tokens: Mapping[str, str]) -> ConfigMap | None:
 
 
 def detached_signature(content: str, token_id: str, token: str) -> str:
-    """A compact JWS without its payload (RFC 7515, appendix F), by HMAC with SHA-256."""
+    """Return the compact JWS of ``content`` with detached payload (RFC 7515, appendix F), by HMAC with SHA-256."""
     from joserfc import jws  # noqa: PLC0415 — loads cryptography; few clusters have such tokens
     from joserfc.jwk import OctKey  # noqa: PLC0415
 
-    # Not by ``import_key``, which warns about short secrets: their length is up to those who write the Secret.
+    # Not by ``import_key``, which warns about short secrets: the author of the Secret chooses the length.
     key = OctKey(token.encode(), token.encode())
     whole = jws.serialize_compact({"alg": "HS256", "kid": token_id}, content, key, algorithms=["HS256"])
     return jws.detach_content(whole)

@@ -1,4 +1,4 @@
-"""The shell of the signer: the config map, and tokens that come, change, go and expire."""
+"""``bootstrap-signer-controller``: signs the config map ``cluster-info`` with all usable tokens."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from steersman.controllers.bootstraptokens.plan import (
     signed,
     signing_token,
 )
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 from steersman.runtime.result import Result
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 _KEY: Final = f"{PUBLIC_NAMESPACE}/{CLUSTER_INFO}"
 
 
-class BootstrapSigner(Shell):
-    """The one key is that of the config map."""
+class BootstrapSigner(ManagedController):
+    """Reconciles one key, the config map."""
 
     name: ClassVar[str] = "bootstrap-signer-controller"
     queue_name: ClassVar[str] = "bootstrap_signer_queue"
@@ -51,5 +51,5 @@ class BootstrapSigner(Shell):
 
 
 def build(context: ControllerContext) -> BootstrapSigner:
-    """Wire it up."""
+    """Construct the controller."""
     return BootstrapSigner(context)

@@ -1,5 +1,5 @@
-"""Certificate signing requests: approved where the rules allow it, signed, and cleaned away; pods' own requests, too.
+"""CertificateSigningRequests: approval, signing and cleanup; cleanup of PodCertificateRequests.
 
-Four controllers over one set of rules: ``approving``, ``signing``, ``cleaner``, ``pod_request_cleaner``; ``issuing``
-alone knows cryptography.
+Four controllers over one set of rules: ``approving``, ``signing``, ``cleaner``, ``pod_request_cleaner``; only
+``issuing`` uses cryptography.
 """

@@ -1,4 +1,4 @@
-"""``certificatesigningrequest-approving-controller``: kubelets' client certificates, as their users may have them."""
+"""``certificatesigningrequest-approving-controller``: approves client certificates of kubelets."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from lightkube.models.certificates_v1 import CertificateSigningRequest
 from steersman.client.changes import Deleted
 from steersman.controllers.certificates.issuing import Request
 from steersman.controllers.certificates.plan import is_undecided, recognized, with_condition
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 from steersman.runtime.result import Result, TerminalError
 
 if TYPE_CHECKING:
     from steersman.controllers.context import ControllerContext
 
 
-class Approver(Shell):
-    """Keys are names of requests."""
+class Approver(ManagedController):
+    """Reconciles CertificateSigningRequests by name."""
 
     name: ClassVar[str] = "certificatesigningrequest-approving-controller"
     queue_name: ClassVar[str] = "certificate"
@@ -43,7 +43,7 @@ class Approver(Shell):
                 written = await self.client.update(approved, subresource="approval")
                 self.own_writes.note(key, self._requests, written)
                 return None
-        # The right may be given later, which no event of the request tells.
+        # Retried: a later permission causes no event of the request.
         return Result(requeue=True) if candidates else None
 
     async def _may(self, csr: CertificateSigningRequest, subresource: str) -> bool:
@@ -66,5 +66,5 @@ class Approver(Shell):
 
 
 def build(context: ControllerContext) -> Approver:
-    """Wire it up."""
+    """Construct the controller."""
     return Approver(context)

@@ -1,4 +1,4 @@
-"""``certificatesigningrequest-cleaner-controller``: old requests go."""
+"""``certificatesigningrequest-cleaner-controller``: deletes old requests."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from lightkube.models.certificates_v1 import CertificateSigningRequest
 from steersman.client.changes import Deleted
 from steersman.controllers.certificates.issuing import certificate_end
 from steersman.controllers.certificates.plan import seconds_to_cleanup
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 from steersman.runtime.result import Result
 
 if TYPE_CHECKING:
     from steersman.controllers.context import ControllerContext
 
 
-class Cleaner(Shell):
-    """Keys are names of requests; each is looked at when it is due."""
+class Cleaner(ManagedController):
+    """Reconciles CertificateSigningRequests by name, each when its retention ends."""
 
     name: ClassVar[str] = "certificatesigningrequest-cleaner-controller"
 
@@ -41,5 +41,5 @@ class Cleaner(Shell):
 
 
 def build(context: ControllerContext) -> Cleaner:
-    """Wire it up."""
+    """Construct the controller."""
     return Cleaner(context)

@@ -1,4 +1,4 @@
-"""Reading requests and making certificates: the only place here that knows X.509."""
+"""Decoding requests and issuing certificates: the only X.509 code of the package."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _EXTENDED_USAGES: Final = {
 
 
 class Request:
-    """A decoded request. Raises ValueError for what is none."""
+    """Decoded PKCS#10 request. Raises ValueError if it is malformed."""
 
     def __init__(self, encoded: str) -> None:
         """``encoded``: base64 of PEM, as the API holds it."""
@@ -47,7 +47,7 @@ class Request:
 
     @property
     def asked(self) -> Asked:
-        """What the rules need of it."""
+        """Return the attributes that the rules need."""
         names = self._names()
         return Asked(
             common_name="".join(_texts(self.x509.subject, NameOID.COMMON_NAME)[:1]),
@@ -59,7 +59,7 @@ class Request:
         )
 
     def names_extension(self) -> x509.Extension[x509.SubjectAlternativeName] | None:
-        """Subject alternative names, as they were asked for."""
+        """Return the requested subject alternative names."""
         try:
             return self.x509.extensions.get_extension_for_class(x509.SubjectAlternativeName)
         except x509.ExtensionNotFound:
@@ -71,7 +71,7 @@ class Request:
 
 
 class Authority:
-    """A CA that signs."""
+    """Signing CA."""
 
     def __init__(self, certificate: bytes, key: bytes) -> None:
         """PEM, both. Raises ValueError."""
@@ -80,11 +80,11 @@ class Authority:
 
     @property
     def validity(self) -> tuple[datetime, datetime]:
-        """From and until when."""
+        """Return ``notBefore`` and ``notAfter``."""
         return self._certificate.not_valid_before_utc, self._certificate.not_valid_after_utc
 
     def sign(self, request: Request, usages: Collection[str], *, validity: tuple[datetime, datetime]) -> str:
-        """Base64 of PEM. Raises ValueError for an unknown usage."""
+        """Return the issued certificate as base64 of PEM. Raises ValueError for an unknown usage."""
         names = request.names_extension()
         builder = (
             x509.CertificateBuilder()
@@ -109,7 +109,7 @@ class Authority:
 
 
 def certificate_end(encoded: str | None) -> datetime | None:
-    """When the first certificate of a status expires; None where there is none that can be read."""
+    """Return ``notAfter`` of the first certificate in a status; None if none can be decoded."""
     try:
         return x509.load_pem_x509_certificate(base64.b64decode(encoded or "")).not_valid_after_utc
     except ValueError:

@@ -1,4 +1,4 @@
-"""Rules of the built-in signers, and what is left to do about a request."""
+"""Rules of the built-in signers, and the lifecycle of requests. Pure."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _CLIENT_USAGES: Final = frozenset({"digital signature", "client auth"})
 _SERVER_USAGES: Final = frozenset({"digital signature", "server auth"})
 _KEY_ENCIPHERMENT: Final = "key encipherment"
 
-#: How long requests are kept, by what became of them.
+#: Retention of requests by their condition.
 _DONE_LIFE: Final = timedelta(hours=1)
 _PENDING_LIFE: Final = timedelta(hours=24)
 _POD_REQUEST_LIFE: Final = timedelta(minutes=15)
-#: Certificates are valid from a little earlier, for clocks that are late.
+#: ``notBefore`` is backdated, for clients with a slow clock.
 BACKDATE: Final = timedelta(minutes=5)
 #: Shorter lives are counted from now, without the time before.
 _SHORT: Final = timedelta(hours=8)
@@ -41,7 +41,7 @@ _LIFE_MIN: Final = timedelta(minutes=10)
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the encoded request asks for."""
+    """Attributes of a decoded request."""
 
     common_name: str = ""
     organizations: tuple[str, ...] = ()
@@ -53,18 +53,18 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Recognized:
-    """A request that is approved if its user may create this subresource of requests."""
+    """A request that is approved if its user may create the subresource in a SubjectAccessReview."""
 
     subresource: str
     message: str
 
 
-class NotForSigner(ValueError):  # noqa: N818 — says what is so
-    """The request breaks a rule of its signer; the text says which."""
+class NotForSigner(ValueError):  # noqa: N818 — named by the condition
+    """The request violates a rule of its signer; the text names it."""
 
 
 def kubelet_client_fault(asked: Asked, usages: Collection[str]) -> str:
-    """Empty where a kubelet may have this client certificate."""
+    """Return why this is no valid kubelet client certificate; empty if it is."""
     if list(asked.organizations) != [_NODES]:
         return "subject organization is not system:nodes"
     for found, text in (
@@ -83,7 +83,7 @@ def kubelet_client_fault(asked: Asked, usages: Collection[str]) -> str:
 
 
 def kubelet_serving_fault(asked: Asked, usages: Collection[str]) -> str:
-    """Empty where a kubelet may have this serving certificate."""
+    """Return why this is no valid kubelet serving certificate; empty if it is."""
     if list(asked.organizations) != [_NODES]:
         return "subject organization is not system:nodes"
     if not (asked.dns_names or asked.ip_addresses):
@@ -100,7 +100,7 @@ def kubelet_serving_fault(asked: Asked, usages: Collection[str]) -> str:
 
 
 def api_client_fault(usages: Iterable[str]) -> str:
-    """Empty where these usages suit a client of the API server."""
+    """Return why the usages are invalid for an API server client; empty if they are valid."""
     listed = list(usages)
     for usage in listed:
         if usage not in _CLIENT_USAGES and usage != _KEY_ENCIPHERMENT:
@@ -109,7 +109,7 @@ def api_client_fault(usages: Iterable[str]) -> str:
 
 
 def signer_fault(signer: str, asked: Asked, usages: Collection[str]) -> str:
-    """Why a signer refuses a request; empty where it does not."""
+    """Return why a signer refuses a request; empty if it accepts it."""
     match signer:
         case "kubernetes.io/kubelet-serving":
             return kubelet_serving_fault(asked, usages)
@@ -121,7 +121,7 @@ def signer_fault(signer: str, asked: Asked, usages: Collection[str]) -> str:
 
 
 def recognized(csr: CertificateSigningRequest, asked: Asked) -> list[Recognized]:
-    """As what a request may be approved, the narrower right first."""
+    """Return the approvals that apply to a request, the more specific permission first."""
     if csr.spec.signerName != KUBELET_CLIENT or kubelet_client_fault(asked, csr.spec.usages or ()):
         return []
     found = []
@@ -133,24 +133,24 @@ def recognized(csr: CertificateSigningRequest, asked: Asked) -> list[Recognized]
 
 
 def is_undecided(csr: CertificateSigningRequest) -> bool:
-    """Neither approved, nor denied, nor signed."""
+    """Report whether a request is neither approved, denied nor signed."""
     return not (_has(csr, "Approved") or _has(csr, "Denied") or is_issued(csr))
 
 
 def is_to_be_signed(csr: CertificateSigningRequest) -> bool:
-    """Approved, and neither signed nor given up."""
+    """Report whether a request is approved, and neither signed nor failed."""
     return _has(csr, "Approved") and not (_has(csr, "Denied") or _has(csr, "Failed") or is_issued(csr))
 
 
 def is_issued(csr: CertificateSigningRequest) -> bool:
-    """Whether there is a certificate."""
+    """Report whether there is a certificate."""
     return bool(csr.status and csr.status.certificate)
 
 
 def with_condition(
     csr: CertificateSigningRequest, type_: str, reason: str, message: str, *, now: datetime | None = None
 ) -> CertificateSigningRequest:
-    """One more condition, which is true."""
+    """Return the request with an added condition of status ``True``."""
     status = csr.status or CertificateSigningRequestStatus()
     made = CertificateSigningRequestCondition(
         type=type_, status="True", reason=reason, message=message, lastUpdateTime=now
@@ -162,7 +162,10 @@ def with_condition(
 def validity(
     expiration_seconds: int | None, *, now: datetime, longest: timedelta, ca: tuple[datetime, datetime]
 ) -> tuple[datetime, datetime]:
-    """From and until when a certificate is valid; ``ca``: the same of its signer. Raises ValueError for an ended CA."""
+    """Return ``notBefore`` and ``notAfter`` of a certificate; ``ca``: those of its issuer.
+
+    Raises ValueError for an expired CA.
+    """
     life = longest
     if expiration_seconds is not None:
         life = min(longest, max(_LIFE_MIN, timedelta(seconds=expiration_seconds)))
@@ -176,7 +179,7 @@ def validity(
 def seconds_to_cleanup(
     csr: CertificateSigningRequest, *, now: datetime, certificate_end: datetime | None
 ) -> float | None:
-    """0 or less: delete it now. ``certificate_end``: when its certificate expires."""
+    """Return the seconds until a request is deleted, 0 or less: now. ``certificate_end``: when its certificate expires."""
     created = metadata_field(csr, "creationTimestamp")
     due: list[datetime] = []
     conditions = (csr.status.conditions if csr.status else None) or ()
@@ -193,7 +196,7 @@ def seconds_to_cleanup(
 
 
 def seconds_to_pod_request_cleanup(request: PodCertificateRequest, *, now: datetime) -> float:
-    """0 or less: delete it now. What became of it does not matter: its kubelet has read it long since."""
+    """Return the seconds until a PodCertificateRequest is deleted, 0 or less: now, whatever its conditions."""
     created: datetime = metadata_field(request, "creationTimestamp")
     return (created + _POD_REQUEST_LIFE - now).total_seconds()
 

@@ -1,4 +1,4 @@
-"""``podcertificaterequest-cleaner-controller``: requests of pods for certificates go soon, done or not (KEP-4317)."""
+"""``podcertificaterequest-cleaner-controller``: deletes PodCertificateRequests after a short retention (KEP-4317)."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from lightkube.models.certificates_v1beta1 import PodCertificateRequest
 from steersman.client import custom
 from steersman.client.changes import Added
 from steersman.controllers.certificates.plan import seconds_to_pod_request_cleanup
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 from steersman.runtime.result import Result
 
 if TYPE_CHECKING:
     from steersman.client import ResourceType
     from steersman.controllers.context import ControllerContext
 
-#: Beta and off by default in 1.36: a server serves it when it is asked to.
+#: Beta and off by default in 1.36: served only with ``--runtime-config``.
 REQUESTS: Final[ResourceType[PodCertificateRequest]] = custom(
     "certificates.k8s.io/v1beta1", "PodCertificateRequest", plural="podcertificaterequests", model=PodCertificateRequest
 )
 
 
-class PodRequestCleaner(Shell):
-    """Keys are those of requests; each is looked at when it is due."""
+class PodRequestCleaner(ManagedController):
+    """Reconciles PodCertificateRequests, each when its retention ends."""
 
     name: ClassVar[str] = "podcertificaterequest-cleaner-controller"
 
@@ -44,5 +44,5 @@ class PodRequestCleaner(Shell):
 
 
 def build(context: ControllerContext) -> PodRequestCleaner:
-    """Wire it up."""
+    """Construct the controller."""
     return PodRequestCleaner(context)

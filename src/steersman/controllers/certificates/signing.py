@@ -1,4 +1,4 @@
-"""``certificatesigningrequest-signing-controller``: signs what was approved for a built-in signer."""
+"""``certificatesigningrequest-signing-controller``: signs approved requests of the built-in signers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from steersman.controllers.certificates.plan import (
     validity,
     with_condition,
 )
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 from steersman.runtime.result import TerminalError
 
 if TYPE_CHECKING:
@@ -39,8 +39,8 @@ _FLAGS: Final = {
 }
 
 
-class Signer(Shell):
-    """Keys are names of requests."""
+class Signer(ManagedController):
+    """Reconciles CertificateSigningRequests by name."""
 
     name: ClassVar[str] = "certificatesigningrequest-signing-controller"
     queue_name: ClassVar[str] = "certificate"
@@ -75,7 +75,7 @@ class Signer(Shell):
 
 
 def authorities(options: ControllerOptions) -> dict[str, Authority]:
-    """What the flags name: for each signer its own, or the one for all. Raises OSError, ValueError."""
+    """Return the CA of each signer: its own files or those for all. Raises OSError, ValueError."""
     found: dict[str, Authority] = {}
     for signer, part in _FLAGS.items():
         certificate = getattr(options, f"cluster_signing_{part}_cert_file") or options.cluster_signing_cert_file
@@ -86,6 +86,6 @@ def authorities(options: ControllerOptions) -> dict[str, Authority]:
 
 
 def build(context: ControllerContext) -> Signer | None:
-    """Wire it up; without ``--cluster-signing-*`` files nothing can be signed."""
+    """Construct the controller; None without ``--cluster-signing-*`` files."""
     found = authorities(context.options)
     return Signer(context, authorities=found) if found else None

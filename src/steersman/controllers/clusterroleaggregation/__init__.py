@@ -1,1 +1,1 @@
-"""A ClusterRole with an aggregation rule holds the rules of those it selects (``clusterrole-aggregation-controller``)."""
+"""Rules of ClusterRoles with an aggregation rule (``clusterrole-aggregation-controller``)."""

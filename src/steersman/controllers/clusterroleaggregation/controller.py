@@ -1,4 +1,4 @@
-"""The shell: any change of a ClusterRole may change those that select it."""
+"""Controller of aggregated ClusterRoles: any change of a ClusterRole concerns those that select it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from lightkube.models.rbac_v1 import ClusterRole
 
 from steersman.client.changes import Updated
 from steersman.controllers.clusterroleaggregation.plan import affected, aggregated_rules, is_up_to_date
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 
 if TYPE_CHECKING:
     from lightkube.models.rbac_v1 import PolicyRule
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from steersman.controllers.context import ControllerContext
 
 
-class ClusterRoleAggregation(Shell):
-    """Keys are names of aggregating roles."""
+class ClusterRoleAggregation(ManagedController):
+    """Reconciles aggregating roles by name."""
 
     name: ClassVar[str] = "clusterrole-aggregation-controller"
     queue_name: ClassVar[str] = "ClusterRoleAggregator"
@@ -45,7 +45,7 @@ class ClusterRoleAggregation(Shell):
             return
         written = await self._apply(key, rules or None)
         if not is_up_to_date(written, rules):
-            # Who does not name the field leaves in it what users wrote: it has to be said that there are none.
+            # An absent field would keep the stored rules: an empty list must be sent.
             written = await self._apply(key, [])
         self.own_writes.note(key, self._roles, written)
 
@@ -59,5 +59,5 @@ def _aggregating(role: ClusterRole) -> tuple[str, ...]:
 
 
 def build(context: ControllerContext) -> ClusterRoleAggregation:
-    """Wire it up."""
+    """Construct the controller."""
     return ClusterRoleAggregation(context)

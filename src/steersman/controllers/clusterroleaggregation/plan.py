@@ -1,4 +1,4 @@
-"""Which rules an aggregated role has, and which roles a changed role is part of."""
+"""Rules of an aggregated role, and the roles that aggregate a changed role. Pure."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 def selectors(role: ClusterRole) -> list[LabelSelector]:
-    """Of its aggregation rule; none where it has no rule. Raises SelectorError."""
+    """Return the selectors of the role's aggregation rule. Raises SelectorError."""
     rule = role.aggregationRule
     listed = (rule.clusterRoleSelectors if rule else None) or ()
     return [from_label_selector(msgspec.to_builtins(selector)) for selector in listed]
 
 
 def aggregated_rules(role: ClusterRole, roles: Iterable[ClusterRole]) -> list[PolicyRule]:
-    """In the order of selectors, then of names; each rule once. Raises SelectorError."""
+    """Return the aggregated rules by selector, then role name, without duplicates. Raises SelectorError."""
     ordered = sorted((other for other in roles if name_of(other) != name_of(role)), key=name_of)
     rules: list[PolicyRule] = []
     for selector in selectors(role):
@@ -36,12 +36,12 @@ def aggregated_rules(role: ClusterRole, roles: Iterable[ClusterRole]) -> list[Po
 
 
 def is_up_to_date(role: ClusterRole, rules: Sequence[PolicyRule]) -> bool:
-    """Whether the role holds these rules."""
+    """Report whether the role holds these rules."""
     return list(role.rules or ()) == list(rules)
 
 
 def affected(changed: Iterable[Any], aggregating: Iterable[ClusterRole]) -> list[str]:
-    """Names of the aggregating roles that select one of the states of a role, or are the role."""
+    """Return the names of the aggregating roles that select an old or new state of a role, or are the role."""
     states = list(changed)
     own = {name_of(state) for state in states}
     return [

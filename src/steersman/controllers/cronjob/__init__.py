@@ -1,6 +1,5 @@
-"""CronJob: starts a Job at each time of a schedule.
+"""CronJob: creates a Job at each time of a schedule.
 
-Promises: one scheduled time leads to one Job at most, since the Job's name tells the time; of starts that were missed
-only the latest is made up for; the controller wakes at the next time by the clock, and otherwise only when something
-changed.
+Promises: at most one Job per scheduled time, as the Job's name contains it; of missed start times only the latest is
+made up for; the controller wakes at the next scheduled time, and otherwise only for changes.
 """

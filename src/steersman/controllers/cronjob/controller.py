@@ -1,4 +1,4 @@
-"""The shell of the CronJob controller: watches CronJobs and Jobs, and wakes when a start is due."""
+"""CronJob controller: watches CronJobs and Jobs, and wakes when a start is due."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Final
 from lightkube.models.batch_v1 import CronJob, Job
 from prometheus_client import Histogram
 
-from steersman.apimachinery.errors import is_already_exists, is_namespace_terminating, is_not_found
+from steersman.apimachinery.errors import is_namespace_terminating
+from steersman.client.errors import AlreadyExists, NotFound
 from steersman.client.objects import name_of, namespace_of, uid_of
 from steersman.controllers.cronjob import plan
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 from steersman.runtime.dependents import controlled_by, index_dependents
 from steersman.runtime.finalizers import is_being_deleted
 from steersman.runtime.owners import controller_of, is_controlled_by
@@ -35,7 +36,7 @@ SLEEP_SECONDS_MIN: Final = 0.001
 _SKEW_BUCKETS: Final = tuple(float(2**exponent) for exponent in range(10))
 
 
-class CronJobController(Shell):
+class CronJobController(ManagedController):
     """``cronjob-controller``."""
 
     name = "cronjob-controller"
@@ -85,27 +86,25 @@ class CronJobController(Shell):
         return status
 
     async def _delete(self, cron: CronJob, name: str, uid: str) -> bool:
-        """Whether the Job is gone or on its way."""
+        """Report whether the Job is deleted or being deleted."""
         try:
             await self.client.delete(
                 Job, name, namespace=namespace_of(cron), uid=uid, propagation_policy="Background"
             )  # fmt: skip
-        except Exception as error:  # noqa: BLE001 — told, and tried again when the Job changes
-            if is_not_found(error):
-                return True
+        except NotFound:
+            return True
+        except Exception as error:  # noqa: BLE001 — reported as an event, retried when the Job changes
             self.events.event(cron, "Warning", "FailedDelete", f"Deleted job: {error}")
             return False
         self.events.event(cron, "Normal", "SuccessfulDelete", f"Deleted job {name}")
         return True
 
     async def _without_lost(self, cron: CronJob, status: CronJobStatus, jobs: Sequence[Job]) -> CronJobStatus:
-        """Active Jobs that are gone; the server is asked, as the cache may only be late."""
+        """Remove active Jobs that do not exist from the status; the server is read, as the cache may be behind."""
         for each in plan.absent(status, jobs):
             try:
                 await self.client.get(Job, each.name or "", namespace=namespace_of(cron))
-            except Exception as error:
-                if not is_not_found(error):
-                    raise
+            except NotFound:
                 self.events.event(cron, "Normal", "MissingJob", f"Active job went missing: {each.name}")
                 status = plan.without(status, [each.uid or ""])
         return status
@@ -123,14 +122,14 @@ class CronJobController(Shell):
         return plan.with_started(status, job, start.at)
 
     async def _create(self, key: str, cron: CronJob, at: datetime) -> Job | None:
-        """The Job for that time; None when somebody else's has its name."""
+        """Create the Job of a scheduled time; return None if a foreign Job has its name."""
         wanted = plan.new_job(cron, at)
         try:
             job = await self.client.create(wanted)
+        except AlreadyExists:
+            existing = await self.client.get(Job, name_of(wanted), namespace=namespace_of(wanted))
+            return existing if is_controlled_by(existing, cron) else None
         except Exception as error:
-            if is_already_exists(error):
-                there = await self.client.get(Job, name_of(wanted), namespace=namespace_of(wanted))
-                return there if is_controlled_by(there, cron) else None
             if not is_namespace_terminating(error):
                 self.events.event(cron, "Warning", "FailedCreate", f"Error creating job: {error}")
             raise
@@ -144,9 +143,8 @@ class CronJobController(Shell):
             return
         try:
             written = await self.client.update_status(replaced(cron, status=status))
-        except Exception as error:
-            if not is_not_found(error):
-                raise
+        except NotFound:
+            pass
         else:
             self.own_writes.note(key, self.crons, written)
 
@@ -157,10 +155,10 @@ class CronJobController(Shell):
         return Result(requeue_after_seconds=min(max(seconds, SLEEP_SECONDS_MIN), SLEEP_SECONDS_MAX))
 
 
-class _CouldNotReplace(Exception):  # noqa: N818 — reads as what it is
-    """An active Job could not be deleted; tried again."""
+class _CouldNotReplace(Exception):  # noqa: N818 — named by the condition
+    """An active Job could not be deleted; retried."""
 
 
 def build(context: ControllerContext) -> CronJobController:
-    """The controller, wired up."""
+    """Construct the controller."""
     return CronJobController(context)

@@ -1,4 +1,4 @@
-"""Which start of a schedule is due: a pure rule."""
+"""The start of a schedule that is due. Pure rules."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ _FIRST_LOOK: Final = timedelta(minutes=2)
 
 
 class Due(NamedTuple):
-    """What is due now."""
+    """The latest missed start time, and whether there are more."""
 
-    #: The latest start that has come; None when none has since the last.
+    #: The latest missed start; None if there is none since the last one.
     at: datetime | None
     #: Whether more than ``MANY`` were missed.
     too_many: bool = False
 
 
-class NeverComes(ValueError):  # noqa: N818 — reads as what it is
-    """A schedule like the 31st of February."""
+class NeverComes(ValueError):  # noqa: N818 — named by the condition
+    """The schedule has no occurrence, e.g. on the 31st of February."""
 
 
 def find_due(schedule: Schedule, *, since: datetime, now: datetime) -> Due:
-    """The latest start after ``since`` and not after ``now``. Raises NeverComes."""
+    """Return the latest start after ``since`` and not after ``now``. Raises NeverComes."""
     moment = schedule.next(since)
     if moment is None:
         raise NeverComes("time difference between two schedules is less than 1 second")
@@ -41,7 +41,7 @@ def find_due(schedule: Schedule, *, since: datetime, now: datetime) -> Due:
 
 
 def _latest(schedule: Schedule, since: datetime, now: datetime) -> datetime | None:
-    """Looks back in growing steps, so that years of minutes are not counted through."""
+    """Search backwards in growing steps, so that years of minutes are not enumerated."""
     look = _FIRST_LOOK
     found = schedule.next(now - look)
     while (found is None or found > now) and now - look > since:

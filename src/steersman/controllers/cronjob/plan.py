@@ -1,4 +1,4 @@
-"""What a CronJob's Jobs mean for it, and what to start: pure rules (``pkg/controller/cronjob`` of Kubernetes)."""
+"""Status of a CronJob from its Jobs, and the next start. Pure rules of ``pkg/controller/cronjob``."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SCHEDULED_AT: Final = "batch.kubernetes.io/cronjob-scheduled-timestamp"
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """To be told of the CronJob."""
+    """Event to record for the CronJob."""
 
     type: str
     reason: str
@@ -38,27 +38,27 @@ class Event:
 
 
 def spec_of(cron: CronJob) -> CronJobSpec:
-    """``spec``; a CronJob always has one."""
+    """Return ``spec``, which every CronJob has."""
     assert cron.spec is not None
     return cron.spec
 
 
 def status_of(cron: CronJob) -> CronJobStatus:
-    """``status``; empty where it is missing."""
+    """Return ``status``; empty if it is absent."""
     return cron.status or CronJobStatus()
 
 
-# What its Jobs mean
+# Status from Jobs
 
 
 def ended_as(job: Job) -> str:
-    """The condition that says how the Job has ended; empty while it has not."""
+    """Return the type of the condition ``Complete`` or ``Failed``; empty while the Job runs."""
     conditions = job.status.conditions if job.status else None
     return next((name for name in ("Complete", "Failed") if is_condition_true(conditions, name)), "")
 
 
 def superfluous(cron: CronJob, jobs: Iterable[Job]) -> list[Job]:
-    """Ended Jobs beyond the history limits, those that began first in front."""
+    """Return finished Jobs beyond the history limits, by start time."""
     ended = sorted((job for job in jobs if ended_as(job)), key=_began)
     surplus: list[Job] = []
     for how, limit in (
@@ -72,19 +72,19 @@ def superfluous(cron: CronJob, jobs: Iterable[Job]) -> list[Job]:
 
 
 def _began(job: Job) -> tuple[bool, float, str]:
-    """One that never began counts as later than all others."""
+    """Return the sort key of a Job's start time; a Job that never started sorts last."""
     start = job.status.startTime if job.status else None
     return start is None, start.timestamp() if start else 0.0, name_of(job)
 
 
 def without(status: CronJobStatus, uids: Iterable[str]) -> CronJobStatus:
-    """The status without these Jobs among the active ones."""
+    """Return the status without these active Jobs."""
     gone = set(uids)
     return replaced(status, active=[each for each in status.active or () if each.uid not in gone] or None)
 
 
 def with_started(status: CronJobStatus, job: Job, at: datetime) -> CronJobStatus:
-    """The status with one Job more."""
+    """Return the status with one more active Job."""
     reference = ObjectReference(
         apiVersion="batch/v1",
         kind="Job",
@@ -97,13 +97,13 @@ def with_started(status: CronJobStatus, job: Job, at: datetime) -> CronJobStatus
 
 
 def absent(status: CronJobStatus, jobs: Iterable[Job]) -> list[ObjectReference]:
-    """Active Jobs that the cache does not have; whether they are really gone must be asked."""
+    """Return active Jobs that the cache does not have; the caller reads the server."""
     present = set(map(uid_of, jobs))
     return [each for each in status.active or () if each.uid not in present]
 
 
 def take_in(status: CronJobStatus, jobs: Sequence[Job]) -> tuple[CronJobStatus, list[Event]]:
-    """What has become of the Jobs: those that ended are active no more, and the last success is noted."""
+    """Return the status after removing finished active Jobs and recording the last success."""
     events: list[Event] = []
     active = {each.uid for each in status.active or ()}
     for job in jobs:
@@ -131,12 +131,12 @@ def _with_success(status: CronJobStatus, job: Job) -> CronJobStatus:
     return replaced(status, lastSuccessfulTime=at)
 
 
-# What to start
+# Schedule
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """What to do about the schedule now."""
+    """Decision about the schedule."""
 
     #: The scheduled time for which to start a Job; None: none is to be started.
     at: datetime | None = None
@@ -148,7 +148,7 @@ class Start:
 
 
 def plan_start(cron: CronJob, status: CronJobStatus, *, now: datetime) -> Start:
-    """Whether a start is due, and whether it may be made."""
+    """Report whether a start is due, and whether it may be made."""
     if is_being_deleted(cron):
         return Start()
     try:
@@ -158,30 +158,30 @@ def plan_start(cron: CronJob, status: CronJobStatus, *, now: datetime) -> Start:
         return Start(events=(Event("Warning", "UnknownTimeZone", why),))
     if spec_of(cron).suspend:
         return Start()
-    told = _told_of_zone(cron)
+    events = _timezone_events(cron)
     try:
         schedule = _schedule(cron, zone)
         due = find_due(schedule, since=_earliest(cron, status, now), now=now)
     except NeverComes as error:
         why = f"invalid schedule: {spec_of(cron).schedule} : {error}"
-        return Start(events=(*told, Event("Warning", "InvalidSchedule", why)))
+        return Start(events=(*events, Event("Warning", "InvalidSchedule", why)))
     except ScheduleError as error:
         why = f"unparseable schedule: {quote(spec_of(cron).schedule)} : {error}"
-        return Start(events=(*told, Event("Warning", "UnparseableSchedule", why)))
+        return Start(events=(*events, Event("Warning", "UnparseableSchedule", why)))
     if due.too_many:
         why = "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew"
-        told = (*told, Event("Warning", "TooManyMissedTimes", why))
+        events = (*events, Event("Warning", "TooManyMissedTimes", why))
     wake = schedule.next(now)
     if due.at is None or _is_done(cron, status, due.at):
-        return Start(events=told, wake=wake)
+        return Start(events=events, wake=wake)
     refusal = _refusal(cron, status, due.at, now)
     if refusal is not None:
-        return Start(events=(*told, refusal), wake=wake)
+        return Start(events=(*events, refusal), wake=wake)
     replaces = spec_of(cron).concurrencyPolicy == "Replace" and bool(status.active)
-    return Start(at=due.at, replaces=replaces, events=told, wake=wake)
+    return Start(at=due.at, replaces=replaces, events=events, wake=wake)
 
 
-def _told_of_zone(cron: CronJob) -> tuple[Event, ...]:
+def _timezone_events(cron: CronJob) -> tuple[Event, ...]:
     schedule = spec_of(cron).schedule
     if "TZ" not in schedule:
         return ()
@@ -197,7 +197,7 @@ def _schedule(cron: CronJob, zone: tzinfo) -> Schedule:
 
 
 def _earliest(cron: CronJob, status: CronJobStatus, now: datetime) -> datetime:
-    """Starts before this are none of ours."""
+    """Return the earliest start time to consider."""
     created = cron.metadata.creationTimestamp if cron.metadata else None
     since = status.lastScheduleTime or created or now
     deadline = spec_of(cron).startingDeadlineSeconds
@@ -221,12 +221,12 @@ def _refusal(cron: CronJob, status: CronJobStatus, at: datetime, now: datetime) 
 
 
 def job_name(cron: CronJob, at: datetime) -> str:
-    """The CronJob's name and the scheduled minute: the same Job is never made twice."""
+    """Return the Job's name from the CronJob's name and the scheduled minute, so that no Job is created twice."""
     return f"{name_of(cron)}-{int(at.timestamp()) // 60}"
 
 
 def new_job(cron: CronJob, at: datetime) -> Job:
-    """The Job to create for a scheduled time."""
+    """Return the Job to create for a scheduled time."""
     template = spec_of(cron).jobTemplate
     reference = controller_reference(cron, api_version="batch/v1", kind="CronJob")
     metadata = ObjectMeta(
@@ -240,7 +240,7 @@ def new_job(cron: CronJob, at: datetime) -> Job:
 
 
 def _local(cron: CronJob, at: datetime) -> str:
-    """The time where the schedule counts, as RFC 3339."""
+    """Format a time in the schedule's time zone, as RFC 3339."""
     zone = load_zone(spec_of(cron).timeZone or "UTC")
     local = at.astimezone(zone)
     return local.isoformat(timespec="seconds") if local.utcoffset() else format_time(at)

@@ -1,4 +1,4 @@
-"""The shell of the DaemonSet controller: watches DaemonSets, Pods and Nodes, and applies the plan."""
+"""DaemonSet controller: watches DaemonSets, Pods and Nodes, and executes the plan."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import msgspec
 from lightkube.models.apps_v1 import DaemonSet
 from lightkube.models.core_v1 import Node, Pod
 
-from steersman.apimachinery.errors import is_not_found
 from steersman.apimachinery.selectors import from_label_selector
 from steersman.client.changes import Added, Deleted, Updated
+from steersman.client.errors import NotFound
 from steersman.client.objects import key_of, labels_of, name_of, namespace_of, uid_of
 from steersman.controllers.daemonset import plan, rules
 from steersman.controllers.daemonset.failed_pods import FailedPods
 from steersman.controllers.daemonset.status import plan_status, seconds_to_look_again
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 from steersman.controllers.shared.pod_control import LOOK_AGAIN_SECONDS, PodControl
 from steersman.controllers.shared.revision_control import RevisionControl
 from steersman.runtime.dependents import candidates, controlled_by, index_dependents
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from steersman.controllers.shared.revision_control import Present
 
 
-class DaemonSetController(Shell):
+class DaemonSetController(ManagedController):
     """``daemonset-controller``."""
 
     name = "daemonset-controller"
@@ -65,7 +65,7 @@ class DaemonSetController(Shell):
         self.nodes.add_callback(self._node_changed)
         self.revisions.informer.add_callback(self._revision_changed)
 
-    # What changed
+    # Event handlers
 
     def _set_changed(self, change: Change[DaemonSet]) -> None:
         if isinstance(change, Deleted):
@@ -73,7 +73,7 @@ class DaemonSetController(Shell):
         self.enqueue_change(change)
 
     def _revision_changed(self, change: Change[ControllerRevision]) -> None:
-        """Somebody who deletes or changes a revision is not to keep it so."""
+        """Enqueue the owner of a revision that another client changed or deleted."""
         ds = self.pod_events.owner_of(change.latest)
         if ds is not None:
             self.enqueue(ds)
@@ -81,7 +81,7 @@ class DaemonSetController(Shell):
             self.pod_events.enqueue_adopters(change.latest)
 
     def _node_changed(self, change: Change[Node]) -> None:
-        """Only those DaemonSets are looked at to which the node means something else now."""
+        """Enqueue the DaemonSets for which the node's eligibility changed."""
         if isinstance(change, Updated) and _are_alike(change.old, change.new):
             return
         for ds in self.sets.lister:
@@ -95,7 +95,7 @@ class DaemonSetController(Shell):
             if matters:
                 self.enqueue(ds)
 
-    # What to do
+    # Reconcile
 
     async def reconcile(self, key: str) -> Result | None:
         """Look at all nodes, create and delete Pods, one step of an update, and the status."""
@@ -129,15 +129,12 @@ class DaemonSetController(Shell):
     async def _claim(self, ds: DaemonSet) -> list[Pod]:
         selector = _selector(ds)
         references = ReferenceManager(self.client, ds, controller_resource=DaemonSet, dependents=Pod)
-        try:
-            return await references.claim(
-                candidates(self.pods.lister, ds), lambda pod: selector.matches(labels_of(pod))
-            )  # fmt: skip
-        except ExceptionGroup as several:
-            raise several.exceptions[0] from several
+        return await references.claim(
+            candidates(self.pods.lister, ds), lambda pod: selector.matches(labels_of(pod))
+        )  # fmt: skip
 
     async def _rename_duplicates(self, key: str, present: Present, pods: Sequence[Pod]) -> None:
-        """Two revisions of one template become one: Pods of the others are labelled anew, then those are deleted."""
+        """Relabel the Pods of duplicate revisions to the present one, then delete the duplicates."""
         if not present.duplicates:
             return
         wanted = labels_of(present.revision)[rules.REVISION_HASH]
@@ -170,7 +167,7 @@ class DaemonSetController(Shell):
         return outcome
 
     def _due(self, world: plan.World, failed: Iterable[Pod]) -> tuple[list[Pod], float | None]:
-        """Failed Pods that may be replaced now, and when the next may be."""
+        """Return failed Pods that may be replaced now, and the seconds until the next may be."""
         due: list[Pod] = []
         waits: list[float] = []
         now = self.clock.monotonic()
@@ -205,7 +202,7 @@ class DaemonSetController(Shell):
     async def _clean_history(
         self, world: plan.World, revisions: Sequence[ControllerRevision], present: Present
     ) -> None:  # fmt: skip
-        """Revisions whose Pods are gone stay only as far as the limit lets them."""
+        """Delete unused revisions beyond ``revisionHistoryLimit``."""
         living = {labels_of(pod).get(rules.REVISION_HASH) for pods in world.pods.values() for pod in pods}
         kept = {uid_of(present.revision), *map(uid_of, present.duplicates)}
         old = [revision for revision in revisions if uid_of(revision) not in kept]
@@ -220,9 +217,8 @@ class DaemonSetController(Shell):
             return
         try:
             written = await self.client.update_status(replaced(ds, status=status))
-        except Exception as error:
-            if not is_not_found(error):
-                raise
+        except NotFound:
+            pass
         else:
             self.own_writes.note(key, self.sets, written)
 
@@ -234,14 +230,14 @@ class DaemonSetController(Shell):
 
 
 class _Outcome(msgspec.Struct, frozen=True):
-    """What became of the work on Pods."""
+    """Result of the Pod writes of a reconcile."""
 
     error: Exception | None = None
     look_again_seconds: float | None = None
 
 
 def _are_alike(old: Node, new: Node) -> bool:
-    """Whether they are the same to every DaemonSet: most changes of a node are reports of its kubelet."""
+    """Report whether they are the same to every DaemonSet: most changes of a node are reports of its kubelet."""
     return labels_of(old) == labels_of(new) and (old.spec and old.spec.taints) == (new.spec and new.spec.taints)
 
 
@@ -254,5 +250,5 @@ def _sooner(one: float | None, other: float | None) -> float | None:
 
 
 def build(context: ControllerContext) -> DaemonSetController:
-    """The controller, wired up."""
+    """Construct the controller."""
     return DaemonSetController(context)

@@ -1,4 +1,4 @@
-"""How fast failed Pods are replaced: at once, then ever more slowly, so that nobody fights a kubelet that rejects them."""
+"""Backoff for replacing failed Pods, so that a kubelet that rejects them is not flooded."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 FIRST_SECONDS: Final = 1.0
 MOST_SECONDS: Final = 15 * 60.0
-#: Entries that are kept; beyond it those that have rested long enough are dropped.
+#: Maximum number of entries before expired ones are dropped.
 _ENTRIES_MAX: Final = 10_000
 
 
@@ -19,18 +19,18 @@ class _Entry(NamedTuple):
 
 
 class FailedPods:
-    """Waits by key. ``now`` is a monotonic time in seconds."""
+    """Backoff by key. ``now`` is a monotonic time in seconds."""
 
     def __init__(self) -> None:
         self._entries: dict[Hashable, _Entry] = {}
 
     def seconds_left(self, key: Hashable, *, now: float) -> float:
-        """How long the next one has to wait; 0: not at all."""
+        """Return the seconds until the next replacement; 0: immediately."""
         entry = self._entries.get(key)
         return 0.0 if entry is None else max(0.0, entry.since + entry.wait_seconds - now)
 
     def note(self, key: Hashable, *, now: float) -> None:
-        """One is replaced now: the next has to wait twice as long as this one had."""
+        """Record a replacement; the next delay doubles."""
         entry = self._entries.get(key)
         rested = entry is None or now - entry.since > 2 * MOST_SECONDS
         wait = FIRST_SECONDS if rested or entry is None else min(2 * entry.wait_seconds, MOST_SECONDS)

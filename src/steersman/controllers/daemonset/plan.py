@@ -1,4 +1,4 @@
-"""Which nodes need a Pod and which Pods have to go: pure rules (``pkg/controller/daemon`` of Kubernetes)."""
+"""Nodes that need a Pod, and Pods to delete. Pure rules of ``pkg/controller/daemon``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BURST: Final = 250
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """A DaemonSet and what there is for it."""
+    """A DaemonSet with its Pods and nodes."""
 
     ds: DaemonSet
     #: By name.
@@ -36,37 +36,40 @@ class World:
     now: datetime
 
     def available(self, pod: Pod) -> bool:
-        """Ready, and for so long already."""
+        """Report whether a Pod has been ready for ``minReadySeconds``."""
         return is_available(pod, rules.spec_of(self.ds).minReadySeconds or 0, now=self.now)
 
     def updated(self, pod: Pod) -> bool:
-        """Whether it has the present template."""
+        """Report whether it has the present template."""
         return rules.is_updated(pod, self.ds, self.revision_hash)
 
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What to do now."""
+    """Pods to create and delete."""
 
     #: Names of nodes.
     create: tuple[str, ...] = ()
     delete: tuple[Pod, ...] = ()
-    #: Also to be deleted, but more slowly each time, and told of.
+    #: Failed Pods to delete, with backoff and an event.
     failed: tuple[Pod, ...] = ()
-    #: Also to be deleted, and told of.
+    #: Succeeded Pods to delete, with an event.
     succeeded: tuple[Pod, ...] = ()
     #: When the next Pod becomes available.
     look_again_seconds: float | None = None
 
 
 def see(ds: DaemonSet, nodes: Iterable[Node], pods: Iterable[Pod], revision_hash: str, *, now: datetime) -> World:
-    """``pods``: those that the DaemonSet controls. Of those that ended and are being deleted nothing more is to be said."""
+    """Return the state to plan with. ``pods``: those that the DaemonSet controls.
+
+    Finished Pods that are being deleted are ignored.
+    """
     present = (pod for pod in pods if not (is_finished(pod) and is_being_deleted(pod)))
     return World(ds, {name_of(node): node for node in nodes}, rules.by_node(present), revision_hash, now)
 
 
 def plan_nodes(world: World) -> Needs:
-    """Each node as it should be, whatever is being updated."""
+    """Return what each node needs, apart from updates."""
     create: list[str] = []
     delete: list[Pod] = []
     failed: list[Pod] = []
@@ -92,13 +95,13 @@ def plan_nodes(world: World) -> Needs:
         for name, pods in world.pods.items()
         if name not in world.nodes
         for pod in pods
-        if not node_of(pod) and not is_being_deleted(pod)  # nobody else would ever delete what is on no node
+        if not node_of(pod) and not is_being_deleted(pod)  # no kubelet deletes an unassigned Pod
     ]
     return Needs(tuple(create), tuple(delete), tuple(failed), tuple(succeeded), min(waits, default=None))
 
 
 def _surplus(world: World, running: Sequence[Pod]) -> list[Pod]:
-    """All but the oldest; while a surge rolls the oldest new and the oldest old one, until the new one is available."""
+    """Return all Pods but the oldest; during a surge the oldest new and oldest old one stay until the new is available."""
     if len(running) <= 1 or not rules.allows_surge(world.ds):
         return list(running[1:])
     new = [pod for pod in running if world.updated(pod)]
@@ -119,7 +122,7 @@ def _wait_for_surge(world: World, running: Sequence[Pod]) -> list[float]:
 
 
 def plan_update(world: World) -> Needs:
-    """A step of a rolling update, when each node is otherwise as it should be."""
+    """Return one step of a rolling update, when each node has the Pods it needs."""
     desired = [name for name, node in world.nodes.items() if rules.judge(world.ds, node).should_run]
     surge, unavailable = rules.fenceposts(world.ds, len(desired))
     of_nodes = {name: world.pods.get(name, ()) for name in dict.fromkeys([*world.pods, *desired])}
@@ -130,7 +133,7 @@ def plan_update(world: World) -> Needs:
 
 
 def _new_and_old(world: World, pods: Iterable[Pod]) -> tuple[Pod | None, Pod | None] | None:
-    """The one of each; None when there are several of one kind, which has to be cleared first."""
+    """Return the new and the old Pod of a node; None with several of one kind, which are removed first."""
     staying = [pod for pod in pods if not is_being_deleted(pod)]
     new = [pod for pod in staying if world.updated(pod)]
     old = [pod for pod in staying if not world.updated(pod)]

@@ -1,4 +1,4 @@
-"""Which nodes a DaemonSet is for, and how its Pods are bound to them: pure rules (``pkg/controller/daemon``)."""
+"""Node eligibility of a DaemonSet, and the node binding of its Pods. Pure rules of ``pkg/controller/daemon``."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ GENERATION_ANNOTATION: Final = "deprecated.daemonset.template.generation"
 _NAME_FIELD: Final = "metadata.name"
 
 _TAINTS: Final = "node.kubernetes.io/"
-#: What every daemon bears: it may be what mends the node.
+#: Tolerations of every daemon Pod.
 _TOLERATED: Final = (
     ("not-ready", NO_EXECUTE),
     ("unreachable", NO_EXECUTE),
@@ -47,20 +47,20 @@ _TOLERATED: Final = (
 
 
 def spec_of(ds: DaemonSet) -> DaemonSetSpec:
-    """``spec``; a DaemonSet always has one."""
+    """Return ``spec``, which every DaemonSet has."""
     assert ds.spec is not None
     return ds.spec
 
 
 def pod_spec_of(ds: DaemonSet) -> PodSpec:
-    """The template's ``spec``, not yet bound to a node."""
+    """Return the template's ``spec`` without node affinity for a node."""
     spec = spec_of(ds).template.spec
     assert spec is not None
     return spec
 
 
 def tolerations(spec: PodSpec) -> list[Toleration]:
-    """The template's tolerations and those of daemons; one of hostNetwork may start before the network is there."""
+    """Return the template's and the standard tolerations; with hostNetwork also that of an unavailable network."""
     wanted = [Toleration(key=_TAINTS + name, operator="Exists", effect=effect) for name, effect in _TOLERATED]
     if spec.hostNetwork:
         wanted.append(Toleration(key=f"{_TAINTS}network-unavailable", operator="Exists", effect=NO_SCHEDULE))
@@ -79,7 +79,7 @@ def _same_but_for_time(one: Toleration, other: Toleration) -> bool:
 
 
 class Verdict(NamedTuple):
-    """What a node is to a DaemonSet."""
+    """Eligibility of a node."""
 
     #: It should have a Pod.
     should_run: bool
@@ -88,7 +88,7 @@ class Verdict(NamedTuple):
 
 
 def judge(ds: DaemonSet, node: Node) -> Verdict:
-    """Nodes that are chosen and whose taints are tolerated get a Pod; of those it has only NoExecute drives them away."""
+    """Return whether a node should run a Pod, and may keep one: only untolerated NoExecute taints evict it."""
     spec = pod_spec_of(ds)
     if spec.nodeName and spec.nodeName != name_of(node):
         return Verdict(should_run=False, may_stay=False)
@@ -102,7 +102,7 @@ def judge(ds: DaemonSet, node: Node) -> Verdict:
 
 
 def new_pod(ds: DaemonSet, node: str, controller: Owner, revision_hash: str) -> Pod:
-    """A Pod to create for a node. It is not bound to it: the scheduler does that, and may make room for it."""
+    """Return a Pod to create for a node, pinned by affinity; the scheduler binds it and may preempt for it."""
     template = spec_of(ds).template
     pod = pod_from_template(template, owner_name=name_of(ds), namespace=namespace_of(ds), controller=controller)
     labels = labels_of(pod) | {REVISION_HASH: revision_hash}
@@ -114,18 +114,18 @@ def new_pod(ds: DaemonSet, node: str, controller: Owner, revision_hash: str) -> 
 
 
 def revision_hash(template: PodTemplateSpec, collisions: int) -> str:
-    """What names the revision of a template; it is the ReplicaSets' hash, too."""
+    """Return the hash in a revision's name; the same as of ReplicaSets."""
     return template_hash(template, collisions or None)
 
 
 def template_generation(ds: DaemonSet) -> str:
-    """The number of the template as an old annotation counts it; empty where it is missing or no number."""
+    """Return the deprecated template generation annotation; empty if absent or invalid."""
     text = annotations_of(ds).get(GENERATION_ANNOTATION, "")
     return text if text.isascii() and text.isdigit() else ""
 
 
 def _pinned(spec: PodSpec, node: str) -> Affinity:
-    """The template's affinity, but for which nodes are required: only this one is."""
+    """Return the template's affinity with only this node required."""
     by_name = NodeSelectorRequirement(key=_NAME_FIELD, operator="In", values=[node])
     required = NodeSelector(nodeSelectorTerms=[NodeSelectorTerm(matchFields=[by_name])])
     affinity = spec.affinity or Affinity()
@@ -136,7 +136,7 @@ def _pinned(spec: PodSpec, node: str) -> Affinity:
 
 
 def target_node(pod: Pod) -> str:
-    """The node that the Pod is on or pinned to; empty when it is neither."""
+    """Return the node that a Pod is bound or pinned to; empty for neither."""
     if node_of(pod):
         return node_of(pod)
     affinity = pod.spec.affinity.nodeAffinity if pod.spec and pod.spec.affinity else None
@@ -149,7 +149,7 @@ def target_node(pod: Pod) -> str:
 
 
 def by_node(pods: Iterable[Pod]) -> dict[str, list[Pod]]:
-    """Pods by the node they are for; of each node those that are bound first, then the oldest."""
+    """Return Pods by target node, bound ones first, then by age."""
     found: dict[str, list[Pod]] = {}
     for pod in pods:
         found.setdefault(target_node(pod), []).append(pod)
@@ -164,13 +164,13 @@ def _standing(pod: Pod) -> tuple[bool, float, str]:
 
 
 def is_updated(pod: Pod, ds: DaemonSet, revision_hash: str) -> bool:
-    """Whether the Pod has the present template."""
+    """Report whether the Pod has the present template."""
     labels, generation = labels_of(pod), template_generation(ds)
     return labels.get(REVISION_HASH) == revision_hash or bool(generation and labels.get(GENERATION_LABEL) == generation)
 
 
 def fenceposts(ds: DaemonSet, desired: int) -> tuple[int, int]:
-    """How many nodes may have a second Pod, and how many none that is available, while an update rolls."""
+    """Return ``maxSurge`` and ``maxUnavailable`` as numbers of nodes."""
     strategy = spec_of(ds).updateStrategy
     rolling = strategy.rollingUpdate if strategy else None
     surge, unavailable = (rolling.maxSurge, rolling.maxUnavailable) if rolling else (None, None)
@@ -180,11 +180,11 @@ def fenceposts(ds: DaemonSet, desired: int) -> tuple[int, int]:
 
 
 def allows_surge(ds: DaemonSet) -> bool:
-    """Whether a node may have an old and a new Pod at once."""
+    """Report whether a node may have an old and a new Pod at once."""
     return strategy_of(ds) == "RollingUpdate" and fenceposts(ds, 1)[0] > 0
 
 
 def strategy_of(ds: DaemonSet) -> str:
-    """``spec.updateStrategy.type``."""
+    """Return ``spec.updateStrategy.type``."""
     strategy = spec_of(ds).updateStrategy
     return (strategy.type if strategy else None) or "RollingUpdate"

@@ -1,4 +1,4 @@
-"""The status of a DaemonSet: pure rules."""
+"""Status of a DaemonSet. Pure rules."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def plan_status(world: World, *, observed: bool, collisions: int) -> DaemonSetSt
 
 
 def seconds_to_look_again(world: World, status: DaemonSetStatus) -> float | None:
-    """When the next Pod that is ready becomes available; ``minReadySeconds`` at last, as clocks of nodes may differ."""
+    """Return when the next ready Pod becomes available; at most ``minReadySeconds``, as nodes' clocks may differ."""
     least = rules.spec_of(world.ds).minReadySeconds or 0
     if not least or status.numberReady == (status.numberAvailable or 0):
         return None

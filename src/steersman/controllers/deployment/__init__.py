@@ -1,5 +1,5 @@
-"""Deployment: rolls a template out over ReplicaSets, at a bounded pace, and remembers earlier ones.
+"""Deployment: rolls out a template over ReplicaSets at a bounded pace, and keeps a revision history.
 
-``plan`` decides one step from a Deployment and its ReplicaSets; it leans on ``rules`` (how many replicas where),
-``revisions`` (what is remembered), ``status`` (what is told) and ``hashing`` (how a ReplicaSet gets its name).
+``plan`` decides one step from a Deployment and its ReplicaSets; it uses ``rules`` (replicas of each ReplicaSet),
+``revisions`` (revision annotations), ``status`` (counts and conditions) and ``hashing`` (ReplicaSet names).
 """

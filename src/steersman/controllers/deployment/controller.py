@@ -1,4 +1,4 @@
-"""The shell of the Deployment controller: watches, claims ReplicaSets, applies the plan."""
+"""Deployment controller: watches, claims ReplicaSets, executes the plan."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ import msgspec
 from lightkube.models.apps_v1 import Deployment, DeploymentStatus, ReplicaSet
 from lightkube.models.core_v1 import Pod
 
-from steersman.apimachinery.errors import is_already_exists, is_namespace_terminating
+from steersman.apimachinery.errors import is_namespace_terminating
 from steersman.apimachinery.selectors import from_label_selector
 from steersman.client.changes import Deleted, Updated
+from steersman.client.errors import AlreadyExists
 from steersman.client.objects import labels_of, name_of, namespace_of, uid_of
 from steersman.controllers.deployment import rules, status
 from steersman.controllers.deployment.plan import CreateSet, DeleteSet, OldPodsRun, Plan, UpdateSet, plan
 from steersman.controllers.deployment.revisions import same_template, template_of
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 from steersman.runtime.dependents import candidates, controlled_by, index_dependents
 from steersman.runtime.owners import controller_of, is_controlled_by
 from steersman.runtime.references import ReferenceManager
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 SCALING: Final = "ScalingReplicaSet"
 
 
-class DeploymentController(Shell):
+class DeploymentController(ManagedController):
     """``deployment-controller``."""
 
     name = "deployment-controller"
@@ -53,10 +54,10 @@ class DeploymentController(Shell):
         index_dependents(self.pods)
         self.pods.add_callback(self._pod_changed)
 
-    # What changed
+    # Event handlers
 
     def _deployments_of(self, rs: ReplicaSet) -> Iterable[str]:
-        """Keys of the Deployment that controls it, or of those that could adopt it."""
+        """Return the key of the controlling Deployment, or of those that may adopt the ReplicaSet."""
         namespace = namespace_of(rs)
         owner = controller_of(rs)
         if owner is not None:
@@ -75,7 +76,7 @@ class DeploymentController(Shell):
         return found if found is not None and uid_of(found) == owner.uid else None
 
     def _pod_changed(self, change: Change[Pod]) -> None:
-        """Recreating waits for the end of Pods, which their ReplicaSets do not tell when they are scaled to 0 already."""
+        """Enqueue a Recreate Deployment whose Pod was deleted; ReplicaSets scaled to 0 do not show it."""
         match change:
             case Deleted(old=pod):
                 self._pod_ended(pod)
@@ -94,10 +95,10 @@ class DeploymentController(Shell):
         if deployment is not None and rules.strategy_of(deployment) == rules.RECREATE:
             self.enqueue(deployment)
 
-    # What to do
+    # Reconcile
 
     async def reconcile(self, key: str) -> Result | None:
-        """One step of the rollout."""
+        """Execute one step of the rollout."""
         deployment = self.deployments.lister.by_key(key)
         if deployment is None or deployment.spec is None:
             return None
@@ -114,12 +115,9 @@ class DeploymentController(Shell):
             self.client, deployment, controller_resource=Deployment, dependents=ReplicaSet
         )  # fmt: skip
         selector = _selector(deployment)
-        try:
-            return await references.claim(
-                candidates(self.sets.lister, deployment), lambda rs: selector.matches(labels_of(rs))
-            )
-        except ExceptionGroup as several:
-            raise several.exceptions[0] from several
+        return await references.claim(
+            candidates(self.sets.lister, deployment), lambda rs: selector.matches(labels_of(rs))
+        )
 
     def _running(self, owned: Iterable[ReplicaSet]) -> OldPodsRun:
         return OldPodsRun(
@@ -135,33 +133,33 @@ class DeploymentController(Shell):
                     await self._create(key, deployment, action)
                 case UpdateSet(rs=rs, message=message):
                     self.own_writes.note(key, self.sets, await self.client.update(rs))
-                    self._tell(deployment, message)
+                    self._record(deployment, message)
                 case DeleteSet(rs=rs):
                     await self.delete_seen(rs)
         if planned.changed:
             self.own_writes.note(key, self.deployments, await self.client.update_status(planned.deployment))
 
-    def _tell(self, deployment: Deployment, message: str) -> None:
+    def _record(self, deployment: Deployment, message: str) -> None:
         if message:
             self.events.event(deployment, "Normal", SCALING, message)
 
     async def _create(self, key: str, deployment: Deployment, action: CreateSet) -> None:
         try:
             created = await self.client.create(action.rs)
+        except AlreadyExists:
+            if not await self._is_ours(deployment, action.rs):
+                await self._note_collision(deployment)
+                raise
+            return
         except Exception as error:
-            if is_already_exists(error):
-                if not await self._is_ours(deployment, action.rs):
-                    await self._note_collision(deployment)
-                    raise
-                return
             if not is_namespace_terminating(error):
-                await self._tell_failure(deployment, f'"{name_of(action.rs)}": {error}')
+                await self._record_create_failure(deployment, f'"{name_of(action.rs)}": {error}')
             raise
         self.own_writes.note(key, self.sets, created)
-        self._tell(deployment, action.message)
+        self._record(deployment, action.message)
 
     async def _is_ours(self, deployment: Deployment, rs: ReplicaSet) -> bool:
-        """Whether the one that has the name is this Deployment's, of this template: the cache was late."""
+        """Report whether the one that has the name is this Deployment's, of this template: the cache was late."""
         there = await self.client.get(ReplicaSet, name_of(rs), namespace=namespace_of(rs))
         template = template_of(there)
         assert deployment.spec is not None
@@ -172,23 +170,23 @@ class DeploymentController(Shell):
         )
 
     async def _note_collision(self, deployment: Deployment) -> None:
-        """Two templates have one hash: the next try has another one."""
+        """Increment ``status.collisionCount``, so that the next name has another hash."""
         before = deployment.status.collisionCount if deployment.status else None
-        told = replaced(deployment.status or DeploymentStatus(), collisionCount=(before or 0) + 1)
-        self.log.info("found a hash collision for %s: %s", name_of(deployment), told.collisionCount)
-        await self.client.update_status(replaced(deployment, status=told))
+        new_status = replaced(deployment.status or DeploymentStatus(), collisionCount=(before or 0) + 1)
+        self.log.info("found a hash collision for %s: %s", name_of(deployment), new_status.collisionCount)
+        await self.client.update_status(replaced(deployment, status=new_status))
 
-    async def _tell_failure(self, deployment: Deployment, why: str) -> None:
+    async def _record_create_failure(self, deployment: Deployment, why: str) -> None:
         message = f"Failed to create new replica set {why}"
         self.events.event(deployment, "Warning", status.SET_NOT_CREATED, message)
         if status.deadline_seconds(deployment) is None:
             return
         failed: DeploymentCondition = status.progressing("False", status.SET_NOT_CREATED, message, now=self.now())
-        told = status.with_told(deployment.status or DeploymentStatus(), failed)
+        new_status = status.with_deployment_condition(deployment.status or DeploymentStatus(), failed)
         try:
-            await self.client.update_status(replaced(deployment, status=told))
-        except Exception as error:  # noqa: BLE001 — what is told of is worse, and is raised
-            self.log.info("the failure of %s could not be told: %s", name_of(deployment), error)
+            await self.client.update_status(replaced(deployment, status=new_status))
+        except Exception as error:  # noqa: BLE001 — the caller raises the original error
+            self.log.info("could not write condition ReplicaFailure of %s: %s", name_of(deployment), error)
 
 
 def _selector(deployment: Deployment) -> LabelSelector:
@@ -197,5 +195,5 @@ def _selector(deployment: Deployment) -> LabelSelector:
 
 
 def build(context: ControllerContext) -> DeploymentController:
-    """The controller, wired up."""
+    """Construct the controller."""
     return DeploymentController(context)

@@ -1,4 +1,4 @@
-"""Names of ReplicaSets, with the hash of their template in them."""
+"""Names of ReplicaSets with the hash of their template."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ _NAME_MAX: Final = 253
 
 
 def set_name(deployment: str, made: str) -> str:
-    """The name of the ReplicaSet, cut to what a name may have."""
+    """Return the name of a ReplicaSet, truncated to the length limit."""
     return f"{deployment[: _NAME_MAX - len(made) - 1]}-{made}"

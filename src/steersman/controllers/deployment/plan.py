@@ -1,8 +1,8 @@
-"""One step of a Deployment: which ReplicaSets to make, scale or forget, and what to tell. Pure.
+"""One step of a Deployment: ReplicaSets to create, scale or delete, and the status. Pure.
 
-``plan`` reads top to bottom as the rules go: find the ReplicaSet of the present template; if the Deployment's size
-changed, scale what is there; otherwise roll out, a little at a time. What a step does to ReplicaSets is kept in a
-``_Draft``, so that later rules of the step see it. Source: ``pkg/controller/deployment`` of Kubernetes.
+``plan`` follows the order of the rules: find the ReplicaSet of the current template; if the Deployment was resized,
+scale proportionally; otherwise roll out a bounded step. Changes to ReplicaSets are collected in a ``_Draft``, so that
+later rules of the step see them. Upstream: ``pkg/controller/deployment``.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ class CreateSet:
     """Create the ReplicaSet of a new template."""
 
     rs: ReplicaSet
-    #: Told as an event when it worked; empty for none.
+    #: Message of the event to record on success; empty for none.
     message: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class UpdateSet:
-    """Write a ReplicaSet's size or annotations."""
+    """Update a ReplicaSet's replicas or annotations."""
 
     rs: ReplicaSet
     message: str = ""
@@ -50,7 +50,7 @@ class UpdateSet:
 
 @dataclass(frozen=True, slots=True)
 class DeleteSet:
-    """Forget an old ReplicaSet."""
+    """Delete an old ReplicaSet."""
 
     rs: ReplicaSet
 
@@ -60,7 +60,7 @@ Action = CreateSet | UpdateSet | DeleteSet
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """To be done in this order; then the Deployment's status is written if ``changed``."""
+    """Actions in order; then the Deployment's status is written if ``changed``."""
 
     actions: tuple[Action, ...]
     #: The Deployment as its status subresource is to be written.
@@ -71,39 +71,39 @@ class Plan:
 
 
 def plan(deployment: Deployment, owned: Sequence[ReplicaSet], *, old_pods_run: OldPodsRun, now: datetime) -> Plan:
-    """What to do now. ``owned``: the Deployment's ReplicaSets. ``now`` in whole seconds, as objects tell times."""
+    """Return the next step. ``owned``: the Deployment's ReplicaSets; ``now`` in whole seconds, as in ``metav1.Time``."""
     draft = _Draft(deployment, owned, now)
     if is_being_deleted(deployment):
         draft.sync_revision()
-        return draft.told()
-    draft.tell_pausing()
+        return draft.with_counts()
+    draft.record_pausing()
     draft.sync_revision()
     paused = bool(deployment.spec and deployment.spec.paused)
     if paused or (draft.size_changed() and draft.can_scale()):
         _scale(draft)
         if paused:
             draft.forget_history()
-        return draft.told()
+        return draft.with_counts()
     if rules.strategy_of(deployment) == rules.RECREATE:
         _recreate(draft, old_pods_run)
     else:
         _roll(draft)
     if draft.new_is_unobserved:
-        return draft.told_later()
+        return draft.without_counts()
     if status.is_complete(deployment, draft.before):
         draft.forget_history()
-    return draft.told_with_progress()
+    return draft.with_progress()
 
 
 class OldPodsRun:
-    """Whether Pods of earlier templates may still run; asked when everything old is scaled down."""
+    """Predicate for running Pods of earlier templates; called when all old ReplicaSets are scaled down."""
 
     def __init__(self, owners_of_running: Iterable[str]) -> None:
         """UIDs of the ReplicaSets that have Pods which have not ended."""
         self._owners = set(owners_of_running)
 
     def __call__(self, old: Iterable[ReplicaSet], new: ReplicaSet | None) -> bool:
-        """Told by the ReplicaSets or by their Pods, whichever is later."""
+        """Report whether old Pods run, from the ReplicaSets' statuses and their Pods."""
         if any(rs.status and rs.status.replicas for rs in old):
             return True
         return bool(self._owners - ({uid_of(new)} if new else set()))
@@ -111,7 +111,7 @@ class OldPodsRun:
 
 @dataclass(slots=True)
 class _Draft:
-    """The step so far."""
+    """State of the step so far."""
 
     deployment: Deployment
     owned: Sequence[ReplicaSet]
@@ -119,7 +119,7 @@ class _Draft:
     new: ReplicaSet | None = None
     old: list[ReplicaSet] = field(default_factory=list)
     actions: list[Action] = field(default_factory=list)
-    #: As the server has it, with what this step told already.
+    #: Stored status, with the conditions set by this step.
     before: DeploymentStatus = field(default_factory=DeploymentStatus)
     revision: int = 0
 
@@ -134,27 +134,27 @@ class _Draft:
     def everyone(self) -> list[ReplicaSet]:
         return [*self.old, *([self.new] if self.new is not None else [])]
 
-    def tell(self, told: Any) -> None:
-        self.before = status.with_told(self.before, told)
+    def set_condition(self, condition: Any) -> None:
+        self.before = status.with_deployment_condition(self.before, condition)
 
     # Revisions
 
-    def tell_pausing(self) -> None:
-        """Pausing stops the clock of the progress deadline, resuming starts it anew."""
+    def record_pausing(self) -> None:
+        """Set the Progressing condition on pause and resume, which restarts the progress deadline."""
         if status.deadline_seconds(self.deployment) is None:
             return
-        told = status.progress(self.before)
-        if told is not None and told.reason == status.TIMED_OUT:
+        progress = status.progress(self.before)
+        if progress is not None and progress.reason == status.TIMED_OUT:
             return
-        was_paused = told is not None and told.reason == status.PAUSED
+        was_paused = progress is not None and progress.reason == status.PAUSED
         is_paused = bool(self.deployment.spec and self.deployment.spec.paused)
         if is_paused and not was_paused:
-            self.tell(status.progressing("Unknown", status.PAUSED, "Deployment is paused", now=self.now))
+            self.set_condition(status.progressing("Unknown", status.PAUSED, "Deployment is paused", now=self.now))
         elif was_paused and not is_paused:
-            self.tell(status.progressing("Unknown", status.RESUMED, "Deployment is resumed", now=self.now))
+            self.set_condition(status.progressing("Unknown", status.RESUMED, "Deployment is resumed", now=self.now))
 
     def sync_revision(self) -> None:
-        """The ReplicaSet of the present template has the highest revision and the Deployment's annotations."""
+        """Set the highest revision and the Deployment's annotations on the ReplicaSet of the current template."""
         if self.new is None:
             return
         assert self.deployment.spec is not None
@@ -168,13 +168,13 @@ class _Draft:
         self.revision = revisions.revision_of(fresh)
         if status.deadline_seconds(self.deployment) is not None and status.progress(self.before) is None:
             message = f'Found new replica set "{name_of(fresh)}"'
-            self.tell(status.progressing("True", status.NEW_SET_FOUND, message, now=self.now))
+            self.set_condition(status.progressing("True", status.NEW_SET_FOUND, message, now=self.now))
 
     def _next_revision(self) -> int:
         return max(map(revisions.revision_of, self.old), default=0) + 1
 
     def create_new(self) -> ReplicaSet:
-        """The ReplicaSet of the present template, made when there is none."""
+        """Return the ReplicaSet of the current template, created if absent."""
         if self.new is not None:
             return self.new
         replicas = rules.new_size(self.deployment, self.old, 0)
@@ -188,18 +188,18 @@ class _Draft:
         self.revision = revisions.revision_of(rs)
         if status.deadline_seconds(self.deployment) is not None:
             message = f'Created new replica set "{name}"'
-            self.tell(status.progressing("True", status.NEW_SET_CREATED, message, now=self.now))
+            self.set_condition(status.progressing("True", status.NEW_SET_CREATED, message, now=self.now))
         return rs
 
     # Sizes
 
     def size_changed(self) -> bool:
-        """Whether an active ReplicaSet was last scaled for another size of the Deployment."""
+        """Report whether an active ReplicaSet was last scaled for another size of the Deployment."""
         desired = [revisions.desired_annotation(rs) for rs in rules.active(self.everyone)]
-        return any(told is not None and told != rules.wanted(self.deployment) for told in desired)
+        return any(size is not None and size != rules.wanted(self.deployment) for size in desired)
 
     def can_scale(self) -> bool:
-        """Whether there is a rule for it: a Deployment that recreates while several run first ends the old ones.
+        """Report whether there is a rule for it: a Deployment that recreates while several run first ends the old ones.
 
         (Upstream does nothing at all then, for ever.)
         """
@@ -220,7 +220,7 @@ class _Draft:
         return True
 
     def scale_all(self, sizes: Iterable[tuple[ReplicaSet, int]]) -> bool:
-        """Several; whether any has another size. One that keeps its size is not touched."""
+        """Scale several ReplicaSets; return whether any changed size. One that keeps its size is not written."""
         scaled = [self.scale(rs, replicas) for rs, replicas in sizes if rules.size(rs) != replicas]
         return any(scaled)
 
@@ -246,28 +246,28 @@ class _Draft:
 
     @property
     def has_created(self) -> bool:
-        """Whether the new ReplicaSet is made in this very step, at the size it may have."""
+        """True if this step creates the new ReplicaSet."""
         return any(isinstance(action, CreateSet) for action in self.actions)
 
     @property
     def new_is_unobserved(self) -> bool:
-        """Whether nobody has counted the new ReplicaSet's Pods yet, and there is still time for that."""
+        """True if the new ReplicaSet's status is not observed yet and the progress deadline has not passed."""
         if self.new is None or (self.new.status is not None and self.new.status.observedGeneration):
             return False
         return not status.has_timed_out(self.deployment, self.before, now=self.now)
 
-    def told_later(self) -> Plan:
-        """No counts: a ReplicaSet that is just made has none to tell, not even that none are missing."""
+    def without_counts(self) -> Plan:
+        """Return the plan without status counts, as a new ReplicaSet has none yet."""
         return self._finish(self.before, watch=True)
 
-    def told(self) -> Plan:
-        """The counts alone."""
+    def with_counts(self) -> Plan:
+        """Return the plan with the status counts."""
         return self._finish(
             status.count(self.deployment, self.before, self.everyone, self.new, now=self.now), watch=False
         )
 
-    def told_with_progress(self) -> Plan:
-        """The counts, how the rollout goes, and what fails."""
+    def with_progress(self) -> Plan:
+        """Return the plan with counts, progress and failures in the status."""
         counted = status.count(self.deployment, self.before, self.everyone, self.new, now=self.now)
         counted = status.watch_progress(self.deployment, self.before, counted, self.new, now=self.now)
         return self._finish(status.take_over_failure(counted, self.everyone, self.new), watch=True)
@@ -284,7 +284,7 @@ class _Draft:
 
 
 def _scale(draft: _Draft) -> None:
-    """The Deployment's size changed, or it is paused: keep what runs in proportion, roll out nothing."""
+    """Scale proportionally after a resize, or while paused, without a rollout."""
     deployment = draft.deployment
     only = rules.active_or_latest(draft.new, draft.old)
     if only is not None:
@@ -300,7 +300,7 @@ def _scale(draft: _Draft) -> None:
 
 
 def _roll(draft: _Draft) -> None:
-    """Grow the new ReplicaSet as far as the surge allows, otherwise shrink old ones as far as availability allows."""
+    """Scale up the new ReplicaSet within ``maxSurge``, else scale down old ones within ``maxUnavailable``."""
     deployment, new = draft.deployment, draft.create_new()
     size, most = rules.size(new), rules.wanted(deployment)
     target = most if size > most else rules.new_size(deployment, draft.everyone, size)
@@ -315,7 +315,7 @@ def _roll(draft: _Draft) -> None:
 
 
 def _recreate(draft: _Draft, old_pods_run: OldPodsRun) -> None:
-    """Nothing new before all that is old has ended."""
+    """Create new Pods only after all old ones have terminated."""
     if draft.scale_all((rs, 0) for rs in rules.active(draft.old)) or old_pods_run(draft.old, draft.new):
         return
     new = draft.create_new()
@@ -324,7 +324,7 @@ def _recreate(draft: _Draft, old_pods_run: OldPodsRun) -> None:
 
 
 def new_set(deployment: Deployment, replicas: int) -> ReplicaSet:
-    """A ReplicaSet of the Deployment's template; its name and labels carry the template's hash."""
+    """Return a ReplicaSet of the current template; name and labels have the template's hash."""
     assert deployment.spec is not None
     template: PodTemplateSpec = deployment.spec.template
     made = template_hash(template, (deployment.status.collisionCount if deployment.status else None))
@@ -353,10 +353,10 @@ def new_set(deployment: Deployment, replicas: int) -> ReplicaSet:
 
 
 def same_status(one: DeploymentStatus, other: DeploymentStatus) -> bool:
-    """Whether both tell the same; zeros and absent counts are alike, but for Pods on their way out."""
+    """Report whether both are equal; a zero count equals an absent one, except ``terminatingReplicas``."""
     return _plain(one) == _plain(other)
 
 
-def _plain(told: DeploymentStatus) -> dict[str, Any]:
-    tree = msgspec.to_builtins(told)
+def _plain(new: DeploymentStatus) -> dict[str, Any]:
+    tree = msgspec.to_builtins(new)
     return {key: value for key, value in tree.items() if value or key == "terminatingReplicas"}

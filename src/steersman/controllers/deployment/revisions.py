@@ -1,4 +1,4 @@
-"""What ReplicaSets remember of their Deployment, in annotations; and which one has its present template. Pure rules."""
+"""Revision annotations of ReplicaSets, and the ReplicaSet of the current template. Pure rules."""
 
 from __future__ import annotations
 
@@ -34,24 +34,24 @@ HISTORY_CHARS_MAX: Final = 2000
 
 
 def _number(annotations: Mapping[str, str], name: str) -> int | None:
-    """Go's ``ParseInt``; None where there is no number."""
+    """Parse an integer annotation as Go's ``ParseInt``; None if invalid."""
     text = annotations.get(name, "")
     digits = text[1:] if text[:1] in ("-", "+") else text
     return int(text) if digits.isascii() and digits.isdigit() else None
 
 
 def revision_of(obj: Any) -> int:
-    """The revision of a Deployment or ReplicaSet; 0 where it tells none."""
+    """Return the revision of a Deployment or ReplicaSet; 0 without one."""
     return _number(annotations_of(obj), REVISION) or 0
 
 
 def desired_annotation(rs: ReplicaSet) -> int | None:
-    """The Deployment's size when the ReplicaSet was last scaled."""
+    """Return the Deployment's replicas when the ReplicaSet was last scaled."""
     return _number(annotations_of(rs), DESIRED_REPLICAS)
 
 
 def max_annotation(rs: ReplicaSet) -> int | None:
-    """The Deployment's size with its surge when the ReplicaSet was last scaled."""
+    """Return the Deployment's replicas plus surge when the ReplicaSet was last scaled."""
     return _number(annotations_of(rs), MAX_REPLICAS)
 
 
@@ -62,17 +62,17 @@ def created(rs: ReplicaSet) -> tuple[datetime | None, str]:
 
 
 def by_age(sets: Iterable[ReplicaSet]) -> list[ReplicaSet]:
-    """The oldest first; what tells no time is oldest."""
+    """Return the ReplicaSets by age, oldest first; without creation time first."""
     return sorted(sets, key=lambda rs: (created(rs)[0] is not None, created(rs)))
 
 
 def by_revision(sets: Iterable[ReplicaSet]) -> list[ReplicaSet]:
-    """The lowest revision first, then the oldest."""
+    """Return the ReplicaSets by revision, then age."""
     return sorted(by_age(sets), key=revision_of)
 
 
 def with_replica_annotations(rs: ReplicaSet, *, desired: int, most: int) -> ReplicaSet:
-    """The ReplicaSet as scaled for a size of the Deployment; itself when it says so already."""
+    """Return the ReplicaSet with the desired and maximum replicas annotations; itself if up to date."""
     wanted = {DESIRED_REPLICAS: str(desired), MAX_REPLICAS: str(most)}
     if wanted.items() <= annotations_of(rs).items():
         return rs
@@ -80,20 +80,20 @@ def with_replica_annotations(rs: ReplicaSet, *, desired: int, most: int) -> Repl
 
 
 def as_newest(rs: ReplicaSet, deployment_annotations: Mapping[str, str], revision: int) -> ReplicaSet:
-    """The ReplicaSet with the Deployment's annotations, at least at ``revision``; itself when it is so already.
+    """Return the ReplicaSet with the Deployment's annotations and at least ``revision``; itself if up to date.
 
-    One that had a lower revision was rolled back to: its earlier revisions are remembered.
+    A ReplicaSet with a lower revision is the target of a rollback: its earlier revisions go to the history annotation.
     """
     annotations = dict(annotations_of(rs))
     annotations |= {key: value for key, value in deployment_annotations.items() if key not in _OWN}
-    told = annotations.get(REVISION, "")
+    previous = annotations.get(REVISION, "")
     before = _number(annotations, REVISION)
-    if told and before is None:
-        return _with_annotations(rs, annotations)  # someone wrote nonsense there; it is left to them
+    if previous and before is None:
+        return _with_annotations(rs, annotations)  # an invalid value is another client's; it is not changed
     if (before or 0) < revision:
         annotations[REVISION] = str(revision)
-        if told:
-            _remember(annotations, told)
+        if previous:
+            _remember(annotations, previous)
     return _with_annotations(rs, annotations)
 
 
@@ -113,7 +113,7 @@ def _remember(annotations: dict[str, str], revision: str) -> None:
 
 
 def without_hash(template: PodTemplateSpec) -> PodTemplateSpec:
-    """The template without the label that tells ReplicaSets apart."""
+    """Return the template without the label ``pod-template-hash``."""
     labels = labels_of(template)
     if HASH_LABEL not in labels:
         return template
@@ -121,7 +121,7 @@ def without_hash(template: PodTemplateSpec) -> PodTemplateSpec:
 
 
 def same_template(one: PodTemplateSpec, other: PodTemplateSpec) -> bool:
-    """Whether both mean the same Pods: empty and absent lists and maps are alike, quantities compare by value."""
+    """Report whether both mean the same Pods: empty and absent lists and maps are alike, quantities compare by value."""
     one, other = without_hash(one), without_hash(other)
     return _same(one, other)
 
@@ -158,12 +158,12 @@ def _amount(text: str) -> Any:
 
 
 def template_of(rs: ReplicaSet) -> PodTemplateSpec | None:
-    """``spec.template``."""
+    """Return ``spec.template``."""
     return rs.spec.template if rs.spec else None
 
 
 def find_new(sets: Iterable[ReplicaSet], template: PodTemplateSpec) -> ReplicaSet | None:
-    """The ReplicaSet that has the Deployment's template; of several the oldest, so that all choose the same."""
+    """Return the oldest ReplicaSet with the Deployment's template, so that every call selects the same."""
     for rs in by_age(sets):
         its = template_of(rs)
         if its is not None and same_template(its, template):
@@ -172,5 +172,5 @@ def find_new(sets: Iterable[ReplicaSet], template: PodTemplateSpec) -> ReplicaSe
 
 
 def with_size(rs: ReplicaSet, replicas: int) -> ReplicaSet:
-    """The ReplicaSet with another ``spec.replicas``."""
+    """Return the ReplicaSet with other ``spec.replicas``."""
     return replaced(rs, spec=replaced(rs.spec, replicas=replicas))

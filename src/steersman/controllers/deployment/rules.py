@@ -1,4 +1,4 @@
-"""How many replicas each ReplicaSet of a Deployment should have: pure rules (``deployment/util`` of Kubernetes)."""
+"""Replicas of each ReplicaSet of a Deployment. Pure rules of ``deployment/util``."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ NO_LIMIT: Final = 2**31 - 1
 
 
 def wanted(deployment: Deployment) -> int:
-    """``spec.replicas``; 1 where it is not given."""
+    """Return ``spec.replicas``; 1 if unset."""
     replicas = deployment.spec.replicas if deployment.spec else None
     return 1 if replicas is None else replicas
 
 
 def size(rs: ReplicaSet | None) -> int:
-    """``spec.replicas``; 0 for none."""
+    """Return ``spec.replicas``; 0 for None."""
     if rs is None:
         return 0
     replicas = rs.spec.replicas if rs.spec else None
@@ -34,20 +34,20 @@ def size(rs: ReplicaSet | None) -> int:
 
 
 def available(rs: ReplicaSet) -> int:
-    """``status.availableReplicas``."""
+    """Return ``status.availableReplicas``."""
     return (rs.status.availableReplicas if rs.status else None) or 0
 
 
 def strategy_of(deployment: Deployment) -> str:
-    """``spec.strategy.type``."""
+    """Return ``spec.strategy.type``."""
     strategy = deployment.spec.strategy if deployment.spec else None
     return (strategy.type if strategy else None) or ROLLING_UPDATE
 
 
 def fenceposts(max_surge: int | str | None, max_unavailable: int | str | None, replicas: int) -> tuple[int, int]:
-    """Both as numbers: surges are rounded up, what may be unavailable down.
+    """Return ``maxSurge`` rounded up and ``maxUnavailable`` rounded down.
 
-    Of percentages so small that both would be 0, one replica may be unavailable, or nothing would ever move.
+    If both are 0, one replica may be unavailable, as the rollout could not progress otherwise.
     """
     surge = scaled_value(max_surge or 0, replicas, round_up=True)
     unavailable = scaled_value(max_unavailable or 0, replicas, round_up=False)
@@ -63,22 +63,22 @@ def _fenceposts_of(deployment: Deployment) -> tuple[int, int]:
 
 
 def max_surge(deployment: Deployment) -> int:
-    """Replicas beyond those wanted that may be there during a rolling update; 0 for other strategies."""
+    """Return the replicas that a rolling update may add; 0 for other strategies."""
     return _fenceposts_of(deployment)[0] if strategy_of(deployment) == ROLLING_UPDATE else 0
 
 
 def max_unavailable(deployment: Deployment) -> int:
-    """Replicas of those wanted that may be missing during a rolling update; 0 for other strategies."""
+    """Return the replicas that may be unavailable during a rolling update; 0 for other strategies."""
     if strategy_of(deployment) != ROLLING_UPDATE or wanted(deployment) == 0:
         return 0
     return min(_fenceposts_of(deployment)[1], wanted(deployment))
 
 
 def new_size(deployment: Deployment, everyone: Iterable[ReplicaSet], current: int) -> int:
-    """What the new ReplicaSet may grow to now, from ``current``; ``everyone`` without it when it is not there yet."""
+    """Return the replicas of the new ReplicaSet, from ``current``; ``everyone`` lacks it if it does not exist yet."""
     if strategy_of(deployment) == RECREATE:
         return wanted(deployment)
-    # Not the fenceposts: with a surge of 0 none is added before an old one has gone.
+    # The raw value: with maxSurge 0 none is added before an old one is removed.
     strategy = deployment.spec.strategy if deployment.spec else None
     surge = (strategy.rollingUpdate.maxSurge if strategy and strategy.rollingUpdate else None) or 0
     most = wanted(deployment) + scaled_value(surge, wanted(deployment), round_up=True)
@@ -89,14 +89,14 @@ def new_size(deployment: Deployment, everyone: Iterable[ReplicaSet], current: in
 
 
 def active(sets: Iterable[ReplicaSet | None]) -> list[ReplicaSet]:
-    """Those that want Pods."""
+    """Return the ReplicaSets with replicas."""
     return [rs for rs in sets if rs is not None and size(rs) > 0]
 
 
 def active_or_latest(new: ReplicaSet | None, old: Sequence[ReplicaSet]) -> ReplicaSet | None:
-    """The one that takes all of the Deployment's replicas: the only active one, or the newest when none is.
+    """Return the only active ReplicaSet, or the newest if none is active.
 
-    None when several are active, or there are none at all.
+    None if several are active, or there are none.
     """
     found = active([*reversed(by_age(old)), new])
     if len(found) == 1:
@@ -107,7 +107,7 @@ def active_or_latest(new: ReplicaSet | None, old: Sequence[ReplicaSet]) -> Repli
 
 
 def is_saturated(deployment: Deployment, rs: ReplicaSet | None) -> bool:
-    """Whether the ReplicaSet has all replicas, for this size of the Deployment, and all are available."""
+    """Report whether the ReplicaSet has all replicas, for this size of the Deployment, and all are available."""
     if rs is None:
         return False
     return size(rs) == desired_annotation(rs) == available(rs) == wanted(deployment)
@@ -138,7 +138,7 @@ def proportional_sizes(deployment: Deployment, sets: Sequence[ReplicaSet]) -> li
 
 
 def _proportion(rs: ReplicaSet, deployment: Deployment, left: int) -> int:
-    """Its share of the change, and no more than is left of it."""
+    """Return a ReplicaSet's share of a resize, limited by what is ``left``."""
     if left == 0:
         return 0
     share = _fraction(rs, deployment)
@@ -146,7 +146,7 @@ def _proportion(rs: ReplicaSet, deployment: Deployment, left: int) -> int:
 
 
 def _fraction(rs: ReplicaSet, deployment: Deployment) -> int:
-    """By how much it would change if it kept its part of the whole."""
+    """Return the change that keeps a ReplicaSet's fraction of the Deployment."""
     if wanted(deployment) == 0:
         return -size(rs)
     before = max_annotation(rs)
@@ -159,7 +159,7 @@ def _fraction(rs: ReplicaSet, deployment: Deployment) -> int:
 
 
 def unhealthy_reductions(old: Sequence[ReplicaSet], most: int) -> list[tuple[ReplicaSet, int]]:
-    """New sizes that take unavailable replicas away first, ``most`` at most: those cost nothing."""
+    """Return new sizes that remove unavailable replicas first, at most ``most``."""
     found: list[tuple[ReplicaSet, int]] = []
     for rs in by_age(old):
         taken = min(most, size(rs) - available(rs))
@@ -175,10 +175,10 @@ def unhealthy_reductions(old: Sequence[ReplicaSet], most: int) -> list[tuple[Rep
 def rolling_reductions(
     deployment: Deployment, new: ReplicaSet, old: Sequence[ReplicaSet]
 ) -> list[tuple[ReplicaSet, int]]:
-    """New sizes of old ReplicaSets such that enough replicas stay available.
+    """Return new sizes of old ReplicaSets that keep enough replicas available.
 
-    A ReplicaSet that was scaled down keeps no more than its size, whatever its status still reports. (Upstream's
-    ``cleanupUnhealthyReplicas`` fails in this state, until the status has caught up.)
+    A ReplicaSet that was scaled down counts with its size, even if its status still reports more. Upstream's
+    ``cleanupUnhealthyReplicas`` fails until the status has caught up.
     """
     kept = sum(min(available(rs), size(rs)) for rs in (*old, new))
     spare = kept - (wanted(deployment) - max_unavailable(deployment))
@@ -194,14 +194,14 @@ def rolling_reductions(
 
 
 def most_to_reduce(deployment: Deployment, new: ReplicaSet, old: Sequence[ReplicaSet]) -> int:
-    """Replicas of old ReplicaSets that may go now, counting those of the new one that are not available yet."""
+    """Return how many old replicas may be removed, given the unavailable replicas of the new ReplicaSet."""
     present = sum(map(size, old)) + size(new)
     least = wanted(deployment) - max_unavailable(deployment)
     return present - least - (size(new) - available(new))
 
 
 def expired_history(deployment: Deployment, old: Sequence[ReplicaSet]) -> list[ReplicaSet]:
-    """Old ReplicaSets beyond ``revisionHistoryLimit`` that nothing runs in, the lowest revisions first."""
+    """Return old ReplicaSets without Pods beyond ``revisionHistoryLimit``, lowest revisions first."""
     limit = deployment.spec.revisionHistoryLimit if deployment.spec else None
     if limit is None or limit == NO_LIMIT:
         return []

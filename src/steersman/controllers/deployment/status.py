@@ -1,4 +1,4 @@
-"""What a Deployment tells of itself: counts, and the conditions Available, Progressing and ReplicaFailure. Pure rules."""
+"""Status of a Deployment: counts, and the conditions Available, Progressing and ReplicaFailure. Pure rules."""
 
 from __future__ import annotations
 
@@ -34,41 +34,41 @@ RESUMED: Final = "DeploymentResumed"
 
 
 def deadline_seconds(deployment: Deployment) -> int | None:
-    """``spec.progressDeadlineSeconds``; None where progress is not watched."""
+    """Return ``spec.progressDeadlineSeconds``; None without a deadline."""
     seconds = deployment.spec.progressDeadlineSeconds if deployment.spec else None
     return None if seconds == NO_LIMIT else seconds
 
 
 def progress(status: DeploymentStatus) -> DeploymentCondition | None:
-    """The condition Progressing."""
+    """Return the condition Progressing."""
     return find_condition(status.conditions, PROGRESSING)
 
 
-def with_told(status: DeploymentStatus, told: DeploymentCondition) -> DeploymentStatus:
-    """The status with a condition; the one that is there stays when it says the same for the same reason."""
-    present = find_condition(status.conditions, told.type)
-    if present is not None and present.status == told.status:
-        if present.reason == told.reason:
+def with_deployment_condition(status: DeploymentStatus, condition: DeploymentCondition) -> DeploymentStatus:
+    """Return the status with a condition; a present one with equal status and reason stays."""
+    present = find_condition(status.conditions, condition.type)
+    if present is not None and present.status == condition.status:
+        if present.reason == condition.reason:
             return status
-        told = replaced(told, lastTransitionTime=present.lastTransitionTime)
-    return replaced(status, conditions=[*without_condition(status.conditions, told.type), told])
+        condition = replaced(condition, lastTransitionTime=present.lastTransitionTime)
+    return replaced(status, conditions=[*without_condition(status.conditions, condition.type), condition])
 
 
-def without_told(status: DeploymentStatus, type_: str) -> DeploymentStatus:
-    """The status without the condition of that type."""
+def without_deployment_condition(status: DeploymentStatus, type_: str) -> DeploymentStatus:
+    """Return the status without the condition of a type."""
     return replaced(status, conditions=without_condition(status.conditions, type_) or None)
 
 
-def condition(type_: str, status: str, reason: str, message: str, *, now: datetime) -> DeploymentCondition:
-    """A condition that becomes so now."""
+def new_condition(type_: str, status: str, reason: str, message: str, *, now: datetime) -> DeploymentCondition:
+    """Return a condition with transition and update time ``now``."""
     return DeploymentCondition(
         type=type_, status=status, reason=reason, message=message, lastUpdateTime=now, lastTransitionTime=now
     )
 
 
 def progressing(status: str, reason: str, message: str, *, now: datetime) -> DeploymentCondition:
-    """The condition Progressing."""
-    return condition(PROGRESSING, status, reason, message, now=now)
+    """Return the condition Progressing."""
+    return new_condition(PROGRESSING, status, reason, message, now=now)
 
 
 def count(
@@ -79,7 +79,7 @@ def count(
     *,
     now: datetime,
 ) -> DeploymentStatus:
-    """The status with what the ReplicaSets tell, and whether enough is available. ``sets`` holds ``new`` too."""
+    """Return the status with the ReplicaSets' counts and the condition Available. ``sets`` includes ``new``."""
     sets = list(sets)
     there = sum(map(available, sets))
     counted = DeploymentStatus(
@@ -94,14 +94,14 @@ def count(
         conditions=status.conditions,
     )
     if there >= wanted(deployment) - max_unavailable(deployment):
-        told = condition(
+        condition = new_condition(
             AVAILABLE, "True", "MinimumReplicasAvailable", "Deployment has minimum availability.", now=now
         )  # fmt: skip
     else:
-        told = condition(
+        condition = new_condition(
             AVAILABLE, "False", "MinimumReplicasUnavailable", "Deployment does not have minimum availability.", now=now
         )
-    return with_told(counted, told)
+    return with_deployment_condition(counted, condition)
 
 
 def _replicas(rs: ReplicaSet) -> int:
@@ -109,13 +109,13 @@ def _replicas(rs: ReplicaSet) -> int:
 
 
 def _terminating(sets: Sequence[ReplicaSet]) -> int | None:
-    """None while a ReplicaSet has not told its own yet."""
-    told = [rs.status.terminatingReplicas if rs.status else None for rs in sets]
-    return None if None in told else sum(filter(None, told))
+    """Return the sum of ``terminatingReplicas``; None while a ReplicaSet does not report it."""
+    counts = [rs.status.terminatingReplicas if rs.status else None for rs in sets]
+    return None if None in counts else sum(filter(None, counts))
 
 
 def is_complete(deployment: Deployment, status: DeploymentStatus) -> bool:
-    """All replicas are of the new template and available, and no others are left."""
+    """Report whether all replicas are updated and available, and no old ones are left."""
     replicas = wanted(deployment)
     return (
         (status.updatedReplicas or 0) == replicas
@@ -126,7 +126,7 @@ def is_complete(deployment: Deployment, status: DeploymentStatus) -> bool:
 
 
 def has_progressed(old: DeploymentStatus, new: DeploymentStatus) -> bool:
-    """More new replicas, fewer old ones, or more that are ready or available."""
+    """Report whether there are more updated, fewer old, or more ready or available replicas."""
 
     def outdated(status: DeploymentStatus) -> int:
         return (status.replicas or 0) - (status.updatedReplicas or 0)
@@ -140,13 +140,13 @@ def has_progressed(old: DeploymentStatus, new: DeploymentStatus) -> bool:
 
 
 def has_timed_out(deployment: Deployment, status: DeploymentStatus, *, now: datetime) -> bool:
-    """Whether the last progress is longer ago than the deadline; a rollout that was complete has none."""
-    seconds, told = deadline_seconds(deployment), progress(status)
-    if seconds is None or told is None or told.reason == NEW_SET_AVAILABLE:
+    """Report whether the last progress is longer ago than the deadline; a rollout that was complete has none."""
+    seconds, condition = deadline_seconds(deployment), progress(status)
+    if seconds is None or condition is None or condition.reason == NEW_SET_AVAILABLE:
         return False
-    if told.reason == TIMED_OUT:
+    if condition.reason == TIMED_OUT:
         return True
-    return told.lastUpdateTime is None or told.lastUpdateTime + timedelta(seconds=seconds) < now
+    return condition.lastUpdateTime is None or condition.lastUpdateTime + timedelta(seconds=seconds) < now
 
 
 def watch_progress(
@@ -157,35 +157,37 @@ def watch_progress(
     *,
     now: datetime,
 ) -> DeploymentStatus:
-    """The condition Progressing, from the counts ``before`` and now. Once complete, it is left alone until a rollout."""
+    """Return the status with the condition Progressing, from the counts ``before`` and now."""
     if deadline_seconds(deployment) is None:
-        return without_told(counted, PROGRESSING)
-    told = progress(before)
+        return without_deployment_condition(counted, PROGRESSING)
+    condition = progress(before)
     settled = (counted.replicas or 0) == (counted.updatedReplicas or 0)
-    if settled and told is not None and told.reason == NEW_SET_AVAILABLE:
+    if settled and condition is not None and condition.reason == NEW_SET_AVAILABLE:
         return counted
     who = f'ReplicaSet "{name_of(new)}"' if new is not None else f'Deployment "{name_of(deployment)}"'
     if is_complete(deployment, counted):
         message = f"{who} has successfully progressed."
-        return with_told(counted, progressing("True", NEW_SET_AVAILABLE, message, now=now))
+        return with_deployment_condition(counted, progressing("True", NEW_SET_AVAILABLE, message, now=now))
     if has_progressed(before, counted):
         fresh = progressing("True", SETS_UPDATED, f"{who} is progressing.", now=now)
-        if told is not None and told.status == "True":
-            fresh = replaced(fresh, lastTransitionTime=told.lastTransitionTime)
-        # Put in even for the same reason: its time of update tells of this progress.
-        return with_told(without_told(counted, PROGRESSING), fresh)
+        if condition is not None and condition.status == "True":
+            fresh = replaced(fresh, lastTransitionTime=condition.lastTransitionTime)
+        # Replaced even for an equal reason: lastUpdateTime is the time of the last progress.
+        return with_deployment_condition(without_deployment_condition(counted, PROGRESSING), fresh)
     if has_timed_out(deployment, counted, now=now):
-        return with_told(counted, progressing("False", TIMED_OUT, f"{who} has timed out progressing.", now=now))
+        return with_deployment_condition(
+            counted, progressing("False", TIMED_OUT, f"{who} has timed out progressing.", now=now)
+        )
     return counted
 
 
 def take_over_failure(status: DeploymentStatus, sets: Iterable[ReplicaSet], new: ReplicaSet | None) -> DeploymentStatus:
-    """The ReplicaFailure of a ReplicaSet, of the new one before others; none when none fails."""
+    """Return the status with the ReplicaFailure of a ReplicaSet, the new one's first; without one if none fails."""
     for rs in [*([new] if new else []), *sets]:
         failed = find_condition(rs.status.conditions if rs.status else None, REPLICA_FAILURE)
         if failed is not None:
             since = failed.lastTransitionTime
-            told = DeploymentCondition(
+            condition = DeploymentCondition(
                 type=REPLICA_FAILURE,
                 status=failed.status,
                 reason=failed.reason,
@@ -193,15 +195,15 @@ def take_over_failure(status: DeploymentStatus, sets: Iterable[ReplicaSet], new:
                 lastTransitionTime=since,
                 lastUpdateTime=since,
             )
-            return with_told(status, told)
-    return without_told(status, REPLICA_FAILURE)
+            return with_deployment_condition(status, condition)
+    return without_deployment_condition(status, REPLICA_FAILURE)
 
 
 def seconds_to_deadline(deployment: Deployment, status: DeploymentStatus, *, now: datetime) -> float | None:
-    """When to look whether the rollout is stuck; None when that is not to be expected any more."""
-    seconds, told = deadline_seconds(deployment), progress(status)
-    if seconds is None or told is None or is_complete(deployment, status) or told.reason == TIMED_OUT:
+    """Return the seconds until the progress deadline; None if it does not apply."""
+    seconds, condition = deadline_seconds(deployment), progress(status)
+    if seconds is None or condition is None or is_complete(deployment, status) or condition.reason == TIMED_OUT:
         return None
-    if told.lastUpdateTime is None:
+    if condition.lastUpdateTime is None:
         return 0.0
-    return (told.lastUpdateTime + timedelta(seconds=seconds) - now).total_seconds()
+    return (condition.lastUpdateTime + timedelta(seconds=seconds) - now).total_seconds()

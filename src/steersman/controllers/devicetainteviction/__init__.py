@@ -1,4 +1,4 @@
-"""Pods leave devices whose ``NoExecute`` taints their claims do not tolerate (``device-taint-eviction-controller``).
+"""Eviction of pods from devices with untolerated ``NoExecute`` taints (``device-taint-eviction-controller``, KEP-5055).
 
-KEP-5055. Taints are those that drivers put into ResourceSlices and, where the server serves them, those of DeviceTaintRules.
+Taints come from ResourceSlices and, if the server serves them, DeviceTaintRules.
 """

@@ -1,4 +1,4 @@
-"""The shell: pods, their claims, and taints of devices that come and go."""
+"""Controller of device taint eviction: watches pods, claims, slices and rules."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from lightkube.models.resource_v1 import ResourceClaim, ResourceSlice
 from lightkube.models.resource_v1beta2 import DeviceTaintRule
 from prometheus_client import Counter, Histogram
 
-from steersman.apimachinery.errors import is_not_found
 from steersman.apimachinery.timestamps import format_time
 from steersman.client import custom
 from steersman.client.changes import Deleted, Updated
-from steersman.client.errors import ApiError
+from steersman.client.errors import NotFound
 from steersman.client.objects import name_of, namespace_of, uid_of
 from steersman.controllers.devicetainteviction import plan
 from steersman.controllers.devicetainteviction.rule_status import (
@@ -23,7 +22,7 @@ from steersman.controllers.devicetainteviction.rule_status import (
     seconds_to_update,
     status_to_apply,
 )
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 from steersman.runtime.finalizers import is_being_deleted
 from steersman.runtime.result import Result
 from steersman.workloads.disruption import disruption_patch
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
     from steersman.client.informer import Informer
     from steersman.controllers.context import ControllerContext
 
-#: Beta and off by default in 1.36: a server serves it when it is asked to.
+#: Beta and off by default in 1.36: served only with ``--runtime-config``.
 RULES: Final[ResourceType[DeviceTaintRule]] = custom(
     "resource.k8s.io/v1beta2", "DeviceTaintRule", plural="devicetaintrules", namespaced=False, model=DeviceTaintRule
 )
@@ -50,8 +49,8 @@ _EVENT: Final = "DeviceTaintManagerEviction"
 _BUCKETS: Final = (0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 30, 60, 120, 180, 240)
 
 
-class DeviceTaintEviction(Shell):
-    """Keys are those of pods; rules have a queue of their own, for their status."""
+class DeviceTaintEviction(ManagedController):
+    """Reconciles pods; a second queue reconciles the status of rules."""
 
     name: ClassVar[str] = "device-taint-eviction-controller"
 
@@ -59,9 +58,9 @@ class DeviceTaintEviction(Shell):
         super().__init__(context, workers=context.options.concurrent_device_taint_eviction_syncs)
         #: UIDs of pods that are to go later, by key.
         self._waiting: dict[str, str] = {}
-        #: Rules because of which pods have to go, by key; they tell how many these are.
+        #: Responsible rules by pod key, for the counts in their conditions.
         self._blamed: dict[str, frozenset[str]] = {}
-        #: By name of a rule, how many pods were sent away because of it; none for a rule that is gone.
+        #: Evicted pods by rule name; without deleted rules.
         self._evicted: dict[str, int] = {}
         self._pods = self.watch(Pod, when=_matters)
         self._claims = self.watch(ResourceClaim, keys=plan.pod_keys)
@@ -85,7 +84,7 @@ class DeviceTaintEviction(Shell):
             registry=context.metrics.registry, buckets=_BUCKETS,
         )  # fmt: skip
 
-    # What changed
+    # Event handlers
 
     def _slice_changed(self, change: Change[ResourceSlice]) -> None:
         pools = {plan.pool_of(change.latest)}
@@ -104,12 +103,12 @@ class DeviceTaintEviction(Shell):
             return
         else:
             self._rule_queue.add(name_of(rule))
-        said = [rule, change.old] if isinstance(change, Updated) else [rule]
-        for each in filter(plan.is_evicting, said):
+        states = [rule, change.old] if isinstance(change, Updated) else [rule]
+        for each in filter(plan.is_evicting, states):
             self._enqueue_pods(self._selected(each))
 
     def _selected(self, rule: DeviceTaintRule) -> list[ResourceClaim]:
-        """Claims with a device that the rule is for."""
+        """Return the claims with a device that the rule selects."""
         claims = self._claims.lister
         return [claim for claim in claims if any(plan.selects(rule, result) for result in plan.results_of(claim))]
 
@@ -144,7 +143,7 @@ class DeviceTaintEviction(Shell):
         return plan.eviction(claims, lambda pool: self._slices.lister.by_index(_BY_POOL, pool), rules)
 
     def _blame(self, key: str, rules: frozenset[str]) -> None:
-        """Those that are to blame for it, or were, tell so in a while."""
+        """Schedule a status update of the rules that evict the pod, or did."""
         before = self._blamed.pop(key, frozenset())
         if rules:
             self._blamed[key] = rules
@@ -157,7 +156,7 @@ class DeviceTaintEviction(Shell):
             self.events.event(pod, "Normal", _EVENT, "Cancelling deletion")
 
     async def _evict(self, pod: Pod, found: plan.Eviction) -> None:
-        """It is read anew, so that nothing is told of one that goes already."""
+        """Delete the pod. It is read from the server first, so that no event is recorded for a terminating one."""
         try:
             latest = await self.client.get(Pod, name_of(pod), namespace=namespace_of(pod))
             if uid_of(latest) != uid_of(pod) or is_being_deleted(latest):
@@ -168,10 +167,8 @@ class DeviceTaintEviction(Shell):
             if patch is not None:
                 await self.patch_pod_status(latest, patch)
             await self.client.delete_object(latest, uid=uid_of(latest))
-        except ApiError as error:
-            if is_not_found(error):
-                return
-            raise
+        except NotFound:
+            return
         self._deletions.inc()
         self._latency.observe((self.clock.now() - found.when).total_seconds())
         for rule in found.rules:
@@ -180,7 +177,7 @@ class DeviceTaintEviction(Shell):
     # Rules
 
     async def _reconcile_rule(self, name: str) -> Result | None:
-        """Tell how far it is."""
+        """Update the status of a rule."""
         rule = self._rules.lister.get(name) if self._rules is not None else None
         if rule is None:
             self._evicted.pop(name, None)
@@ -195,7 +192,7 @@ class DeviceTaintEviction(Shell):
         return None
 
     def _extent(self, rule: DeviceTaintRule) -> Extent:
-        """Of a rule with another effect: how far it would reach if it evicted."""
+        """Return what a rule affects; for another effect than NoExecute what it would evict."""
         taint = msgspec.structs.replace(rule.spec.taint, effect=NO_EXECUTE)
         evicting = msgspec.structs.replace(rule, spec=msgspec.structs.replace(rule.spec, taint=taint))
         claims = self._selected(rule)
@@ -221,7 +218,7 @@ class DeviceTaintEviction(Shell):
 
 
 def _matters(change: Change[Pod]) -> bool:
-    """A pod's claims and its Node; that it goes already ends a wait."""
+    """Report whether a pod event affects eviction: claims, Node, or deletion changed."""
     if not entries(change.latest):
         return False
     return not isinstance(change, Updated) or _seen(change.old) != _seen(change.new)
@@ -232,5 +229,5 @@ def _seen(pod: Pod) -> tuple[object, ...]:
 
 
 def build(context: ControllerContext) -> DeviceTaintEviction:
-    """Wire it up."""
+    """Construct the controller."""
     return DeviceTaintEviction(context)

@@ -1,4 +1,4 @@
-"""When pods have to leave their devices, and which rules are to blame. Rules of ``pkg/controller/devicetainteviction``."""
+"""Eviction times of pods, and the rules that cause them. Pure rules of ``pkg/controller/devicetainteviction``."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 #: Reason and message of the condition ``DisruptionTarget``.
 REASON: Final = "DeletionByDeviceTaintManager"
 MESSAGE: Final = "Device Taint manager: deleting due to NoExecute taint"
-#: What is tolerated for longer is tolerated for ever: the end would be beyond what a date can tell.
+#: Longer tolerations are unlimited: their end may be out of range of a datetime.
 _SECONDS_MAX: Final = 100 * 365 * 24 * 3600
 
 
 @dataclass(frozen=True, slots=True)
 class Eviction:
-    """Pods that use a claim have to go, and then."""
+    """When pods that use a claim are evicted, and the responsible rules."""
 
     when: datetime
     #: Names of the DeviceTaintRules that are among the causes.
@@ -39,35 +39,35 @@ class Eviction:
 
 
 def pool_key(driver: str, pool: str) -> str:
-    """Names of pools mean something to their driver only."""
+    """Return the key of a pool, whose name is unique per driver only."""
     return f"{driver}/{pool}"
 
 
 def pool_of(each: ResourceSlice) -> str:
-    """The pool that a slice is a part of."""
+    """Return the pool of a slice."""
     return pool_key(each.spec.driver, each.spec.pool.name)
 
 
 def results_of(claim: ResourceClaim) -> list[DeviceRequestAllocationResult]:
-    """The devices that are allocated for it."""
+    """Return the devices allocated for a claim."""
     allocation = claim.status.allocation if claim.status else None
     return (allocation.devices.results if allocation and allocation.devices else None) or []
 
 
 def pools_of(claim: ResourceClaim) -> set[str]:
-    """The pools that its devices are from."""
+    """Return the pools of the claim's devices."""
     return {pool_key(result.driver, result.pool) for result in results_of(claim)}
 
 
 def pod_keys(claim: ResourceClaim) -> list[str]:
-    """Keys of the pods that an allocated claim is reserved for."""
+    """Return the keys of the pods that an allocated claim is reserved for."""
     if not results_of(claim):
         return []
     return [f"{namespace_of(claim)}/{each.name}" for each in consumers(claim) if is_pod(each)]
 
 
 def evicting_taints(each: ResourceSlice) -> tuple[int, dict[str, list[DeviceTaint]]]:
-    """What matters of a slice: the generation of its pool, and by device the ``NoExecute`` taints."""
+    """Return the pool generation of a slice and the ``NoExecute`` taints by device."""
     tainted = {device.name: _evicting(device.taints) for device in each.spec.devices or ()}
     return each.spec.pool.generation, {name: taints for name, taints in tainted.items() if taints}
 
@@ -77,14 +77,14 @@ def _evicting(taints: Sequence[DeviceTaint] | None) -> list[DeviceTaint]:
 
 
 def newest(slices: Iterable[ResourceSlice]) -> list[ResourceSlice]:
-    """Those of the latest generation of a pool; what others say is out of date."""
+    """Return the slices of the latest generation of a pool; others are outdated."""
     listed = list(slices)
     latest = max((each.spec.pool.generation for each in listed), default=0)
     return [each for each in listed if each.spec.pool.generation == latest]
 
 
 def is_selected(rule: DeviceTaintRule, *, driver: str, pool: str, device: str) -> bool:
-    """Whether a rule is for the device: all that its selector names must fit; without a selector it is for none."""
+    """Report whether a rule is for the device: all that its selector names must fit; without a selector it is for none."""
     selector = rule.spec.deviceSelector
     if selector is None:
         return False
@@ -93,20 +93,20 @@ def is_selected(rule: DeviceTaintRule, *, driver: str, pool: str, device: str) -
 
 
 def selects(rule: DeviceTaintRule, result: DeviceRequestAllocationResult) -> bool:
-    """Whether a rule is for an allocated device."""
+    """Report whether a rule is for an allocated device."""
     return is_selected(rule, driver=result.driver, pool=result.pool, device=result.device)
 
 
 def is_evicting(rule: DeviceTaintRule) -> bool:
-    """Whether pods have to go because of it."""
+    """Report whether pods have to go because of it."""
     return bool(rule.spec.taint.effect == NO_EXECUTE)
 
 
 def evicted_at(taint: AnyTaint, tolerations: Sequence[Any]) -> datetime | None:
-    """When a taint that is not tolerated (any more) takes effect; None: never.
+    """Return when an untolerated taint takes effect; None: never.
 
-    Of several tolerations that are for it the shortest counts, unless one has no end. A taint does nothing before it
-    says since when it is there, which the server sees to.
+    Of several matching tolerations the shortest counts, unless one is unlimited. A taint without ``timeAdded`` has no
+    effect; the server sets it.
     """
     if taint.timeAdded is None:
         return None
@@ -119,7 +119,7 @@ def evicted_at(taint: AnyTaint, tolerations: Sequence[Any]) -> datetime | None:
 
 
 def eviction(claims: Iterable[ResourceClaim], slices_of: SlicesOf, rules: Sequence[DeviceTaintRule]) -> Eviction | None:
-    """When a pod that uses the claims has to go; None: it may stay. ``rules`` that do not evict do nothing."""
+    """Return when a pod that uses the claims is evicted; None: not at all. ``rules`` without NoExecute are ignored."""
     moments: list[datetime] = []
     blamed: set[str] = set()
     for claim in claims:
@@ -135,7 +135,7 @@ def eviction(claims: Iterable[ResourceClaim], slices_of: SlicesOf, rules: Sequen
 def _taints(
     result: DeviceRequestAllocationResult, slices_of: SlicesOf, rules: Iterable[DeviceTaintRule]
 ) -> Iterator[tuple[AnyTaint, str]]:
-    """Of an allocated device, each with the name of the rule that it comes from; empty: the driver's own."""
+    """Yield the taints of an allocated device with the name of their rule; empty for the driver's own."""
     for each in newest(slices_of(pool_key(result.driver, result.pool))):
         for device in each.spec.devices or ():
             if device.name == result.device:

@@ -1,4 +1,4 @@
-"""What a DeviceTaintRule tells of its work: the condition ``EvictionInProgress`` of ``resource.k8s.io/v1beta2``."""
+"""Condition ``EvictionInProgress`` of DeviceTaintRules (``resource.k8s.io/v1beta2``)."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ _ONCE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """How far a rule reaches."""
+    """Pods, namespaces and devices that a rule affects."""
 
-    #: Pods that have to go, or would have to if its effect was ``NoExecute``, and how many namespaces they are in.
+    #: Pods to evict, or that ``NoExecute`` would evict, and the number of their namespaces.
     pods: int = 0
     namespaces: int = 0
-    #: Devices that it is for, in the slices of drivers and in allocations.
+    #: Selected devices in ResourceSlices and in allocations.
     published: int = 0
     allocated: int = 0
-    #: Pods that were sent away because of it since the controller began.
+    #: Pods evicted since the controller started.
     evicted: int = 0
 
 
 def seconds_to_update(rule: DeviceTaintRule, *, now: datetime) -> float:
-    """How long its condition is to be left alone; 0 when its spec is newer than the condition."""
+    """Return the seconds until the condition may be updated; 0 if the spec is newer than the condition."""
     found = _present(rule)
     if found is None or found.observedGeneration != metadata_field(rule, "generation"):
         return 0.0
@@ -52,16 +52,16 @@ def seconds_to_update(rule: DeviceTaintRule, *, now: datetime) -> float:
 
 
 def status_to_apply(rule: DeviceTaintRule, extent: Extent, *, now: datetime) -> Tree | None:
-    """The rule with its condition, for server-side apply; None where it says so already.
+    """Return the rule with its condition for server-side apply; None if it is up to date.
 
-    The time of transition is that of the last change of anything in it.
+    ``lastTransitionTime`` is that of the last change of any field of the condition.
     """
-    status, reason, message = _told(rule, extent)
+    status, reason, message = _condition_fields(rule, extent)
     generation = metadata_field(rule, "generation") or 0
     found = _present(rule)
     if found is not None:
-        said = (found.status, found.reason, found.message, found.observedGeneration or 0)
-        if said == (status, reason, message, generation):
+        stored = (found.status, found.reason, found.message, found.observedGeneration or 0)
+        if stored == (status, reason, message, generation):
             return None
     condition: Tree = {
         "type": IN_PROGRESS,
@@ -83,8 +83,8 @@ def _present(rule: DeviceTaintRule) -> Any:
     return find_condition(rule.status.conditions if rule.status else None, IN_PROGRESS)
 
 
-def _told(rule: DeviceTaintRule, extent: Extent) -> tuple[str, str, str]:
-    """Status, reason and message."""
+def _condition_fields(rule: DeviceTaintRule, extent: Extent) -> tuple[str, str, str]:
+    """Return status, reason and message of the condition."""
     status, reason, message = "False", "OtherEffect", "Eviction only happens for the NoExecute effect."
     namespaces = _count(extent.namespaces, "namespace", "different namespaces")
     if rule.spec.taint.effect == NO_EXECUTE and extent.pods:

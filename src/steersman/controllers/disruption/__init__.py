@@ -1,4 +1,4 @@
-"""How many pods of a budget may be disrupted now (``disruption-controller``).
+"""Status of PodDisruptionBudgets (``disruption-controller``).
 
-Also takes back the condition ``DisruptionTarget`` of pods whose disruption did not come.
+Also resets stale ``DisruptionTarget`` conditions of pods that were not disrupted.
 """

@@ -1,4 +1,4 @@
-"""The shell: budgets, the pods they select, and what those pods' controllers want."""
+"""Disruption controller: watches budgets, pods, and the controllers of pods."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from lightkube.models.apps_v1 import Deployment, ReplicaSet, StatefulSet
 from lightkube.models.core_v1 import Pod, ReplicationController
 from lightkube.models.policy_v1 import PodDisruptionBudget
 
-from steersman.apimachinery.errors import is_conflict, is_not_found
 from steersman.apimachinery.gotext import label_selector_text
 from steersman.apimachinery.timestamps import format_time
 from steersman.client.changes import Deleted, Updated
-from steersman.client.errors import ApiError, ClientError
+from steersman.client.errors import ClientError, Conflict, NotFound
 from steersman.client.objects import key_of, labels_of, namespace_of, uid_of
 from steersman.controllers.disruption.plan import (
     NoController,
@@ -30,7 +29,7 @@ from steersman.controllers.disruption.plan import (
     stale_patch,
     status,
 )
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 from steersman.runtime.owners import controller_of
 from steersman.runtime.result import Result
 
@@ -47,8 +46,8 @@ if TYPE_CHECKING:
 _POD: Final = "pod:"
 
 
-class Disruption(Shell):
-    """Keys are those of budgets, and ``pod:`` with those of pods that were to be disrupted."""
+class Disruption(ManagedController):
+    """Reconciles budgets by key, and pods with a ``DisruptionTarget`` condition by ``pod:`` and key."""
 
     name: ClassVar[str] = "disruption-controller"
     queue_name: ClassVar[str] = "disruption"
@@ -59,7 +58,7 @@ class Disruption(Shell):
         self._budgets = self.watch(PodDisruptionBudget, when=lambda change: not isinstance(change, Deleted))
         self._pods = self.informer(Pod)
         self._pods.add_callback(self._pod_changed)
-        #: What has a scale, by kind.
+        #: Informers of the built-in kinds with a scale, by kind.
         self._scaled: dict[tuple[str, str], Informer[Any]] = {
             ("", "ReplicationController"): self.informer(ReplicationController),
             ("apps", "Deployment"): self.informer(Deployment),
@@ -70,7 +69,7 @@ class Disruption(Shell):
             informer.add_callback(self._scale_changed)
 
     async def start(self) -> None:
-        """Pods may have been heard of before their budgets."""
+        """Enqueue all budgets, as pods may have been synced before them."""
         for budget in self._budgets.lister:
             self.enqueue(budget)
 
@@ -88,7 +87,7 @@ class Disruption(Shell):
                 self.queue.add_after(_POD + key_of(pod), wait)
 
     def _scale_changed(self, change: Change[Any]) -> None:
-        """Budgets that count in percent follow the scale at once, not with the next pod."""
+        """Enqueue percentage budgets of a resized controller, before its pods change."""
         if isinstance(change, Updated) and _replicas(change.old) != _replicas(change.new):
             for budget in self._budgets.lister.list(namespace=namespace_of(change.new)):
                 if needs_scale(budget):
@@ -103,9 +102,10 @@ class Disruption(Shell):
             return None
         try:
             return await self._count(key, budget)
+        except (Conflict, NotFound):
+            raise
         except Exception as error:
-            if not is_conflict(error) and not is_not_found(error):
-                await self._write(key, budget, failed_status(budget, str(error), now=self.now()))
+            await self._write(key, budget, failed_status(budget, str(error), now=self.now()))
             raise
 
     async def _count(self, key: str, budget: PodDisruptionBudget) -> Result | None:
@@ -142,7 +142,7 @@ class Disruption(Shell):
         self.events.event(budget, "Warning", "UnmanagedPods", text)
 
     async def _scales(self, budget: PodDisruptionBudget, pods: Sequence[Pod]) -> dict[str, Scale | None]:
-        """By UID of the pods' controllers. Raises NoController."""
+        """Return the scales of the pods' controllers by UID. Raises NoController."""
         scales: dict[str, Scale | None] = {}
         for owner in filter(None, map(controller_of, pods if needs_scale(budget) else ())):
             if owner.uid not in scales:
@@ -150,7 +150,7 @@ class Disruption(Shell):
         return scales
 
     async def _scale(self, owner: Owner, namespace: str) -> Scale | None:
-        """How many pods the controller wants; None where it is not there, or has no scale."""
+        """Return the scale of a controller; None if it does not exist or has no scale."""
         informer = self._scaled.get((owner.group, owner.kind))
         if informer is None:
             return await self._scale_of_other(owner, namespace)
@@ -164,16 +164,14 @@ class Disruption(Shell):
         return Scale(uid_of(found), _replicas(found)) if found is not None else None
 
     async def _scale_of_other(self, owner: Owner, namespace: str) -> Scale | None:
-        """Raises NoController where the kind can have none."""
+        """Raise NoController where the kind can have none."""
         try:
             resource = await self.client.discover(owner.api_version, owner.kind)
         except LookupError as error:
             raise NoController(str(error)) from error
         try:
             scale = await self.client.get_subresource(resource, owner.name, "scale", namespace=namespace)
-        except ApiError as error:
-            if not is_not_found(error):
-                raise
+        except NotFound as error:
             if await self.client.serves(resource, "scale"):
                 return None
             raise NoController(f"{resource.info.group_resource} does not implement the scale subresource") from error
@@ -188,7 +186,7 @@ class Disruption(Shell):
         self.own_writes.note(key, self._budgets, written)
 
     async def _take_back(self, key: str) -> Result | None:
-        """The condition ``DisruptionTarget`` of a pod that was not disrupted after all."""
+        """Reset a stale ``DisruptionTarget`` condition of a pod."""
         pod = self._pods.lister.by_key(key)
         wait = seconds_to_stale(pod, now=self.clock.now()) if pod is not None else None
         if pod is None or wait is None:
@@ -197,20 +195,18 @@ class Disruption(Shell):
             return Result(requeue_after_seconds=wait)
         try:
             written = await self.patch_pod_status(pod, stale_patch(pod, now=format_time(self.clock.now())))
-        except ApiError as error:
-            if is_not_found(error):
-                return None
-            raise
+        except NotFound:
+            return None
         self.own_writes.note(_POD + key, self._pods, written)
         return None
 
 
 def _replicas(obj: Any) -> int:
-    """1 where nothing is said, as it is defaulted."""
+    """Return ``spec.replicas``, by default 1."""
     replicas = obj.spec.replicas if obj.spec is not None else None
     return 1 if replicas is None else int(replicas)
 
 
 def build(context: ControllerContext) -> Disruption:
-    """Wire it up."""
+    """Construct the controller."""
     return Disruption(context)

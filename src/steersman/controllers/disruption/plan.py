@@ -1,4 +1,4 @@
-"""The status of a PodDisruptionBudget."""
+"""Status of a PodDisruptionBudget. Pure rules of ``pkg/controller/disruption``."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ _ALLOWED: Final = "DisruptionAllowed"
 _TARGET: Final = "DisruptionTarget"
 
 
-class NoController(LookupError):  # noqa: N818 — says what is so
-    """A pod's controller is not there, or its kind has no scale."""
+class NoController(LookupError):  # noqa: N818 — named by the condition
+    """A pod's controller does not exist, or its kind has no scale subresource."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """How many pods somebody wants."""
+    """UID and desired replicas of a controller."""
 
     uid: str
     replicas: int
@@ -47,43 +47,43 @@ class Scale:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What a budget counts on."""
+    """Expected and desired healthy pods of a budget."""
 
     pods: int
     healthy: int
-    #: Names of pods that nothing controls, where that matters.
+    #: Names of pods without controller, if the budget cannot count them.
     unmanaged: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Disrupted:
-    """Evictions that were admitted and have not shown yet."""
+    """Admitted evictions whose pods are not deleted yet."""
 
     pods: dict[str, datetime]
-    #: Pods that should be gone by now.
+    #: Pods that should have been deleted by now.
     overdue: tuple[Pod, ...] = ()
     seconds_to_recheck: float | None = None
 
 
 def selector_of(budget: PodDisruptionBudget) -> LabelSelector:
-    """None selects nothing, an empty one everything. Raises SelectorError."""
+    """Return the selector: None matches nothing, an empty one everything. Raises SelectorError."""
     selector = budget.spec.selector if budget.spec else None
     return NOTHING if selector is None else from_label_selector(msgspec.to_builtins(selector))
 
 
 def matching(budgets: Iterable[PodDisruptionBudget], labels: Mapping[str, str]) -> list[PodDisruptionBudget]:
-    """Budgets that select these labels."""
+    """Return the budgets that select these labels."""
     return [budget for budget in budgets if selector_of(budget).matches(labels)]
 
 
 def selected(budget: PodDisruptionBudget, pods: Iterable[Pod]) -> list[Pod]:
-    """Pods of the budget's namespace that it selects."""
+    """Return the pods of the budget's namespace that it selects."""
     selector = selector_of(budget)
     return [pod for pod in pods if selector.matches(labels_of(pod))]
 
 
 def needs_scale(budget: PodDisruptionBudget) -> bool:
-    """Whether it counts what controllers want, not the pods there are."""
+    """Report whether it counts what controllers want, not the pods there are."""
     spec = budget.spec
     if spec is None:
         return False
@@ -91,9 +91,9 @@ def needs_scale(budget: PodDisruptionBudget) -> bool:
 
 
 def expect(budget: PodDisruptionBudget, pods: Sequence[Pod], scales: Mapping[str, Scale | None]) -> Expected:
-    """``scales``: by UID of the pods' controllers; None: it has none. Raises NoController, ValueError.
+    """Return expected and desired pods. ``scales``: by UID of the controllers; None: no scale.
 
-    Two ReplicaSets of one Deployment have one scale.
+    Raises NoController, ValueError. ReplicaSets of one Deployment share its scale.
     """
     spec = budget.spec
     if spec is None or (spec.maxUnavailable is None and spec.minAvailable is None):
@@ -124,7 +124,7 @@ def _total(pods: Sequence[Pod], scales: Mapping[str, Scale | None]) -> tuple[int
 
 
 def disrupted(budget: PodDisruptionBudget, pods: Iterable[Pod], *, now: datetime) -> Disrupted:
-    """What is still to come of the evictions that the API server noted."""
+    """Return the evictions recorded by the API server that are still pending."""
     noted = (budget.status.disruptedPods if budget.status else None) or {}
     waiting: dict[str, datetime] = {}
     overdue: list[Pod] = []
@@ -143,7 +143,7 @@ def disrupted(budget: PodDisruptionBudget, pods: Iterable[Pod], *, now: datetime
 
 
 def healthy_pods(pods: Iterable[Pod], waiting: Mapping[str, datetime]) -> int:
-    """Ready, and not about to go."""
+    """Return the number of pods that are ready and neither deleted nor disrupted."""
     return sum(
         is_ready(pod) and metadata_field(pod, "deletionTimestamp") is None and name_of(pod) not in waiting
         for pod in pods
@@ -153,7 +153,7 @@ def healthy_pods(pods: Iterable[Pod], waiting: Mapping[str, datetime]) -> int:
 def status(
     budget: PodDisruptionBudget, expected: Expected, healthy: int, waiting: Mapping[str, datetime], *, now: datetime
 ) -> PodDisruptionBudgetStatus:
-    """Nothing may be disrupted where nothing is expected: pods may just be on their way."""
+    """Return the status. Without expected pods no disruption is allowed, as pods may not be created yet."""
     allowed = max(0, healthy - expected.healthy) if expected.pods > 0 else 0
     generation = metadata_field(budget, "generation") or 0
     condition = Condition(
@@ -176,7 +176,7 @@ def status(
 
 
 def failed_status(budget: PodDisruptionBudget, why: str, *, now: datetime) -> PodDisruptionBudgetStatus:
-    """What cannot be counted allows nothing."""
+    """Return the status after an error, which allows no disruption."""
     old = budget.status or PodDisruptionBudgetStatus(
         currentHealthy=0, desiredHealthy=0, disruptionsAllowed=0, expectedPods=0
     )
@@ -192,15 +192,15 @@ def failed_status(budget: PodDisruptionBudget, why: str, *, now: datetime) -> Po
 
 
 def is_written(budget: PodDisruptionBudget, new: PodDisruptionBudgetStatus) -> bool:
-    """Whether the budget says so already, whatever the times of its conditions."""
+    """Report whether the budget says so already, whatever the times of its conditions."""
     old = budget.status
     return old is not None and msgspec.structs.replace(old, disruptedPods=old.disruptedPods or None) == new
 
 
 def seconds_to_stale(pod: Pod, *, now: datetime) -> float | None:
-    """When the pod's ``DisruptionTarget`` is to be taken back; None: it needs not be.
+    """Return the seconds until the pod's ``DisruptionTarget`` is stale; None if it does not apply.
 
-    A kubelet's own may take long before the pod terminates.
+    A condition set by the kubelet may precede the termination by long.
     """
     condition = find_condition(pod.status.conditions if pod.status else None, _TARGET)
     if condition is None or condition.status != "True" or condition.reason == "TerminationByKubelet":
@@ -212,7 +212,7 @@ def seconds_to_stale(pod: Pod, *, now: datetime) -> float | None:
 
 
 def stale_patch(pod: Pod, *, now: str) -> dict[str, Any]:
-    """A strategic patch of the status."""
+    """Return the strategic merge patch that resets the condition."""
     condition: dict[str, Any] = {
         "type": _TARGET, "status": "False", "reason": None, "message": None, "lastTransitionTime": now,
     }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Where the pods of a Service are: EndpointSlices, Endpoints, and slices that mirror Endpoints made by hand.
+"""Endpoints of Services: EndpointSlices, Endpoints, and mirrored slices of custom Endpoints.
 
-Three controllers of one package, as they share what makes a pod an endpoint and how slices are filled.
+Three controllers in one package, which share the rules for endpoints of pods and the packing of slices.
 """

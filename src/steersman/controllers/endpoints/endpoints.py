@@ -1,27 +1,28 @@
-"""The shell of ``endpoints-controller``: Services, their pods and the Endpoints."""
+"""``endpoints-controller``: watches Services, pods and Endpoints."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, ClassVar
 
 from lightkube.models.core_v1 import Endpoints, Pod, Service
 
-from steersman.apimachinery.errors import is_conflict, is_namespace_terminating, is_not_found
+from steersman.apimachinery.errors import is_namespace_terminating
 from steersman.client.changes import Added
-from steersman.client.errors import ApiError
+from steersman.client.errors import ApiError, Conflict, NotFound
 from steersman.client.objects import annotations_of, key_of, namespace_of, resource_version_of, split_key
 from steersman.controllers.endpoints.endpoints_plan import plan_endpoints
 from steersman.controllers.endpoints.services import LEADER, has_endpoints, selects, touched_keys
 from steersman.controllers.endpoints.trigger import TriggerTimes
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 
 if TYPE_CHECKING:
     from steersman.client.changes import Change
     from steersman.controllers.context import ControllerContext
 
 
-class EndpointsController(Shell):
-    """Keys are those of Services."""
+class EndpointsController(ManagedController):
+    """Reconciles Services."""
 
     name: ClassVar[str] = "endpoints-controller"
     queue_name: ClassVar[str] = "endpoint"
@@ -41,14 +42,14 @@ class EndpointsController(Shell):
             self.queue.add_after(key, self.options.endpoint_updates_batch_period_seconds)
 
     def _endpoints_changed(self, change: Change[Endpoints]) -> None:
-        """Put right what others change. Those whose Service went while nobody looked go now; locks stay."""
+        """Enqueue Endpoints that another client changed; delete those without Service, except leader election locks."""
         found = change.latest
         is_left_over = isinstance(change, Added) and change.is_initial and LEADER not in annotations_of(found)
         if is_left_over or key_of(found) in self._services.lister.keys():  # noqa: SIM118 — a lister is no mapping
             self.queue.add(key_of(found))
 
     async def reconcile(self, key: str) -> None:
-        """Make the Endpoints tell where the pods are."""
+        """Create, update or delete the Endpoints of a Service."""
         service = self._services.lister.by_key(key)
         current = self._endpoints.lister.by_key(key)
         if service is None:
@@ -67,25 +68,23 @@ class EndpointsController(Shell):
         creates = not resource_version_of(wanted)
         try:
             written = await (self.client.create(wanted) if creates else self.client.update(wanted))
+        except Conflict:
+            raise
         except ApiError as error:
             if creates and is_namespace_terminating(error):
                 return
-            if not is_conflict(error):
-                reason = "FailedToCreateEndpoint" if creates else "FailedToUpdateEndpoint"
-                what = f"create endpoint for service {key}" if creates else f"update endpoint {key}"
-                self.events.event(wanted, "Warning", reason, f"Failed to {what}: {error}")
+            reason = "FailedToCreateEndpoint" if creates else "FailedToUpdateEndpoint"
+            operation = f"create endpoint for service {key}" if creates else f"update endpoint {key}"
+            self.events.event(wanted, "Warning", reason, f"Failed to {operation}: {error}")
             raise
-        (self.note_created if creates else self.own_writes.note)(key, self._endpoints, written)
+        (self.record_created if creates else self.own_writes.note)(key, self._endpoints, written)
 
     async def _delete(self, key: str) -> None:
         namespace, name = split_key(key)
-        try:
+        with suppress(NotFound):
             await self.client.delete(Endpoints, name, namespace=namespace)
-        except ApiError as error:
-            if not is_not_found(error):
-                raise
 
 
 def build(context: ControllerContext) -> EndpointsController:
-    """Wire it up."""
+    """Construct the controller."""
     return EndpointsController(context)

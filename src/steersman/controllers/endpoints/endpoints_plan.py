@@ -1,4 +1,4 @@
-"""The Endpoints object of a Service: pure. Rules of ``pkg/controller/endpoint``."""
+"""Endpoints object of a Service. Pure rules of ``pkg/controller/endpoint``."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ _CONTROLLER: Final = "endpoint-controller"
 def plan_endpoints(
     service: Service, pods: Iterable[Pod], current: Endpoints | None, trigger: str | None
 ) -> Endpoints | None:
-    """The object as it should be; None where it is so. One without a version is to be created.
+    """Return the desired Endpoints; None if up to date. Without resourceVersion it is to be created.
 
-    ``trigger``: when what changed it happened; written only if something else changes, too.
+    ``trigger``: time of the triggering change; written only together with another change.
     """
     subsets, truncated = _truncated(repacked(_subsets(service, pods)))
     labels = dict(labels_of(service))
@@ -64,7 +64,7 @@ def plan_endpoints(
 
 
 def _subsets(service: Service, pods: Iterable[Pod]) -> list[EndpointSubset]:
-    """One for each pod and port."""
+    """Return one subset for each pod and port."""
     publishes = bool(service.spec and service.spec.publishNotReadyAddresses)
     found: list[EndpointSubset] = []
     for pod in pods:
@@ -94,7 +94,7 @@ def _ports(service: Service, pod: Pod) -> list[list[EndpointPort] | None]:
 
 
 def _truncated(subsets: list[EndpointSubset]) -> tuple[list[EndpointSubset], bool]:
-    """At most ``CAPACITY`` addresses, ready ones first, each subset by its share; and whether that left some out."""
+    """Return at most ``CAPACITY`` addresses, ready ones first, proportionally by subset; and whether any was dropped."""
     ready = sum(len(subset.addresses or ()) for subset in subsets)
     unready = sum(len(subset.notReadyAddresses or ()) for subset in subsets)
     if ready + unready <= CAPACITY:
@@ -115,7 +115,7 @@ def _truncated(subsets: list[EndpointSubset]) -> tuple[list[EndpointSubset], boo
 
 
 def _comparable(subsets: Iterable[EndpointSubset] | None) -> list[EndpointSubset]:
-    """Without what other writers' references say of versions."""
+    """Return the subsets without resource versions of references."""
     return repacked(
         replaced(
             subset,

@@ -1,4 +1,4 @@
-"""The shell of ``endpointslice-controller``: Services, their pods, the pods' Nodes and the slices."""
+"""``endpointslice-controller``: watches Services, pods, Nodes and slices."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, ClassVar
 from lightkube.models.core_v1 import Node, Pod, Service
 from lightkube.models.discovery_v1 import EndpointSlice
 
-from steersman.apimachinery.errors import is_conflict
 from steersman.client.changes import Deleted, Updated
-from steersman.client.errors import ApiError
+from steersman.client.errors import ApiError, Conflict
 from steersman.client.objects import key_of, labels_of, metadata_field, name_of, namespace_of
 from steersman.controllers.endpoints.services import (
     MANAGED_BY,
@@ -22,7 +21,7 @@ from steersman.controllers.endpoints.services import (
 from steersman.controllers.endpoints.slice_plan import CONTROLLER, plan_slices
 from steersman.controllers.endpoints.slice_writing import BY_SERVICE, key_of_slice, of_service, write_slices
 from steersman.controllers.endpoints.trigger import TriggerTimes
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 from steersman.workloads.pods import BY_NODE, node_names, node_of
 
 if TYPE_CHECKING:
@@ -32,8 +31,8 @@ if TYPE_CHECKING:
 _ZONE = "topology.kubernetes.io/zone"
 
 
-class EndpointSlices(Shell):
-    """Keys are those of Services."""
+class EndpointSlices(ManagedController):
+    """Reconciles Services."""
 
     name: ClassVar[str] = "endpointslice-controller"
     queue_name: ClassVar[str] = "endpoint_slice"
@@ -55,7 +54,7 @@ class EndpointSlices(Shell):
             self.queue.add_after(key, self.options.endpointslice_updates_batch_period_seconds)
 
     def _node_changed(self, change: Change[Node]) -> None:
-        """Pods whose Node was not known, or in another zone, are to be looked at."""
+        """Enqueue the Services with pods on a Node that is new or changed its zone."""
         if isinstance(change, Deleted):
             return
         if isinstance(change, Updated) and labels_of(change.old).get(_ZONE) == labels_of(change.new).get(_ZONE):
@@ -65,7 +64,7 @@ class EndpointSlices(Shell):
                 self.queue.add(key)
 
     async def reconcile(self, key: str) -> None:
-        """Make the slices tell where the pods are."""
+        """Create, update or delete the slices of a Service."""
         service = self._services.lister.by_key(key)
         if service is None:
             self._times.forget(key)
@@ -83,15 +82,16 @@ class EndpointSlices(Shell):
         plan = plan_slices(service, pods, slices, nodes, max_endpoints=self.options.max_endpoints_per_slice)
         try:
             await write_slices(self, key, self._slices, plan.changes, notes={TRIGGER_TIME: trigger})
+        except Conflict:
+            raise
         except ApiError as error:
-            if not is_conflict(error):
-                self._tell(service, str(error))
+            self._record(service, str(error))
             raise
         if plan.homeless:
             many = len(plan.homeless) > 1
-            self._tell(service, f"[{', '.join(plan.homeless)}]" if many else plan.homeless[0])
+            self._record(service, f"[{', '.join(plan.homeless)}]" if many else plan.homeless[0])
 
-    def _tell(self, service: Service, fault: str) -> None:
+    def _record(self, service: Service, fault: str) -> None:
         text = f"Error updating Endpoint Slices for Service {key_of(service)}: {fault}"
         self.events.event(service, "Warning", "FailedToUpdateEndpointSlices", text)
 
@@ -102,5 +102,5 @@ def _is_ours(change: Change[EndpointSlice]) -> bool:
 
 
 def build(context: ControllerContext) -> EndpointSlices:
-    """Wire it up."""
+    """Construct the controller."""
     return EndpointSlices(context)

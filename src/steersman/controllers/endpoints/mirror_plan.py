@@ -1,4 +1,4 @@
-"""Slices that mirror Endpoints which somebody made by hand: pure. Rules of ``pkg/controller/endpointslicemirroring``."""
+"""Slices that mirror custom Endpoints. Pure rules of ``pkg/controller/endpointslicemirroring``."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NOT_MIRRORED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 
 @dataclass(slots=True)
 class MirrorPlan:
-    """What to write, and how many addresses are not mirrored: those that are none, and those that are too many."""
+    """Writes, and the numbers of invalid and of excess addresses."""
 
     changes: Changes
     invalid: int = 0
@@ -37,7 +37,7 @@ class MirrorPlan:
 
 @dataclass(slots=True)
 class _Mirror:
-    """One slice."""
+    """Desired content of one slice."""
 
     family: str
     ports: list[EndpointPort]
@@ -45,14 +45,14 @@ class _Mirror:
 
 
 def is_mirrored(endpoints: Endpoints | None, service: Service | None) -> bool:
-    """Whether slices are to be made of these Endpoints: they are no lock, and no controller's."""
+    """Report whether slices are to be made of these Endpoints: they are no lock, and no controller's."""
     if endpoints is None or service is None or (service.spec is not None and service.spec.selector):
         return False
     return labels_of(endpoints).get(_SKIP) != "true" and LEADER not in annotations_of(endpoints)
 
 
 def plan_mirror(endpoints: Endpoints, slices: Sequence[EndpointSlice], *, max_per_subset: int) -> MirrorPlan:
-    """``slices``: the mirrors there are. Each set of ports of each family is one slice."""
+    """Return the writes; one slice per address family and set of ports. ``slices``: existing mirrors."""
     plan = MirrorPlan(Changes())
     mirrors: dict[object, _Mirror] = {}
     for subset in repacked(endpoints.subsets or ()):
@@ -107,7 +107,7 @@ def _endpoint(address: EndpointAddress, *, ready: bool) -> Endpoint:
 
 
 def _settle(changes: Changes, endpoints: Endpoints, mirror: _Mirror, existing: list[EndpointSlice]) -> None:
-    """One slice is kept; it is written where it differs."""
+    """Keep one slice, updated if it differs."""
     new = _slice(endpoints, mirror)
     if not existing:
         changes.create.append(new)

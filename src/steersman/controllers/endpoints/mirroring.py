@@ -1,4 +1,4 @@
-"""The shell of ``endpointslice-mirroring-controller``: Endpoints, the Services of their names, and the mirrors."""
+"""``endpointslice-mirroring-controller``: watches Endpoints, the Services of their names, and the mirrors."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from steersman.controllers.endpoints.mirror_plan import CONTROLLER, is_mirrored,
 from steersman.controllers.endpoints.packing import Changes
 from steersman.controllers.endpoints.services import MANAGED_BY
 from steersman.controllers.endpoints.slice_writing import BY_SERVICE, key_of_slice, of_service, write_slices
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 
 if TYPE_CHECKING:
     from steersman.client.changes import Change
     from steersman.controllers.context import ControllerContext
 
 
-class Mirroring(Shell):
-    """Keys are those of Endpoints, which are their Services'."""
+class Mirroring(ManagedController):
+    """Reconciles Endpoints, whose keys are their Services'."""
 
     name: ClassVar[str] = "endpointslice-mirroring-controller"
     queue_name: ClassVar[str] = "endpoint_slice_mirroring"
@@ -65,5 +65,5 @@ def _is_ours(change: Change[EndpointSlice]) -> bool:
 
 
 def build(context: ControllerContext) -> Mirroring:
-    """Wire it up."""
+    """Construct the controller."""
     return Mirroring(context)

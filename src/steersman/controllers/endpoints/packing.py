@@ -1,4 +1,4 @@
-"""How endpoints are laid into slices so that few slices change. Rules of ``k8s.io/endpointslice``."""
+"""Packing of endpoints into slices with few changes. Rules of ``k8s.io/endpointslice``."""
 
 from __future__ import annotations
 
@@ -18,34 +18,34 @@ Identity = tuple[object, ...]
 
 @dataclass(slots=True)
 class Changes:
-    """What is to be written. Slices to create have no name; those to update are as they should be."""
+    """Slices to create (unnamed), update (in desired form) and delete."""
 
     create: list[EndpointSlice] = field(default_factory=list)
     update: list[EndpointSlice] = field(default_factory=list)
     delete: list[EndpointSlice] = field(default_factory=list)
 
     def add(self, other: Changes) -> None:
-        """Those of another part of the Service."""
+        """Append the changes of another part of the Service."""
         self.create += other.create
         self.update += other.update
         self.delete += other.delete
 
 
 def identity_of(endpoint: Endpoint) -> Identity:
-    """What makes two endpoints the same one, whatever else changes."""
+    """Return the identity of an endpoint, which other changes do not affect."""
     target = endpoint.targetRef
     whom = (target.namespace, target.name) if target is not None else ()
     return (tuple(sorted(endpoint.addresses)), endpoint.hostname or "", whom)
 
 
 def ports_key(ports: Iterable[EndpointPort] | None) -> tuple[object, ...]:
-    """Equal for slices with the same ports in any order."""
+    """Return a key that is equal for slices with the same ports in any order."""
     rows = [(each.name or "", each.port or 0, each.protocol or "", each.appProtocol or "") for each in ports or ()]
     return tuple(sorted(rows))
 
 
 def endpoints_of(found: EndpointSlice) -> list[Endpoint]:
-    """``endpoints``."""
+    """Return ``endpoints``."""
     return list(found.endpoints or ())
 
 
@@ -57,10 +57,10 @@ def pack(
     make: Callable[[list[Endpoint]], EndpointSlice],
     max_endpoints: int,
 ) -> Changes:
-    """Lay ``wanted`` into slices that all have the same ports.
+    """Pack ``wanted`` into slices with the same ports.
 
-    What is there stays where it is; what is new goes into slices that change anyway, the fullest first; then, if all of
-    the rest fits into one slice, into the one that it fills best; and else into new slices, made by ``make``.
+    Existing endpoints stay in their slice; new ones go into slices that change anyway, the fullest first; then, if the
+    rest fits into one slice, into the one it fills best; else into new slices from ``make``.
     """
     rest: dict[Identity, Endpoint] = {identity_of(endpoint): endpoint for endpoint in wanted}
     changed: list[EndpointSlice] = []
@@ -110,7 +110,7 @@ def _with(found: EndpointSlice, endpoints: list[Endpoint], labels: dict[str, str
 
 
 def recycle(changes: Changes, *, owner_uid: str) -> Changes:
-    """Slices that would be deleted become those that would be made, where owner and family allow it."""
+    """Reuse slices to delete for slices to create, if owner and address family match."""
     create, delete, update = list(changes.create), [], list(changes.update)
     for old in changes.delete:
         place = next((i for i, new in enumerate(create) if new.addressType == old.addressType), None)
@@ -124,6 +124,6 @@ def recycle(changes: Changes, *, owner_uid: str) -> Changes:
 
 
 def is_owned(found: EndpointSlice, uid: str) -> bool:
-    """Whether that object is one of its owners."""
+    """Report whether that object is one of its owners."""
     references = (found.metadata.ownerReferences if found.metadata else None) or ()
     return any(reference.uid == uid for reference in references)

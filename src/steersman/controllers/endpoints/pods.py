@@ -1,4 +1,4 @@
-"""What makes a pod an endpoint. Rules of ``k8s.io/endpointslice/util``."""
+"""Endpoints of pods. Rules of ``k8s.io/endpointslice/util``."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
 
 
 def may_be_endpoint(pod: Pod, *, terminating: bool) -> bool:
-    """Whether it has an address and has not ended; ``terminating``: one that is being deleted may, too."""
+    """Report whether it has an address and has not ended; ``terminating``: one that is being deleted may, too."""
     if is_finished(pod) or not addresses_of(pod):
         return False
     return terminating or not is_deleted(pod)
 
 
 def is_deleted(pod: Pod) -> bool:
-    """Whether it is being deleted."""
+    """Report whether it is being deleted."""
     return metadata_field(pod, "deletionTimestamp") is not None
 
 
 def addresses_of(pod: Pod) -> list[str]:
-    """All its addresses."""
+    """Return all pod IPs."""
     if pod.status is None:
         return []
     many = [each.ip for each in pod.status.podIPs or () if each.ip]
@@ -34,13 +34,13 @@ def addresses_of(pod: Pod) -> list[str]:
 
 
 def address_of(pod: Pod, family: str) -> str:
-    """Its first address of ``IPv4`` or ``IPv6``; empty where it has none."""
+    """Return the first pod IP of ``IPv4`` or ``IPv6``; empty without one."""
     wants_colon = family == "IPv6"
     return next((address for address in addresses_of(pod) if (":" in address) is wants_colon), "")
 
 
 def hostname_of(pod: Pod, service: Service) -> str | None:
-    """Its name below the Service, where it has one."""
+    """Return the pod's hostname if its subdomain is the Service."""
     spec = pod.spec
     if spec is None or not spec.hostname or spec.subdomain != name_of(service):
         return None
@@ -48,7 +48,7 @@ def hostname_of(pod: Pod, service: Service) -> str | None:
 
 
 def port_number(pod: Pod, port: ServicePort) -> int | None:
-    """The pod's port that a Service's port leads to: a number, or its first of that name and protocol."""
+    """Return the pod's port of a Service port: a number, or the first with its name and protocol."""
     target: Any = port.targetPort
     if not isinstance(target, str):
         return int(target) if target else port.port
@@ -63,14 +63,14 @@ def port_number(pod: Pod, port: ServicePort) -> int | None:
 
 
 def reference_to(pod: Pod) -> ObjectReference:
-    """As endpoints name their pod."""
+    """Return the ``targetRef`` of a pod."""
     return ObjectReference(kind="Pod", namespace=namespace_of(pod), name=name_of(pod), uid=uid_of(pod))
 
 
-def told_by(pod: Pod) -> tuple[object, ...]:
-    """What of a pod is news for its endpoints: where it is the same, nobody looks.
+def endpoint_attributes(pod: Pod) -> tuple[object, ...]:
+    """Return the parts of a pod that affect its endpoints; equal parts need no reconcile.
 
-    That it ended is none, as in upstream: a kubelet says with the same write that the pod is not ready.
+    Termination is not one, as upstream: the kubelet sets the pod unready in the same write.
     """
     spec = pod.spec
     return (

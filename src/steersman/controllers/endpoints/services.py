@@ -1,4 +1,4 @@
-"""What a Service says of its endpoints."""
+"""Properties of a Service that concern its endpoints."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from steersman.apimachinery.names import check_dns1123_subdomain
 from steersman.client.changes import Updated
 from steersman.client.objects import key_of, labels_of, namespace_of
-from steersman.controllers.endpoints.pods import told_by
+from steersman.controllers.endpoints.pods import endpoint_attributes
 
 if TYPE_CHECKING:
     from lightkube.models.core_v1 import Pod, Service
@@ -26,44 +26,44 @@ _NONE: Final = "None"
 
 
 def has_endpoints(service: Service) -> bool:
-    """Whether controllers look for its pods."""
+    """Report whether controllers look for its pods."""
     spec = service.spec
     return spec is not None and spec.type != "ExternalName" and bool(spec.selector)
 
 
 def selects(service: Service, pod: Pod) -> bool:
-    """Whether the pod is one of its own."""
+    """Report whether the pod is one of its own."""
     selector = service.spec.selector if service.spec else None
     return bool(selector) and (selector or {}).items() <= labels_of(pod).items()
 
 
 def service_keys(services: Lister[Service], pod: Pod) -> list[str]:
-    """Keys of the Services that select the pod."""
+    """Return the keys of the Services that select the pod."""
     return [key_of(service) for service in services.list(namespace=namespace_of(pod)) if selects(service, pod)]
 
 
 def touched_keys(services: Lister[Service], change: Change[Pod]) -> list[str]:
-    """Keys of the Services for whose endpoints a change of a pod is news."""
+    """Return the keys of the Services whose endpoints a pod event affects."""
     keys = service_keys(services, change.latest)
     if not isinstance(change, Updated):
         return keys
     if labels_of(change.old) != labels_of(change.new):
         keys = list(dict.fromkeys(keys + service_keys(services, change.old)))
-    return keys if keys and told_by(change.old) != told_by(change.new) else []
+    return keys if keys and endpoint_attributes(change.old) != endpoint_attributes(change.new) else []
 
 
 def is_headless(service: Service) -> bool:
-    """Whether it has no address of its own."""
+    """Report whether it has no address of its own."""
     return service.spec is None or service.spec.clusterIP in (None, "", _NONE)
 
 
 def may_lack_ports(service: Service) -> bool:
-    """Only such that say that they are headless may."""
+    """Report whether endpoints may have no ports, as for headless Services."""
     return service.spec is not None and service.spec.clusterIP == _NONE
 
 
 def families(service: Service) -> list[str]:
-    """``IPv4`` and ``IPv6``, as it wants them; of one that does not say, that of its address, or both."""
+    """Return the IP families of a Service; without ``ipFamilies`` that of its cluster IP, or both."""
     spec = service.spec
     if spec is not None and spec.ipFamilies:
         return list(spec.ipFamilies)
@@ -74,6 +74,6 @@ def families(service: Service) -> list[str]:
 
 
 def slice_name_prefix(name: str) -> str:
-    """What names of slices begin with."""
+    """Return ``generateName`` of slices."""
     prefix = f"{name}-"
     return name if check_dns1123_subdomain(prefix[:-1] + "a") else prefix

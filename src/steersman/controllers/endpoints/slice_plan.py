@@ -1,4 +1,4 @@
-"""The slices of a Service: pure. Rules of ``k8s.io/endpointslice``'s reconciler."""
+"""EndpointSlices of a Service. Pure rules of the reconciler of ``k8s.io/endpointslice``."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _SAME_NODE: Final = "PreferSameNode"
 
 @dataclass(slots=True)
 class SlicePlan:
-    """What to write, and pods that are left out as their Node is not known."""
+    """Writes, and pods that are skipped as their Node is unknown."""
 
     changes: Changes
     homeless: list[str] = field(default_factory=list)
@@ -59,7 +59,7 @@ class SlicePlan:
 
 @dataclass(slots=True)
 class _Group:
-    """Pods with the same ports."""
+    """Endpoints with the same ports."""
 
     ports: list[EndpointPort]
     endpoints: list[Endpoint] = field(default_factory=list)
@@ -73,7 +73,7 @@ def plan_slices(
     *,
     max_endpoints: int,
 ) -> SlicePlan:
-    """``slices``: those of this controller for this Service that are not being deleted."""
+    """Return the writes. ``slices``: those of this controller for the Service that are not being deleted."""
     plan = SlicePlan(Changes())
     wanted = families(service)
     for family in wanted:
@@ -88,7 +88,7 @@ def plan_slices(
 
 @dataclass(slots=True)
 class _Family:
-    """The slices of one address family."""
+    """Slices of one address family."""
 
     service: Service
     family: str
@@ -98,7 +98,7 @@ class _Family:
     homeless: list[str] = field(default_factory=list)
 
     def plan(self, slices: list[EndpointSlice]) -> Changes:
-        """From those there are."""
+        """Return the changes from the existing slices."""
         uid = uid_of(self.service)
         changes = Changes(delete=[each for each in slices if not is_owned(each, uid)])
         by_ports: dict[object, list[EndpointSlice]] = {}
@@ -140,7 +140,7 @@ class _Family:
 
 
 def _keep_one(changes: Changes, empty: EndpointSlice) -> None:
-    """A Service without endpoints has one slice that says so."""
+    """Keep or create one empty slice for a Service without endpoints."""
     for found in changes.delete:
         if (
             not endpoints_of(found)
@@ -159,7 +159,7 @@ def _same_owner(found: EndpointSlice, empty: EndpointSlice) -> bool:
 
 
 def slice_ports(service: Service, pod: Pod) -> list[EndpointPort]:
-    """Those of the Service's ports that the pod has."""
+    """Return the Service's ports that the pod has."""
     found = [(port, port_number(pod, port)) for port in (service.spec.ports if service.spec else None) or ()]
     return [
         EndpointPort(name=port.name or "", port=number, protocol=port.protocol, appProtocol=port.appProtocol)
@@ -169,7 +169,7 @@ def slice_ports(service: Service, pod: Pod) -> list[EndpointPort]:
 
 
 def endpoint_of(pod: Pod, address: str, service: Service, node: Node | None) -> Endpoint:
-    """A pod as an endpoint."""
+    """Return the endpoint of a pod."""
     serving, terminating = is_ready(pod), is_deleted(pod)
     ready = bool(service.spec and service.spec.publishNotReadyAddresses) or (serving and not terminating)
     zone = labels_of(node).get(_ZONE) or None
@@ -185,7 +185,7 @@ def endpoint_of(pod: Pod, address: str, service: Service, node: Node | None) -> 
 
 
 def _hints(service: Service, node: str, zone: str | None) -> EndpointHints | None:
-    """For whom it is close (KEP-4444, KEP-3015)."""
+    """Return the topology hints of an endpoint (KEP-4444, KEP-3015)."""
     distribution = service.spec.trafficDistribution if service.spec else None
     zones = [ForZone(name=zone)] if zone and distribution in (*_SAME_ZONE, _SAME_NODE) else None
     nodes = [ForNode(name=node)] if node and distribution == _SAME_NODE else None
@@ -193,7 +193,7 @@ def _hints(service: Service, node: str, zone: str | None) -> EndpointHints | Non
 
 
 def slice_labels(service: Service) -> dict[str, str]:
-    """Those of the Service, and the controller's own."""
+    """Return the Service's labels and the controller's own."""
     labels = {key: value for key, value in labels_of(service).items() if key not in _RESERVED}
     if is_headless(service):
         labels[HEADLESS] = ""
@@ -201,7 +201,7 @@ def slice_labels(service: Service) -> dict[str, str]:
 
 
 def new_slice(service: Service, family: str, ports: list[EndpointPort], endpoints: list[Endpoint]) -> EndpointSlice:
-    """One that is not there yet."""
+    """Return a slice to create."""
     owner = controller_reference(service, api_version="v1", kind="Service")
     return EndpointSlice(
         apiVersion="discovery.k8s.io/v1",

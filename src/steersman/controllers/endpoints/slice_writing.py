@@ -1,4 +1,4 @@
-"""Writing what a plan for slices says, for both controllers of slices."""
+"""Writes of EndpointSlices, for both controllers of slices."""
 
 from __future__ import annotations
 
@@ -15,41 +15,46 @@ if TYPE_CHECKING:
 
     from steersman.client.informer import Informer
     from steersman.controllers.endpoints.packing import Changes
-    from steersman.controllers.shared.base import Shell
+    from steersman.controllers.shared.base import ManagedController
 
 #: Name of the index that ``key_of_slice`` makes.
 BY_SERVICE: Final = "service"
 
 
 async def write_slices(
-    shell: Shell, key: str, informer: Informer[EndpointSlice], changes: Changes, *, notes: dict[str, str | None]
+    controller: ManagedController,
+    key: str,
+    informer: Informer[EndpointSlice],
+    changes: Changes,
+    *,
+    notes: dict[str, str | None],
 ) -> None:
     """Create, update, delete; ``notes``: annotations that all written slices get, or with None lose."""
     for new in changes.create:
         try:
-            shell.note_created(key, informer, await shell.client.create(_as_written(new, notes)))
+            controller.record_created(key, informer, await controller.client.create(_as_written(new, notes)))
         except ApiError as error:
             if is_namespace_terminating(error):
                 return
             raise
     for changed in changes.update:
-        shell.own_writes.note(key, informer, await shell.client.update(_as_written(changed, notes)))
+        controller.own_writes.note(key, informer, await controller.client.update(_as_written(changed, notes)))
     for old in changes.delete:
-        await shell.delete_seen(old)
+        await controller.delete_seen(old)
 
 
 def _as_written(found: EndpointSlice, notes: dict[str, str | None]) -> EndpointSlice:
-    """No endpoints are left out, not written as none: who writes an empty list would own it."""
+    """Return the slice without empty endpoints: the writer of an empty list would own the field."""
     merged = {key: value for key, value in {**annotations_of(found), **notes}.items() if value is not None}
     return with_metadata(replaced(found, endpoints=found.endpoints or None), annotations=merged or None)
 
 
 def key_of_slice(found: EndpointSlice) -> list[str]:
-    """The Service that a slice is for."""
+    """Return the key of the slice's Service."""
     name = labels_of(found).get(SERVICE_NAME)
     return [f"{namespace_of(found)}/{name}"] if name else []
 
 
 def of_service(informer: Informer[EndpointSlice], key: str, *, manager: str) -> list[EndpointSlice]:
-    """The manager's slices for a Service."""
+    """Return the manager's slices of a Service."""
     return [each for each in informer.lister.by_index(BY_SERVICE, key) if labels_of(each).get(MANAGED_BY) == manager]

@@ -1,4 +1,4 @@
-"""The subsets of Endpoints in their one canonical form. Rules of ``pkg/api/v1/endpoints``."""
+"""Canonical form of Endpoints subsets. Rules of ``pkg/api/v1/endpoints``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def repacked(subsets: Iterable[EndpointSubset]) -> list[EndpointSubset]:
-    """Ports with the same addresses come into one subset, each once; for a port that it is not ready for once it is not ready.
+    """Merge subsets with equal addresses; an address that is unready in one of them is unready.
 
     Addresses are sorted by their text.
     """
@@ -50,5 +50,5 @@ def _key(address: EndpointAddress) -> _Key:
 
 
 def _port_key(port: EndpointPort | None) -> tuple[object, ...]:
-    """Empty for addresses without any."""
+    """Return the key of a port; empty for addresses without ports."""
     return () if port is None else (port.name or "", port.port, port.protocol or "", port.appProtocol or "")

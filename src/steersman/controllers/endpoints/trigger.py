@@ -1,4 +1,4 @@
-"""When what led to a change of endpoints happened, so that one can tell how long the news took to every node."""
+"""Time of the change that triggered an endpoints update, for measuring network programming latency."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ class _Seen(NamedTuple):
 
 
 class TriggerTimes:
-    """Remembers what was looked at: an entry for each Service that is there."""
+    """Last seen state of each Service. Upstream: ``TriggerTimeTracker``."""
 
     def __init__(self) -> None:
         self._seen: dict[str, _Seen] = {}
 
     def forget(self, key: str) -> None:
-        """The Service is gone."""
+        """Remove a deleted Service."""
         self._seen.pop(key, None)
 
     def look(self, key: str, service: Service, pods: Sequence[Pod]) -> str | None:
-        """The earliest moment among those that are new since the last look; of a new Service the one it was made at.
+        """Return the earliest change since the last call; of a new Service its creation time.
 
-        None: nothing that tells its time is new.
+        None if no change has a time.
         """
         made = metadata_field(service, "creationTimestamp")
         moments = {name_of(pod): since for pod in pods if (since := _moment(pod)) is not None}
@@ -48,6 +48,6 @@ class TriggerTimes:
 
 
 def _moment(pod: Pod) -> datetime | None:
-    """When it became ready, or not."""
+    """Return the transition time of the pod's ``Ready`` condition."""
     ready = ready_condition(pod)
     return ready.lastTransitionTime if ready is not None else None

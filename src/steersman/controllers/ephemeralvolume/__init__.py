@@ -1,1 +1,1 @@
-"""Pods that ask for a volume of their own get a claim for it (``ephemeral-volume-controller``, KEP-1698)."""
+"""Claims of generic ephemeral volumes (``ephemeral-volume-controller``, KEP-1698)."""

@@ -1,4 +1,4 @@
-"""The shell: pods that come, and claims that go."""
+"""Controller of ephemeral volumes: watches pods and deleted claims."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from lightkube.models.core_v1 import PersistentVolumeClaim, Pod
 from prometheus_client import Counter
 
-from steersman.apimachinery.errors import is_already_exists
 from steersman.client.changes import Added, Deleted
-from steersman.client.errors import ApiError, ClientError
+from steersman.client.errors import AlreadyExists, ApiError, ClientError
 from steersman.client.objects import key_of, namespace_of
 from steersman.controllers.ephemeralvolume.plan import ForeignClaim, is_missing, wanted_claims
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 
 if TYPE_CHECKING:
     from steersman.controllers.context import ControllerContext
@@ -21,8 +20,8 @@ if TYPE_CHECKING:
 _BY_CLAIM: Final = "ephemeral volume claim"
 
 
-class EphemeralVolumes(Shell):
-    """Keys are those of pods."""
+class EphemeralVolumes(ManagedController):
+    """Reconciles pods."""
 
     name: ClassVar[str] = "ephemeral-volume-controller"
     queue_name: ClassVar[str] = "ephemeral_volume"
@@ -46,11 +45,11 @@ class EphemeralVolumes(Shell):
         )
 
     def _pods_of(self, claim: PersistentVolumeClaim) -> list[str]:
-        """Those that want a claim of its name: it was theirs, or stood in their way."""
+        """Return the pods that need a claim of this name."""
         return [key_of(pod) for pod in self._pods.lister.by_index(_BY_CLAIM, key_of(claim))]
 
     async def reconcile(self, key: str) -> None:
-        """Create what is missing; the first that cannot be had ends it."""
+        """Create missing claims; stops at the first failure."""
         pod = self._pods.lister.by_key(key)
         if pod is None:
             return
@@ -58,10 +57,10 @@ class EphemeralVolumes(Shell):
         for volume, claim in wanted_claims(pod).items():
             try:
                 if is_missing(pod, claim, lambda name: self._claims.lister.get(name, namespace=namespace)):
-                    self.note_created(key, self._claims, await self._create(claim))
+                    self.record_created(key, self._claims, await self._create(claim))
+            except AlreadyExists:
+                raise  # the cache is behind, or the claim is another owner's; the retry decides
             except (ApiError, ForeignClaim) as error:
-                if isinstance(error, ApiError) and is_already_exists(error):
-                    raise  # the cache is late, or the claim is foreign: the next look tells
                 text = f"ephemeral volume {volume}: {error}"
                 self.events.event(pod, "Warning", "FailedBinding", text)
                 raise ClientError(f"pod {key}, {text}") from error
@@ -77,5 +76,5 @@ def _claim_keys(pod: Pod) -> list[str]:
 
 
 def build(context: ControllerContext) -> EphemeralVolumes:
-    """Wire it up."""
+    """Construct the controller."""
     return EphemeralVolumes(context)

@@ -1,4 +1,4 @@
-"""Which claims a pod is to have."""
+"""Claims of a pod's ephemeral volumes. Pure rules."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from lightkube.models.core_v1 import Pod
 
 
-class ForeignClaim(ValueError):  # noqa: N818 — says what is so
-    """The name is taken by a claim that was not made for the pod."""
+class ForeignClaim(ValueError):  # noqa: N818 — named by the condition
+    """The name is in use by a claim that the pod does not own."""
 
 
 def claim_name(pod: Any, volume: str) -> str:
-    """Fixed, so that other components know it."""
+    """Return the name of the claim, which other components compute alike."""
     return f"{name_of(pod)}-{volume}"
 
 
 def wanted_claims(pod: Pod) -> dict[str, PersistentVolumeClaim]:
-    """By the name of the volume; none for a pod that is on its way out."""
+    """Return the claims by volume name; none for a pod that is finished or being deleted."""
     if is_being_deleted(pod):
         return {}
     return {
@@ -40,7 +40,7 @@ def wanted_claims(pod: Pod) -> dict[str, PersistentVolumeClaim]:
 def is_missing(
     pod: Pod, claim: PersistentVolumeClaim, present_of: Callable[[str], PersistentVolumeClaim | None]
 ) -> bool:
-    """Whether it is to be created. Raises ForeignClaim."""
+    """Report whether it is to be created. Raises ForeignClaim."""
     present = present_of(name_of(claim))
     if present is None:
         return True

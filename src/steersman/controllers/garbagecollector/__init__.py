@@ -1,4 +1,4 @@
-"""What no owner holds any more goes (``garbage-collector-controller``).
+"""Garbage collection of objects whose owners do not exist (``garbage-collector-controller``).
 
-``graph`` knows who owns whom, ``plan`` says what that means for one object, ``controller`` hears of changes and acts.
+``graph`` tracks owners and dependents, ``plan`` decides for one object, ``controller`` observes changes and acts.
 """

@@ -1,14 +1,14 @@
-"""The shell: every object's metadata is heard of; what the graph asks for is looked at, and acted on, by workers."""
+"""Garbage collector: observes the metadata of every object; workers process what the graph enqueues."""
 
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from steersman.apimachinery.errors import is_conflict, is_not_found
 from steersman.client import PatchType, tree
 from steersman.client.changes import Added, Deleted, Updated
-from steersman.client.errors import ApiError
+from steersman.client.errors import Conflict, NotFound
 from steersman.client.events.lru import LruDict
 from steersman.client.objects import resource_version_of, uid_of
 from steersman.client.partial_metadata import metadata_only
@@ -26,7 +26,7 @@ from steersman.controllers.garbagecollector.plan import (
     standing_of,
     unblock_patch,
 )
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 from steersman.controllers.shared.metadata_watch import shared
 from steersman.runtime.owners import owners_of
 from steersman.runtime.result import Result
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from steersman.controllers.garbagecollector.plan import Standing
     from steersman.runtime.owners import Owner
 
-#: Keys of owners whose dependents are to be released; other keys are UIDs to be looked at.
+#: Prefix of keys of owners whose dependents are orphaned; other keys are UIDs.
 _ORPHAN: Final = "orphan:"
 #: Dependents of one owner that are released at a time.
 _RELEASES_AT_ONCE: Final = 20
@@ -47,16 +47,16 @@ _RELEASES_AT_ONCE: Final = 20
 _ABSENT_MAX: Final = 500
 
 
-class _UnknownKind(LookupError):  # noqa: N818 — says what is so
-    """Nothing that is served is of this kind, yet or ever."""
+class _UnknownKind(LookupError):  # noqa: N818 — named by the condition
+    """The kind is not served."""
 
 
-class _Misplaced(ValueError):  # noqa: N818 — says what is so
-    """A cluster-scoped object names an owner that is in a namespace: no object can be meant."""
+class _Misplaced(ValueError):  # noqa: N818 — named by the condition
+    """A cluster-scoped object refers to a namespaced owner, which cannot exist."""
 
 
-class GarbageCollector(Shell):
-    """Keys are UIDs of nodes of the graph."""
+class GarbageCollector(ManagedController):
+    """Reconciles nodes of the graph by UID."""
 
     name: ClassVar[str] = "garbage-collector-controller"
     queue_name: ClassVar[str] = "garbage_collector_attempt_to_delete"
@@ -64,19 +64,19 @@ class GarbageCollector(Shell):
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context, workers=context.options.concurrent_gc_syncs)
         self.graph: Final = Graph()
-        #: Owners that are known not to exist, so that each of a thousand dependents need not ask; a UID never comes back.
+        #: Owners known not to exist, so that not every dependent reads the server; UIDs are not reused.
         self._absent: LruDict[Identity, bool] = LruDict(_ABSENT_MAX)
         self._metadata = shared(context.client, context.informers, clock=context.clock)
-        self._metadata.listen(self._heard)
+        self._metadata.listen(self._on_change)
 
     async def run(self) -> None:
-        """Work until cancelled."""
+        """Run until cancelled."""
         async with self._metadata.running():
             await super().run()
 
-    # What is heard
+    # Event handlers
 
-    def _heard(self, resource: ResourceType[Any], change: Change[Any]) -> None:
+    def _on_change(self, resource: ResourceType[Any], change: Change[Any]) -> None:
         match change:
             case Added(new):
                 self._apply(self.graph.observe(seen(resource, new), None))
@@ -108,7 +108,7 @@ class GarbageCollector(Shell):
         text = f'ownerRef {claimed} does not exist in namespace "{dependent.namespace}"'
         self.events.event(reference, "Warning", "OwnerRefInvalidNamespace", text)
 
-    # What is done
+    # Writes
 
     async def reconcile(self, key: str) -> Result | None:
         """Release dependents of an owner, or see whether an object is garbage."""
@@ -125,11 +125,11 @@ class GarbageCollector(Shell):
             return Result(requeue=True)
         except _Misplaced:
             return None
-        # A virtual node that exists is asked for again until a watch shows it.
+        # An existing virtual node is read again until a watch event shows it.
         return Result(requeue=True) if node.virtual and not gone and self.graph.nodes.get(key) is node else None
 
     async def _attempt(self, node: Node) -> bool:
-        """True: the object does not exist."""
+        """Process a node; return True if its object does not exist."""
         if node.being_deleted and not node.deleting_dependents:
             return False
         identity = node.identity
@@ -170,7 +170,7 @@ class GarbageCollector(Shell):
                 await self._unblock(dependent.identity)
 
     async def _unblock(self, identity: Identity) -> None:
-        """Objects that wait for each other, or for themselves, would wait for ever."""
+        """Remove ``blockOwnerDeletion`` from the owner references of an object in a cycle of foreground deletions."""
         latest = await self._get(identity)
         if latest is not None and uid_of(latest) == identity.uid:
             await self._patch(identity, unblock_patch(latest, strategic=_is_builtin(identity)))
@@ -218,10 +218,10 @@ class GarbageCollector(Shell):
         return found
 
     def _cached(self, identity: Identity) -> Any | None:
-        """What a watch showed; None where that is another object, or none, and the server has to be asked.
+        """Return the observed state of an object; None if it is unknown or another object, and must be read.
 
-        An old state does no harm: deletions and patches hold for the version or the UID that was judged, and that an
-        owner is gone is heard of later, which brings its dependents here again.
+        A stale state is harmless: deletions and patches have the version or UID as precondition, and the later event
+        of a deleted owner enqueues its dependents again.
         """
         resource = self._resource(identity.api_version, identity.kind)
         informer = self._metadata.informers.get(resource.info.group_resource)
@@ -235,15 +235,13 @@ class GarbageCollector(Shell):
         namespace = identity.namespace if resource.info.namespaced else None
         try:
             return await self.client.get(metadata_only(resource), identity.name, namespace=namespace)
-        except ApiError as error:
-            if is_not_found(error):
-                return None
-            raise
+        except NotFound:
+            return None
 
     async def _patch(self, identity: Identity, patch: dict[str, Any]) -> None:
         resource = self._resource(identity.api_version, identity.kind)
         strategic = "resourceVersion" not in patch["metadata"]
-        try:
+        with suppress(NotFound):
             await self.client.patch(
                 metadata_only(resource),
                 identity.name,
@@ -251,9 +249,6 @@ class GarbageCollector(Shell):
                 patch_type=PatchType.STRATEGIC if strategic else PatchType.MERGE,
                 namespace=identity.namespace or None,
             )
-        except ApiError as error:
-            if not is_not_found(error):
-                raise
 
     async def _take_finalizer_off(self, identity: Identity, latest: Any, finalizer: str) -> None:
         patch = finalizer_patch(latest, finalizer)
@@ -261,7 +256,7 @@ class GarbageCollector(Shell):
             await self._patch(identity, patch)
 
     async def _delete(self, identity: Identity, latest: Any, policy: Any) -> None:
-        """Only in the version that was judged; changed meanwhile, only if its owners are the same."""
+        """Delete the judged version; a changed one only if its owners are the same."""
         resource = self._resource(identity.api_version, identity.kind)
 
         async def delete(version: str | None) -> None:
@@ -274,22 +269,19 @@ class GarbageCollector(Shell):
         try:
             try:
                 await delete(resource_version_of(latest))
-            except ApiError as error:
-                if not is_conflict(error):
-                    raise
+            except Conflict:
                 live = await self._get(identity)
                 if live is None or uid_of(live) != identity.uid:
                     return
                 if owners_of(live) != owners_of(latest):
                     raise
                 await delete(None)
-        except ApiError as error:
-            if not is_not_found(error):
-                raise
+        except NotFound:
+            pass
 
 
 def _is_builtin(identity: Identity) -> bool:
-    """Whether the server can merge its lists by key."""
+    """Report whether the server can merge its lists by key."""
     try:
         tree(identity.api_version, identity.kind)
     except LookupError:
@@ -298,5 +290,5 @@ def _is_builtin(identity: Identity) -> bool:
 
 
 def build(context: ControllerContext) -> GarbageCollector | None:
-    """Wire it up, unless ``--enable-garbage-collector=false``."""
+    """Construct the controller; None with ``--enable-garbage-collector=false``."""
     return GarbageCollector(context) if context.options.enable_garbage_collector else None

@@ -1,8 +1,10 @@
-"""The graph of owners and dependents, as the watches show it. Pure: changes go in, what is to be looked at comes out.
+"""Graph of owners and dependents, built from watch events. Pure: changes in, nodes to process out.
 
-An owner that is referred to and was not seen is a *virtual* node: whether it exists must be asked. References may be
-wrong (another kind, name or namespace than the object of that UID has); so a node's *identity* is what was observed, or
-for a virtual one what somebody claims, and a dependent with another claim is looked at on its own.
+An owner that is referred to but was not observed is a *virtual* node, whose existence must be verified. References may
+be wrong (another kind, name or namespace than the object of that UID has); so a node's *identity* is the observed one,
+or of a virtual node that of a reference, and a dependent with another reference is processed on its own.
+
+Upstream: ``pkg/controller/garbagecollector/graph_builder.go``.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ ORPHAN: Final = "orphan"
 
 
 class Identity(NamedTuple):
-    """Coordinates of an object; the namespace is empty for cluster-scoped ones."""
+    """Coordinates and UID of an object; the namespace is empty for cluster-scoped ones."""
 
     api_version: str
     kind: str
@@ -30,14 +32,14 @@ class Identity(NamedTuple):
     uid: str
 
     def __str__(self) -> str:
-        """As events show it."""
+        """Format as in events."""
         where = f"namespace: {self.namespace}, name: {self.name}, uid: {self.uid}"
         return f"[{self.api_version}/{self.kind}, {where}]"
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What the graph needs of an object."""
+    """Metadata of an object that the graph needs."""
 
     identity: Identity
     owners: tuple[Owner, ...] = ()
@@ -45,13 +47,13 @@ class Seen:
     being_deleted: bool = False
 
     def waits_for(self, finalizer: str) -> bool:
-        """Whether it is being deleted and held by that finalizer."""
+        """Report whether it is being deleted and held by that finalizer."""
         return self.being_deleted and finalizer in self.finalizers
 
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """One object."""
+    """Object in the graph."""
 
     identity: Identity
     owners: tuple[Owner, ...] = ()
@@ -63,37 +65,37 @@ class Node:
     deleting_dependents: bool = False
 
     def owner(self, uid: str) -> Owner | None:
-        """Its reference to that UID."""
+        """Return the owner reference with that UID."""
         return next((owner for owner in self.owners if owner.uid == uid), None)
 
 
 @dataclass(slots=True)
 class Effects:
-    """What a change asks for."""
+    """Nodes to process after a change."""
 
-    #: UIDs to look at: whether they are garbage, or may go on with their deletion.
+    #: UIDs of objects to process: possible garbage, or deletions that may continue.
     delete: dict[str, None] = field(default_factory=dict)
-    #: UIDs whose dependents are to be released.
+    #: UIDs whose dependents are orphaned.
     orphan: dict[str, None] = field(default_factory=dict)
-    #: Virtual nodes that got another identity: to be looked at after a wait.
+    #: Virtual nodes with another identity, to be processed after a delay.
     later: dict[str, None] = field(default_factory=dict)
-    #: Owners that are known not to exist.
+    #: Owners known not to exist.
     absent: list[Identity] = field(default_factory=list)
-    #: Dependents whose reference to a UID crosses namespaces.
+    #: Dependents with a reference across namespaces.
     invalid: list[tuple[Identity, Identity]] = field(default_factory=list)
 
 
 class Graph:
-    """Invariant: ``dependents`` of a node are UIDs of nodes that name it an owner: all that do, and came after it.
+    """Invariant: ``dependents`` of a node are the UIDs of all nodes that have an owner reference to it.
 
-    When an observed node goes, those who name it are to be looked at once; who names it later makes a virtual node.
+    When an observed node is deleted, its dependents are processed once; a later reference creates a virtual node.
     """
 
     def __init__(self) -> None:
         self.nodes: dict[str, Node] = {}
 
     def observe(self, seen: Seen, old: Seen | None) -> Effects:
-        """An object was added or changed."""
+        """Process an added or updated object."""
         effects = Effects()
         node = self.nodes.get(seen.identity.uid)
         if node is not None and node.virtual:
@@ -114,7 +116,7 @@ class Graph:
         return effects
 
     def forget(self, identity: Identity) -> Effects:
-        """An informer told that an object is gone."""
+        """Process the deletion of an object that an informer observed."""
         effects = Effects()
         node = self.nodes.get(identity.uid)
         if node is not None:
@@ -122,7 +124,7 @@ class Graph:
         return effects
 
     def forget_absent(self, identity: Identity) -> Effects:
-        """The server said that there is no such object, of which nobody heard."""
+        """Remove a virtual node that the server does not have."""
         effects = Effects()
         node = self.nodes.get(identity.uid)
         if node is None:
@@ -145,12 +147,12 @@ class Graph:
         return effects
 
     def dependents(self, uid: str) -> list[Node]:
-        """Those that name this UID."""
+        """Return the nodes with an owner reference to this UID."""
         node = self.nodes.get(uid)
         return [] if node is None else [self.nodes[dependent] for dependent in node.dependents]
 
     def blocking(self, uid: str) -> list[Node]:
-        """Dependents for which its deletion in foreground waits."""
+        """Return the dependents that block foreground deletion."""
         return [
             dependent
             for dependent in self.dependents(uid)
@@ -158,7 +160,7 @@ class Graph:
         ]
 
     def waits_for(self, uid: str, other: str) -> bool:
-        """Whether the deletion of ``uid`` in foreground waits, over whatever others that wait, for ``other``."""
+        """Report whether the deletion of ``uid`` in foreground waits, over whatever others that wait, for ``other``."""
         seen, ahead = set(), [uid]
         while ahead:
             current = ahead.pop()
@@ -174,7 +176,7 @@ class Graph:
     # Parts of the above
 
     def _materialize(self, node: Node, identity: Identity, effects: Effects) -> None:
-        """A virtual node was seen for the first time: those who named it otherwise are to be looked at."""
+        """Turn a virtual node into an observed one; dependents with other coordinates are processed."""
         if node.identity != identity:
             for dependent in self._split_dependents(node, identity)[1]:
                 if identity.namespace and dependent.identity.namespace != identity.namespace:
@@ -215,7 +217,7 @@ class Graph:
             self._unlink(node, uid)
 
     def _unlink(self, node: Node, owner_uid: str) -> None:
-        """A virtual node lives as long as somebody names it."""
+        """Remove an owner edge; a virtual node without dependents is removed."""
         owner = self.nodes.get(owner_uid)
         if owner is not None:
             owner.dependents.discard(node.identity.uid)
@@ -231,7 +233,7 @@ class Graph:
             effects.delete.update(dict.fromkeys(node.dependents))
             effects.delete[uid] = None
 
-    def _remove(self, node: Node, told: Identity, effects: Effects) -> None:
+    def _remove(self, node: Node, identity: Identity, effects: Effects) -> None:
         uid = node.identity.uid
         for owner in node.owners:
             known = self.nodes.get(owner.uid)
@@ -239,12 +241,12 @@ class Graph:
                 effects.delete[owner.uid] = None
             self._unlink(node, owner.uid)
         if node.dependents:
-            effects.absent.append(told)
+            effects.absent.append(identity)
             effects.delete.update(dict.fromkeys(node.dependents))
         del self.nodes[uid]
 
     def _split_dependents(self, node: Node, identity: Identity) -> tuple[list[Node], list[Node]]:
-        """Dependents that name it by this identity, and those that do not."""
+        """Return dependents whose reference has this identity, and the others."""
         matching: list[Node] = []
         others: list[Node] = []
         for uid in node.dependents:
@@ -256,7 +258,7 @@ class Graph:
         return matching, others
 
     def _other_identity(self, node: Node, others: list[Node], not_this: Identity) -> Identity | None:
-        """Another claim about a virtual node: the next in order, so that all get their turn."""
+        """Return the next identity that dependents give a virtual node, in rotation."""
         claims: list[Identity] = []
         for dependent in others:
             owner = dependent.owner(node.identity.uid)

@@ -1,4 +1,4 @@
-"""What is to be done about one object that may be garbage."""
+"""Decision about one object that may be garbage. Pure rules."""
 
 from __future__ import annotations
 
@@ -26,29 +26,29 @@ WAITING: Final = "waiting"
 
 @dataclass(frozen=True, slots=True)
 class Keep:
-    """Nothing to do."""
+    """No action."""
 
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """Some owner holds it; references to these UIDs are to be taken off."""
+    """An owner exists; remove the references to these UIDs."""
 
     uids: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """Nobody holds it."""
+    """No owner exists."""
 
     policy: PropagationPolicy
-    #: Take ``blockOwnerDeletion`` off its own references first: it is part of a circle that would wait for ever.
+    #: Remove ``blockOwnerDeletion`` from its references first: it is part of a cycle that would deadlock.
     unblock: bool = False
 
 
 def decide(
     obj: Any, standings: Iterable[tuple[Owner, Standing]], *, dependents: int, in_circle: bool
 ) -> Keep | Release | Delete:
-    """``standings``: what became of each owner. ``in_circle``: a dependent of it waits in foreground, too."""
+    """Return the decision. ``standings``: state of each owner; ``in_circle``: a dependent waits in foreground too."""
     listed = list(standings)
     by_standing = {
         wanted: [owner.uid for owner, standing in listed if standing == wanted] for wanted in (DANGLING, WAITING)
@@ -68,7 +68,7 @@ def decide(
 
 
 def standing_of(owner: Any) -> Standing:
-    """Of an owner that exists."""
+    """Return the state of an existing owner."""
     waits = metadata_field(owner, "deletionTimestamp") is not None and FOREGROUND in (
         metadata_field(owner, "finalizers") or ()
     )
@@ -76,7 +76,7 @@ def standing_of(owner: Any) -> Standing:
 
 
 def release_patch(obj: Any, uids: Iterable[str], *, strategic: bool) -> Tree:
-    """Takes references off. A merge patch replaces the whole list, so it holds for one version only."""
+    """Take references off. A merge patch replaces the whole list, so it holds for one version only."""
     if strategic:
         references: list[Tree] = [{"$patch": "delete", "uid": uid} for uid in uids]
         return {"metadata": {"uid": uid_of(obj), "ownerReferences": references}}
@@ -87,7 +87,7 @@ def release_patch(obj: Any, uids: Iterable[str], *, strategic: bool) -> Tree:
 
 
 def unblock_patch(obj: Any, *, strategic: bool) -> Tree:
-    """Takes ``blockOwnerDeletion`` off all references."""
+    """Take ``blockOwnerDeletion`` off all references."""
     owners = [owner for owner in owners_of(obj) if owner.block_owner_deletion]
     if strategic:
         references = [{"uid": owner.uid, "blockOwnerDeletion": False} for owner in owners]
@@ -97,7 +97,7 @@ def unblock_patch(obj: Any, *, strategic: bool) -> Tree:
 
 
 def finalizer_patch(obj: Any, finalizer: str) -> Tree | None:
-    """Takes a finalizer off; None where it is not there."""
+    """Take a finalizer off; None where it is not there."""
     finalizers = metadata_field(obj, "finalizers") or []
     if finalizer not in finalizers:
         return None
@@ -105,13 +105,13 @@ def finalizer_patch(obj: Any, finalizer: str) -> Tree | None:
 
 
 def owner_candidates(owner: Owner, namespace: str) -> tuple[Identity, Identity]:
-    """What an owner may be, before it is known whether its kind is in namespaces: cluster-scoped, or beside."""
+    """Return the identities that an owner may have while its scope is unknown: cluster-scoped or namespaced."""
     found = Identity(owner.api_version, owner.kind, namespace, owner.name, owner.uid)
     return found._replace(namespace=""), found
 
 
 def seen(resource: ResourceType[Any], obj: Any) -> Seen:
-    """What the graph is told of an object."""
+    """Return the graph's view of an object."""
     info = resource.info
     name, uid = metadata_field(obj, "name") or "", uid_of(obj)
     return Seen(

@@ -1,6 +1,6 @@
-"""Job: runs Pods until so many of them have succeeded.
+"""Job: runs Pods until enough of them have succeeded.
 
-Promises: a Pod that ended counts exactly once, whatever fails in between (it keeps a finalizer until the status has
-counted it); no Pod is created or deleted while earlier writes are not in the cache; conditions that say how a Job will
-end are written before Pods are let go, and those that say it has ended after all of them have.
+Promises: a finished Pod is counted exactly once, whatever fails in between (it has a finalizer until the status counts
+it); no Pod is created or deleted while earlier writes are missing in the cache; ``SuccessCriteriaMet`` and
+``FailureTarget`` are written before Pods are terminated, ``Complete`` and ``Failed`` after all have.
 """

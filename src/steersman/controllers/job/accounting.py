@@ -1,8 +1,8 @@
-"""The status of a Job, and which Pods it lets go: pure rules of KEP-2307.
+"""Status of a Job, and the Pods to remove the tracking finalizer from. Pure rules (KEP-2307).
 
-A Pod keeps a finalizer until the status has counted it. The order is: write the Pod's UID into the status' list of
-uncounted ones; take the finalizer away; move the UID from the list into the counter. Whatever breaks in between is
-taken up where it stands, and nothing counts twice.
+A Pod keeps a finalizer until the status counts it. The order is: add the Pod's UID to ``uncountedTerminatedPods``;
+remove the finalizer; move the UID from the list into the counter. After a failure at any point the next reconcile
+continues, and nothing is counted twice.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ UNCOUNTED_MAX: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class Accounting:
-    """What to write first, whom to let go then, and what to write at last."""
+    """First status to write, Pods to remove the finalizer from, last status to write."""
 
     status: JobStatus
     let_go: tuple[Pod, ...]
-    #: That it has ended; to be written once all Pods are counted and gone.
+    #: Final condition, written once all Pods are counted and terminated.
     final: JobCondition | None
 
 
 def account(seen: Observed, status: JobStatus, ending: JobCondition | None, *, now: datetime) -> Accounting:
-    """``status`` as it should be but for uncounted Pods; ``ending`` as ``judge`` said it, or None."""
+    """Return the status but for uncounted Pods; ``ending`` is the result of ``judge``, or None."""
     tracked = {uid_of(pod) for pod in seen.tracked}
     status = settle(status, tracked)
     uncounted = status.uncountedTerminatedPods or UncountedTerminatedPods()
@@ -84,7 +84,7 @@ def _may_go(seen: Observed, pod: Pod, ending: JobCondition | None) -> bool:
     if not facts.has_failed(pod, seen.job):
         return False
     index = facts.index_of(pod)
-    return index is None or (last := seen.remembered.get(index)) is None or uid_of(last) != uid_of(pod)
+    return index is None or (last := seen.last_failed.get(index)) is None or uid_of(last) != uid_of(pod)
 
 
 def _count_success(seen: Observed, pod: Pod, succeeded: list[str], new_indexes: set[int]) -> None:
@@ -93,7 +93,7 @@ def _count_success(seen: Observed, pod: Pod, succeeded: list[str], new_indexes: 
             succeeded.append(uid_of(pod))
         return
     index = facts.index_in(pod, seen.job)
-    if index is not None and index not in seen.told_indexes:
+    if index is not None and index not in seen.recorded_indexes:
         new_indexes.add(index)
 
 
@@ -106,7 +106,7 @@ def _counts(seen: Observed, pod: Pod) -> bool:
 def _with_indexes(seen: Observed, status: JobStatus, new: Collection[int]) -> JobStatus:
     if not facts.is_indexed(seen.job):
         return status
-    done = seen.told_indexes | Indexes.of(new)
+    done = seen.recorded_indexes | Indexes.of(new)
     failed = seen.failed_indexes
     return replaced(
         status,
@@ -126,7 +126,7 @@ def _uncounted(succeeded: Sequence[str], failed: Sequence[str]) -> UncountedTerm
 
 
 def settle(status: JobStatus, tracked: Collection[str]) -> JobStatus:
-    """Uncounted Pods that have no finalizer any more (``tracked`` ones have) are counted for good."""
+    """Count uncounted Pods without a finalizer (``tracked`` ones have it)."""
     uncounted = status.uncountedTerminatedPods or UncountedTerminatedPods()
     succeeded, failed = uncounted.succeeded or (), uncounted.failed or ()
     still_succeeded = [uid for uid in succeeded if uid in tracked]
@@ -140,7 +140,7 @@ def settle(status: JobStatus, tracked: Collection[str]) -> JobStatus:
 
 
 def finish(status: JobStatus, final: JobCondition | None) -> JobStatus:
-    """The status of a Job that has ended; the same while Pods are uncounted or on their way out (KEP-3939)."""
+    """Return the status of a finished Job; unchanged while Pods are uncounted or terminating (KEP-3939)."""
     uncounted = status.uncountedTerminatedPods
     if final is None or status.terminating or (uncounted and (uncounted.succeeded or uncounted.failed)):
         return status
@@ -149,7 +149,7 @@ def finish(status: JobStatus, final: JobCondition | None) -> JobStatus:
 
 
 def end_events(job: Job) -> list[tuple[str, str, str]]:
-    """Type, reason and message of each event that tells how a Job has ended."""
+    """Return type, reason and message of the events of a finished Job."""
     conditions = job.status.conditions if job.status else None
     if is_condition_true(conditions, facts.COMPLETE):
         completions = facts.spec_of(job).completions
@@ -168,9 +168,9 @@ def end_events(job: Job) -> list[tuple[str, str, str]]:
 
 
 def with_suspension(status: JobStatus, *, suspended: bool, now: datetime) -> tuple[JobStatus, str]:
-    """The status with the condition ``Suspended``, and the event to tell, if it changed.
+    """Return the status with the condition ``Suspended``, and the event if it changed.
 
-    A suspended Job has no start: its deadline counts anew from when it is resumed.
+    A suspended Job has no start time: its deadline restarts on resume.
     """
     if suspended:
         status = replaced(status, startTime=None)

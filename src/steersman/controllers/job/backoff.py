@@ -1,4 +1,4 @@
-"""How long a Job waits before it replaces a failed Pod: 10 s, doubled with each failure in a row, at most 10 minutes. Pure."""
+"""Exponential backoff for replacing failed Pods: from 10 s to 10 minutes. Pure."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _LONG_AGO: Final = datetime.min.replace(tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Failures:
-    """Of one Job: those since the last success."""
+    """Consecutive failures of one Job since its last success."""
 
     in_a_row: int = 0
     last: datetime | None = None
 
     def after(self, succeeded: Sequence[Pod], failed: Sequence[Pod]) -> Failures:
-        """The same after more Pods have ended."""
+        """Return the failures after more Pods have finished."""
         times = sorted(map(ended_at, failed))
         if not succeeded:
             return Failures(self.in_a_row + len(times), times[-1]) if times else self
@@ -37,7 +37,7 @@ class Failures:
         return Failures(len(later), later[-1] if later else None)
 
     def seconds_left(self, now: datetime) -> float:
-        """How long the next Pod has to wait; 0: not at all."""
+        """Return the seconds until the next Pod may be created; 0: immediately."""
         if not self.in_a_row or self.last is None:
             return 0.0
         wait = min(FIRST_SECONDS * (1 << min(self.in_a_row - 1, _DOUBLINGS_MAX)), MOST_SECONDS)
@@ -45,7 +45,7 @@ class Failures:
 
 
 def ended_at(pod: Pod) -> datetime:
-    """When the Pod ended, as far as one can tell: by its containers, its condition, its deletion, or else its creation."""
+    """Return when the Pod finished: from its containers, conditions, deletion, or else creation."""
     metadata = pod.metadata
     if (moment := _containers_ended(pod)) is not None:
         return moment
@@ -53,13 +53,13 @@ def ended_at(pod: Pod) -> datetime:
     if condition is not None and condition.status == "False" and condition.lastTransitionTime is not None:
         return condition.lastTransitionTime
     if metadata is not None and metadata.deletionTimestamp is not None:
-        # That is when it has to be gone: the deletion was asked for a grace period earlier.
+        # deletionTimestamp is the end of the grace period.
         return metadata.deletionTimestamp - timedelta(seconds=metadata.deletionGracePeriodSeconds or 0)
     return (metadata.creationTimestamp if metadata else None) or _LONG_AGO
 
 
 def _containers_ended(pod: Pod) -> datetime | None:
-    """When the last ended, sidecars among them; None while one has not."""
+    """Return when the last container terminated, sidecars included; None while one runs."""
     if pod.status is None:
         return None
     init = (pod.spec.initContainers if pod.spec else None) or ()

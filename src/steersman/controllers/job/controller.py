@@ -1,8 +1,9 @@
-"""The shell of the Job controller: watches, claims Pods, applies the plan, and keeps account."""
+"""Job controller: watches, claims Pods, executes the plan, and tracks finished Pods."""
 
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -10,17 +11,17 @@ from lightkube.models.batch_v1 import Job, JobStatus
 from lightkube.models.core_v1 import Pod
 from prometheus_client import Counter
 
-from steersman.apimachinery.errors import is_invalid, is_not_found
 from steersman.apimachinery.selectors import from_label_selector
 from steersman.client import PatchType
 from steersman.client.changes import Deleted, Updated
+from steersman.client.errors import Invalid, NotFound
 from steersman.client.objects import key_of, labels_of, name_of, namespace_of, uid_of
 from steersman.controllers.job import facts, plan
 from steersman.controllers.job.accounting import Accounting, account, end_events, finish, settle, with_suspension
 from steersman.controllers.job.backoff import Failures
 from steersman.controllers.job.observed import Observed, observe
 from steersman.controllers.job.templates import new_pod
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 from steersman.controllers.shared.pod_control import LOOK_AGAIN_SECONDS, PodControl
 from steersman.runtime.dependents import candidates, controlled_by, index_dependents
 from steersman.runtime.finalizers import has_finalizer, is_being_deleted, with_finalizer
@@ -42,14 +43,14 @@ if TYPE_CHECKING:
     from steersman.controllers.context import ControllerContext
 
 
-#: What happens to Pods leads to one look at their Job in this time.
+#: Pod events are batched for this time.
 BATCH_SECONDS: Final = 1.0
 
 #: Condition that ends a Job, to the label ``result``.
 _RESULTS: Final = {"Complete": "succeeded", "Failed": "failed"}
 
 
-class JobController(Shell):
+class JobController(ManagedController):
     """``job-controller``."""
 
     name = "job-controller"
@@ -61,12 +62,12 @@ class JobController(Shell):
         self.pods: Final[Informer[Pod]] = self.informer(Pod)
         index_dependents(self.pods)
         self.control: Final = PodControl(self, self.pods)
-        #: Pods, by key, that wait for a Job which is gone or has ended, and are to be let go.
+        #: Pods by key of deleted or finished Jobs, whose finalizer is to be removed.
         self.orphans: Final = self.add_queue("job_orphan_pod", self._let_orphan_go)
-        #: By key of the Job the UIDs whose finalizer was taken away and is in the cache still; bounded by its Pods.
+        #: UIDs of Pods by Job key whose removed finalizer the cache still shows; bounded by the Job's Pods.
         self._untracked: Final[dict[str, set[str]]] = {}
         self._failures: Final[dict[str, Failures]] = {}
-        #: By key when it was last looked at, on the monotonic clock.
+        #: Monotonic time of the last reconcile by key.
         self._looked: Final[dict[str, float]] = {}
         self.jobs.add_callback(self._job_changed)
         self.pod_events: Final[PodEvents[Job]] = PodEvents(
@@ -84,11 +85,11 @@ class JobController(Shell):
             registry=context.metrics.registry,
         )  # fmt: skip
 
-    # What changed
+    # Event handlers
 
     def _job_changed(self, change: Change[Job]) -> None:
         job = change.latest
-        if isinstance(change, Deleted):  # another may take its name before it is looked at
+        if isinstance(change, Deleted):  # another Job may have its name by then
             self._forget(key_of(job))
         if isinstance(change, Deleted) or facts.is_finished(job):
             self._release_pods_of(job)
@@ -98,7 +99,7 @@ class JobController(Shell):
             self.enqueue_change(change)
 
     def _enqueue_soon(self, job: Job) -> None:
-        """At once, unless it was looked at within the last second: Pods of a large Job end in crowds, and each look writes."""
+        """Enqueue with at most one sync per second: Pods of a large Job finish together, and each sync writes."""
         since = self.clock.monotonic() - self._looked.get(key_of(job), -BATCH_SECONDS)
         self.enqueue_after(job, max(0.0, BATCH_SECONDS - since))
 
@@ -107,7 +108,7 @@ class JobController(Shell):
             self._release_if_tracked(pod)
         self._enqueue_soon(job)
 
-    # Pods that nobody counts any more
+    # Pods of deleted Jobs
 
     def _release_pods_of(self, job: Job) -> None:
         for pod in controlled_by(self.pods.lister, uid_of(job)):
@@ -131,17 +132,14 @@ class JobController(Shell):
         await self._untrack(pod)
 
     async def _untrack(self, pod: Pod) -> None:
-        """Take the finalizer away; that the Pod is gone is as good."""
+        """Remove the tracking finalizer from a Pod; no error if it does not exist."""
         patch = {"metadata": {"uid": uid_of(pod), "$deleteFromPrimitiveList/finalizers": [facts.TRACKING]}}
-        try:
+        with suppress(Invalid, NotFound):  # Invalid: another Pod has the name, and the UID does not match
             await self.client.patch(
                 Pod, name_of(pod), patch, namespace=namespace_of(pod), patch_type=PatchType.STRATEGIC
             )
-        except Exception as error:
-            if not is_not_found(error) and not is_invalid(error):  # 422: another Pod has the name now
-                raise
 
-    # What to do
+    # Reconcile
 
     async def reconcile(self, key: str) -> Result | None:
         """Look at the Job and its Pods; create, delete, count."""
@@ -166,7 +164,7 @@ class JobController(Shell):
         self._looked.pop(key, None)
 
     def _still_shown(self, key: str, pods: Iterable[Pod]) -> set[str]:
-        """Pods that have lost their finalizer, which the cache shows still."""
+        """Return Pods without finalizer that the cache still shows with it."""
         shown = {uid_of(pod) for pod in pods if has_finalizer(pod, facts.TRACKING)}
         still = self._untracked.pop(key, set()) & shown
         if still:
@@ -178,12 +176,9 @@ class JobController(Shell):
         references = ReferenceManager(
             self.client, job, controller_resource=Job, dependents=Pod, finalizers=[facts.TRACKING]
         )
-        try:
-            claimed = await references.claim(
-                candidates(self.pods.lister, job), lambda pod: selector.matches(labels_of(pod))
-            )
-        except ExceptionGroup as several:
-            raise several.exceptions[0] from several
+        claimed = await references.claim(
+            candidates(self.pods.lister, job), lambda pod: selector.matches(labels_of(pod))
+        )
         # One that was just adopted got the finalizer, though its copy in the cache is without.
         return [pod if is_controlled_by(pod, job) else with_finalizer(pod, facts.TRACKING) for pod in claimed]
 
@@ -198,7 +193,7 @@ class JobController(Shell):
         if ending is not None:
             if up_to_date:
                 written = await self._delete(key, seen, seen.active, count=True)
-            # What is not deleted yet, or not in the cache, may still have a finalizer: the end is not told yet.
+            # Pods that are not deleted or not cached may have a finalizer: too early for the final condition.
             ending = ending if up_to_date and len(written.deleted) == len(seen.active) else None
         elif up_to_date and not is_being_deleted(seen.job):
             pods = plan.plan_pods(seen, now=precise)
@@ -223,7 +218,7 @@ class JobController(Shell):
     def _look_for_success(
         self, seen: Observed, status: JobStatus, active: int, *, managed: bool
     ) -> tuple[JobStatus, JobCondition | None]:
-        """The Job may be complete now; if not, and its Pods were seen to, whether it is suspended may have changed."""
+        """Return the ending if the Job is complete; else update the condition ``Suspended``."""
         complete = plan.completion(seen, active, now=self.now())
         if complete is not None or not managed:
             return status, complete
@@ -241,7 +236,7 @@ class JobController(Shell):
             return _Written(created=(), deleted=(), managed=True)
         owner = controller_reference(seen.job, api_version="batch/v1", kind="Job")
         wanted = [
-            new_pod(seen.job, owner, index, last=None if index is None else seen.remembered.get(index))
+            new_pod(seen.job, owner, index, last=None if index is None else seen.last_failed.get(index))
             for index in pods.create
         ]
         self.control.expectations.expect(key, creations=len(wanted))
@@ -269,12 +264,12 @@ class JobController(Shell):
             status = finish(status, accounting.final)
         job = await self._write(key, job, status)
         if facts.is_finished(job):
-            self._tell_end(job)
+            self._record_end(job)
         if not all_gone:
-            raise _CouldNotLetGo(f"finalizers of {len(accounting.let_go) - len(gone)} pods of {key} are still there")
+            raise _UntrackError(f"finalizers of {len(accounting.let_go) - len(gone)} pods of {key} are still there")
 
     async def _write(self, key: str, job: Job, status: JobStatus) -> Job:
-        """The Job as it is now; nothing is written when nothing changed."""
+        """Write the status if it changed; return the Job."""
         if status == job.status:
             return job
         written = await self.client.update_status(replaced(job, status=status))
@@ -292,7 +287,7 @@ class JobController(Shell):
                 self.log.info("a pod of %s keeps its finalizer for now: %s", key, outcome)
         return gone
 
-    def _tell_end(self, job: Job) -> None:
+    def _record_end(self, job: Job) -> None:
         mode = facts.spec_of(job).completionMode or "NonIndexed"
         for condition in (job.status.conditions if job.status else None) or ():
             if condition.type in _RESULTS and condition.status == "True":
@@ -301,12 +296,12 @@ class JobController(Shell):
             self.events.event(job, type_, reason, message)
 
 
-class _CouldNotLetGo(Exception):  # noqa: N818 — reads as what it is
-    """Some Pods have their finalizer still; the next reconcile goes on there."""
+class _UntrackError(Exception):
+    """Removing the finalizer of some Pods failed; the next reconcile continues."""
 
 
 class _Written(msgspec.Struct, frozen=True, kw_only=True):
-    """What a reconcile did to Pods."""
+    """Result of the Pod writes of a reconcile."""
 
     created: tuple[Pod, ...]
     deleted: tuple[Pod, ...]
@@ -325,7 +320,7 @@ def _generation(job: Job) -> int:
 
 
 def _stamped(ending: JobCondition | None, now: object) -> JobCondition | None:
-    """Conditions tell whole seconds."""
+    """Return the condition with whole seconds."""
     if ending is None or ending.lastTransitionTime is None or not ending.lastTransitionTime.microsecond:
         return ending
     return replaced(ending, lastProbeTime=now, lastTransitionTime=now)
@@ -336,5 +331,5 @@ def _sooner(one: float | None, other: float | None) -> float | None:
 
 
 def build(context: ControllerContext) -> JobController:
-    """The controller, wired up."""
+    """Construct the controller."""
     return JobController(context)

@@ -1,4 +1,4 @@
-"""What Jobs and their Pods say: modes, indexes, counts of failures. Pure."""
+"""Properties of Jobs and their Pods: completion modes, indexes, failure counts. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TRACKING: Final = "batch.kubernetes.io/job-tracking"
 INDEX: Final = "batch.kubernetes.io/job-completion-index"
 INDEX_FAILURES: Final = "batch.kubernetes.io/job-index-failure-count"
 INDEX_IGNORED_FAILURES: Final = "batch.kubernetes.io/job-index-ignored-failure-count"
-#: Who works on a Job when ``spec.managedBy`` names nobody.
+#: Value of ``spec.managedBy`` that stands for this controller, like an unset one.
 BUILT_IN: Final = "kubernetes.io/job-controller"
 
 SUCCESS_CRITERIA_MET: Final = "SuccessCriteriaMet"
@@ -31,39 +31,39 @@ MODES: Final = ("NonIndexed", "Indexed")
 
 
 def spec_of(job: Job) -> JobSpec:
-    """``spec``; a Job always has one."""
+    """Return ``spec``, which every Job has."""
     assert job.spec is not None
     return job.spec
 
 
 def is_indexed(job: Job) -> bool:
-    """Whether each Pod has a number, and each number succeeds once."""
+    """Report whether each Pod has a number, and each number succeeds once."""
     return spec_of(job).completionMode == "Indexed"
 
 
 def is_suspended(job: Job) -> bool:
-    """Whether it is to have no Pods for now."""
+    """Report whether it is to have no Pods for now."""
     return bool(spec_of(job).suspend)
 
 
 def is_finished(job: Job) -> bool:
-    """Whether it has ended, well or not."""
+    """Report whether it has ended, well or not."""
     conditions = job.status.conditions if job.status else None
     return is_condition_true(conditions, COMPLETE) or is_condition_true(conditions, FAILED)
 
 
 def is_managed_by_another(job: Job) -> bool:
-    """Whether ``spec.managedBy`` names another controller."""
+    """Report whether ``spec.managedBy`` names another controller."""
     return spec_of(job).managedBy not in (None, BUILT_IN)
 
 
 def counts_per_index(job: Job) -> bool:
-    """Whether each index has a backoff limit of its own."""
+    """Report whether each index has a backoff limit of its own."""
     return is_indexed(job) and spec_of(job).backoffLimitPerIndex is not None
 
 
 def waits_for_the_end(job: Job) -> bool:
-    """Whether a Pod is replaced only when it has ended, not when it is deleted."""
+    """Report whether a Pod is replaced only when it has ended, not when it is deleted."""
     spec = spec_of(job)
     if spec.podReplacementPolicy is not None:
         return spec.podReplacementPolicy == "Failed"
@@ -71,12 +71,12 @@ def waits_for_the_end(job: Job) -> bool:
 
 
 def has_succeeded(pod: Pod) -> bool:
-    """Whether its phase says so."""
+    """Report whether its phase says so."""
     return phase_of(pod) == "Succeeded"
 
 
 def has_failed(pod: Pod, job: Job) -> bool:
-    """Whether the Pod counts as failed: a deleted one does, unless the Job waits for its end."""
+    """Report whether the Pod counts as failed: a deleted one does, unless the Job waits for its end."""
     if phase_of(pod) == "Failed":
         return True
     return not waits_for_the_end(job) and is_being_deleted(pod) and not has_succeeded(pod)
@@ -88,28 +88,28 @@ def _number(pod: Pod, annotation: str) -> int | None:
 
 
 def index_of(pod: Pod) -> int | None:
-    """Its completion index; None where it has none."""
+    """Return the completion index; None without one."""
     return _number(pod, INDEX)
 
 
 def index_in(pod: Pod, job: Job) -> int | None:
-    """Its completion index, when the Job has that many."""
+    """Return the completion index if it is below the Job's completions."""
     index = index_of(pod)
     return index if index is not None and index < (spec_of(job).completions or 0) else None
 
 
 def failures_of_index(pod: Pod) -> int:
-    """Failures of its index before this Pod."""
+    """Return the failures of the index before this Pod."""
     return _number(pod, INDEX_FAILURES) or 0
 
 
 def all_failures_of_index(pod: Pod) -> int:
-    """Also those that a failure policy ignored."""
+    """Return the failures of the index, those ignored by a failure policy included."""
     return failures_of_index(pod) + (_number(pod, INDEX_IGNORED_FAILURES) or 0)
 
 
 def fails_its_index(pod: Pod, job: Job) -> bool:
-    """Whether this failure is one too many for its index."""
+    """Report whether this failure is one too many for its index."""
     if not has_failed(pod, job):
         return False
     found = match_failure(spec_of(job).podFailurePolicy, pod)
@@ -119,7 +119,7 @@ def fails_its_index(pod: Pod, job: Job) -> bool:
 
 
 def next_failures(last: Pod | None, job: Job) -> tuple[int, int]:
-    """Failures, and ignored ones, that the next Pod of an index has behind it."""
+    """Return failures and ignored failures for the annotations of the index's next Pod."""
     if last is None:
         return 0, 0
     counted = failures_of_index(last)

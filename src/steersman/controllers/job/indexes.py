@@ -1,4 +1,4 @@
-"""Sets of completion indexes as a Job's status writes them: ``0-4,7,9,10``. Pure."""
+"""Sets of completion indexes in the format of a Job's status: ``0-4,7,9,10``. Pure."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Indexes:
-    """An immutable set of small numbers, kept as runs: Jobs may have 100,000 of them."""
+    """Immutable set of integers stored as ranges, as a Job may have 100,000 indexes."""
 
     #: First and last of each run, in order; between two runs at least one number is missing.
     runs: tuple[tuple[int, int], ...] = ()
 
     @classmethod
     def parse(cls, text: str | None, below: int) -> Indexes:
-        """What a status says; numbers from ``below`` on, and what cannot be read, are left out."""
+        """Parse the status format; numbers from ``below`` on and malformed parts are skipped."""
         runs: list[tuple[int, int]] = []
         for word in (text or "").split(","):
             first, dash, last = word.partition("-")
@@ -30,7 +30,7 @@ class Indexes:
 
     @classmethod
     def of(cls, numbers: Iterable[int]) -> Indexes:
-        """A set of these."""
+        """Return the set of these numbers."""
         return cls(_joined((number, number) for number in numbers))
 
     def __or__(self, other: Indexes) -> Indexes:
@@ -49,7 +49,7 @@ class Indexes:
         return ",".join(_written(first, last) for first, last in self.runs)
 
     def missing(self, below: int) -> Iterator[int]:
-        """Numbers below ``below`` that are not in it, in order."""
+        """Yield the numbers below ``below`` that are not in the set, in order."""
         start = 0
         for first, last in self.runs:
             yield from range(start, min(first, below))
@@ -57,7 +57,7 @@ class Indexes:
         yield from range(start, below)
 
     def in_common(self, other: Indexes) -> int:
-        """How many are in both."""
+        """Return the size of the intersection."""
         return sum(
             max(0, min(last, its_last) - max(first, its_first) + 1)
             for first, last in self.runs

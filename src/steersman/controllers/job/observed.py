@@ -1,4 +1,4 @@
-"""What a reconcile sees of a Job: its Pods, counted. Pure."""
+"""State of a Job and its Pods, counted. Pure."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ class Observed:
 
     job: Job
     pods: tuple[Pod, ...]
-    #: Those that the status has not let go of: they have the finalizer, as far as known.
+    #: Pods with the finalizer, as far as known.
     tracked: tuple[Pod, ...]
     active: tuple[Pod, ...]
     ready: int
     terminating: int
-    #: Successes and failures, with those that the status has not counted yet.
+    #: Successes and failures, uncounted ones included.
     succeeded: int
     failed: int
-    #: After those that ended since the last look.
+    #: Including Pods that finished since the last reconcile.
     failures: Failures
-    #: Of an Indexed Job: as the status says, and with those that succeeded since.
-    told_indexes: Indexes
+    #: Of an Indexed Job: in the status, and including later successes.
+    recorded_indexes: Indexes
     succeeded_indexes: Indexes
     #: None where the Job does not count by index.
     failed_indexes: Indexes | None
     #: By index the failed Pod that stays until its replacement remembers how often the index has failed.
-    remembered: dict[int, Pod]
+    last_failed: dict[int, Pod]
 
 
 def observe(job: Job, pods: Sequence[Pod], *, untracked: Collection[str], failures: Failures) -> Observed:
@@ -58,7 +58,7 @@ def observe(job: Job, pods: Sequence[Pod], *, untracked: Collection[str], failur
     new_failed = [pod for pod in valid if facts.has_failed(pod, job) and uid_of(pod) not in old_failed]
     policy = facts.spec_of(job).podFailurePolicy
     counted = [pod for pod in new_failed if match_failure(policy, pod).counts]
-    told, indexes = _succeeded_indexes(job, tracked)
+    recorded, indexes = _succeeded_indexes(job, tracked)
     failed_indexes = _failed_indexes(job, tracked)
     succeeded = ((job.status.succeeded if job.status else None) or 0) + len(old_succeeded) + len(new_succeeded)
     active = tuple(pod for pod in pods if is_active(pod))
@@ -72,40 +72,40 @@ def observe(job: Job, pods: Sequence[Pod], *, untracked: Collection[str], failur
         succeeded=len(indexes) if facts.is_indexed(job) else succeeded,
         failed=((job.status.failed if job.status else None) or 0) + len(old_failed) + len(counted),
         failures=failures.after(new_succeeded, new_failed),
-        told_indexes=told,
+        recorded_indexes=recorded,
         succeeded_indexes=indexes,
         failed_indexes=failed_indexes,
-        remembered={} if failed_indexes is None else _remembered(job, tracked, active, indexes | failed_indexes),
+        last_failed={} if failed_indexes is None else _last_failed(job, tracked, active, indexes | failed_indexes),
     )
 
 
 def _succeeded_indexes(job: Job, tracked: Sequence[Pod]) -> tuple[Indexes, Indexes]:
     if not facts.is_indexed(job):
         return Indexes(), Indexes()
-    told = Indexes.parse(job.status.completedIndexes if job.status else None, facts.spec_of(job).completions or 0)
+    recorded = Indexes.parse(job.status.completedIndexes if job.status else None, facts.spec_of(job).completions or 0)
     new = (facts.index_in(pod, job) for pod in tracked if facts.has_succeeded(pod))
-    return told, told | Indexes.of(index for index in new if index is not None)
+    return recorded, recorded | Indexes.of(index for index in new if index is not None)
 
 
 def _failed_indexes(job: Job, tracked: Sequence[Pod]) -> Indexes | None:
     if not facts.counts_per_index(job):
         return None
-    told = Indexes.parse(job.status.failedIndexes if job.status else None, facts.spec_of(job).completions or 0)
+    recorded = Indexes.parse(job.status.failedIndexes if job.status else None, facts.spec_of(job).completions or 0)
     new = (facts.index_in(pod, job) for pod in tracked if facts.fails_its_index(pod, job))
-    return told | Indexes.of(index for index in new if index is not None)
+    return recorded | Indexes.of(index for index in new if index is not None)
 
 
-def _remembered(job: Job, tracked: Sequence[Pod], active: Sequence[Pod], ended: Indexes) -> dict[int, Pod]:
-    """Of an index that has an active Pod none is needed: that one remembers."""
+def _last_failed(job: Job, tracked: Sequence[Pod], active: Sequence[Pod], ended: Indexes) -> dict[int, Pod]:
+    """Return the last failed Pod of each index without an active Pod, whose annotations carry the failures on."""
     running = {facts.index_of(pod) for pod in active}
-    remembered: dict[int, Pod] = {}
+    last_failed: dict[int, Pod] = {}
     for pod in tracked:
         index = facts.index_in(pod, job)
         if index is None or index in running or index in ended or not facts.has_failed(pod, job):
             continue
-        if index not in remembered or _last(pod) >= _last(remembered[index]):
-            remembered[index] = pod
-    return remembered
+        if index not in last_failed or _last(pod) >= _last(last_failed[index]):
+            last_failed[index] = pod
+    return last_failed
 
 
 def _last(pod: Pod) -> tuple[object, ...]:

@@ -1,4 +1,4 @@
-"""Whether a Job has ended and why, and which Pods it needs now: pure rules (``pkg/controller/job`` of Kubernetes)."""
+"""Ending of a Job, and the Pods to create or delete. Pure rules of ``pkg/controller/job``."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ BURST: Final = 500
 
 
 def condition(type_: str, reason: str, message: str, *, now: datetime, status: str = "True") -> JobCondition:
-    """A condition as of now."""
+    """Return a condition with time ``now``."""
     return JobCondition(
         type=type_, status=status, reason=reason, message=message, lastProbeTime=now, lastTransitionTime=now
     )
@@ -41,23 +41,23 @@ def condition(type_: str, reason: str, message: str, *, now: datetime, status: s
 
 
 def judge(seen: Observed, start: datetime | None, *, now: datetime) -> JobCondition | None:
-    """The condition that says how it will end; None while it goes on.
+    """Return the condition that announces how the Job ends; None while it runs.
 
-    What was said once stays so. Failures go before successes, and among them the policy of the Pods first.
+    An announced ending is final. Failures precede successes, and the pod failure policy other failures.
     """
-    told = seen.job.status.conditions if seen.job.status else None
-    if is_condition_true(told, facts.SUCCESS_CRITERIA_MET):
-        return find_condition(told, facts.SUCCESS_CRITERIA_MET)
-    if is_condition_true(told, facts.FAILURE_TARGET):
-        return find_condition(told, facts.FAILURE_TARGET)
+    conditions = seen.job.status.conditions if seen.job.status else None
+    if is_condition_true(conditions, facts.SUCCESS_CRITERIA_MET):
+        return find_condition(conditions, facts.SUCCESS_CRITERIA_MET)
+    if is_condition_true(conditions, facts.FAILURE_TARGET):
+        return find_condition(conditions, facts.FAILURE_TARGET)
     why = _fails_by_policy(seen) or _fails_by_limits(seen, start, now) or _fails_by_indexes(seen)
     if why:
         return condition(facts.FAILURE_TARGET, *why, now=now)
     if facts.is_indexed(seen.job):
         spec = facts.spec_of(seen.job)
-        met = met_success_policy(spec.successPolicy, seen.succeeded_indexes, spec.completions or 0)
-        if met:
-            return condition(facts.SUCCESS_CRITERIA_MET, "SuccessPolicy", met, now=now)
+        message = met_success_policy(spec.successPolicy, seen.succeeded_indexes, spec.completions or 0)
+        if message:
+            return condition(facts.SUCCESS_CRITERIA_MET, "SuccessPolicy", message, now=now)
     return None
 
 
@@ -82,7 +82,7 @@ def _fails_by_limits(seen: Observed, start: datetime | None, now: datetime) -> t
 
 
 def _restarts_exceed(seen: Observed, limit: int) -> bool:
-    """Where containers are restarted in place, that counts as a failure of the Pod."""
+    """Report whether container restarts exceed the limit; in-place restarts count as failures of the Pod."""
     template = facts.spec_of(seen.job).template.spec
     if template is None or template.restartPolicy != "OnFailure":
         return False
@@ -96,7 +96,7 @@ def _restarts_exceed(seen: Observed, limit: int) -> bool:
 
 
 def seconds_to_deadline(job: Job, start: datetime | None, *, now: datetime) -> float | None:
-    """How long the Job may still run; None where it has no deadline, or does not run."""
+    """Return the seconds until ``activeDeadlineSeconds``; None if it does not apply."""
     allowed = facts.spec_of(job).activeDeadlineSeconds
     if allowed is None or start is None or facts.is_suspended(job):
         return None
@@ -116,7 +116,7 @@ def _fails_by_indexes(seen: Observed) -> tuple[str, str] | None:
 
 
 def completion(seen: Observed, active: int, *, now: datetime) -> JobCondition | None:
-    """That enough have succeeded and none is active any more."""
+    """Return the condition of a Job with enough successes and no active Pod."""
     completions = facts.spec_of(seen.job).completions
     enough = seen.succeeded > 0 if completions is None else seen.succeeded >= completions
     if not enough or active:
@@ -130,7 +130,7 @@ def completion(seen: Observed, active: int, *, now: datetime) -> JobCondition | 
 
 @dataclass(frozen=True, slots=True)
 class PodsPlan:
-    """Deletions go first; what is to be created then waits for another look."""
+    """Pods to delete and create; with deletions nothing is created until the next sync."""
 
     delete: tuple[Pod, ...] = ()
     #: The completion index of each new Pod; None where the Job has no indexes.
@@ -140,7 +140,7 @@ class PodsPlan:
 
 
 def plan_pods(seen: Observed, *, now: datetime, burst: int = BURST) -> PodsPlan:
-    """What to do for a Job that goes on."""
+    """Return the Pods to create and delete for a running Job."""
     if facts.is_suspended(seen.job):
         return PodsPlan(delete=seen.active)
     wanted = _wanted(seen)
@@ -162,17 +162,17 @@ def plan_pods(seen: Observed, *, now: datetime, burst: int = BURST) -> PodsPlan:
 
 
 def _wanted(seen: Observed) -> int:
-    """How many Pods should be active."""
+    """Return the desired number of active Pods."""
     spec = facts.spec_of(seen.job)
     parallelism = 1 if spec.parallelism is None else spec.parallelism
     if spec.completions is None:
-        # One success is enough for all: those that run may end, others are not begun.
+        # One success suffices: running Pods may finish, no others are created.
         return len(seen.active) if seen.succeeded > 0 else parallelism
     return max(0, min(spec.completions - seen.succeeded, parallelism))
 
 
 def _surplus(seen: Observed, at_least: int) -> list[Pod]:
-    """Pods to delete: such as have no right index, and then those whose end loses least."""
+    """Return Pods to delete: those without a valid index first, then in the order of ``pod_order``."""
     surplus, rest = _misplaced(seen) if facts.is_indexed(seen.job) else ([], list(seen.active))
     if len(surplus) < at_least:
         surplus += least_loss_first(rest)[: at_least - len(surplus)]
@@ -180,7 +180,7 @@ def _surplus(seen: Observed, at_least: int) -> list[Pod]:
 
 
 def _misplaced(seen: Observed) -> tuple[list[Pod], list[Pod]]:
-    """Active Pods without a right index, of one that has succeeded, or beside another of it; and the rest."""
+    """Return active Pods with an invalid, succeeded or duplicated index, and the rest."""
     by_index: dict[int, list[Pod]] = {}
     wrong: list[Pod] = []
     for pod in seen.active:
@@ -198,7 +198,7 @@ def _misplaced(seen: Observed) -> tuple[list[Pod], list[Pod]]:
 
 
 def _pending(seen: Observed) -> Iterable[int]:
-    """Indexes that need a Pod, in order."""
+    """Yield the indexes that need a Pod, in order."""
     present: Sequence[Pod] = seen.active
     if facts.waits_for_the_end(seen.job):
         present = [*present, *filter(is_terminating, seen.pods)]
@@ -208,11 +208,11 @@ def _pending(seen: Observed) -> Iterable[int]:
 
 
 def _plan_indexes(seen: Observed, missing: int, now: datetime) -> PodsPlan:
-    """Each index waits by itself. Looks again when the first of those that have to wait may go on."""
+    """Plan Pods by index, each with its own backoff; requeues when the first backoff ends."""
     at_once: list[int] = []
     waits: list[float] = []
     for index in islice(_pending(seen), missing):
-        left = _seconds_left_of(seen.remembered.get(index), now)
+        left = _seconds_left_of(seen.last_failed.get(index), now)
         if left > 0:
             waits.append(left)
         else:

@@ -1,4 +1,4 @@
-"""What a Job says about failed Pods (``podFailurePolicy``) and about enough successes (``successPolicy``). Pure rules."""
+"""Pod failure policies and success policies of Jobs. Pure rules."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FAIL_JOB: Final = "FailJob"
 
 
 class FailureMatch(NamedTuple):
-    """What becomes of one failed Pod."""
+    """Action and message for one failed Pod."""
 
     #: Of the rule that matched; empty when none did.
     action: str = ""
@@ -32,12 +32,12 @@ class FailureMatch(NamedTuple):
 
     @property
     def counts(self) -> bool:
-        """Whether it counts against backoff limits."""
+        """Report whether it counts against backoff limits."""
         return self.action != IGNORE
 
 
 def match_failure(policy: PodFailurePolicy | None, pod: Pod) -> FailureMatch:
-    """The first rule that matches a failed Pod says what becomes of it."""
+    """Return the action of the first rule that matches a failed Pod."""
     for number, rule in enumerate(policy.rules if policy else ()):
         found = _match(rule, pod)
         if found:
@@ -47,7 +47,7 @@ def match_failure(policy: PodFailurePolicy | None, pod: Pod) -> FailureMatch:
 
 
 def _match(rule: PodFailurePolicyRule, pod: Pod) -> str:
-    """What of the Pod matches, in words; empty when nothing does."""
+    """Return the message for a rule that matches the Pod; empty if it does not."""
     if pod.status is None:
         return ""
     if rule.onExitCodes is not None:
@@ -66,7 +66,7 @@ def _match(rule: PodFailurePolicyRule, pod: Pod) -> str:
 
 
 def _exit_code(status: ContainerStatus) -> int:
-    """0 for what has not ended, too: neither is a failure."""
+    """Return the exit code; 0 for a container that has not terminated, which is no failure either."""
     ended = status.state.terminated if status.state else None
     return ended.exitCode if ended else 0
 
@@ -78,7 +78,7 @@ def _wants(asked: PodFailurePolicyOnExitCodesRequirement, container: str, code: 
 
 
 def met_success_policy(policy: SuccessPolicy | None, succeeded: Indexes, completions: int) -> str:
-    """Which rule says that this is enough, in words; empty when none does."""
+    """Return the message for the success policy rule that is met; empty if none is."""
     for number, rule in enumerate(policy.rules if policy else ()):
         if _is_met(rule, succeeded, completions):
             return f"Matched rules at index {number}"

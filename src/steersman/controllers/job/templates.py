@@ -1,4 +1,4 @@
-"""The Pods of a Job: the template with a finalizer and, in an Indexed Job, with their index. Pure."""
+"""Pods of a Job: the template with the tracking finalizer and, if Indexed, the completion index. Pure."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from steersman.runtime.owners import Owner
 
 INDEX_VARIABLE: Final = "JOB_COMPLETION_INDEX"
-#: Characters of a name before what the server adds to make it unique.
+#: Maximum length of ``generateName``, before the server's suffix.
 _GENERATED_MAX: Final = 58
 
 
 def new_pod(job: Job, controller: Owner, index: int | None, *, last: Pod | None) -> Pod:
-    """A Pod to create; ``last`` is the failed one of its index, whose failures it remembers."""
+    """Return a Pod to create; ``last``: the failed Pod of its index, whose failure counts it continues."""
     template = facts.spec_of(job).template
     pod = with_finalizer(
         pod_from_template(template, owner_name=name_of(job), namespace=namespace_of(job), controller=controller),
@@ -57,13 +57,13 @@ def _with_index(job: Job, pod: Pod, index: int, last: Pod | None) -> Pod:
 
 
 def generated_prefix(name: str, index: int) -> str:
-    """What names of Pods of an index begin with; the Job's name is cut where there is no room for it."""
+    """Return ``generateName`` of an index's Pods; the Job's name is truncated to fit."""
     suffix = f"-{index}-"
     return name[: _GENERATED_MAX - len(suffix)] + suffix
 
 
 def _with_variable(containers: Sequence[Container]) -> list[Container]:
-    """Each knows its index; one that sets the variable itself keeps what it says."""
+    """Return the containers with ``JOB_COMPLETION_INDEX``, unless they set it."""
     path = ObjectFieldSelector(fieldPath=f"metadata.labels['{facts.INDEX}']")
     variable = EnvVar(name=INDEX_VARIABLE, valueFrom=EnvVarSource(fieldRef=path))
     return [

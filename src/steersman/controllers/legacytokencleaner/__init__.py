@@ -1,1 +1,1 @@
-"""Old tokens in Secrets that nobody uses are invalidated, and later deleted (``legacy-serviceaccount-token-cleaner``)."""
+"""Invalidation and deletion of unused legacy token Secrets (``legacy-serviceaccount-token-cleaner-controller``)."""

@@ -1,14 +1,14 @@
-"""The shell: one look a day."""
+"""Controller of unused legacy tokens; runs once a day."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from lightkube.models.core_v1 import ConfigMap, Pod, Secret, ServiceAccount
 
-from steersman.apimachinery.errors import is_not_found
-from steersman.client.errors import ApiError, ClientError
+from steersman.client.errors import ClientError, NotFound
 from steersman.client.objects import annotations_of, name_of, namespace_of, resource_version_of, uid_of
 from steersman.controllers.legacytokencleaner.plan import (
     INVALID_SINCE,
@@ -19,7 +19,7 @@ from steersman.controllers.legacytokencleaner.plan import (
     is_tracked_long_enough,
     mounted_secrets,
 )
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 from steersman.runtime.result import Result
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ _PERIOD_SECONDS: Final = 24 * 3600.0
 _ALL: Final = "all"
 
 
-class LegacyTokenCleaner(Shell):
-    """The one key stands for all Secrets."""
+class LegacyTokenCleaner(ManagedController):
+    """Reconciles one key for all Secrets."""
 
     name: ClassVar[str] = "legacy-serviceaccount-token-cleaner-controller"
 
@@ -48,7 +48,7 @@ class LegacyTokenCleaner(Shell):
         self.queue.add(_ALL)
 
     async def reconcile(self, key: str) -> Result:
-        """All Secrets; what fails for one holds up no other, and is tried again with all, soon."""
+        """Process all Secrets. A failure does not stop the others, and all are retried with backoff."""
         del key
         now, failed = self.clock.now(), list[Exception]()
         if is_tracked_long_enough(await self._tracking(), now=now, period=self._period):
@@ -69,11 +69,8 @@ class LegacyTokenCleaner(Shell):
             case Invalidate(day):
                 metadata = {"uid": uid_of(secret), "resourceVersion": resource_version_of(secret)}
                 patch = {"metadata": {**metadata, "labels": {INVALID_SINCE: day}}}
-                try:
+                with suppress(NotFound):
                     await self.client.patch(Secret, name_of(secret), patch, namespace=namespace_of(secret))
-                except ApiError as error:
-                    if not is_not_found(error):
-                        raise
             case Delete():
                 await self.delete_seen(secret, unchanged=True)
             case None:
@@ -82,12 +79,10 @@ class LegacyTokenCleaner(Shell):
     async def _tracking(self) -> ConfigMap | None:
         try:
             return await self.client.get(ConfigMap, TRACKING, namespace="kube-system")
-        except ApiError as error:
-            if is_not_found(error):
-                return None
-            raise
+        except NotFound:
+            return None
 
 
 def build(context: ControllerContext) -> LegacyTokenCleaner:
-    """Wire it up."""
+    """Construct the controller."""
     return LegacyTokenCleaner(context)

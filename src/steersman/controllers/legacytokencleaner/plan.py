@@ -1,4 +1,4 @@
-"""What is to be done about an old token Secret (KEP-2799)."""
+"""Decision about a legacy token Secret (KEP-2799). Pure rules."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ LAST_USED: Final = "kubernetes.io/legacy-token-last-used"
 
 @dataclass(frozen=True, slots=True)
 class Invalidate:
-    """Label it with the day; from then on its token is refused, and its use is told."""
+    """Label it with the date; its token is rejected from then on."""
 
     day: str
 
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """It was invalid for long enough."""
+    """It has been invalid for the retention period."""
 
 
 def is_tracked_long_enough(tracking: ConfigMap | None, *, now: datetime, period: timedelta) -> bool:
-    """Whether uses were noted for at least the period."""
+    """Report whether uses were noted for at least the period."""
     since = _day((tracking.data or {}).get("since") if tracking else None)
     return since is not None and now.date() >= since + period
 
@@ -40,7 +40,7 @@ def is_tracked_long_enough(tracking: ConfigMap | None, *, now: datetime, period:
 def decide(
     secret: Secret, account: ServiceAccount | None, mounted: Iterable[str], *, now: datetime, period: timedelta
 ) -> Invalidate | Delete | None:
-    """``mounted`` are the Secrets that pods of the namespace mount. Only what the cluster itself made is touched."""
+    """Return the action. ``mounted``: Secrets that pods of the namespace mount. Only auto-generated Secrets are affected."""
     limit = now - period
     created = metadata_field(secret, "creationTimestamp")
     if created is None or created >= limit or metadata_field(secret, "deletionTimestamp") is not None:
@@ -58,7 +58,7 @@ def decide(
 
 
 def mounted_secrets(pods: Iterable[Pod], namespace: str) -> set[str]:
-    """Names of Secrets that pods of a namespace mount."""
+    """Return the names of Secrets that pods of a namespace mount."""
     return {
         volume.secret.secretName
         for pod in pods

@@ -1,1 +1,1 @@
-"""The process that runs controllers: which ones, as whom, elected by whom, and how they are."""
+"""Process of the controller manager: selection, identities, leader election and health of controllers."""

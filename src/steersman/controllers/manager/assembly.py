@@ -1,4 +1,4 @@
-"""From options to a manager that is ready to run: which controllers, as whom, with what in common."""
+"""Construction of a manager from options: which controllers, with which identities and shared parts."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-#: How long a server that does not answer is asked again, as upstream's ``WaitForAPIServer``.
+#: Seconds for which an unreachable server is retried. Upstream: ``WaitForAPIServer``.
 SERVER_WAIT_SECONDS: Final = 10.0
 #: Events recorded at the very end have so long to be written.
 _FLUSH_SECONDS: Final = 5.0
@@ -53,7 +53,7 @@ _RUNNING: Final[WeakKeyDictionary[CollectorRegistry, Gauge]] = WeakKeyDictionary
 
 
 class Managed:
-    """A controller with the writer of its events, as the manager runs it."""
+    """A controller and its event broadcaster, run together by the manager."""
 
     def __init__(
         self, registration: Registration, controller: Controller, context: ControllerContext, *, running: Gauge
@@ -72,11 +72,11 @@ class Managed:
 
     @property
     def is_ready(self) -> bool:
-        """Whether it does its work."""
+        """Report whether it does its work."""
         return self._controller.is_ready
 
     async def run(self) -> None:
-        """Until ``stop`` or cancellation."""
+        """Run until ``stop`` or cancellation."""
         delay = self._context.clock.sleep(self._delay_seconds)
         if not await run_unless_stopped(delay, self._stop_requested):
             return
@@ -105,7 +105,7 @@ class Managed:
         self._controller.stop()
 
     def check(self) -> None:
-        """For ``/healthz``: a controller that is not started yet is well, one that has ended is not."""
+        """Raise ``Unhealthy`` if the controller has ended; one that is not started is healthy. For ``/healthz``."""
         if self._ended:
             raise Unhealthy("it has ended")
 
@@ -137,18 +137,18 @@ async def wait_for_server(client: Client, *, seconds: float | None = SERVER_WAIT
 
 
 def missing(entry: Registration, served: Served) -> list[str]:
-    """What the controller needs and the server does not serve."""
+    """Return the resources that the controller needs and the server does not serve."""
     there = resources_of(served)
     return [need for need in entry.needs if need not in there]
 
 
 def resources_of(served: Served) -> frozenset[str]:
-    """Each ``group/version resource``, as ``Registration.needs`` and the controllers' context have them."""
+    """Return each ``group/version resource``, the format of ``Registration.needs``."""
     return frozenset(f"{api_version} {resource.info.name}" for (api_version, _), resource in served.kinds.items())
 
 
 def selected(options: ManagerOptions, served: Served) -> Iterable[Registration]:
-    """The controllers to run; those that are asked for and cannot run are named in the log."""
+    """Return the controllers to run; enabled ones that cannot run are logged."""
     for entry in registered():
         if not is_enabled(entry, options.controllers):
             _log.info("controller %s is off", entry.name)
@@ -168,9 +168,9 @@ def selected(options: ManagerOptions, served: Served) -> Iterable[Registration]:
 async def assemble(
     options: ManagerOptions, identities: Identities, *, identity: str, dice: Random | None = None
 ) -> Manager:
-    """A manager with its controllers, wired up and not started. ``identity`` names this process in elections.
+    """Return a manager with its controllers, not started. ``identity``: of this process in leader election.
 
-    Raises ClientError when the server does not answer, ValueError for options that make no sense.
+    Raises ClientError if the server does not respond, ValueError for invalid options.
     """
     dice = dice or Random()  # noqa: S311 — jitter
     root = identities.root()
@@ -203,7 +203,7 @@ async def assemble(
 
 
 class Migration(NamedTuple):
-    """A leader migration, and what runs the controllers that it assigns to this component."""
+    """A leader migration, and the group that runs the controllers it assigns to this component."""
 
     configuration: LeaderMigration
     group: Group
@@ -218,7 +218,7 @@ class Migration(NamedTuple):
 
 
 class Group(Protocol):
-    """Runs what is added to it; a ``Manager`` is one."""
+    """Interface of what runs added runnables; a ``Manager`` is one."""
 
     def add(self, runnable: R) -> R:
         """Add a runnable."""

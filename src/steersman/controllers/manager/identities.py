@@ -1,21 +1,21 @@
-"""As whom each controller acts: all as one user, or each as its own service account."""
+"""Client identities of controllers: one user for all, or a service account for each."""
 
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import msgspec
 
-from steersman.apimachinery.errors import is_already_exists, is_not_found
 from steersman.asynckit.ratelimit import TokenBucket
 from steersman.client import tree
 from steersman.client.actions import uncounted
 from steersman.client.aiohttp_transport import AiohttpTransport
 from steersman.client.client import Client
 from steersman.client.credentials import ConfigError, Identity, with_bearer
-from steersman.client.errors import ClientError
+from steersman.client.errors import AlreadyExists, ClientError, NotFound
 from steersman.runtime.metrics import RuntimeMetrics
 from steersman.version import KUBERNETES_VERSION, __version__
 
@@ -28,42 +28,42 @@ if TYPE_CHECKING:
     from steersman.controllers.manager.options import ManagerOptions
 
 NAMESPACE: Final = "kube-system"
-#: Asked for; the server may give longer ones.
+#: Requested lifetime; the server may extend it.
 TOKEN_SECONDS: Final = 3600
 #: Of one controller; what it asks for beyond that waits. Bursts of hundreds of writes gain nothing from more, and each
 #: connection costs both sides a TLS handshake.
 CONNECTIONS_MAX: Final = 32
-#: A token is replaced when this part of its life is left.
+#: Fraction of the lifetime that is left when a token is renewed.
 _LEFT: Final = 0.2
 
 _ACCOUNTS: Final = tree("v1", "ServiceAccount")
 
 
 def user_agent(who: str = "") -> str:
-    """The first word is the field manager of all that is written, as kube-controller-manager's."""
+    """Return the user agent; its first word is the field manager of all writes, as for kube-controller-manager."""
     agent = f"kube-controller-manager/{KUBERNETES_VERSION} steersman/{__version__}"
     return f"{agent}/{who}" if who else agent
 
 
 class Identities(Protocol):
-    """Makes clients."""
+    """Factory of clients."""
 
     @property
     def metrics(self) -> RuntimeMetrics:
-        """Where all clients count their requests, and controllers the rest."""
+        """Return the metrics of all clients' requests and of the controllers."""
 
     def root(self) -> Client:
-        """The process itself: it watches for all, and holds the lease."""
+        """Return the client of the process, for informers and leader election."""
 
     def client(self, service_account: str) -> Client:
-        """A controller's."""
+        """Return the client of a controller."""
 
     async def close(self) -> None:
         """Give up all connections."""
 
 
 class OneIdentity:
-    """Everybody acts as the user of the kubeconfig."""
+    """One identity for all controllers: the user of the kubeconfig."""
 
     def __init__(self, transport: Transport, options: ManagerOptions, *, clock: Clock) -> None:
         self.metrics: RuntimeMetrics = RuntimeMetrics()
@@ -71,15 +71,15 @@ class OneIdentity:
         self._root = self._make("")
 
     def root(self) -> Client:
-        """The one user."""
+        """Return the client of that user."""
         return self._root
 
     def client(self, service_account: str) -> Client:
-        """The same user with a user agent of its own, and its own limit of requests."""
+        """Return a client of the same user with its own user agent and rate limit."""
         return self._make(service_account)
 
     async def close(self) -> None:
-        """All clients share one transport."""
+        """Close the transport, which all clients share."""
         await self._root.close()
 
     def _client(self, transport: Transport, who: str, *, options: ManagerOptions, clock: Clock) -> Client:
@@ -89,7 +89,7 @@ class OneIdentity:
 
 
 class ServiceAccounts(OneIdentity):
-    """Each controller acts as its account in ``kube-system``, with tokens that the root client asks for."""
+    """Each controller acts as its account in ``kube-system``, with tokens that the root client requests."""
 
     def __init__(self, access: ClusterAccess, options: ManagerOptions, *, clock: Clock) -> None:
         super().__init__(AiohttpTransport(access), options, clock=clock)
@@ -99,7 +99,7 @@ class ServiceAccounts(OneIdentity):
         self._clients: list[Client] = []
 
     def client(self, service_account: str) -> Client:
-        """As the account; as the root where a controller has none."""
+        """Return a client of the account; of the root identity without one."""
         if not service_account:
             return self.root()
         tokens = AccountTokens(self.root(), service_account)
@@ -112,25 +112,25 @@ class ServiceAccounts(OneIdentity):
         return made
 
     async def close(self) -> None:
-        """Each has its own connections; the root's are last, as tokens come through it."""
+        """Close the connections of all clients; the root's last, as it requests tokens."""
         for client in self._clients:
             await client.close()
         await super().close()
 
 
 class AccountTokens:
-    """Tokens of one service account, by TokenRequest; the account is made when it is missing."""
+    """Tokens of one service account by TokenRequest; creates the account if it is missing."""
 
     def __init__(self, root: Client, name: str) -> None:
         self._root = root
         self._name = name
         self._identity: Identity | None = None
         self._renew_at: datetime | None = None
-        #: One asks, the others wait for what it gets.
+        #: Serializes requests; concurrent callers share the result.
         self._asking = asyncio.Lock()
 
     async def identity(self) -> Identity:
-        """A token that is good for a while. Raises ``ConfigError`` when none can be had."""
+        """Return a token that is valid for some time. Raises ``ConfigError`` if none can be requested."""
         async with self._asking:
             if self._identity is None or (self._renew_at and self._root.clock.now() >= self._renew_at):
                 try:
@@ -143,16 +143,14 @@ class AccountTokens:
             return self._identity
 
     def reject(self) -> bool:
-        """The account may have been made anew: another token may do."""
+        """Discard the token: the account may have been recreated."""
         self._identity = None
         return True
 
     async def _renew(self) -> None:
         try:
             answer = await self._ask()
-        except ClientError as error:
-            if not is_not_found(error):
-                raise
+        except NotFound:
             await self._make_account()
             answer = await self._ask()
         status = answer["status"]
@@ -168,8 +166,5 @@ class AccountTokens:
 
     async def _make_account(self) -> None:
         account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": self._name}}
-        try:
+        with suppress(AlreadyExists):
             await self._root.create(account, namespace=NAMESPACE)
-        except ClientError as error:
-            if not is_already_exists(error):
-                raise

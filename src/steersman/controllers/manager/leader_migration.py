@@ -70,7 +70,7 @@ class LeaderMigration(msgspec.Struct, frozen=True, rename="camel", forbid_unknow
         return Assignment.MIGRATED if owners[-1] in (component, _ANY) else Assignment.UNOWNED
 
 
-#: Upstream's ``DefaultLeaderMigrationConfiguration``: the controllers that left for the cloud-controller-manager.
+#: Upstream's ``DefaultLeaderMigrationConfiguration``: controllers that moved to the cloud-controller-manager.
 DEFAULT: Final = LeaderMigration(
     leader_name="cloud-provider-extraction-migration",
     resource_lock=_LEASES,

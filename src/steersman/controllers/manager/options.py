@@ -1,4 +1,4 @@
-"""How the process that runs controllers elects, identifies itself and serves; named as kube-controller-manager's flags."""
+"""Options of the manager: leader election, identity, serving; named as kube-controller-manager's flags."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from steersman.controllers.options import ControllerOptions
 
 
 class ManagerOptions(ControllerOptions, frozen=True, kw_only=True):
-    """All options of ``steersman controller-manager``."""
+    """Options of ``steersman controller-manager``."""
 
     #: How to reach the cluster; None: ``$KUBECONFIG``, the pod's service account, ``~/.kube/config``.
     kubeconfig: Path | None = None
     #: Address of the API server, in place of that of the kubeconfig.
     master: str = ""
-    #: Whether each controller acts as its own service account in ``kube-system``.
+    #: Each controller acts as its own service account in ``kube-system``.
     use_service_account_credentials: bool = False
-    #: Requests a second of each client, and how many may come at once; 0: no limit, as servers have their own.
+    #: QPS and burst of each client; 0: no limit, as servers have their own.
     kube_api_qps: float = 0.0
     kube_api_burst: int = 30
 
@@ -38,7 +38,7 @@ class ManagerOptions(ControllerOptions, frozen=True, kw_only=True):
     leader_elect_identity: str = ""
     #: Let the API server choose among candidates (KEP-4355), where it offers that.
     coordinated_leader_election: bool = False
-    #: Versions of ``--emulated-version``, such as ``kube=1.35``: what the LeaseCandidate reports.
+    #: ``--emulated-version``, e.g. ``kube=1.35``, for the LeaseCandidate.
     emulated_version: tuple[str, ...] = ()
 
     #: Address of ``/healthz`` and ``/metrics`` in plain HTTP, without authentication.

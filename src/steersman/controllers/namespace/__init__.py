@@ -1,1 +1,1 @@
-"""A namespace that is deleted is emptied, resource by resource, and then let go (``namespace-controller``)."""
+"""Deletion of namespaces: content by resource, then the finalizer (``namespace-controller``)."""

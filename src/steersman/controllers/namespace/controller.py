@@ -1,15 +1,15 @@
-"""The shell: deleted namespaces are emptied in passes; each deletion of something in one may end it, and is heard."""
+"""Namespace controller: deletes the content of terminating namespaces in passes; deletions trigger the next pass."""
 
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from lightkube.models.core_v1 import Namespace
 
-from steersman.apimachinery.errors import is_conflict, is_method_not_supported, is_not_found
 from steersman.client.changes import Added, Deleted
-from steersman.client.errors import ApiError, ClientError
+from steersman.client.errors import ApiError, ClientError, Conflict, MethodNotAllowed, NotFound
 from steersman.client.objects import metadata_field, name_of, namespace_of
 from steersman.client.partial_metadata import metadata_only
 from steersman.controllers.namespace.plan import (
@@ -24,7 +24,7 @@ from steersman.controllers.namespace.plan import (
     terminating,
     with_conditions,
 )
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 from steersman.controllers.shared.metadata_watch import shared
 from steersman.runtime.result import Result
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from steersman.client.changes import Change
     from steersman.controllers.context import ControllerContext
 
-#: Deletions that a pass waits for mostly come in a row; the next pass begins when there was none for so long.
+#: Deletions arrive in bursts; the next pass starts after this time without one.
 _SETTLE_SECONDS: Final = 0.1
 #: As long as upstream waits before it begins.
 _YOUNG_SECONDS: Final = 5.0
@@ -43,8 +43,8 @@ _YOUNG_SECONDS: Final = 5.0
 _AT_ONCE: Final = 8
 
 
-class Namespaces(Shell):
-    """Keys are names of namespaces."""
+class Namespaces(ManagedController):
+    """Reconciles namespaces by name."""
 
     name: ClassVar[str] = "namespace-controller"
     queue_name: ClassVar[str] = "namespace"
@@ -56,19 +56,19 @@ class Namespaces(Shell):
             when=lambda change: not isinstance(change, Deleted) and is_to_be_emptied(change.new),
         )
         self._metadata = shared(context.client, context.informers, clock=context.clock)
-        self._metadata.listen(self._heard)
+        self._metadata.listen(self._on_change)
         self.resync_every(context.options.namespace_sync_period_seconds, self._terminating)
 
     def _terminating(self) -> list[str]:
         return [name_of(namespace) for namespace in self._namespaces.lister if is_to_be_emptied(namespace)]
 
     async def run(self) -> None:
-        """Work until cancelled."""
+        """Run until cancelled."""
         async with self._metadata.running():
             await super().run()
 
-    def _heard(self, resource: ResourceType[Any], change: Change[Any]) -> None:
-        """Something in a namespace went, or was let go: a pass over it may get further now."""
+    def _on_change(self, resource: ResourceType[Any], change: Change[Any]) -> None:
+        """Enqueue the namespace of an object that was deleted or lost a finalizer."""
         namespace = namespace_of(change.latest)
         if not namespace or (isinstance(change, Added) and change.is_initial):
             return
@@ -81,15 +81,13 @@ class Namespaces(Shell):
         return informer is not None and bool(informer.lister.list(namespace=namespace))
 
     async def reconcile(self, key: str) -> Result | None:
-        """One pass."""
+        """Execute one pass."""
         if not is_to_be_emptied(self._namespaces.lister.get(key)):
             return None
         try:
             namespace = await self.client.get(Namespace, key)
-        except ApiError as error:
-            if is_not_found(error):
-                return None
-            raise
+        except NotFound:
+            return None
         if metadata_field(namespace, "deletionTimestamp") is None:
             return None
         changed = terminating(namespace)
@@ -98,10 +96,10 @@ class Namespaces(Shell):
         if not is_to_be_emptied(namespace):
             return None
         progress = await self._empty(key)
-        told = with_conditions(namespace, conditions(progress), now=self.now())
-        if told is not None:
+        updated = with_conditions(namespace, conditions(progress), now=self.now())
+        if updated is not None:
             try:
-                namespace = await self.client.update_status(told)
+                namespace = await self.client.update_status(updated)
             except ApiError as error:
                 self.log.info("namespace %s: its conditions cannot be written: %s", key, error)
         if progress.errors or progress.discovery_failed:
@@ -110,24 +108,21 @@ class Namespaces(Shell):
             return Result(requeue_after_seconds=seconds_to_next_pass(progress))
         if self._is_young(namespace) and self._anything(key):
             return Result(requeue_after_seconds=_SETTLE_SECONDS)
-        await self._let_go(namespace)
+        await self._finalize(namespace)
         return None
 
     def _is_young(self, namespace: Namespace) -> bool:
-        """Whether a creation that began before the deletion may still come through, maybe at another server."""
+        """Report whether a creation that began before the deletion may still come through, maybe at another server."""
         deleted = metadata_field(namespace, "deletionTimestamp")
         return (self.clock.now() - deleted).total_seconds() < _YOUNG_SECONDS if deleted else False
 
     def _anything(self, namespace: str) -> bool:
-        """Whether a cache shows something in it: it came late, or its deletion was not seen yet."""
+        """Report whether a cache shows something in it: it came late, or its deletion was not seen yet."""
         return any(informer.lister.list(namespace=namespace) for informer in self._metadata.informers.values())
 
-    async def _let_go(self, namespace: Namespace) -> None:
-        try:
+    async def _finalize(self, namespace: Namespace) -> None:
+        with suppress(NotFound):
             await self.client.update_subresource(Namespace, name_of(namespace), "finalize", finalized(namespace))
-        except ApiError as error:
-            if not is_not_found(error):
-                raise
 
     async def _empty(self, namespace: str) -> Progress:
         """Ask for the deletion of everything, and see what is left."""
@@ -169,39 +164,32 @@ class Namespaces(Shell):
             progress.errors.append(str(error))
 
     async def _delete_collection(self, resource: ResourceType[Any], namespace: str) -> bool:
-        """False where the server cannot."""
+        """Delete all objects of a resource; return False if the server does not support it."""
         return await _unless_unknown(
             lambda: self.client.delete_collection(resource, namespace=namespace, propagation_policy="Background")
         )
 
     async def _delete_each(self, resource: ResourceType[Any], namespace: str) -> None:
         for obj in await self._left(resource, namespace):
-            try:
+            with suppress(Conflict, MethodNotAllowed, NotFound):
                 await self.client.delete(resource, name_of(obj), namespace=namespace, propagation_policy="Background")
-            except ApiError as error:
-                if not (is_not_found(error) or is_method_not_supported(error) or is_conflict(error)):
-                    raise
 
     async def _left(self, resource: ResourceType[Any], namespace: str) -> list[Any]:
-        """From the server, not a cache: what was created a moment before the deletion counts."""
+        """Return the objects that are left, from the server: the cache may lack the latest ones."""
         try:
             return await self.client.list_all(metadata_only(resource), namespace=namespace)
-        except ApiError as error:
-            if is_method_not_supported(error) or is_not_found(error):
-                return []
-            raise
+        except (MethodNotAllowed, NotFound):
+            return []
 
 
 async def _unless_unknown(call: Callable[[], Any]) -> bool:
     try:
         await call()
-    except ApiError as error:
-        if not (is_method_not_supported(error) or is_not_found(error)):
-            raise
+    except (MethodNotAllowed, NotFound):
         return False
     return True
 
 
 def build(context: ControllerContext) -> Namespaces:
-    """Wire it up."""
+    """Construct the controller."""
     return Namespaces(context)

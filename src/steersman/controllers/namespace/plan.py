@@ -1,4 +1,4 @@
-"""The rules of emptying a namespace: the order, what remains, how long that may take, and what its conditions say."""
+"""Rules for the content of terminating namespaces: order, remains, estimates, conditions. Pure."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
     from steersman.client import ResourceType
 
-#: The finalizer in ``spec.finalizers`` that is this controller's.
+#: This controller's finalizer in ``spec.finalizers``.
 FINALIZER: Final = "kubernetes"
 PODS: Final = "pods"
-#: How long collecting what finalizers hold is thought to take.
+#: Estimated seconds for objects with finalizers.
 _FINALIZER_SECONDS: Final = 15
 
 DISCOVERY_FAILURE: Final = "NamespaceDeletionDiscoveryFailure"
@@ -40,9 +40,9 @@ _WELL: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Remains:
-    """What is left of one resource after its deletion was asked for."""
+    """Objects of one resource left after its deletion."""
 
-    #: Seconds after which to look again; 0 when nothing tells.
+    #: Estimated seconds until the content is deleted; 0 if unknown.
     estimate_seconds: int = 0
     count: int = 0
     finalizers: Mapping[str, int] = field(default_factory=dict)
@@ -50,16 +50,16 @@ class Remains:
 
 @dataclass(slots=True)
 class Progress:
-    """One pass over a namespace."""
+    """Result of one pass over a namespace."""
 
     discovery_failed: Mapping[str, str] = field(default_factory=dict)
-    #: What went wrong, in words.
+    #: Error messages.
     errors: list[str] = field(default_factory=list)
-    #: ``resource.group`` (with the dot for the core group, too) → what is left of it; only where something is.
+    #: Remains by ``resource.group`` (with the dot for the core group, too), of resources with any.
     remains: dict[str, Remains] = field(default_factory=dict)
 
     def add(self, resource: ResourceType[Any], remains: Remains) -> None:
-        """What is left of a resource."""
+        """Record what is left of a resource."""
         if remains.count:
             self.remains[f"{resource.info.name}.{resource.info.group}"] = remains
 
@@ -70,19 +70,19 @@ class Progress:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is left, and all that could be was looked at."""
+        """Report whether nothing is left, and all that could be was looked at."""
         return not (self.remains or self.errors or self.discovery_failed)
 
 
 def is_to_be_emptied(namespace: Namespace | None) -> bool:
-    """Whether deletion was asked for and this controller has not let it go yet."""
+    """Report whether deletion was asked for and this controller has not let it go yet."""
     if namespace is None or namespace.metadata is None or namespace.metadata.deletionTimestamp is None:
         return False
     return FINALIZER in ((namespace.spec and namespace.spec.finalizers) or ())
 
 
 def terminating(namespace: Namespace) -> Namespace | None:
-    """The namespace with its phase as it should be; None where it is."""
+    """Return the namespace with phase ``Terminating``; None if it has it."""
     status = namespace.status or NamespaceStatus()
     if status.phase == "Terminating":
         return None
@@ -90,7 +90,7 @@ def terminating(namespace: Namespace) -> Namespace | None:
 
 
 def in_order(resources: Iterable[ResourceType[Any]]) -> tuple[list[ResourceType[Any]], list[ResourceType[Any]]]:
-    """Pods, which go first while everything that they may need is there (KEP-5080), and the rest."""
+    """Return pods, which are deleted first as they may need the rest (KEP-5080), and the other resources."""
     pods: list[ResourceType[Any]] = []
     rest: list[ResourceType[Any]] = []
     for resource in resources:
@@ -100,7 +100,7 @@ def in_order(resources: Iterable[ResourceType[Any]]) -> tuple[list[ResourceType[
 
 
 def remains_of(resource: ResourceType[Any], objects: list[Any]) -> Remains:
-    """What is left. Raises ValueError for objects that should be gone and that nothing holds."""
+    """Return what is left. Raises UnexpectedRemains for objects without finalizers or grace period."""
     if not objects:
         return Remains()
     finalizers: dict[str, int] = {}
@@ -118,8 +118,8 @@ def remains_of(resource: ResourceType[Any], objects: list[Any]) -> Remains:
     return Remains(estimate, len(objects), finalizers)
 
 
-class UnexpectedRemains(ValueError):  # noqa: N818 — says what is so
-    """Objects without finalizers are there after they were deleted."""
+class UnexpectedRemains(ValueError):  # noqa: N818 — named by the condition
+    """Objects without finalizers exist after their deletion."""
 
     def __init__(self, resource: str, remains: Remains) -> None:
         super().__init__(resource)
@@ -135,12 +135,12 @@ def _grace(pods: list[Any]) -> int:
 
 
 def seconds_to_next_pass(progress: Progress) -> float:
-    """When to look again if no deletion is seen before, which begins a pass at once."""
+    """Return the delay of the next pass unless a deletion is observed, which triggers one."""
     return progress.estimate_seconds / 2 + 1
 
 
 def conditions(progress: Progress) -> list[NamespaceCondition]:
-    """What is not well."""
+    """Return the conditions of a pass."""
     found: list[NamespaceCondition] = []
     if progress.discovery_failed:
         listed = ", ".join(f"{version}: {why}" for version, why in sorted(progress.discovery_failed.items()))
@@ -174,7 +174,7 @@ def conditions(progress: Progress) -> list[NamespaceCondition]:
 
 
 def with_conditions(namespace: Namespace, found: list[NamespaceCondition], *, now: datetime) -> Namespace | None:
-    """The namespace with all conditions as they should be; None where they are."""
+    """Return the namespace with all conditions; None if they are up to date."""
     status = namespace.status or NamespaceStatus()
     listed = list(status.conditions or ())
     by_type = {condition.type: condition for condition in found}
@@ -197,7 +197,7 @@ def with_conditions(namespace: Namespace, found: list[NamespaceCondition], *, no
 
 
 def finalized(namespace: Namespace) -> Namespace:
-    """The namespace without this controller's finalizer, for its ``finalize`` subresource."""
+    """Return the namespace without this controller's finalizer, for its ``finalize`` subresource."""
     assert namespace.spec is not None
     left = [name for name in namespace.spec.finalizers or () if name != FINALIZER]
     return msgspec.structs.replace(namespace, spec=msgspec.structs.replace(namespace.spec, finalizers=left))

@@ -1,1 +1,1 @@
-"""Nodes get ranges of addresses for their pods (``node-ipam-controller``)."""
+"""Pod CIDRs of Nodes (``node-ipam-controller``)."""

@@ -1,4 +1,4 @@
-"""The shell: Nodes without ranges get some, and those that go give theirs back."""
+"""Node IPAM controller: allocates pod CIDRs to Nodes and releases those of deleted Nodes."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from lightkube.models.core_v1 import Node
 
-from steersman.apimachinery.errors import is_not_found
 from steersman.client import PatchType
 from steersman.client.changes import Deleted
-from steersman.client.errors import ApiError
+from steersman.client.errors import ApiError, NotFound
 from steersman.client.objects import name_of, uid_of
 from steersman.controllers.nodeipam.plan import (
     NodeRanges,
@@ -18,7 +17,7 @@ from steersman.controllers.nodeipam.plan import (
     parse_cluster,
     prefix_for,
 )
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,8 +29,8 @@ if TYPE_CHECKING:
 _WORKERS = 30
 
 
-class NodeIPAM(Shell):
-    """Keys are names of Nodes."""
+class NodeIPAM(ManagedController):
+    """Reconciles Nodes by name."""
 
     name: ClassVar[str] = "node-ipam-controller"
     queue_name: ClassVar[str] = "cidrallocator_node"
@@ -40,20 +39,20 @@ class NodeIPAM(Shell):
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context, workers=_WORKERS)
         self._ranges = ranges(context.options)
-        #: Ranges that were offered to Nodes which do not tell them yet: a write that seems to have failed may have worked.
+        #: CIDRs allocated to Nodes that do not show them yet: a write that failed may have had effect.
         self._offered: dict[str, list[str]] = {}
         self._nodes = self.informer(Node)
         self._nodes.add_callback(self._node_changed)
 
     async def start(self) -> None:
-        """What Nodes have is taken before any gets one."""
+        """Mark the CIDRs of existing Nodes as allocated before any allocation."""
         for node in self._nodes.lister:
             self._occupy(node)
 
     def _node_changed(self, change: Change[Node]) -> None:
         node = change.latest
         if isinstance(change, Deleted):
-            self._give_back([*cidrs_of(node), *self._offered.pop(name_of(node), ())])
+            self._release([*cidrs_of(node), *self._offered.pop(name_of(node), ())])
             return
         self._occupy(node)
         self.queue.add(name_of(node))
@@ -63,8 +62,8 @@ class NodeIPAM(Shell):
             if not any(each.occupy(cidr) for each in self._ranges):
                 self.log.warning("Node %s has %s, which is none of the cluster's ranges", name_of(node), cidr)
 
-    def _give_back(self, cidrs: Iterable[str]) -> None:
-        """Those that got none when all were taken may try again."""
+    def _release(self, cidrs: Iterable[str]) -> None:
+        """Release CIDRs and enqueue Nodes that could not get one."""
         for cidr in cidrs:
             for each in self._ranges:
                 each.release(cidr)
@@ -81,31 +80,31 @@ class NodeIPAM(Shell):
         if has:
             unused = [cidr for cidr in self._offered.pop(key, ()) if cidr not in has]
             if unused:
-                self._give_back(unused)
+                self._release(unused)
             return
         if key not in self._offered:
             if any(each.is_full for each in self._ranges):
-                self._tell(node, "CIDRNotAvailable")
+                self._record(node, "CIDRNotAvailable")
                 return
             self._offered[key] = [each.take() for each in self._ranges]
         patch = cidr_patch(uid_of(node), self._offered[key])
         try:
             written = await self.client.patch(Node, key, patch, patch_type=PatchType.STRATEGIC)
-        except ApiError as error:
-            if is_not_found(error):
-                return
-            self._tell(node, "CIDRAssignmentFailed")
+        except NotFound:
+            return
+        except ApiError:
+            self._record(node, "CIDRAssignmentFailed")
             raise
         self.own_writes.note(key, self._nodes, written)
 
-    def _tell(self, node: Node, reason: str) -> None:
+    def _record(self, node: Node, reason: str) -> None:
         name = name_of(node)
         reference = {"apiVersion": "v1", "kind": "Node", "name": name, "uid": uid_of(node)}
         self.events.event(reference, "Normal", reason, f"Node {name} status is now: {reason}")
 
 
 def ranges(options: ControllerOptions) -> list[NodeRanges]:
-    """The cluster's, without what its Services have. Raises ValueError."""
+    """Return the cluster CIDRs, with the service CIDRs marked as allocated. Raises ValueError."""
     if options.cidr_allocator_type != "RangeAllocator":
         raise ValueError(f"--cidr-allocator-type: {options.cidr_allocator_type!r} needs a cloud")
     networks = parse_cluster(options.cluster_cidr)
@@ -129,5 +128,5 @@ def ranges(options: ControllerOptions) -> list[NodeRanges]:
 
 
 def build(context: ControllerContext) -> NodeIPAM | None:
-    """Wire it up; None unless Nodes are to get ranges."""
+    """Construct the controller; None without ``--allocate-node-cidrs``."""
     return NodeIPAM(context) if context.options.allocate_node_cidrs else None

@@ -1,4 +1,4 @@
-"""Which range is whose: pure. Rules of ``pkg/controller/nodeipam/ipam``."""
+"""Allocation of pod CIDRs. Pure rules of ``pkg/controller/nodeipam/ipam``."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _DEFAULT_PREFIX: Final = {4: 24, 6: 64}
 _PREFIX_DIFFERENCE_MAX: Final = 16
 
 
-class RangeFull(Exception):  # noqa: N818 — says what is so
-    """Every range is some Node's."""
+class RangeFull(Exception):  # noqa: N818 — named by the condition
+    """No CIDR is free."""
 
 
 class NodeRanges:
-    """The ranges into which one of the cluster's is cut. What is given back is used again after all others."""
+    """Subnets of one cluster CIDR. Released ones are allocated again after all others."""
 
     def __init__(self, cluster: IPNetwork, prefix: int) -> None:
         """``prefix``: of a Node's range. Raises ValueError for one that does not fit."""
@@ -40,11 +40,11 @@ class NodeRanges:
 
     @property
     def is_full(self) -> bool:
-        """Whether there is none left."""
+        """Report whether there is none left."""
         return len(self._taken) >= self._count
 
     def take(self) -> str:
-        """The next one that is free. Raises RangeFull."""
+        """Allocate the next free CIDR. Raises RangeFull."""
         if len(self._taken) >= self._count:
             raise RangeFull(
                 "CIDR allocation failed; there are no remaining CIDRs left to allocate in the accepted range"
@@ -57,13 +57,13 @@ class NodeRanges:
         return f"{address}/{self._prefix}"
 
     def occupy(self, text: str) -> bool:
-        """Some Node, or the cluster's Services, have this already. False: it is none of these ranges."""
+        """Mark a CIDR as allocated; return False if it is not within the cluster CIDR."""
         found = self._indexes(text)
         self._taken.update(found)
         return bool(found)
 
     def release(self, text: str) -> None:
-        """Nobody has it any more."""
+        """Release a CIDR."""
         self._taken.difference_update(self._indexes(text))
 
     def _indexes(self, text: str) -> range:
@@ -77,7 +77,7 @@ class NodeRanges:
 
 
 def parse_cluster(text: str) -> list[IPNetwork]:
-    """``--cluster-cidr``: one range, or one of each family. Raises ValueError."""
+    """Parse ``--cluster-cidr``: one CIDR, or one of each family. Raises ValueError."""
     found: list[IPNetwork] = []
     for part in text.split(",") if text else ():
         network = parse_cidr(part.strip())
@@ -93,7 +93,7 @@ def parse_cluster(text: str) -> list[IPNetwork]:
 
 
 def prefix_for(network: IPNetwork, *, general: int, ipv4: int, ipv6: int, dual: bool) -> int:
-    """How long the prefix of a Node's range is, by the three options; 0 is not given. Raises ValueError."""
+    """Return the prefix length of a Node's CIDR from the three options; 0 is unset. Raises ValueError."""
     own = ipv4 if network.version == 4 else ipv6
     if dual and general:
         raise ValueError("usage of --node-cidr-mask-size is not allowed with dual-stack clusters")
@@ -103,7 +103,7 @@ def prefix_for(network: IPNetwork, *, general: int, ipv4: int, ipv6: int, dual: 
 
 
 def cidrs_of(node: Node) -> list[str]:
-    """What the Node has."""
+    """Return ``spec.podCIDRs``."""
     spec = node.spec
     if spec is None:
         return []
@@ -111,5 +111,5 @@ def cidrs_of(node: Node) -> list[str]:
 
 
 def cidr_patch(uid: str, cidrs: list[str]) -> Tree:
-    """Gives a Node its ranges."""
+    """Return the patch that assigns CIDRs to a Node."""
     return {"metadata": {"uid": uid}, "spec": {"podCIDR": cidrs[0], "podCIDRs": cidrs}}

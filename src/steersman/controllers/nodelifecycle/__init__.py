@@ -1,1 +1,1 @@
-"""Nodes that fall silent or say they are unwell are tainted, and their pods told of it (``node-lifecycle-controller``)."""
+"""Taints of unhealthy Nodes, and readiness of their pods (``node-lifecycle-controller``)."""

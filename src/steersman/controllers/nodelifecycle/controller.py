@@ -1,4 +1,4 @@
-"""The shell: Nodes, their leases and their pods. Timers run out when a Node's grace does; nothing is polled."""
+"""Node lifecycle controller: watches Nodes, Leases and pods; one timer per Node grace period instead of polling."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from lightkube.models.coordination_v1 import Lease
 from lightkube.models.core_v1 import Node, Pod
 
-from steersman.apimachinery.errors import is_not_found
 from steersman.apimachinery.timestamps import format_time
 from steersman.client.changes import Added, Deleted, Updated
-from steersman.client.errors import ApiError
+from steersman.client.errors import NotFound
 from steersman.client.objects import key_of, name_of, uid_of
 from steersman.controllers.nodelifecycle.health import LEASE_NAMESPACE, Grace, Health
 from steersman.controllers.nodelifecycle.plan import (
@@ -24,7 +23,7 @@ from steersman.controllers.nodelifecycle.plan import (
 )
 from steersman.controllers.nodelifecycle.turns import Turns
 from steersman.controllers.nodelifecycle.zones import Rates, Zones, is_counted, zone_of
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 from steersman.runtime.result import Result
 from steersman.workloads.pods import BY_NODE, node_names, node_of
 
@@ -39,8 +38,8 @@ _POD: Final = "pod:"
 _SETTLE_SECONDS: Final = 1.0
 
 
-class NodeLifecycle(Shell):
-    """Keys are names of Nodes, and ``pod:`` with those of pods that came to a Node."""
+class NodeLifecycle(ManagedController):
+    """Reconciles Nodes by name, and newly bound pods by ``pod:`` and key."""
 
     name: ClassVar[str] = "node-lifecycle-controller"
     queue_name: ClassVar[str] = "node_lifecycle_controller"
@@ -58,10 +57,10 @@ class NodeLifecycle(Shell):
         )
         self._zones = Zones(self._rates)
         self._turns: dict[str, Turns] = {}
-        #: Nodes whose turn it was, and that are not tainted yet.
+        #: Nodes admitted by the rate limiter that are not tainted yet.
         self._called: set[str] = set()
         self._health: dict[str, Health] = {}
-        #: Nodes that fell silent and whose pods have not all been told.
+        #: Unready Nodes with pods that are not marked unready yet.
         self._untold: set[str] = set()
         #: Whether no Node of any zone is well; None before the first look.
         self._all_down: bool | None = None
@@ -74,17 +73,17 @@ class NodeLifecycle(Shell):
         self._pods.add_callback(self._pod_changed)
 
     async def start(self) -> None:
-        """How zones are can only be told when all Nodes are known."""
+        """Compute the zone states from all Nodes."""
         self._all_down = False
         self._weigh_zones()
 
     def stop(self) -> None:
-        """Call nobody any more."""
+        """Stop the zone's queues."""
         for turns in self._turns.values():
             turns.close()
         super().stop()
 
-    # What happens
+    # Event handlers
 
     def _node_changed(self, change: Change[Node]) -> None:
         node = change.latest
@@ -93,7 +92,7 @@ class NodeLifecycle(Shell):
             self._forget(change.old)
         else:
             if isinstance(change, Added):
-                self._tell(node, "RegisteredNode", "Registered Node {} in Controller")
+                self._record(node, "RegisteredNode", "Registered Node {} in Controller")
             self._look(node)
         self.queue.add(name)
 
@@ -113,14 +112,14 @@ class NodeLifecycle(Shell):
 
     def _forget(self, node: Node) -> None:
         name = name_of(node)
-        self._tell(node, "RemovingNode", "Removing Node {} from Controller")
+        self._record(node, "RemovingNode", "Removing Node {} from Controller")
         self._health.pop(name, None)
         self._leave(name)
         self._untold.discard(name)
         if self._zones.remove(name):
             self._weigh_zones()
 
-    def _tell(self, node: Node, reason: str, text: str) -> None:
+    def _record(self, node: Node, reason: str, text: str) -> None:
         name = name_of(node)
         reference = {"apiVersion": "v1", "kind": "Node", "name": name, "uid": uid_of(node)}
         self.events.event(reference, "Normal", reason, f"Node {name} event: {text.format(name)}")
@@ -142,7 +141,7 @@ class NodeLifecycle(Shell):
     # Zones
 
     def _weigh_zones(self) -> None:
-        """Set rates anew; when all zones went down, or one came back, every Node is looked at again."""
+        """Update the zones' rates; when all zones went down, or one recovered, every Node is enqueued."""
         if self._all_down is None:
             return
         was_down, self._all_down = self._all_down, self._zones.all_down()
@@ -184,7 +183,7 @@ class NodeLifecycle(Shell):
             self._turns_of(zone_of(node)).ask(name)
         return name in self._called
 
-    # What is done
+    # Writes
 
     async def reconcile(self, key: str) -> Result | None:
         """Make the Node say how it is."""
@@ -199,7 +198,7 @@ class NodeLifecycle(Shell):
         if left_seconds <= 0:
             node = await self._mark_silent(key, node)
         if key in self._untold:
-            await self._tell_pods(key, node)
+            await self._mark_pods_unready(key, node)
         await self._write_spec(key, node)
         return Result(requeue_after_seconds=left_seconds) if left_seconds > 0 else None
 
@@ -223,13 +222,11 @@ class NodeLifecycle(Shell):
             return
         try:
             written = await self.client.patch(Node, key, patch)
-        except ApiError as error:
-            if is_not_found(error):
-                return
-            raise
+        except NotFound:
+            return
         self.own_writes.note(key, self._nodes, written)
 
-    async def _tell_pods(self, name: str, node: Node) -> None:
+    async def _mark_pods_unready(self, name: str, node: Node) -> None:
         if ready_status(node) != "True":
             await self._mark_unready(self._pods.lister.by_index(BY_NODE, name))
         self._untold.discard(name)
@@ -245,13 +242,11 @@ class NodeLifecycle(Shell):
             patch = unready_patch(pod, now=format_time(self.clock.now()))
             try:
                 await self.patch_pod_status(pod, patch)
-            except ApiError as error:
-                if is_not_found(error):
-                    continue
-                raise
+            except NotFound:
+                continue
             self.events.event(pod, "Warning", "NodeNotReady", "Node is not ready")
 
 
 def build(context: ControllerContext) -> NodeLifecycle:
-    """Wire it up."""
+    """Construct the controller."""
     return NodeLifecycle(context)

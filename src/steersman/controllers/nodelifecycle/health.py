@@ -1,4 +1,4 @@
-"""When a Node was last heard of, by its lease and by the heartbeat in its condition ``Ready``."""
+"""Last heartbeat of a Node, by its Lease and its ``Ready`` condition."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LEASE_NAMESPACE: Final = "kube-node-lease"
 
 @dataclass(frozen=True, slots=True)
 class Grace:
-    """How long a Node may be silent: one that was ready once, and one that is starting."""
+    """Grace periods in seconds: of a Node that was ready, and of one that is starting."""
 
     running_seconds: float
     startup_seconds: float
@@ -28,18 +28,18 @@ class Grace:
 
 @dataclass(slots=True)
 class Health:
-    """What is remembered of one Node. Moments are of a monotonic clock: what Nodes' own clocks show does not matter."""
+    """Observed heartbeats of one Node, in monotonic time of this process, as nodes' clocks may differ."""
 
-    #: When it was last heard of.
+    #: Monotonic time of the last heartbeat.
     heard_at: float
-    #: Whether it had a condition ``Ready`` when it was last looked at, and that condition's time.
+    #: Whether the condition ``Ready`` was present, and its heartbeat time.
     had_ready: bool
     heartbeat: datetime | None
     renewed: datetime | None = None
 
     @classmethod
     def of(cls, node: Node, *, now: datetime, monotonic: float) -> Health:
-        """A Node that is looked at for the first time: heard of now, or when it was made if it never spoke."""
+        """Return the health of a newly observed Node; without heartbeat it counts from creation."""
         ready = ready_of(node)
         if ready is not None:
             return cls(monotonic, had_ready=True, heartbeat=ready.lastHeartbeatTime)
@@ -48,7 +48,7 @@ class Health:
         return cls(monotonic - age_seconds, had_ready=False, heartbeat=None)
 
     def look(self, node: Node, *, monotonic: float) -> None:
-        """Its status was written. A heartbeat counts if it is another one, whatever time it tells."""
+        """Observe the Node's status; a changed heartbeat time counts as a heartbeat now."""
         ready = ready_of(node)
         if self.had_ready != (ready is not None) or (ready is not None and ready.lastHeartbeatTime != self.heartbeat):
             self.heard_at = monotonic
@@ -56,13 +56,13 @@ class Health:
         self.heartbeat = ready.lastHeartbeatTime if ready is not None else None
 
     def renew(self, lease: Lease | None, *, monotonic: float) -> None:
-        """Its lease was written."""
+        """Observe the Node's Lease."""
         renewed = lease.spec.renewTime if lease is not None and lease.spec is not None else None
         if renewed is not None and (self.renewed is None or self.renewed < renewed):
             self.renewed = renewed
             self.heard_at = monotonic
 
     def seconds_left(self, grace: Grace, *, monotonic: float) -> float:
-        """Until it counts as silent; zero or less when it does."""
+        """Return the seconds until the grace period ends; 0 or less if it has."""
         seconds = grace.running_seconds if self.had_ready else grace.startup_seconds
         return self.heard_at + seconds - monotonic

@@ -1,4 +1,4 @@
-"""What a Node's spec, labels and status are to say of its state. Rules of ``pkg/controller/nodelifecycle``."""
+"""Taints, labels and status of a Node by its state. Pure rules of ``pkg/controller/nodelifecycle``."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NOT_READY: Final = "node.kubernetes.io/not-ready"
 UNREACHABLE: Final = "node.kubernetes.io/unreachable"
 UNSCHEDULABLE: Final = "node.kubernetes.io/unschedulable"
 
-#: Condition type and status → key of the ``NoSchedule`` taint that goes with it.
+#: Key of the ``NoSchedule`` taint by condition type and status.
 CONDITION_TAINTS: Final = {
     ("Ready", "False"): NOT_READY,
     ("Ready", "Unknown"): UNREACHABLE,
@@ -42,30 +42,30 @@ _MIRRORED_LABELS: Final = {
     "kubernetes.io/os": "beta.kubernetes.io/os",
     "kubernetes.io/arch": "beta.kubernetes.io/arch",
 }
-#: Conditions that a kubelet keeps up; nobody knows them when it is silent.
+#: Conditions that the kubelet posts; Unknown once it stops.
 _KUBELET_CONDITIONS: Final = ("Ready", "MemoryPressure", "DiskPressure", "PIDPressure")
 
 Named = tuple[str, str]
 
 
 def ready_of(node: Node) -> NodeCondition | None:
-    """The condition ``Ready``; None on a Node whose kubelet never spoke."""
+    """Return the condition ``Ready``; None if the kubelet never posted it."""
     return find_condition(node.status.conditions if node.status else None, "Ready")
 
 
 def ready_status(node: Node) -> str:
-    """``True``, ``False``, ``Unknown``; empty where nothing is said."""
+    """Return ``True``, ``False`` or ``Unknown``; empty without the condition."""
     ready = ready_of(node)
     return ready.status if ready is not None else ""
 
 
 def taints_of(node: Node) -> list[Taint]:
-    """``spec.taints``."""
+    """Return ``spec.taints``."""
     return list((node.spec.taints if node.spec else None) or ())
 
 
 def scheduling_keys(node: Node) -> list[str]:
-    """Keys of the ``NoSchedule`` taints that its conditions and its cordon ask for."""
+    """Return the keys of the ``NoSchedule`` taints for the Node's conditions and ``spec.unschedulable``."""
     conditions = (node.status.conditions if node.status else None) or ()
     keys = [CONDITION_TAINTS.get((condition.type, condition.status)) for condition in conditions]
     if node.spec is not None and node.spec.unschedulable:
@@ -74,19 +74,19 @@ def scheduling_keys(node: Node) -> list[str]:
 
 
 def eviction_key(node: Node) -> str:
-    """Key of the ``NoExecute`` taint that its readiness asks for; empty: none."""
+    """Return the key of the ``NoExecute`` taint for the Node's readiness; empty: none."""
     return CONDITION_TAINTS.get(("Ready", ready_status(node)), "")
 
 
 def is_evicting(node: Node) -> bool:
-    """Whether it has a ``NoExecute`` taint for its readiness already: another one takes its place without a wait."""
+    """Report whether it has a ``NoExecute`` taint for its readiness already: another one takes its place without a wait."""
     return any(taint.effect == NO_EXECUTE and taint.key in _OURS[NO_EXECUTE] for taint in taints_of(node))
 
 
 def wanted_taints(node: Node, *, evict: bool, now: datetime) -> list[Taint] | None:
-    """All taints as they should be; None where they are so. Those of others stay.
+    """Return all desired taints, other clients' included; None if up to date.
 
-    ``evict``: whether the Node's pods may be evicted if it is not ready.
+    ``evict``: the zone's rate limiter admits the eviction of the pods of a Node that is not ready.
     """
     wanted: dict[Named, None] = dict.fromkeys((key, NO_SCHEDULE) for key in scheduling_keys(node))
     if evict and eviction_key(node):
@@ -104,7 +104,7 @@ def _named(taint: Taint) -> Named:
 
 
 def spec_patch(node: Node, *, evict: bool, now: datetime) -> Tree | None:
-    """Taints and labels to write, as a merge patch that holds for this version of the Node only; None: nothing."""
+    """Return the merge patch of taints and labels for this version of the Node; None if up to date."""
     patch: Tree = {}
     metadata: Tree = {}
     taints = wanted_taints(node, evict=evict, now=now)
@@ -118,7 +118,7 @@ def spec_patch(node: Node, *, evict: bool, now: datetime) -> Tree | None:
 
 
 def mirrored_labels(node: Node) -> dict[str, str]:
-    """Old names of labels that do not say what the new ones say."""
+    """Return the deprecated labels that differ from their successors."""
     labels = labels_of(node)
     return {
         old: labels[new] for new, old in _MIRRORED_LABELS.items() if new in labels and labels.get(old) != labels[new]
@@ -126,7 +126,7 @@ def mirrored_labels(node: Node) -> dict[str, str]:
 
 
 def silent(node: Node, *, now: datetime) -> Node | None:
-    """The Node with what its kubelet says no more made unknown; None where ``Ready`` says so already."""
+    """Return the Node with conditions ``Unknown``, as its kubelet stopped posting; None if ``Ready`` is already."""
     conditions = list((node.status.conditions if node.status else None) or ())
     before = find_condition(conditions, "Ready")
     created = metadata_field(node, "creationTimestamp")
@@ -159,12 +159,12 @@ def _never_updated(type_: str, *, created: datetime, now: datetime) -> NodeCondi
 
 
 def unready_pods(pods: Iterable[Pod]) -> list[Pod]:
-    """Of the pods of a Node that is not ready those that say otherwise."""
+    """Return the pods of a not ready Node that are ready."""
     return [pod for pod in pods if (ready := ready_condition(pod)) is not None and ready.status != "False"]
 
 
 def unready_patch(pod: Pod, *, now: str) -> Tree:
-    """Makes it not ready, whatever its kubelet said last. A strategic patch of its status."""
+    """Return the strategic merge patch that sets a pod's ``Ready`` condition to False."""
     generation = metadata_field(pod, "generation")
     condition: Tree = {"type": "Ready", "status": "False", "lastTransitionTime": now}
     status: Tree = {"conditions": [condition]}

@@ -1,4 +1,4 @@
-"""Who may be tainted next: one queue for each zone, with the zone's rate."""
+"""Rate-limited queue of Nodes to taint, one per zone."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ if TYPE_CHECKING:
 
 #: One Node at a time, as upstream.
 _BURST: Final = 1
-#: Timers ring a little late, so that what they wait for is there whatever was rounded.
+#: Added to timers, so that rounding never makes them early.
 _LATE_SECONDS: Final = 0.001
 
 
 class Turns:
-    """The Nodes of one zone that wait; at most all of them.
+    """Waiting Nodes of one zone; at most all its Nodes.
 
-    ``call`` is told the name of each whose turn it is, once; ``leave`` takes it out of the queue and forgets that.
+    ``call`` is invoked once with the name of each Node that the rate limiter admits; ``leave`` removes it from the
+    queue.
     """
 
     def __init__(self, rate: float, *, clock: Clock, call: Callable[[str], None], settle_seconds: float = 0.0) -> None:
-        """``settle_seconds``: nobody's turn comes sooner, so that Nodes that fail together are counted together."""
+        """``settle_seconds``: minimum delay, so that the zone state counts Nodes that fail together."""
         self._clock = clock
         self._call = call
         self._settle_seconds = settle_seconds
@@ -44,7 +45,7 @@ class Turns:
         self._waiting.pop(name, None)
 
     def set_rate(self, rate: float) -> None:
-        """Another rate; what was used up of the old one is not given back."""
+        """Set another rate; tokens used at the old one are not returned."""
         if rate == self._rate:
             return
         spent = self._bucket is not None and not self._bucket.try_take()
@@ -55,7 +56,7 @@ class Turns:
         self._serve()
 
     def close(self) -> None:
-        """Nobody is called any more."""
+        """Stop calling."""
         self._waiting.clear()
         if self._timer is not None:
             self._timer.cancel()

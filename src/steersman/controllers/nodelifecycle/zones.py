@@ -1,6 +1,6 @@
-"""How fast Nodes of a zone may be tainted so that their pods are evicted, by how many of them are well.
+"""Eviction rates of zones by the number of unhealthy Nodes.
 
-A zone where most are unwell at once is more likely cut off than broken: there evictions go slower, or stop.
+A zone where most Nodes are unhealthy at once is probably partitioned: evictions there are slowed down or stopped.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _ZONES: Final = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.
 
 
 class ZoneState(Enum):
-    """Upstream's names."""
+    """Zone states, with upstream's names."""
 
     NORMAL = "Normal"
     PARTIAL = "PartialDisruption"
@@ -33,7 +33,7 @@ class ZoneState(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """Options; rates in Nodes a second."""
+    """Options of the eviction rates, in Nodes per second."""
 
     normal: float = 0.1
     secondary: float = 0.01
@@ -41,7 +41,7 @@ class Rates:
     large_size: int = 50
 
     def of(self, state: ZoneState, size: int) -> float:
-        """How many Nodes a second may be tainted in a zone of that state; 0: none."""
+        """Return the eviction rate for a zone state in Nodes per second; 0: none."""
         if state is ZoneState.PARTIAL:
             return self.secondary if size > self.large_size else 0.0
         return self.normal
@@ -49,18 +49,18 @@ class Rates:
 
 @dataclass(slots=True)
 class Count:
-    """Nodes of one zone."""
+    """Numbers of Nodes of one zone."""
 
     ready: int = 0
     unready: int = 0
 
     @property
     def size(self) -> int:
-        """All of them."""
+        """Return the number of Nodes."""
         return self.ready + self.unready
 
     def state(self, rates: Rates) -> ZoneState:
-        """How the zone is."""
+        """Return the state of the zone."""
         if not self.ready and self.unready:
             return ZoneState.FULL
         if self.unready >= _PARTIAL_MIN and self.unready / self.size >= rates.unhealthy_share:
@@ -69,7 +69,7 @@ class Count:
 
 
 def zone_of(node: Node) -> str:
-    """Region and zone as one text; empty where neither is known."""
+    """Return region and zone as one key; empty if neither is set."""
     labels = labels_of(node)
     region = next((labels[key] for key in _REGIONS if labels.get(key)), "")
     zone = next((labels[key] for key in _ZONES if labels.get(key)), "")
@@ -77,12 +77,12 @@ def zone_of(node: Node) -> str:
 
 
 def is_counted(node: Node) -> bool:
-    """Whether its readiness says anything about its zone."""
+    """Report whether its readiness says anything about its zone."""
     return _EXCLUDED not in labels_of(node)
 
 
 class Zones:
-    """Counts Nodes by zone. Used from one event loop."""
+    """Counts Nodes by zone. For one event loop."""
 
     def __init__(self, rates: Rates) -> None:
         self._rates = rates
@@ -90,7 +90,7 @@ class Zones:
         self._counts: dict[str, Count] = {}
 
     def put(self, name: str, zone: str, *, ready: bool) -> bool:
-        """A Node as it is now; whether that is news."""
+        """Record a Node's readiness; return whether it changed."""
         if self._nodes.get(name) == (zone, ready):
             return False
         self.remove(name)
@@ -99,7 +99,7 @@ class Zones:
         return True
 
     def remove(self, name: str) -> bool:
-        """It is gone, or counts no more; whether that is news."""
+        """Remove a Node; return whether it was counted."""
         found = self._nodes.pop(name, None)
         if found is None:
             return False
@@ -118,15 +118,15 @@ class Zones:
 
     @property
     def counts(self) -> Mapping[str, Count]:
-        """By zone."""
+        """Return the counts by zone."""
         return self._counts
 
     def all_down(self) -> bool:
-        """Whether there are Nodes and none of them is well: then it is more likely this process that is cut off."""
+        """Report whether there are Nodes and none of them is well: then it is more likely this process that is cut off."""
         return bool(self._counts) and all(count.state(self._rates) is ZoneState.FULL for count in self._counts.values())
 
     def rate(self, zone: str) -> float:
-        """How many Nodes a second may be tainted there now."""
+        """Return the current eviction rate of the zone in Nodes per second."""
         if self.all_down():
             return 0.0
         count = self._counts.get(zone, Count())

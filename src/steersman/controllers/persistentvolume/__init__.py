@@ -1,5 +1,5 @@
-"""Claims get volumes, and volumes are reclaimed (``persistentvolume-binder-controller``).
+"""Binding and reclaiming of PersistentVolumes (``persistentvolume-binder-controller``).
 
-``matching`` says which volume fits a claim, ``plan`` what a claim or a volume needs, ``binding`` how the two look when
-they are bound, ``controller`` does it. Volumes are made by external provisioners; what holds data is never touched here.
+``matching`` selects volumes for claims, ``plan`` decides for a claim or a volume, ``binding`` has the fields of both
+when bound, ``controller`` executes. External provisioners create volumes; no data is deleted here.
 """

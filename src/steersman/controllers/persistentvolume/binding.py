@@ -1,4 +1,4 @@
-"""How a volume and a claim look when they are bound, and when they no longer are. Nothing is changed in place."""
+"""Fields of bound and unbound volumes and claims. Inputs are not modified."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PROVISIONERS: Final = ("volume.kubernetes.io/storage-provisioner", "volume.beta.
 
 
 def bound_volume(volume: PersistentVolume, claim: PersistentVolumeClaim) -> PersistentVolume:
-    """The volume with a reference to the claim; ``volume`` itself where it has it."""
+    """Return the volume with ``claimRef``; itself if up to date."""
     assert volume.spec is not None
     reference = volume.spec.claimRef
     new = volume
@@ -46,7 +46,7 @@ def bound_volume(volume: PersistentVolume, claim: PersistentVolumeClaim) -> Pers
 
 
 def bound_claim(claim: PersistentVolumeClaim, volume: PersistentVolume) -> PersistentVolumeClaim:
-    """The claim with the volume's name; ``claim`` itself where it has it."""
+    """Return the claim with ``volumeName``; itself if up to date."""
     assert claim.spec is not None
     new = claim
     if claim.spec.volumeName != name_of(volume):
@@ -56,7 +56,7 @@ def bound_claim(claim: PersistentVolumeClaim, volume: PersistentVolume) -> Persi
 
 
 def unbound_volume(volume: PersistentVolume) -> PersistentVolume:
-    """A reference that the controller wrote goes; of one that somebody else wrote only the UID."""
+    """Return the volume without the controller's ``claimRef``; of a user's one only the UID is removed."""
     assert volume.spec is not None
     if BOUND_BY_CONTROLLER in annotations_of(volume):
         left = {key: value for key, value in annotations_of(volume).items() if key != BOUND_BY_CONTROLLER}
@@ -68,7 +68,7 @@ def unbound_volume(volume: PersistentVolume) -> PersistentVolume:
 
 
 def volume_in_phase(volume: PersistentVolume, phase: str, message: str = "") -> PersistentVolume | None:
-    """None where it is in that phase."""
+    """Return the volume in that phase; None if up to date."""
     status = volume.status or PersistentVolumeStatus()
     if status.phase == phase:
         return None
@@ -79,9 +79,9 @@ def volume_in_phase(volume: PersistentVolume, phase: str, message: str = "") -> 
 def claim_in_phase(
     claim: PersistentVolumeClaim, phase: str, volume: PersistentVolume | None
 ) -> PersistentVolumeClaim | None:
-    """None where it is in that phase, and tells what it has.
+    """Return the claim in that phase, with capacity and access modes; None if up to date.
 
-    Its capacity is written when it becomes bound, not later: a file system may lag behind its device on purpose.
+    The capacity is set only on binding: a file system may be resized later than its device.
     """
     status = claim.status or PersistentVolumeClaimStatus()
     new = msgspec.structs.replace(status, phase=phase)
@@ -98,7 +98,7 @@ def claim_in_phase(
 
 
 def with_provisioner(claim: PersistentVolumeClaim, provisioner: str) -> PersistentVolumeClaim:
-    """Annotated for the provisioner that is to make a volume; ``claim`` itself where it is."""
+    """Return the claim annotated for its provisioner; itself if up to date."""
     annotations = annotations_of(claim)
     if annotations.get(PROVISIONERS[0]) == provisioner:
         return claim
@@ -106,7 +106,7 @@ def with_provisioner(claim: PersistentVolumeClaim, provisioner: str) -> Persiste
 
 
 def with_class(claim: PersistentVolumeClaim, name: str) -> PersistentVolumeClaim:
-    """With a storage class that was made the default after the claim came (KEP-3333)."""
+    """Return the claim with the storage class that became the default after its creation (KEP-3333)."""
     assert claim.spec is not None
     return msgspec.structs.replace(claim, spec=msgspec.structs.replace(claim.spec, storageClassName=name))
 

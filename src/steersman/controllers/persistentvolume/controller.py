@@ -1,6 +1,6 @@
-"""The shell: claims, volumes, classes and the pods that use claims. One worker, which waits for its own writes.
+"""Volume binder: watches claims, volumes, classes and pods. One worker, which waits for its own writes.
 
-That is what keeps two claims from being promised one volume; a volume that another writer took is told by its version.
+So that no volume is bound to two claims; other writers are detected by resourceVersion.
 """
 
 from __future__ import annotations
@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, assert_never
 from lightkube.models.core_v1 import PersistentVolume, PersistentVolumeClaim, Pod
 from lightkube.models.storage_v1 import StorageClass
 
-from steersman.apimachinery.errors import is_not_found
 from steersman.client.changes import Added, Deleted, Updated
-from steersman.client.errors import ApiError, ClientError
+from steersman.client.errors import ClientError, NotFound
 from steersman.client.objects import key_of, name_of, namespace_of, uid_of
 from steersman.controllers.persistentvolume.binding import (
     bound_claim,
@@ -40,14 +39,14 @@ from steersman.controllers.persistentvolume.plan import (
     waiting_claims,
 )
 from steersman.controllers.persistentvolume.recycling import Recycler, RecyclerSettings
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 from steersman.workloads.pods import node_of
 
 if TYPE_CHECKING:
     from steersman.client.changes import Change
     from steersman.client.informer import Informer
     from steersman.controllers.context import ControllerContext
-    from steersman.controllers.persistentvolume.plan import Told
+    from steersman.controllers.persistentvolume.plan import Event
 
 _CLAIM: Final = "claim:"
 _VOLUME: Final = "volume:"
@@ -55,8 +54,8 @@ _BY_CLAIM: Final = "claim of a volume"
 _SEEN_SECONDS: Final = 10.0
 
 
-class PersistentVolumeBinder(Shell):
-    """Keys are ``claim:NAMESPACE/NAME`` and ``volume:NAME``."""
+class PersistentVolumeBinder(ManagedController):
+    """Reconciles ``claim:NAMESPACE/NAME`` and ``volume:NAME``."""
 
     name: ClassVar[str] = "persistentvolume-binder-controller"
     queue_name: ClassVar[str] = "claims"
@@ -85,7 +84,7 @@ class PersistentVolumeBinder(Shell):
         return claims + [_VOLUME + name_of(volume) for volume in self._volumes.lister]
 
     def _claim_changed(self, change: Change[PersistentVolumeClaim]) -> None:
-        """A claim that went may have been promised a volume of which it never knew."""
+        """Enqueue a claim; after its deletion also the volumes with a ``claimRef`` to it."""
         claim = change.latest
         if not isinstance(change, Deleted):
             self.queue.add(_CLAIM + key_of(claim))
@@ -114,7 +113,7 @@ class PersistentVolumeBinder(Shell):
             self.queue.add(_CLAIM + key_of(claim))
 
     async def reconcile(self, key: str) -> None:
-        """Carry out what the plan says."""
+        """Execute the plan of a claim or volume."""
         if key.startswith(_CLAIM):
             claim = self._claims.lister.by_key(key.removeprefix(_CLAIM))
             if claim is not None:
@@ -133,22 +132,22 @@ class PersistentVolumeBinder(Shell):
         match plan:
             case Bind(volume):
                 await self._bind(volume, claim)
-            case Wait(told, pending):
-                self._tell(claim, told)
+            case Wait(event, pending):
+                self._record(claim, event)
                 if pending:
                     await self._claim_phase(claim, "Pending", None)
             case AssignClass(name):
                 await self._write(self._claims, with_class(claim, name))
             case Provision() if not self.options.enable_dynamic_provisioning:
                 pass
-            case Provision(provisioner, told):
+            case Provision(provisioner, event):
                 new = with_provisioner(claim, provisioner)
-                self._tell(claim if new is claim else await self._write(self._claims, new), told)
-            case Lost(told):
+                self._record(claim if new is claim else await self._write(self._claims, new), event)
+            case Lost(event):
                 if await self._claim_phase(claim, "Lost", None) is not claim:
-                    self._tell(claim, told)
-            case Broken(told, message):
-                self._tell(claim, told)
+                    self._record(claim, event)
+            case Broken(event, message):
+                self._record(claim, event)
                 raise ClientError(f"{key_of(claim)}: {message}")
             case _:
                 assert_never(plan)
@@ -165,7 +164,7 @@ class PersistentVolumeBinder(Shell):
         ]
 
     async def _bind(self, volume: PersistentVolume, claim: PersistentVolumeClaim) -> None:
-        """Four writes; whatever breaks off between them, the next look at either of the two goes on."""
+        """Write volume, volume status, claim and claim status; after a failure a retry of either continues."""
         new_volume = bound_volume(volume, claim)
         if new_volume is not volume:
             volume = await self._write(self._volumes, new_volume)
@@ -197,14 +196,14 @@ class PersistentVolumeBinder(Shell):
                     self.queue.add(_CLAIM + key_of(claim))
             case Unbind():
                 await self._unbind(volume)
-            case Mismatch(told_volume, told_claim):
-                self._tell(volume, told_volume)
-                self._tell(claim, told_claim)
+            case Mismatch(volume_event, claim_event):
+                self._record(volume, volume_event)
+                self._record(claim, claim_event)
             case _:
                 assert_never(plan)
 
     async def _named_claim(self, volume: PersistentVolume) -> PersistentVolumeClaim | None:
-        """The cache may be late: before a volume is released, its claim is looked up."""
+        """Return the claim of ``claimRef``; the server is read before a volume is released, as the cache may be behind."""
         reference = volume.spec.claimRef if volume.spec else None
         if reference is None or not reference.uid or not reference.namespace or not reference.name:
             return None
@@ -216,10 +215,8 @@ class PersistentVolumeBinder(Shell):
             return None
         try:
             live = await self.client.get(PersistentVolumeClaim, reference.name, namespace=reference.namespace)
-        except ApiError as error:
-            if is_not_found(error):
-                return None
-            raise
+        except NotFound:
+            return None
         return live if uid_of(live) == reference.uid else None
 
     async def _volume_phase(self, volume: PersistentVolume, phase: str, message: str = "") -> PersistentVolume:
@@ -231,7 +228,7 @@ class PersistentVolumeBinder(Shell):
         await self._volume_phase(volume, "Available")
 
     async def _reclaim(self, volume: PersistentVolume) -> None:
-        what, told = reclaim(volume)
+        what, event = reclaim(volume)
         if what == "delete":
             await self.delete_seen(volume)
         elif what == "recycle":
@@ -241,8 +238,8 @@ class PersistentVolumeBinder(Shell):
                 await self._unbind(volume)
             elif outcome:
                 await self._fail(volume, "VolumeFailedRecycle", f"Recycle failed: {outcome}")
-        elif what == "fail" and told is not None:
-            await self._fail(volume, told.reason, told.message)
+        elif what == "fail" and event is not None:
+            await self._fail(volume, event.reason, event.message)
 
     async def _fail(self, volume: PersistentVolume, reason: str, message: str) -> None:
         if await self._volume_phase(volume, "Failed", message) is not volume:
@@ -250,9 +247,9 @@ class PersistentVolumeBinder(Shell):
 
     # Both
 
-    def _tell(self, obj: Any, told: Told | None) -> None:
-        if told is not None and obj is not None:
-            self.events.event(obj, told.type, told.reason, told.message)
+    def _record(self, obj: Any, event: Event | None) -> None:
+        if event is not None and obj is not None:
+            self.events.event(obj, event.type, event.reason, event.message)
 
     async def _write(self, informer: Informer[Any], new: Any, *, status: bool = False) -> Any:
         written = await (self.client.update_status(new) if status else self.client.update(new))
@@ -269,5 +266,5 @@ def _claim_keys(volume: PersistentVolume) -> list[str]:
 
 
 def build(context: ControllerContext) -> PersistentVolumeBinder:
-    """Wire it up."""
+    """Construct the controller."""
     return PersistentVolumeBinder(context)

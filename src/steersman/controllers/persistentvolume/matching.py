@@ -1,4 +1,4 @@
-"""Which volume fits a claim."""
+"""Selection of volumes and storage classes for claims. Pure rules."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def class_of_claim(claim: PersistentVolumeClaim) -> str:
 
 
 def says_class(claim: PersistentVolumeClaim) -> bool:
-    """Whether it speaks of a class at all, be it the empty one."""
+    """Report whether it speaks of a class at all, be it the empty one."""
     return _CLASS in annotations_of(claim) or (claim.spec is not None and claim.spec.storageClassName is not None)
 
 
@@ -42,7 +42,7 @@ def class_of_volume(volume: PersistentVolume) -> str:
 
 
 def default_class(classes: Iterable[StorageClass]) -> StorageClass | None:
-    """The youngest of those that are marked; of one age the first by name."""
+    """Return the newest default class; ties are broken by name."""
     marked = [each for each in classes if any(annotations_of(each).get(name) == "true" for name in _DEFAULT_CLASS)]
     marked.sort(key=name_of)
     marked.sort(key=lambda each: metadata_field(each, "creationTimestamp"), reverse=True)
@@ -50,17 +50,17 @@ def default_class(classes: Iterable[StorageClass]) -> StorageClass | None:
 
 
 def is_delayed(found: StorageClass | None) -> bool:
-    """Whether the class binds when the first pod is scheduled."""
+    """Report whether the class binds when the first pod is scheduled."""
     return found is not None and found.volumeBindingMode == "WaitForFirstConsumer"
 
 
 def has_selected_node(claim: PersistentVolumeClaim) -> bool:
-    """Whether the scheduler chose a Node, and asks for a volume there."""
+    """Report whether the scheduler chose a Node, and asks for a volume there."""
     return _SELECTED_NODE in annotations_of(claim)
 
 
 def is_reserved_for(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
-    """Whether the volume names the claim; a UID is compared only where it has one."""
+    """Report whether the volume names the claim; a UID is compared only where it has one."""
     reference = volume.spec.claimRef if volume.spec else None
     if reference is None or (reference.namespace, reference.name) != (namespace_of(claim), name_of(claim)):
         return False
@@ -68,7 +68,7 @@ def is_reserved_for(volume: PersistentVolume, claim: PersistentVolumeClaim) -> b
 
 
 def misfit(volume: PersistentVolume, claim: PersistentVolumeClaim) -> str:
-    """Why a claim cannot have the volume that it names; empty where it can."""
+    """Return why a claim cannot use the volume that it names; empty if it can."""
     if metadata_field(volume, "deletionTimestamp") is not None:
         return f'the volume is marked for deletion "{name_of(volume)}"'
     if _capacity(volume) < _request(claim):
@@ -92,9 +92,9 @@ def modes_differ(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool
 def best_volume(
     claim: PersistentVolumeClaim, volumes: Iterable[PersistentVolume], *, delayed: bool
 ) -> PersistentVolume | None:
-    """One that is reserved for the claim, or else the smallest that is free and fits.
+    """Return the volume reserved for the claim, or else the smallest available match.
 
-    Volumes with fewer access modes come first. ``delayed``: the scheduler chooses, so only a reserved one will do.
+    Volumes with fewer access modes come first. ``delayed``: the scheduler selects, so only a reserved one qualifies.
     """
     selector = claim.spec.selector if claim.spec else None
     wanted = from_label_selector(msgspec.to_builtins(selector)) if selector is not None else None

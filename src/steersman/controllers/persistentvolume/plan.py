@@ -1,4 +1,4 @@
-"""What a claim or a volume needs: closed sets of answers, which the shell carries out."""
+"""Actions for a claim or a volume: closed sets of decisions, executed by the controller. Pure rules."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ _MIGRATED: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """An event."""
+class Event:
+    """Event."""
 
     type: str
     reason: str
@@ -48,46 +48,46 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Bind:
-    """The claim is to have this volume."""
+    """Bind the claim to this volume."""
 
     volume: PersistentVolume
 
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Nothing fits yet. ``pending``: the status says so, too."""
+    """No volume matches. ``pending``: set the phase too."""
 
-    told: Told | None = None
+    event: Event | None = None
     pending: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class AssignClass:
-    """The claim speaks of no class, and by now there is a default."""
+    """Set the default storage class on a claim without one."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class Provision:
-    """An external provisioner is to make a volume."""
+    """Annotate the claim for an external provisioner."""
 
     provisioner: str
-    told: Told
+    event: Event
 
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """The claim's volume is gone for good."""
+    """Set phase ``Lost``: the claim's volume does not exist."""
 
-    told: Told
+    event: Event
 
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """Somebody took an annotation off; it cannot be told what is right."""
+    """The claim's binding annotations are inconsistent."""
 
-    told: Told
+    event: Event
     message: str
 
 
@@ -96,7 +96,7 @@ ClaimPlan = Bind | Wait | AssignClass | Provision | Lost | Broken
 
 @dataclass(frozen=True, slots=True)
 class InPhase:
-    """The volume is to be in this phase; ``reclaim``: and then reclaimed."""
+    """Set the volume's phase; ``reclaim``: then reclaim it."""
 
     phase: str | None
     reclaim: bool = False
@@ -104,20 +104,20 @@ class InPhase:
 
 @dataclass(frozen=True, slots=True)
 class LookAtClaim:
-    """The claim is to be bound to the volume."""
+    """Enqueue the claim, to be bound to the volume."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unbind:
-    """The claim has another volume; this one is free again."""
+    """The claim is bound to another volume; make this one available."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mismatch:
-    """The volume names a claim that cannot have it."""
+    """The claim of ``claimRef`` cannot use the volume."""
 
-    told_volume: Told
-    told_claim: Told
+    volume_event: Event
+    claim_event: Event
 
 
 VolumePlan = InPhase | LookAtClaim | Unbind | Mismatch
@@ -132,7 +132,7 @@ def plan_claim(
     *,
     waiting_pods: Sequence[str] = (),
 ) -> ClaimPlan:
-    """``waiting_pods``: names of pods that use the claim and are not scheduled."""
+    """Return the action for a claim. ``waiting_pods``: names of unscheduled pods that use it."""
     name = (claim.spec.volumeName if claim.spec else None) or ""
     volume = volumes.get(name)
     if BIND_COMPLETED in annotations_of(claim):
@@ -153,66 +153,66 @@ def plan_claim(
     if wanted:
         return _provision(wanted, classes.get(wanted))
     text = "no persistent volumes available for this claim and no storage class is set"
-    return Wait(Told("Normal", "FailedBinding", text))
+    return Wait(Event("Normal", "FailedBinding", text))
 
 
 def _plan_bound(claim: PersistentVolumeClaim, name: str, volume: PersistentVolume | None) -> ClaimPlan:
     if not name:
         text = "Bound claim has lost reference to PersistentVolume. Data on the volume is lost!"
-        return Lost(Told("Warning", "ClaimLost", text))
+        return Lost(Event("Warning", "ClaimLost", text))
     if volume is None:
         text = "Bound claim has lost its PersistentVolume. Data on the volume is lost!"
-        return Lost(Told("Warning", "ClaimLost", text))
+        return Lost(Event("Warning", "ClaimLost", text))
     reference = volume.spec.claimRef if volume.spec else None
     if reference is None or reference.uid == uid_of(claim):
         return Bind(volume)
     text = "Two claims are bound to the same volume, this one is bound incorrectly"
-    return Lost(Told("Warning", "ClaimMisbound", text))
+    return Lost(Event("Warning", "ClaimMisbound", text))
 
 
 def _plan_named(claim: PersistentVolumeClaim, volume: PersistentVolume | None) -> ClaimPlan:
-    """It asks for one volume, by its name."""
+    """Return the action for a claim with ``volumeName``."""
     if volume is None or volume.spec is None:
         return Wait()
     if volume.spec.claimRef is None:
         why = misfit(volume, claim)
         if not why:
             return Bind(volume)
-        return Wait(Told("Warning", "VolumeMismatch", f'Cannot bind to requested volume "{name_of(volume)}": {why}'))
+        return Wait(Event("Warning", "VolumeMismatch", f'Cannot bind to requested volume "{name_of(volume)}": {why}'))
     if is_reserved_for(volume, claim):
         return Bind(volume)
     taken = f'volume "{name_of(volume)}" already bound to a different claim'
     if BOUND_BY_CONTROLLER not in annotations_of(claim):
-        return Wait(Told("Warning", "FailedBinding", f"{taken}."))
+        return Wait(Event("Warning", "FailedBinding", f"{taken}."))
     by = f"{volume.spec.claimRef.namespace}/{volume.spec.claimRef.name}"
     return Broken(
-        Told("Warning", "FailedBinding", f'{taken} "{by}" by controller'),
+        Event("Warning", "FailedBinding", f'{taken} "{by}" by controller'),
         f'invalid binding to volume "{name_of(volume)}": volume already claimed by "{by}"',
     )
 
 
-def _first_consumer(waiting_pods: Sequence[str]) -> Told:
+def _first_consumer(waiting_pods: Sequence[str]) -> Event:
     if not waiting_pods:
         text = "waiting for first consumer to be created before binding"
-        return Told("Normal", "WaitForFirstConsumer", text)
+        return Event("Normal", "WaitForFirstConsumer", text)
     word = "pod" if len(waiting_pods) == 1 else "pods"
-    return Told("Normal", "WaitForPodScheduled", f"waiting for {word} {','.join(waiting_pods)} to be scheduled")
+    return Event("Normal", "WaitForPodScheduled", f"waiting for {word} {','.join(waiting_pods)} to be scheduled")
 
 
 def _provision(name: str, found: StorageClass | None) -> ClaimPlan:
     if found is None:
         text = f'storageclass.storage.k8s.io "{name}" not found'
-        return Wait(Told("Warning", "ProvisioningFailed", text), pending=False)
+        return Wait(Event("Warning", "ProvisioningFailed", text), pending=False)
     provisioner = _MIGRATED.get(found.provisioner, found.provisioner)
     if provisioner.startswith(_BUILT_IN):
         text = f"no volume plugin matched name: {provisioner}"
-        return Wait(Told("Warning", "ProvisioningFailed", text), pending=False)
+        return Wait(Event("Warning", "ProvisioningFailed", text), pending=False)
     text = (
         f"Waiting for a volume to be created either by the external provisioner '{provisioner}' or manually by the "
         "system administrator. If volume creation is delayed, please verify that the provisioner is running and "
         "correctly registered."
     )
-    return Provision(provisioner, Told("Normal", "ExternalProvisioning", text))
+    return Provision(provisioner, Event("Normal", "ExternalProvisioning", text))
 
 
 def plan_volume(volume: PersistentVolume, claim: PersistentVolumeClaim | None) -> VolumePlan:
@@ -234,7 +234,7 @@ def plan_volume(volume: PersistentVolume, claim: PersistentVolumeClaim | None) -
 
 
 def _released(volume: PersistentVolume) -> str | None:
-    """A failure stays to be seen."""
+    """Return the phase of a released volume; a failure stays visible."""
     phase = volume.status.phase if volume.status else None
     return None if phase in ("Released", "Failed") else "Released"
 
@@ -245,15 +245,15 @@ def _mismatch(volume: PersistentVolume, claim: PersistentVolumeClaim) -> Mismatc
         f'PersistentVolume "{name_of(volume)}" to requested PersistentVolumeClaim due to incompatible volumeMode.'
     )
     return Mismatch(
-        Told("Warning", "VolumeMismatch", f"Cannot bind PersistentVolume to {of_volume}"),
-        Told("Warning", "VolumeMismatch", f"Cannot bind {of_claim}"),
+        Event("Warning", "VolumeMismatch", f"Cannot bind PersistentVolume to {of_volume}"),
+        Event("Warning", "VolumeMismatch", f"Cannot bind {of_claim}"),
     )
 
 
-def reclaim(volume: PersistentVolume) -> tuple[Reclaim, Told | None]:
-    """What becomes of a released volume, and what to tell where that is not possible.
+def reclaim(volume: PersistentVolume) -> tuple[Reclaim, Event | None]:
+    """Return how to reclaim a released volume, or the event if that is impossible.
 
-    ``leave``: somebody else's work. Only directories below ``/tmp`` of a host are ever given up, as upstream has it.
+    ``leave``: an external controller does it. Host path volumes are deleted below ``/tmp`` only, as upstream.
     """
     spec = volume.spec
     policy = spec.persistentVolumeReclaimPolicy if spec is not None else None
@@ -263,28 +263,28 @@ def reclaim(volume: PersistentVolume) -> tuple[Reclaim, Told | None]:
         return "retain", None
     if policy == "Recycle":
         if spec.hostPath is None and spec.nfs is None:
-            return "fail", Told("Warning", "VolumeFailedRecycle", "No recycler plugin found for the volume!")
+            return "fail", Event("Warning", "VolumeFailedRecycle", "No recycler plugin found for the volume!")
         return "recycle", None
     if policy != "Delete":
         text = "Volume has unrecognized PersistentVolumeReclaimPolicy"
-        return "fail", Told("Warning", "VolumeUnknownReclaimPolicy", text)
+        return "fail", Event("Warning", "VolumeUnknownReclaimPolicy", text)
     return _delete(volume)
 
 
-def _delete(volume: PersistentVolume) -> tuple[Reclaim, Told | None]:
+def _delete(volume: PersistentVolume) -> tuple[Reclaim, Event | None]:
     provisioner = annotations_of(volume).get(_PROVISIONED_BY)
     if provisioner is not None and not provisioner.startswith(_BUILT_IN):
         return "leave", None
     host_path = volume.spec.hostPath if volume.spec else None
     if host_path is None:
         why = f'error getting deleter volume plugin for volume "{name_of(volume)}": no deletable volume plugin matched'
-        return "fail", Told("Warning", "VolumeFailedDelete", why)
+        return "fail", Event("Warning", "VolumeFailedDelete", why)
     if not (host_path.path.startswith("/tmp/") and len(host_path.path) > len("/tmp/")):  # noqa: S108 — of a host
         why = f"host_path deleter only supports /tmp/.+ but received provided {host_path.path}"
-        return "fail", Told("Warning", "VolumeFailedDelete", why)
+        return "fail", Event("Warning", "VolumeFailedDelete", why)
     return "delete", None
 
 
 def waiting_claims(claims: Iterable[PersistentVolumeClaim]) -> list[PersistentVolumeClaim]:
-    """Those that are not bound: a new volume or class may be what they wait for."""
+    """Return the claims that are not bound, for which a new volume or class may matter."""
     return [claim for claim in claims if BIND_COMPLETED not in annotations_of(claim)]

@@ -1,7 +1,8 @@
-"""Scrubbing volumes with the policy ``Recycle``: a pod in ``default`` empties them, as upstream has it."""
+"""Recycling of volumes with reclaim policy ``Recycle`` by a pod in ``default``, as upstream."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -18,10 +19,9 @@ from lightkube.models.core_v1 import (
 )
 from lightkube.models.meta_v1 import ObjectMeta
 
-from steersman.apimachinery.errors import is_already_exists, is_not_found
 from steersman.apimachinery.quantity import parse
 from steersman.client.changes import Added
-from steersman.client.errors import ApiError
+from steersman.client.errors import AlreadyExists, NotFound
 from steersman.client.objects import name_of, namespace_of, uid_of
 from steersman.workloads.pods import phase_of
 
@@ -43,7 +43,7 @@ _GIB: Final = 1 << 30
 
 
 class SourceSettings(msgspec.Struct, frozen=True):
-    """How volumes of one kind of source are recycled."""
+    """Recycler settings of one volume source."""
 
     #: Seconds that the pod may run: at least the minimum, and the increment for each GiB.
     minimum_seconds: int
@@ -59,7 +59,7 @@ class SourceSettings(msgspec.Struct, frozen=True):
 
 
 class RecyclerSettings(msgspec.Struct, frozen=True):
-    """Settings by kind of source."""
+    """Recycler settings by volume source."""
 
     host_path: SourceSettings = SourceSettings(60, 30)
     nfs: SourceSettings = SourceSettings(300, 30)
@@ -105,7 +105,7 @@ def read_template(path: str) -> Pod | None:
 
 
 class Recycler:
-    """One pod for each volume that is recycled; what it has come to is read from its phase."""
+    """Runs one recycler pod per volume; its phase holds the state."""
 
     def __init__(
         self, client: Client, pods: Informer[Pod], wake: Callable[[str], None], *, settings: RecyclerSettings
@@ -124,7 +124,7 @@ class Recycler:
             self._wake(name.removeprefix(_PREFIX))
 
     async def advance(self, volume: PersistentVolume) -> str:
-        """``done``, empty while it goes on, or why it failed."""
+        """Return ``done``, empty while the pod runs, or why it failed."""
         pod = self._pods.lister.get(_PREFIX + name_of(volume), namespace=NAMESPACE)
         if pod is None:
             await self._start(volume)
@@ -138,18 +138,12 @@ class Recycler:
         return (pod.status.message if pod.status else None) or "pod failed, pod.Status.Message unknown."
 
     async def _start(self, volume: PersistentVolume) -> None:
-        try:
+        with suppress(AlreadyExists):
             await self._client.create(recycler_pod(volume, self._settings))
-        except ApiError as error:
-            if not is_already_exists(error):
-                raise
 
     async def _remove(self, pod: Pod) -> None:
-        try:
+        with suppress(NotFound):
             await self._client.delete_object(pod, uid=uid_of(pod))
-        except ApiError as error:
-            if not is_not_found(error):
-                raise
 
 
 def recycler_pod(volume: PersistentVolume, settings: RecyclerSettings = _DEFAULT_SETTINGS) -> Pod:

@@ -1,4 +1,4 @@
-"""The shell: each autoscaler is looked at when its spec changes, and again after every sync period."""
+"""Autoscaler controller: reconciles each autoscaler when its spec changes and after every sync period."""
 
 from __future__ import annotations
 
@@ -10,18 +10,17 @@ from lightkube.models.core_v1 import Pod
 from prometheus_client import Gauge
 
 from steersman.apimachinery import quantity
-from steersman.apimachinery.errors import is_not_found
 from steersman.apimachinery.selectors import parse_label_selector
 from steersman.apimachinery.selectors.labels import SelectorError
 from steersman.client.changes import Updated
-from steersman.client.errors import ApiError, ClientError
+from steersman.client.errors import ClientError, NotFound
 from steersman.client.objects import labels_of, namespace_of, split_key
 from steersman.controllers.podautoscaler.metrics_api import MetricsAPI
 from steersman.controllers.podautoscaler.proposals import Measuring, Proposal, Target, failure_of
 from steersman.controllers.podautoscaler.replicas import MetricError, Timing, Tolerance
 from steersman.controllers.podautoscaler.scaling import History, Limits, Normalized, normalize, normalize_with_behavior
 from steersman.controllers.podautoscaler.state import State
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 from steersman.runtime.result import Result
 from steersman.runtime.structs import replaced
 
@@ -39,7 +38,7 @@ _GET_SCALE_FAILED = "the HPA controller was unable to get the target's current s
 
 
 class _Scaled(NamedTuple):
-    """A target, and its scale as it was read."""
+    """A target and its scale subresource."""
 
     resource: ResourceType[Tree]
     name: str
@@ -57,12 +56,12 @@ class _Scaled(NamedTuple):
 
     @property
     def selector(self) -> str:
-        """Of its pods, as text."""
+        """Return the selector of the target's pods, as text."""
         return str((self.scale.get("status") or {}).get("selector") or "")
 
 
 class _Case(NamedTuple):
-    """One look at one autoscaler."""
+    """State of one reconcile."""
 
     key: str
     autoscaler: HorizontalPodAutoscaler
@@ -76,15 +75,15 @@ class _Case(NamedTuple):
 
 
 class _Wanted(NamedTuple):
-    """How many replicas the metrics ask for, because of which, and an error of those that could not be had."""
+    """Replicas that the metrics propose, the deciding metric, and the error of failed metrics."""
 
     replicas: int
     metric: str
     error: MetricError | None
 
 
-class PodAutoscaler(Shell):
-    """Keys are those of autoscalers."""
+class PodAutoscaler(ManagedController):
+    """Reconciles HorizontalPodAutoscalers."""
 
     name: ClassVar[str] = "horizontal-pod-autoscaler-controller"
     queue_name: ClassVar[str] = "horizontalpodautoscaler"
@@ -94,7 +93,7 @@ class PodAutoscaler(Shell):
         super().__init__(context, workers=context.options.concurrent_horizontal_pod_autoscaler_syncs)
         self._api = MetricsAPI(self.client)
         self._histories: dict[str, History] = {}
-        #: Whose pods each autoscaler scales, to find two that scale the same.
+        #: Selectors of the autoscalers' targets, to detect overlaps.
         self._selectors: dict[str, LabelSelector] = {}
         self._autoscalers = self.watch(HorizontalPodAutoscaler, when=_is_news)
         self._pods = self.informer(Pod)
@@ -122,7 +121,7 @@ class PodAutoscaler(Shell):
         state, spec = case.state, case.spec
         scaled = await self._read_scale(case)
         text = "the HPA controller was able to get the target's current scale"
-        state.say("AbleToScale", "SucceededGetScale", text, status=True)
+        state.set_condition("AbleToScale", "SucceededGetScale", text, status=True)
         current, limits = (
             scaled.spec_replicas,
             Limits(1 if spec.minReplicas is None else spec.minReplicas, spec.maxReplicas),
@@ -133,7 +132,7 @@ class PodAutoscaler(Shell):
         state.current, state.metrics = current, None
         if not current and limits.least:
             text = "scaling is disabled since the replica count of the target is zero"
-            state.say("ScalingActive", "ScalingDisabled", text, status=False)
+            state.set_condition("ScalingActive", "ScalingDisabled", text, status=False)
             state.desired = 0
         elif current > limits.most:
             await self._scale(case, scaled, limits.most, "Current number of replicas above Spec.MaxReplicas")
@@ -153,7 +152,7 @@ class PodAutoscaler(Shell):
             unknown = f'no matches for kind "{reference.kind}" in group "{group}"'
             text = unknown if isinstance(error, LookupError) else str(error)
             self.events.event(case.autoscaler, "Warning", "FailedGetScale", text)
-            case.state.say("AbleToScale", "FailedGetScale", f"{_GET_SCALE_FAILED}{text}", status=False)
+            case.state.set_condition("AbleToScale", "FailedGetScale", f"{_GET_SCALE_FAILED}{text}", status=False)
             raise MetricError(text) from error
         return _Scaled(resource, reference.name, scale)
 
@@ -165,8 +164,8 @@ class PodAutoscaler(Shell):
             raise
         current, state = scaled.spec_replicas, case.state
         found = self._normalized(case, current, wanted.replicas, limits)
-        state.say("AbleToScale", *found.able, status=True)
-        state.say("ScalingLimited", *found.limited, status=found.is_limited)
+        state.set_condition("AbleToScale", *found.able, status=True)
+        state.set_condition("ScalingLimited", *found.limited, status=found.is_limited)
         if found.replicas == current:
             state.desired = current
         else:
@@ -192,10 +191,10 @@ class PodAutoscaler(Shell):
             text = f"New size: {replicas}; reason: {reason}; error: {error}"
             self.events.event(case.autoscaler, "Warning", "FailedRescale", text)
             text = f"the HPA controller was unable to update the target scale: {error}"
-            case.state.say("AbleToScale", "FailedUpdateScale", text, status=False)
+            case.state.set_condition("AbleToScale", "FailedUpdateScale", text, status=False)
             raise
         text = f"the HPA controller was able to update the target scale to {replicas}"
-        case.state.say("AbleToScale", "SucceededRescale", text, status=True)
+        case.state.set_condition("AbleToScale", "SucceededRescale", text, status=True)
         text = f"New size: {replicas}; reason: {reason}"
         self.events.event(case.autoscaler, "Normal", "SuccessfulRescale", text)
         history, before = self._histories[case.key], scaled.spec_replicas
@@ -203,12 +202,12 @@ class PodAutoscaler(Shell):
         case.state.desired, case.state.scaled_at = replicas, case.state.now
 
     async def _measure(self, case: _Case, scaled: _Scaled) -> _Wanted:
-        """The largest proposal counts. One that cannot be had holds back scaling down, but not up."""
+        """Return the largest proposal. A failed metric prevents scaling down, but not up."""
         pods = self._selected(case, scaled.selector)
         specs = case.spec.metrics or []
         target = Target(case.namespace, scaled.selector, pods, scaled.spec_replicas, scaled.status_replicas)
         measuring = Measuring(self._api, target, self._tolerance(case.spec), self._timing())
-        case.state.metrics = told = [MetricStatus(type="") for _ in specs]
+        case.state.metrics = statuses = [MetricStatus(type="") for _ in specs]
         best: Proposal | None = None
         faults: list[tuple[str, str, str]] = []
         for place, metric in enumerate(specs):
@@ -219,32 +218,32 @@ class PodAutoscaler(Shell):
                 self.events.event(case.autoscaler, "Warning", reason, str(error))
                 faults.append((reason, str(error), prefix))
                 continue
-            told[place] = proposal.status
+            statuses[place] = proposal.status
             if best is None or not best.replicas or proposal.replicas > best.replicas:
                 best = proposal
         fault = _summed_up(faults, len(specs))
         if best is None or (fault is not None and best.replicas < scaled.spec_replicas):
             if faults:
                 text = f"the HPA was unable to compute the replica count: {faults[0][1]}"
-                case.state.say("ScalingActive", faults[0][0], text, status=False)
+                case.state.set_condition("ScalingActive", faults[0][0], text, status=False)
             raise fault or MetricError("no metrics are asked for")
         text = f"the HPA was able to successfully calculate a replica count from {best.metric}"
-        case.state.say("ScalingActive", "ValidMetricFound", text, status=True)
+        case.state.set_condition("ScalingActive", "ValidMetricFound", text, status=True)
         return _Wanted(best.replicas, best.metric, fault)
 
     def _note_selector(self, key: str, text: str) -> None:
-        """Also where bounds move the target: a rival that does not know would move it back, and so on."""
+        """Record the target's selector, for detecting autoscalers with the same pods."""
         self._selectors.pop(key, None)
         with suppress(SelectorError):
             if text:
                 self._selectors[key] = parse_label_selector(text)
 
     def _selected(self, case: _Case, text: str) -> list[Pod]:
-        """The target's pods, which no other autoscaler may scale."""
+        """Return the target's pods. Raises MetricError if another autoscaler selects them too."""
         if not text:
             self.events.event(case.autoscaler, "Warning", "SelectorRequired", "selector is required")
             fault = "the HPA target's scale is missing a selector"
-            case.state.say("ScalingActive", "InvalidSelector", fault, status=False)
+            case.state.set_condition("ScalingActive", "InvalidSelector", fault, status=False)
             raise MetricError("selector is required")
         try:
             selector = parse_label_selector(text)
@@ -264,15 +263,15 @@ class PodAutoscaler(Shell):
 
     def _refused(self, case: _Case, reason: str, fault: str) -> MetricError:
         self.events.event(case.autoscaler, "Warning", reason, fault)
-        case.state.say("ScalingActive", reason, fault, status=False)
+        case.state.set_condition("ScalingActive", reason, fault, status=False)
         return MetricError(fault)
 
     def _tolerance(self, spec: HorizontalPodAutoscalerSpec) -> Tolerance:
         default, behavior = self.options.horizontal_pod_autoscaler_tolerance, spec.behavior
 
         def of(rules: HPAScalingRules | None) -> float:
-            told = rules.tolerance if rules is not None else None
-            return default if told is None else _share(told)
+            tolerance = rules.tolerance if rules is not None else None
+            return default if tolerance is None else _share(tolerance)
 
         return Tolerance(of(behavior.scaleDown), of(behavior.scaleUp)) if behavior else Tolerance(default, default)
 
@@ -289,15 +288,13 @@ class PodAutoscaler(Shell):
             return
         try:
             written = await self.client.update_status(replaced(autoscaler, status=wanted))
-        except ApiError as error:
-            if is_not_found(error):
-                return
-            raise
+        except NotFound:
+            return
         self.own_writes.note(key, self._autoscalers, written)
 
 
 def _summed_up(faults: list[tuple[str, str, str]], total: int) -> MetricError | None:
-    """One error for all metrics that could not be had."""
+    """Return one error for all metrics that failed."""
     if not faults:
         return None
     _, error, prefix = faults[0]
@@ -305,15 +302,15 @@ def _summed_up(faults: list[tuple[str, str, str]], total: int) -> MetricError | 
 
 
 def _share(text: object) -> float:
-    """A quantity as a number."""
+    """Parse a quantity to a float."""
     return quantity.parse(str(text)).milli / 1000
 
 
 def _is_news(change: Change[HorizontalPodAutoscaler]) -> bool:
-    """What it wrote itself is none."""
+    """Report whether the spec changed, as opposed to the controller's own writes."""
     return not isinstance(change, Updated) or change.old.spec != change.new.spec
 
 
 def build(context: ControllerContext) -> PodAutoscaler:
-    """Wire it up."""
+    """Construct the controller."""
     return PodAutoscaler(context)

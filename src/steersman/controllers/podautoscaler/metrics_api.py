@@ -1,4 +1,4 @@
-"""Reading the three metrics APIs, which other servers add to the cluster's."""
+"""Client of the three metrics APIs, which aggregated servers provide."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ import msgspec
 
 from steersman.apimachinery import quantity
 from steersman.apimachinery.durations import parse_duration
-from steersman.apimachinery.errors import is_not_found
 from steersman.apimachinery.selectors import from_label_selector
 from steersman.apimachinery.timestamps import parse_time
 from steersman.client import requests
-from steersman.client.errors import ApiError, ClientError
+from steersman.client.errors import ApiError, ClientError, NotFound
 from steersman.controllers.podautoscaler.replicas import Measured, MetricError
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ _EXTERNAL: Final = "/apis/external.metrics.k8s.io/v1beta1"
 
 
 class MetricsAPI:
-    """Each method raises MetricError with the text that upstream's client has."""
+    """Each method raises MetricError with the text of upstream's client."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -55,7 +54,7 @@ class MetricsAPI:
         return found
 
     async def of_pods(self, metric: MetricIdentifier, namespace: str, selector: str) -> dict[str, Measured]:
-        """A metric by pod."""
+        """Return a metric by pod."""
         path = f"{_CUSTOM}/namespaces/{namespace}/pods/*/{metric.name}"
         query = {"labelSelector": selector, "metricLabelSelector": _selector_text(metric)}
         items = await self._items(path, "custom", "", **query)
@@ -67,7 +66,7 @@ class MetricsAPI:
         }
 
     async def of_object(self, metric: MetricIdentifier, namespace: str, whose: CrossVersionObjectReference) -> int:
-        """A metric of one object, in thousandths."""
+        """Return a metric of one object, in thousandths."""
         if whose.kind == "Namespace":
             path = f"{_CUSTOM}/namespaces/{whose.name}/metrics/{metric.name}"
         else:
@@ -81,7 +80,7 @@ class MetricsAPI:
         return _milli(items[0]["value"])
 
     async def external(self, metric: MetricIdentifier, namespace: str) -> int:
-        """A metric of something else, all its values together, in thousandths."""
+        """Return the sum of an external metric, in thousandths."""
         path = f"{_EXTERNAL}/namespaces/{namespace}/{metric.name}"
         what = f"{metric.name}.external.metrics.k8s.io"
         items = await self._items(path, "external", what, labelSelector=_selector_text(metric))
@@ -93,7 +92,7 @@ class MetricsAPI:
             answer = await self._client.raw(requests.read(path, query=given))
             items: list[Tree] = msgspec.json.decode(answer.body).get("items") or []
         except ApiError as error:
-            raise MetricError(f"unable to fetch metrics from {api} metrics API: {_told(error, what)}") from error
+            raise MetricError(f"unable to fetch metrics from {api} metrics API: {_error_text(error, what)}") from error
         except (ClientError, msgspec.MsgspecError) as error:
             raise MetricError(f"unable to fetch metrics from {api} metrics API: {error}") from error
         if not items:
@@ -101,9 +100,9 @@ class MetricsAPI:
         return items
 
 
-def _told(error: ApiError, what: str) -> str:
-    """A path that is not served at all is told by the resource that it would be; of custom metrics by their group."""
-    if not is_not_found(error) or "could not find the requested resource" not in str(error):
+def _error_text(error: ApiError, what: str) -> str:
+    """Return the error text; a 404 of an unregistered API has the text of upstream's client."""
+    if not isinstance(error, NotFound) or "could not find the requested resource" not in str(error):
         return str(error)
     if not what:
         return "no custom metrics API (custom.metrics.k8s.io) registered"

@@ -1,4 +1,4 @@
-"""What one metric of a spec asks for: measured, and turned into a number of replicas."""
+"""Replica proposals of single metrics."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class Proposal(NamedTuple):
-    """How many replicas for which metric, and how it is told in the status."""
+    """Proposed replicas of one metric, and its status."""
 
     replicas: int
     metric: str
@@ -49,7 +49,7 @@ class Proposal(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What is scaled, as it is now."""
+    """Current state of the scale target."""
 
     namespace: str
     selector: str
@@ -59,9 +59,9 @@ class Target:
 
 
 def failure_of(spec: MetricSpec) -> tuple[str, str]:
-    """Reason of the event and of the condition where a metric cannot be had, and what the error of the whole begins with.
+    """Return the reason for event and condition of a failed metric, and the prefix of the overall error.
 
-    Event and condition give the error itself.
+    Event and condition have the error itself.
     """
     if spec.resource is not None:
         return "FailedGetResourceMetric", f"failed to get {spec.resource.name} resource metric value"
@@ -86,7 +86,7 @@ def failure_of(spec: MetricSpec) -> tuple[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Measuring:
-    """Everything but the metric."""
+    """Inputs other than the metric."""
 
     api: MetricsAPI
     target: Target
@@ -94,7 +94,7 @@ class Measuring:
     timing: Timing
 
     async def propose(self, spec: MetricSpec) -> Proposal:
-        """Raises MetricError."""
+        """Raise MetricError."""
         if spec.resource is not None:
             return await self._resource(spec.resource.name, spec.resource.target, "")
         if spec.containerResource is not None:
@@ -123,8 +123,10 @@ class Measuring:
         if target.averageValue is None:
             metric = f"{name} {kind} utilization (percentage of request)"
         if container:
-            told = ContainerResourceMetricStatus(name=name, container=container, current=current)
-            return Proposal(outcome.replicas, metric, MetricStatus(type="ContainerResource", containerResource=told))
+            metric_status = ContainerResourceMetricStatus(name=name, container=container, current=current)
+            return Proposal(
+                outcome.replicas, metric, MetricStatus(type="ContainerResource", containerResource=metric_status)
+            )
         status = MetricStatus(type="Resource", resource=ResourceMetricStatus(name=name, current=current))
         return Proposal(outcome.replicas, metric, status)
 
@@ -166,8 +168,10 @@ class Measuring:
             tolerance=self.tolerance,
             timing=self.timing,
         )
-        told = PodsMetricStatus(metric=source.metric, current=MetricValueStatus(averageValue=_text(outcome.milli)))
-        status = MetricStatus(type="Pods", pods=told)
+        metric_status = PodsMetricStatus(
+            metric=source.metric, current=MetricValueStatus(averageValue=_text(outcome.milli))
+        )
+        status = MetricStatus(type="Pods", pods=metric_status)
         return Proposal(outcome.replicas, f"pods metric {source.metric.name}", status)
 
     async def _object(self, spec: MetricSpec) -> Proposal:
@@ -180,10 +184,10 @@ class Measuring:
             place = f"{whose.kind} on {self.target.namespace} {whose.name}/{error}"
             raise MetricError(f"unable to get metric {source.metric.name}: {place}") from error
         outcome, current = self._of_total(source.target, usage, "object")
-        told = ObjectMetricStatus(metric=source.metric, describedObject=whose, current=current)
+        metric_status = ObjectMetricStatus(metric=source.metric, describedObject=whose, current=current)
         named = f"{whose.kind} metric {source.metric.name}"
         metric = named if current.value is not None else f"external metric {_shown(source.metric)}"
-        return Proposal(outcome.replicas, metric, MetricStatus(type="Object", object=told))
+        return Proposal(outcome.replicas, metric, MetricStatus(type="Object", object=metric_status))
 
     async def _external(self, spec: MetricSpec) -> Proposal:
         source = spec.external
@@ -196,8 +200,8 @@ class Measuring:
             place = f"{namespace}/{name}/{_selector(source.metric)}"
             raise MetricError(f"unable to get external metric {place}: {error}") from error
         outcome, current = self._of_total(source.target, usage, "external")
-        told = ExternalMetricStatus(metric=source.metric, current=current)
-        status = MetricStatus(type="External", external=told)
+        metric_status = ExternalMetricStatus(metric=source.metric, current=current)
+        status = MetricStatus(type="External", external=metric_status)
         return Proposal(outcome.replicas, f"external metric {_shown(source.metric)}", status)
 
     def _of_total(self, target: MetricTarget, usage: int, kind: str) -> tuple[Outcome, MetricValueStatus]:

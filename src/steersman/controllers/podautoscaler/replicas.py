@@ -1,4 +1,4 @@
-"""From measured values to a number of replicas: pure. Rules of ``pkg/controller/podautoscaler``'s replica calculator."""
+"""Replica calculator. Pure rules of ``pkg/controller/podautoscaler/replica_calculator.go``."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 class MetricError(Exception):
-    """Why no number can be told; its text is for people."""
+    """The replicas cannot be computed; the text is for users."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One pod's value, in thousandths."""
+    """Value of one pod, in thousandths."""
 
     milli: int
     at: datetime | None = None
@@ -32,19 +32,19 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Tolerance:
-    """How far the ratio of measured to wanted may be from 1 without any scaling."""
+    """Deviation of the usage ratio from 1 within which the target is not scaled."""
 
     down: float = 0.1
     up: float = 0.1
 
     def covers(self, ratio: float) -> bool:
-        """Whether nothing is to be done."""
+        """Report whether nothing is to be done."""
         return 1.0 - self.down <= ratio <= 1.0 + self.up
 
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """How long the processor use of a pod that starts says nothing."""
+    """Periods after a pod's start in which its CPU usage is ignored."""
 
     now: datetime
     cpu_initialization_seconds: float = 300.0
@@ -53,7 +53,7 @@ class Timing:
 
 @dataclass(slots=True)
 class Groups:
-    """Pods by what is known of them, by name."""
+    """Pod names by state of their metrics."""
 
     ready: int = 0
     unready: set[str] = field(default_factory=set)
@@ -63,7 +63,7 @@ class Groups:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How many replicas, and what was measured: thousandths for each pod, and the share of requests in percent."""
+    """Replicas, and the measured value: thousandths per pod, and utilization in percent."""
 
     replicas: int
     milli: int
@@ -71,7 +71,7 @@ class Outcome:
 
 
 def group(pods: Iterable[Pod], measured: Mapping[str, Measured], resource: str, timing: Timing) -> Groups:
-    """Which pods count how. ``resource`` is empty for metrics that are no resource's."""
+    """Return the pods by state. ``resource`` is empty for other than resource metrics."""
     groups = Groups()
     for pod in pods:
         name = name_of(pod)
@@ -106,7 +106,7 @@ def _is_starting(pod: Pod, measured: Measured, timing: Timing) -> bool:
 
 
 def requests_of(pods: Iterable[Pod], resource: str, *, container: str = "") -> dict[str, int]:
-    """What each pod asks for, in thousandths; of one container if it is named. Raises MetricError."""
+    """Return the requests of each pod in thousandths; of one container if named. Raises MetricError."""
     return {name_of(pod): _request(pod, resource, container) for pod in pods}
 
 
@@ -146,7 +146,7 @@ def by_utilization(
     tolerance: Tolerance,
     timing: Timing,
 ) -> Outcome:
-    """So that pods use ``percent`` of what they ask for on average. Raises MetricError."""
+    """Return the replicas for an average utilization of ``percent``. Raises MetricError."""
 
     def rate(values: Mapping[str, int]) -> tuple[float, int, int]:
         known = [name for name in values if name in requests]
@@ -171,7 +171,7 @@ def by_average(
     tolerance: Tolerance,
     timing: Timing,
 ) -> Outcome:
-    """So that the average of all pods is ``milli``. Raises MetricError."""
+    """Return the replicas for an average of ``milli`` over all pods. Raises MetricError."""
 
     def rate(values: Mapping[str, int]) -> tuple[float, int, int | None]:
         average = sum(values.values()) // len(values)
@@ -192,7 +192,7 @@ def _by_pods(
     tolerance: Tolerance,
     timing: Timing,
 ) -> Outcome:
-    """Pods of which nothing is known count so that they never make the change larger."""
+    """Return the replicas from pod values; pods without metrics never enlarge the change."""
     if not pods:
         raise MetricError("no pods returned by selector while calculating replica count")
     groups = group(pods, measured, resource, timing)
@@ -219,7 +219,7 @@ def _by_pods(
 
 
 def by_value(current: int, usage: int, target: int, pods: Sequence[Pod], *, tolerance: Tolerance) -> Outcome:
-    """So that one value, which falls with more replicas, becomes ``target``. Raises MetricError."""
+    """Return the replicas for a total ``target`` of one value. Raises MetricError."""
     ratio = usage / target
     if not current:
         return Outcome(ceil(ratio), usage)
@@ -234,7 +234,7 @@ def by_value(current: int, usage: int, target: int, pods: Sequence[Pod], *, tole
 
 
 def by_share(status_replicas: int, usage: int, target: int, *, tolerance: Tolerance) -> Outcome:
-    """So that each replica's share of one value is ``target``."""
+    """Return the replicas for a share ``target`` of one value per replica."""
     replicas = status_replicas
     if not status_replicas or not tolerance.covers(usage / (target * status_replicas)):
         replicas = ceil(usage / target)

@@ -1,6 +1,6 @@
-"""How far and how fast: bounds, stabilization and policies. Pure; time comes with each call.
+"""Bounds, stabilization and scaling policies. Pure; time is a parameter.
 
-Rules of ``pkg/controller/podautoscaler/horizontal.go``.
+Upstream: ``pkg/controller/podautoscaler/horizontal.go``.
 """
 
 from __future__ import annotations
@@ -35,21 +35,21 @@ _UP_STABLE: Final = (
 
 
 class Moment(NamedTuple):
-    """A number and when it was; seconds of a monotonic clock."""
+    """A number and its monotonic time in seconds."""
 
     at: float
     value: int
 
 
 class Limits(NamedTuple):
-    """What a spec says."""
+    """Bounds of a spec."""
 
     least: int
     most: int
 
 
 class Normalized(NamedTuple):
-    """How many replicas at last, and the two conditions that tell why: reason and message."""
+    """Final replicas, and reason and message of the two conditions."""
 
     replicas: int
     able: tuple[str, str]
@@ -59,19 +59,19 @@ class Normalized(NamedTuple):
 
 @dataclass(slots=True)
 class History:
-    """Of one autoscaler. What is older than every window that may ask for it is dropped."""
+    """Recommendations and scale events of one autoscaler, no older than the longest window."""
 
     recommendations: list[Moment] = field(default_factory=list)
     ups: list[Moment] = field(default_factory=list)
     downs: list[Moment] = field(default_factory=list)
 
     def begin(self, current: int, *, now: float) -> None:
-        """The size at the first look is the first recommendation."""
+        """Record the current size as the first recommendation."""
         if not self.recommendations:
             self.recommendations.append(Moment(now, current))
 
     def scaled(self, before: int, after: int, behavior: HorizontalPodAutoscalerBehavior | None, *, now: float) -> None:
-        """The target was scaled."""
+        """Record a scale event."""
         if behavior is None:
             return
         events, change = (self.ups, after - before) if after > before else (self.downs, before - after)
@@ -81,7 +81,7 @@ class History:
         events.append(Moment(now, change))
 
     def remember(self, wanted: int, *, window_seconds: float, now: float) -> None:
-        """What was wanted before anything held it back."""
+        """Record a recommendation before stabilization and bounds."""
         self.recommendations[:] = [each for each in self.recommendations if each.at > now - window_seconds]
         self.recommendations.append(Moment(now, wanted))
 
@@ -89,7 +89,7 @@ class History:
 def normalize(
     history: History, current: int, wanted: int, limits: Limits, *, window_seconds: float, now: float
 ) -> Normalized:
-    """Without a behavior: down only as far as the highest recommendation of the window, up by steps."""
+    """Return the replicas without ``behavior``: stabilized down by the window's maximum, limited up by step."""
     recent = [each.value for each in history.recommendations if each.at > now - window_seconds]
     stable = max([wanted, *recent])
     history.remember(wanted, window_seconds=window_seconds, now=now)
@@ -100,7 +100,7 @@ def normalize(
 
 
 class _Bounds(NamedTuple):
-    """From where to where, and what is told at either end."""
+    """Minimum and maximum, and the reasons at either."""
 
     least: int
     too_few: tuple[str, str]
@@ -126,7 +126,10 @@ def normalize_with_behavior(
     window_seconds: float,
     now: float,
 ) -> Normalized:
-    """With the windows and policies of a behavior; ``window_seconds`` for scaling down where it has none."""
+    """Return the replicas with the windows and policies of ``behavior``.
+
+    ``window_seconds``: default stabilization window for scaling down.
+    """
     up_window = _window(behavior.scaleUp, 0.0)
     down_window = _window(behavior.scaleDown, window_seconds)
     lowest = min([wanted, *(each.value for each in history.recommendations if each.at > now - up_window)])
@@ -151,7 +154,7 @@ def _window(rules: HPAScalingRules | None, default: float) -> float:
 
 
 def _start(history: History, current: int, policy: HPAScalingPolicy, now: float) -> int:
-    """How many there were when the policy's period began."""
+    """Return the replicas at the start of the policy's period."""
     since = now - policy.periodSeconds
     return current - _sum(history.ups, since) + _sum(history.downs, since)
 

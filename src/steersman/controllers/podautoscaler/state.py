@@ -1,4 +1,4 @@
-"""The status of an autoscaler while it is worked out."""
+"""Status of an autoscaler during a reconcile."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class State:
-    """Begins as what is written, and collects what is found."""
+    """Starts as the stored status and collects changes."""
 
     now: datetime
     current: int = 0
@@ -32,7 +32,7 @@ class State:
 
     @classmethod
     def of(cls, autoscaler: HorizontalPodAutoscaler, *, now: datetime) -> State:
-        """As its status says."""
+        """Return the state from the stored status."""
         status = autoscaler.status
         if status is None:
             return cls(now)
@@ -45,7 +45,7 @@ class State:
             list(status.conditions or ()),
         )
 
-    def say(self, type_: str, reason: str, message: str, *, status: bool) -> None:
+    def set_condition(self, type_: str, reason: str, message: str, *, status: bool) -> None:
         """Set a condition."""
         new = HorizontalPodAutoscalerCondition(
             type=type_, status=str(status), reason=reason, message=message, lastTransitionTime=self.now
@@ -53,7 +53,7 @@ class State:
         self.conditions = with_condition(self.conditions, new, now="")
 
     def status(self) -> HorizontalPodAutoscalerStatus:
-        """To be written."""
+        """Return the status to write."""
         return HorizontalPodAutoscalerStatus(
             currentReplicas=self.current or None,
             desiredReplicas=self.desired,

@@ -1,5 +1,5 @@
-"""Pods that nobody else can end are ended (``pod-garbage-collector-controller``).
+"""Garbage collection of pods (``pod-garbage-collector-controller``).
 
-Pods of Nodes that are gone, pods that are deleted before they had a Node, deleted pods on Nodes that are out of service,
-and ended pods beyond a number.
+Pods of missing Nodes, unscheduled terminating pods, terminating pods on out-of-service Nodes, and terminated pods
+beyond a threshold.
 """

@@ -1,4 +1,4 @@
-"""The shell: pods and Nodes; a Node that is missing is looked at again when its quarantine is over."""
+"""Pod garbage collector: watches pods and Nodes; a missing Node is verified again after its quarantine."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from lightkube.models.core_v1 import Node, Pod
 from prometheus_client import Counter
 
-from steersman.apimachinery.errors import is_not_found
 from steersman.apimachinery.timestamps import format_time
 from steersman.client.changes import Deleted
-from steersman.client.errors import ApiError
+from steersman.client.errors import NotFound
 from steersman.client.objects import key_of, name_of, namespace_of, uid_of
 from steersman.controllers.podgc.plan import (
     NODE_GONE,
@@ -23,7 +22,7 @@ from steersman.controllers.podgc.plan import (
     stranded,
     surplus,
 )
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 from steersman.workloads.pods import is_finished, node_of
 
 if TYPE_CHECKING:
@@ -38,8 +37,8 @@ _ENDED: Final = "ended"
 _SETTLE_SECONDS: Final = 1.0
 
 
-class PodGarbageCollector(Shell):
-    """Keys are ``node:NAME``, ``pod:NAMESPACE/NAME`` and ``ended``."""
+class PodGarbageCollector(ManagedController):
+    """Reconciles ``node:NAME``, ``pod:NAMESPACE/NAME`` and ``ended``."""
 
     name: ClassVar[str] = "pod-garbage-collector-controller"
     queue_name: ClassVar[str] = "orphaned_pods_nodes"
@@ -57,7 +56,7 @@ class PodGarbageCollector(Shell):
         )  # fmt: skip
 
     async def start(self) -> None:
-        """Pods may have come before the Nodes were known."""
+        """Enqueue all pods' Nodes, as pods may have been synced first."""
         for name in {node_of(pod) for pod in self._pods.lister}:
             self._check_node(name)
 
@@ -80,7 +79,7 @@ class PodGarbageCollector(Shell):
             self._check_node(node_of(pod))
 
     def _check_node(self, name: str) -> None:
-        """A pod is bound to a Node that is not known, or is out of service."""
+        """Process the pods of a Node that is missing or out of service."""
         node = self._nodes.lister.get(name) if name else None
         if name and node is None:
             self.queue.add_after(_NODE + name, QUARANTINE_SECONDS)
@@ -112,10 +111,8 @@ class PodGarbageCollector(Shell):
     async def _exists(self, name: str) -> bool:
         try:
             await self.client.get(Node, name)
-        except ApiError as error:
-            if is_not_found(error):
-                return False
-            raise
+        except NotFound:
+            return False
         return True
 
     async def _end(self, pod: Pod, reason: str, *, disruption: tuple[str, str] | None = None) -> None:
@@ -126,13 +123,10 @@ class PodGarbageCollector(Shell):
                 await self.patch_pod_status(pod, patch)
             await self.client.delete_object(pod, uid=uid_of(pod), grace_period_seconds=0)
             self._deletions.labels(namespace_of(pod), reason).inc()
-        except ApiError as error:
-            if not is_not_found(
-                error
-            ):  # after a conflict the pod is looked at again: no poll would ever come back to it
-                raise
+        except NotFound:  # retried after a conflict, as there is no periodic sync
+            pass
 
 
 def build(context: ControllerContext) -> PodGarbageCollector:
-    """Wire it up."""
+    """Construct the controller."""
     return PodGarbageCollector(context)

@@ -1,4 +1,4 @@
-"""Which pods are to be ended, and what their status says then."""
+"""Pods to delete, and their status. Pure rules."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 #: How long a Node must be missing.
 QUARANTINE_SECONDS: Final = 40.0
 #: How long a Pod may be terminating without having been scheduled: as long as between two looks of upstream. Its status
-#: becomes ``Failed``, which whoever holds it by a finalizer need not see at once.
+#: becomes ``Failed``, which the owner of a finalizer need not observe immediately.
 UNSCHEDULED_SECONDS: Final = 20.0
 _OUT_OF_SERVICE: Final = "node.kubernetes.io/out-of-service"
 #: Reason and message of the condition ``DisruptionTarget``.
@@ -28,12 +28,12 @@ NODE_GONE: Final = ("DeletionByPodGC", "PodGC: node no longer exists")
 
 
 def is_unscheduled_and_terminating(pod: Pod) -> bool:
-    """No kubelet will ever end it."""
+    """Report whether a pod is terminating without a Node, so that no kubelet deletes it."""
     return metadata_field(pod, "deletionTimestamp") is not None and not node_of(pod)
 
 
 def is_out_of_service(node: Node | None) -> bool:
-    """Whether somebody says that the Node will not come back, and it does not say otherwise."""
+    """Report whether the Node has the ``out-of-service`` taint and is not ready."""
     if node is None:
         return False
     taints = (node.spec.taints if node.spec else None) or ()
@@ -43,12 +43,12 @@ def is_out_of_service(node: Node | None) -> bool:
 
 
 def stranded(pods: Iterable[Pod]) -> list[Pod]:
-    """Of the pods of a Node that is out of service those that wait for its kubelet."""
+    """Return the terminating pods of an out-of-service Node."""
     return [pod for pod in pods if metadata_field(pod, "deletionTimestamp") is not None]
 
 
 def surplus(pods: Iterable[Pod], *, threshold: int) -> list[Pod]:
-    """Ended pods beyond the threshold: evicted ones first, then the oldest."""
+    """Return terminated pods beyond the threshold: evicted ones first, then by age."""
     ended = [pod for pod in pods if phase_of(pod) not in ("", "Pending", "Running", "Unknown")]
     if threshold <= 0 or len(ended) <= threshold:
         return []
@@ -57,7 +57,7 @@ def surplus(pods: Iterable[Pod], *, threshold: int) -> list[Pod]:
 
 
 def failed_patch(pod: Pod, *, now: str, disruption: tuple[str, str] | None = None) -> Tree | None:
-    """Marks it as failed, with the reason of its disruption; None where it has ended anyway. A strategic patch."""
+    """Return the strategic merge patch to phase Failed with a disruption condition; None for a finished pod."""
     if is_finished(pod):
         return None
     generation = metadata_field(pod, "generation") or 0
@@ -73,6 +73,6 @@ def _is_evicted(pod: Pod) -> bool:
 
 
 def node_key(pod: Any) -> tuple[str, ...]:
-    """For an index of pods by Node."""
+    """Return the key of the index of pods by Node."""
     name = node_of(pod)
     return (name,) if name else ()

@@ -1,4 +1,4 @@
-"""Finalizers that keep claims, volumes, classes of volume attributes and groups of pods as long as they are used.
+"""Protection finalizers of claims, volumes, VolumeAttributesClasses and PodGroups in use.
 
 Four controllers over one set of rules: ``claims``, ``volumes``, ``attributes_classes``, ``pod_groups``.
 """

@@ -1,4 +1,4 @@
-"""``volumeattributesclass-protection-controller``: classes stay while a claim or volume names them."""
+"""``volumeattributesclass-protection-controller``: protects classes that a claim or volume names."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from lightkube.models.core_v1 import PersistentVolume, PersistentVolumeClaim
 from lightkube.models.storage_v1 import VolumeAttributesClass
 
 from steersman.client.changes import Added, Deleted
-from steersman.controllers.protection.finalizing import add, take_off
+from steersman.controllers.protection.finalizing import add, remove_finalizer
 from steersman.controllers.protection.plan import CLASS_FINALIZER, Step, classes_named, step
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 
 if TYPE_CHECKING:
     from steersman.client.changes import Change
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 _BY_CLASS: Final = "volume attributes class"
 
 
-class AttributesClassProtection(Shell):
-    """Keys are names of classes."""
+class AttributesClassProtection(ManagedController):
+    """Reconciles VolumeAttributesClasses by name."""
 
     name: ClassVar[str] = "volumeattributesclass-protection-controller"
     queue_name: ClassVar[str] = "vacprotection"
@@ -36,7 +36,7 @@ class AttributesClassProtection(Shell):
             informer.add_index(_BY_CLASS, classes_named)
 
     async def reconcile(self, key: str) -> None:
-        """Protect it, or let it go where nobody names it."""
+        """Add the finalizer, or remove it from a deleted class that is not in use."""
         found = self._classes.lister.get(key)
         if found is None:
             return
@@ -45,7 +45,7 @@ class AttributesClassProtection(Shell):
                 await add(self, key, self._classes, found, CLASS_FINALIZER)
             case Step.RELEASE:
                 if not any(informer.lister.by_index(_BY_CLASS, key) for informer in self._users):
-                    await take_off(self, key, self._classes, found, CLASS_FINALIZER)
+                    await remove_finalizer(self, key, self._classes, found, CLASS_FINALIZER)
             case Step.NOTHING:
                 pass
 
@@ -55,5 +55,5 @@ def _may_release(change: Change[PersistentVolume] | Change[PersistentVolumeClaim
 
 
 def build(context: ControllerContext) -> AttributesClassProtection:
-    """Wire it up."""
+    """Construct the controller."""
     return AttributesClassProtection(context)

@@ -1,4 +1,4 @@
-"""``persistentvolumeclaim-protection-controller``: claims stay while a pod uses them."""
+"""``persistentvolumeclaim-protection-controller``: protects claims that a pod uses."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from lightkube.models.core_v1 import PersistentVolumeClaim, Pod
 
 from steersman.client.changes import Deleted, Updated
 from steersman.client.objects import namespace_of
-from steersman.controllers.protection.finalizing import add, take_off
+from steersman.controllers.protection.finalizing import add, remove_finalizer
 from steersman.controllers.protection.plan import CLAIM_FINALIZER, Step, step, uses_claim
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 from steersman.workloads.pod_volumes import claim_keys_of
 from steersman.workloads.pods import is_finished
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from steersman.controllers.context import ControllerContext
 
 
-class ClaimProtection(Shell):
-    """Keys are those of claims."""
+class ClaimProtection(ManagedController):
+    """Reconciles PersistentVolumeClaims."""
 
     name: ClassVar[str] = "persistentvolumeclaim-protection-controller"
     queue_name: ClassVar[str] = "pvcprotection"
@@ -31,7 +31,7 @@ class ClaimProtection(Shell):
         self._pods = self.watch(Pod, keys=claim_keys_of, when=_may_release)
 
     async def reconcile(self, key: str) -> None:
-        """Protect it, or let it go where no pod uses it."""
+        """Add the finalizer, or remove it from a deleted claim that is not in use."""
         claim = self._claims.lister.by_key(key)
         if claim is None:
             return
@@ -40,12 +40,12 @@ class ClaimProtection(Shell):
                 await add(self, key, self._claims, claim, CLAIM_FINALIZER)
             case Step.RELEASE:
                 if not await self._is_used(claim):
-                    await take_off(self, key, self._claims, claim, CLAIM_FINALIZER)
+                    await remove_finalizer(self, key, self._claims, claim, CLAIM_FINALIZER)
             case Step.NOTHING:
                 pass
 
     async def _is_used(self, claim: PersistentVolumeClaim) -> bool:
-        """The cache may not know a pod that was just bound, so a no is checked with the server."""
+        """Report whether a pod uses the claim; a negative is verified with the server, as the cache may be behind."""
         namespace = namespace_of(claim)
         if any(uses_claim(pod, claim) for pod in self._pods.lister.list(namespace=namespace)):
             return True
@@ -54,12 +54,12 @@ class ClaimProtection(Shell):
 
 
 def _may_release(change: Change[Pod]) -> bool:
-    """A pod went, or ended."""
+    """Report whether a pod was deleted or has finished."""
     if isinstance(change, Updated):
         return is_finished(change.old) != is_finished(change.new)
     return isinstance(change, Deleted)
 
 
 def build(context: ControllerContext) -> ClaimProtection:
-    """Wire it up."""
+    """Construct the controller."""
     return ClaimProtection(context)

@@ -1,4 +1,4 @@
-"""Who uses what, and what that means for a finalizer."""
+"""Uses of protected objects, and the resulting finalizer changes. Pure rules."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ GROUP_FINALIZER: Final = "scheduling.k8s.io/podgroup-protection"
 
 
 class Step(Enum):
-    """What to do about an object's finalizer."""
+    """Change of an object's finalizer."""
 
     NOTHING = auto()
     #: It is there and lacks the finalizer.
     ADD = auto()
-    #: It is being deleted and held: if nobody uses it, take the finalizer off.
+    #: Being deleted with the finalizer: remove it if the object is not in use.
     RELEASE = auto()
 
 
 def step(obj: Any, finalizer: str) -> Step:
-    """From the object alone."""
+    """Return the change that the object alone determines."""
     if is_being_deleted(obj):
         return Step.RELEASE if has_finalizer(obj, finalizer) else Step.NOTHING
     return Step.NOTHING if has_finalizer(obj, finalizer) else Step.ADD
 
 
 def uses_claim(pod: Pod, claim: PersistentVolumeClaim) -> bool:
-    """Only a scheduled pod does: no kubelet starts one whose claim is being deleted.
+    """Report whether a pod uses the claim; only a scheduled one does, as no kubelet mounts a claim being deleted.
 
-    An ended pod still does, except for claims that were made for it.
+    A finished pod still does, except for its ephemeral volumes.
     """
     if not node_of(pod) or namespace_of(pod) != namespace_of(claim):
         return False
@@ -53,12 +53,12 @@ def uses_claim(pod: Pod, claim: PersistentVolumeClaim) -> bool:
 
 
 def is_volume_used(volume: PersistentVolume) -> bool:
-    """Whether a claim has it."""
+    """Report whether a claim has it."""
     return volume.status is not None and volume.status.phase == "Bound"
 
 
 def groups_used(pod: Pod) -> list[str]:
-    """The key of the group that a pod is of; none once it has ended."""
+    """Return the key of the pod's group; none once it has finished."""
     group = pod.spec.schedulingGroup if pod.spec else None
     if group is None or not group.podGroupName or is_finished(pod):
         return []
@@ -66,7 +66,7 @@ def groups_used(pod: Pod) -> list[str]:
 
 
 def classes_named(obj: PersistentVolume | PersistentVolumeClaim) -> list[str]:
-    """Classes of volume attributes that a claim or volume has, had, or is to have."""
+    """Return the VolumeAttributesClasses that a claim or volume has or requests."""
     status: Any = obj.status
     target = getattr(getattr(status, "modifyVolumeStatus", None), "targetVolumeAttributesClassName", None)
     found = (

@@ -1,6 +1,6 @@
-"""``podgroup-protection-controller``: groups stay while a pod of theirs may still run.
+"""``podgroup-protection-controller``: protects groups with pods that may still run.
 
-Admission gives a group its finalizer; here it is only taken off.
+Admission adds the finalizer; this controller only removes it.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from lightkube.models.scheduling_v1alpha2 import PodGroup
 
 from steersman.client import custom
 from steersman.client.changes import Deleted
-from steersman.controllers.protection.finalizing import take_off
+from steersman.controllers.protection.finalizing import remove_finalizer
 from steersman.controllers.protection.plan import GROUP_FINALIZER, Step, groups_used, step
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 from steersman.workloads.pods import is_finished
 
 if TYPE_CHECKING:
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from steersman.client.changes import Change
     from steersman.controllers.context import ControllerContext
 
-#: Alpha and off by default in 1.36: a server serves it when it is asked to.
+#: Alpha and off by default in 1.36: served only with ``--runtime-config``.
 GROUPS: Final[ResourceType[PodGroup]] = custom(
     "scheduling.k8s.io/v1alpha2", "PodGroup", plural="podgroups", model=PodGroup
 )
 _BY_GROUP: Final = "pod group in use"
 
 
-class PodGroupProtection(Shell):
-    """Keys are those of groups."""
+class PodGroupProtection(ManagedController):
+    """Reconciles PodGroups."""
 
     name: ClassVar[str] = "podgroup-protection-controller"
 
@@ -41,19 +41,19 @@ class PodGroupProtection(Shell):
         self._pods.add_index(_BY_GROUP, groups_used)
 
     async def reconcile(self, key: str) -> None:
-        """Let it go where it is to go and nobody uses it."""
+        """Remove the finalizer of a deleted group that is not in use."""
         group = self._groups.lister.by_key(key)
         if group is None or step(group, GROUP_FINALIZER) is not Step.RELEASE:
             return
         if not self._pods.lister.by_index(_BY_GROUP, key):
-            await take_off(self, key, self._groups, group, GROUP_FINALIZER)
+            await remove_finalizer(self, key, self._groups, group, GROUP_FINALIZER)
 
 
 def _may_release(change: Change[Pod]) -> bool:
-    """One is gone, or has ended."""
+    """Report whether a pod was deleted or has finished."""
     return isinstance(change, Deleted) or is_finished(change.new)
 
 
 def build(context: ControllerContext) -> PodGroupProtection:
-    """Wire it up."""
+    """Construct the controller."""
     return PodGroupProtection(context)

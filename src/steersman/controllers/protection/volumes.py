@@ -1,4 +1,4 @@
-"""``persistentvolume-protection-controller``: volumes stay while they are bound."""
+"""``persistentvolume-protection-controller``: protects volumes that are bound."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, ClassVar
 from lightkube.models.core_v1 import PersistentVolume
 
 from steersman.client.changes import Deleted
-from steersman.controllers.protection.finalizing import add, take_off
+from steersman.controllers.protection.finalizing import add, remove_finalizer
 from steersman.controllers.protection.plan import VOLUME_FINALIZER, Step, is_volume_used, step
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 
 if TYPE_CHECKING:
     from steersman.controllers.context import ControllerContext
 
 
-class VolumeProtection(Shell):
-    """Keys are names of volumes."""
+class VolumeProtection(ManagedController):
+    """Reconciles PersistentVolumes by name."""
 
     name: ClassVar[str] = "persistentvolume-protection-controller"
     queue_name: ClassVar[str] = "pvprotection"
@@ -26,7 +26,7 @@ class VolumeProtection(Shell):
         self._volumes = self.watch(PersistentVolume, when=lambda change: not isinstance(change, Deleted))
 
     async def reconcile(self, key: str) -> None:
-        """Protect it, or let it go."""
+        """Add the finalizer, or remove it from a deleted volume that is not bound."""
         volume = self._volumes.lister.get(key)
         if volume is None:
             return
@@ -35,11 +35,11 @@ class VolumeProtection(Shell):
                 await add(self, key, self._volumes, volume, VOLUME_FINALIZER)
             case Step.RELEASE:
                 if not is_volume_used(volume):
-                    await take_off(self, key, self._volumes, volume, VOLUME_FINALIZER)
+                    await remove_finalizer(self, key, self._volumes, volume, VOLUME_FINALIZER)
             case Step.NOTHING:
                 pass
 
 
 def build(context: ControllerContext) -> VolumeProtection:
-    """Wire it up."""
+    """Construct the controller."""
     return VolumeProtection(context)

@@ -1,6 +1,6 @@
-"""ReplicationController and ReplicaSet: one core for both, which keeps so many Pods of one template alive.
+"""ReplicationController and ReplicaSet: one implementation for both, which maintains a number of Pods of one template.
 
-Promises: no Pod is created or deleted while earlier writes are not in the cache; a Pod is adopted only by an owner that
-was just read from the server and is not being deleted; whom to delete follows upstream's order; the status is written
-only when it changed.
+Promises: no Pod is created or deleted while earlier writes are missing in the cache; a Pod is adopted only after the
+owner was read from the server and is not being deleted; deletion follows upstream's order; the status is written only
+when it changed.
 """

@@ -1,4 +1,4 @@
-"""The shell of both kinds: watches them and their Pods, claims, and applies the plan."""
+"""Controller of both kinds: watches them and their Pods, claims, and executes the plan."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from lightkube.models.core_v1 import Pod
 
-from steersman.apimachinery.errors import is_not_found
 from steersman.client.changes import Deleted
 from steersman.client.client import resource_type
+from steersman.client.errors import NotFound
 from steersman.client.objects import (
     key_of,
     labels_of,
@@ -18,7 +18,7 @@ from steersman.client.objects import (
     uid_of,
 )
 from steersman.controllers.replication import plan
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 from steersman.controllers.shared.pod_control import LOOK_AGAIN_SECONDS, PodControl
 from steersman.runtime.dependents import candidates, index_dependents
 from steersman.runtime.finalizers import is_being_deleted
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 STATUS_TRIES: Final = 2
 
 
-class ReplicationShell(Shell):
+class ReplicationBase(ManagedController):
     """Keeps as many Pods as an object asks for. A subclass says what is special about its kind."""
 
     model: ClassVar[type[Any]]
@@ -71,36 +71,36 @@ class ReplicationShell(Shell):
         )
         self.pods.add_callback(events.changed)
 
-    # What a kind says
+    # Hooks of a kind
 
     @abstractmethod
     def selector_of(self, obj: Any) -> LabelSelector:
-        """Which Pods it wants. Raises SelectorError."""
+        """Return the Pod selector. Raises SelectorError."""
 
     @abstractmethod
     def status_of(self, obj: Any) -> plan.Status:
-        """What its status tells."""
+        """Return the stored status."""
 
     @abstractmethod
     def status_struct(self, status: plan.Status) -> Any:
-        """The status as its kind writes it."""
+        """Return the status as a struct of the kind."""
 
     def related_pods(self, obj: Any) -> Sequence[Pod]:
-        """Pods of siblings and its own, for the order of deletion; none where the kind has no siblings."""
+        """Return Pods of siblings and the object's own, for the deletion order; empty for kinds without siblings."""
         return ()
 
     def terminating(self, pods: Iterable[Pod], obj: Any, selector: LabelSelector) -> int | None:
-        """How many of its Pods are on their way out; None where the kind does not tell."""
+        """Return the number of terminating Pods; None if the kind does not report it."""
         return None
 
-    # What changed
+    # Event handlers
 
     def _object_changed(self, change: Change[Any]) -> None:
         if isinstance(change, Deleted):
             self.pod_control.forget(key_of(change.old))
         self.enqueue_change(change)
 
-    # What to do
+    # Reconcile
 
     async def reconcile(self, key: str) -> Result | None:
         """Look at the object and its Pods, and make the one as the other says."""
@@ -130,10 +130,7 @@ class ReplicationShell(Shell):
 
     async def _claim(self, obj: Any, pods: Sequence[Pod], selector: LabelSelector) -> list[Pod]:
         references = ReferenceManager(self.client, obj, controller_resource=self.model, dependents=Pod)
-        try:
-            return await references.claim(pods, lambda pod: selector.matches(labels_of(pod)))
-        except ExceptionGroup as several:
-            raise several.exceptions[0] from several
+        return await references.claim(pods, lambda pod: selector.matches(labels_of(pod)))
 
     async def _manage(self, key: str, obj: Any, active: Sequence[Pod], now: datetime) -> Exception | None:
         """Create or delete; what went wrong, if anything did."""
@@ -145,7 +142,7 @@ class ReplicationShell(Shell):
         return None
 
     def wanted(self, obj: Any) -> int:
-        """``spec.replicas``."""
+        """Return ``spec.replicas``."""
         return 1 if obj.spec.replicas is None else int(obj.spec.replicas)
 
     async def _create(self, key: str, obj: Any, count: int) -> Exception | None:
@@ -178,14 +175,17 @@ class ReplicationShell(Shell):
             self.own_writes.note(key, self.objects, written)
 
     async def _update_status(self, obj: Any, status: Any) -> Any:
-        """The object as written; None when it is gone. A lost race is run once more against what is there now."""
+        """Write the status and return the object; None if it does not exist.
+
+        A failure is retried once with the live object.
+        """
         latest = obj
         for tries_left in reversed(range(STATUS_TRIES)):
             try:
                 return await self.client.update_status(replaced(latest, status=status))
-            except Exception as error:
-                if is_not_found(error):
-                    return None
+            except NotFound:
+                return None
+            except Exception:
                 if not tries_left:
                     raise
             latest = await self._fresh(obj)
@@ -194,13 +194,11 @@ class ReplicationShell(Shell):
         return None
 
     async def _fresh(self, obj: Any) -> Any:
-        """The object as the server has it; None when it is gone, or another has its name."""
+        """Return the live object; None if it does not exist or was recreated."""
         try:
             found = await self.client.get(self.model, name_of(obj), namespace=namespace_of(obj))
-        except Exception as error:
-            if is_not_found(error):
-                return None
-            raise
+        except NotFound:
+            return None
         return found if uid_of(found) == uid_of(obj) else None
 
     def _next_look(self, obj: Any, active: Sequence[Pod], counts: plan.Counts) -> Result | None:
@@ -213,6 +211,6 @@ class ReplicationShell(Shell):
         return None if seconds is None else Result(requeue_after_seconds=seconds)
 
     def is_owned(self, pod: Pod, obj: Any) -> bool:
-        """Whether ``obj`` controls the Pod."""
+        """Report whether ``obj`` controls the Pod."""
         owner: Owner | None = controller_of(pod)
         return owner is not None and owner.uid == uid_of(obj)

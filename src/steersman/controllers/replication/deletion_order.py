@@ -1,16 +1,22 @@
-"""Whom to delete first when there are too many: pure rules.
+"""Deletion order of surplus Pods. Pure rules.
 
-The first of these that tells two Pods apart decides; the one named first here goes first
-(``ActivePodsWithRanks`` of ``pkg/controller``):
+The first difference decides; the first-named is deleted first. Upstream: ``controller.ActivePodsWithRanks``.
 
-1. on no node, before on a node
-2. Pending, before Unknown, before Running
-3. not ready, before ready
-4. the lower deletion cost (annotation ``controller.kubernetes.io/pod-deletion-cost``)
-5. the more active Pods of siblings on its node
-6. ready for a shorter time, in powers of two; within one power the UID decides, so that it looks random
+1. unassigned before assigned
+
+2. Pending before Unknown before Running
+
+3. not ready before ready
+
+4. lower deletion cost (annotation ``controller.kubernetes.io/pod-deletion-cost``)
+
+5. more active Pods of siblings on its node
+
+6. ready for a shorter time, in powers of two; equal powers are ordered by UID, i.e. pseudo-randomly
+
 7. more restarts of a container, then of a sidecar
-8. younger, in powers of two as before
+
+8. younger, in powers of two as in 6
 """
 
 from __future__ import annotations
@@ -41,10 +47,10 @@ _PHASES: Final = {"Pending": 0, "Unknown": 1, "Running": 2}
 
 
 class _Standing(NamedTuple):
-    """What is compared of a Pod, so that a sort looks at each Pod once."""
+    """Sort attributes of a Pod, computed once."""
 
     pod: Pod
-    #: Rules 1 to 5: the smaller goes first.
+    #: Rules 1 to 5; the smaller is deleted first.
     first: tuple[bool, int, bool, int, int]
     ready_since: datetime | None
     #: Negative: the more restarts, the smaller.
@@ -54,7 +60,7 @@ class _Standing(NamedTuple):
 
 
 def in_deletion_order(pods: Sequence[Pod], related: Iterable[Pod], *, now: datetime) -> list[Pod]:
-    """The Pods, those to be deleted first in front. ``related``: see ``plan.plan_replicas``."""
+    """Return the Pods in the order of deletion. ``related``: see ``plan.plan_replicas``."""
     crowd = Counter(node_of(pod) for pod in related if is_active(pod))
     standings = [_standing(pod, crowd) for pod in pods]
 
@@ -89,7 +95,7 @@ def _standing(pod: Pod, crowd: Counter[str]) -> _Standing:
 def _by_age(
     one: _Standing, other: _Standing, since: datetime | None, other_since: datetime | None, now: datetime
 ) -> int:
-    """The one that became so later goes first; one that does not tell when goes before all others."""
+    """Compare two times: the later one first; a missing time before all others."""
     if since is None or other_since is None:
         return -1 if since is None else 1
     difference = _power(since, now) - _power(other_since, now)
@@ -99,7 +105,7 @@ def _by_age(
 
 
 def _power(since: datetime, now: datetime) -> int:
-    """The power of two of nanoseconds that have passed; -1 for none."""
+    """Return the binary logarithm of the elapsed nanoseconds, rounded down; -1 for none."""
     passed = now - since
     microseconds = (passed.days * 86_400 + passed.seconds) * 1_000_000 + passed.microseconds
     return int(math.log2(microseconds * 1000)) if microseconds > 0 else -1

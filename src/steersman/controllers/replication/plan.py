@@ -1,7 +1,7 @@
-"""How many Pods to create, which to delete, and the status: pure rules.
+"""Pods to create or delete, and the status. Pure rules of ``pkg/controller/replicaset``.
 
-A reconcile looks at the Pods that the object owns (``observe``), decides what to do (``plan_replicas``), and tells
-what it saw and what went wrong (``plan_status``). Sources: ``pkg/controller/replicaset`` of Kubernetes.
+A reconcile counts the Pods that the object owns (``observe``), decides about creations and deletions
+(``plan_replicas``), and computes the status from counts and failures (``plan_status``).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ REPLICA_FAILURE: Final = "ReplicaFailure"
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to do; one of both, or nothing."""
+    """Number of Pods to create, or Pods to delete."""
 
     create: int = 0
     delete: tuple[Pod, ...] = ()
@@ -41,9 +41,9 @@ def plan_replicas(
     now: datetime,
     burst: int = BURST_REPLICAS,
 ) -> Plan:
-    """From ``active`` Pods to ``wanted`` ones, at most ``burst`` at a time.
+    """Return the step from the ``active`` Pods to ``wanted`` ones, at most ``burst`` at a time.
 
-    ``related``: Pods of siblings, the object's own among them; where many are on one node, one of those goes first.
+    ``related``: Pods of siblings, the object's own included; Pods on a node with many of them are deleted first.
     """
     surplus = len(active) - wanted
     if surplus < 0:
@@ -58,15 +58,15 @@ def plan_replicas(
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What a status tells of the Pods."""
+    """Pod counts of a status."""
 
     replicas: int
-    #: Those with all labels of the template, which may be more labels than the selector asks for.
+    #: Pods with all labels of the template.
     fully_labeled: int
     ready: int
     #: Ready for ``minReadySeconds``.
     available: int
-    #: On their way out; None where the kind does not tell.
+    #: Terminating Pods; None if the kind does not report them.
     terminating: int | None
 
 
@@ -90,7 +90,7 @@ def observe(
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """The status to be written, for either kind."""
+    """Status to write, for either kind."""
 
     counts: Counts
     observed_generation: int
@@ -98,17 +98,17 @@ class Status:
     conditions: tuple[Any, ...] = ()
 
     def about(self, generation: int) -> Status:
-        """The same, as seen at a generation."""
+        """Return the status with an observed generation."""
         return replace(self, observed_generation=generation)
 
 
 def plan_status(
     old: Status, counts: Counts, *, wanted: int, failure: str | None, new_condition: type[Any], now: datetime
 ) -> Status:
-    """The next status, at the old generation still.
+    """Return the next status, still with the old observed generation.
 
     ``failure``: why Pods could not be created or deleted. It becomes the condition ``ReplicaFailure``, which keeps its
-    first text and time until all goes well again.
+    first message and time until no failure is left.
     """
     conditions = list(old.conditions)
     failed = find_condition(conditions, REPLICA_FAILURE)
@@ -126,14 +126,14 @@ def plan_status(
 
 
 def needs_write(old: Status, new: Status, generation: int) -> bool:
-    """Whether the server does not know this yet."""
+    """Report whether the server does not know this yet."""
     return old != new.about(generation)
 
 
 def resync_seconds(counts: Counts, *, min_ready_seconds: int, next_available_seconds: float | None) -> float | None:
-    """When to look again though nothing happens: when the next ready Pod becomes available.
+    """Return the seconds until the next ready Pod becomes available.
 
-    ``minReadySeconds`` is the last resort: clocks of nodes may differ from ours.
+    At least once after ``minReadySeconds``, as nodes' clocks may differ.
     """
     if min_ready_seconds <= 0 or counts.ready == counts.available:
         return None

@@ -1,4 +1,4 @@
-"""ReplicaSet: set-based selectors; Deployments have several of them, which look at each other's Pods when they shrink."""
+"""ReplicaSet: set-based selectors, and siblings of one Deployment whose Pods influence the deletion order."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from lightkube.models.apps_v1 import ReplicaSet, ReplicaSetCondition, ReplicaSet
 
 from steersman.apimachinery.selectors import from_label_selector
 from steersman.client.objects import labels_of, namespace_of, uid_of
-from steersman.controllers.replication.controller import ReplicationShell
+from steersman.controllers.replication.controller import ReplicationBase
 from steersman.controllers.replication.plan import Counts, Status
 from steersman.runtime.dependents import controlled_by, index_dependents
 from steersman.runtime.owners import controller_of
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from steersman.controllers.context import ControllerContext
 
 
-class ReplicaSetController(ReplicationShell):
+class ReplicaSetController(ReplicationBase):
     """``replicaset-controller``."""
 
     name = "replicaset-controller"
@@ -36,12 +36,12 @@ class ReplicaSetController(ReplicationShell):
         index_dependents(self.objects)
 
     def selector_of(self, obj: ReplicaSet) -> LabelSelector:
-        """``spec.selector``."""
+        """Return ``spec.selector``."""
         assert obj.spec is not None
         return from_label_selector(msgspec.to_builtins(obj.spec.selector))
 
     def related_pods(self, obj: ReplicaSet) -> Sequence[Pod]:
-        """Pods that the ReplicaSets of one Deployment choose, each once."""
+        """Return the Pods that the ReplicaSets of one Deployment select, without duplicates."""
         owner = controller_of(obj)
         if owner is None:
             return ()
@@ -53,11 +53,11 @@ class ReplicaSetController(ReplicationShell):
         return list(found.values())
 
     def terminating(self, pods: Iterable[Pod], obj: ReplicaSet, selector: LabelSelector) -> int:
-        """Its own Pods that still match and are on their way out."""
+        """Return the number of owned matching Pods that are terminating."""
         return sum(self.is_owned(pod, obj) and selector.matches(labels_of(pod)) for pod in pods)
 
     def status_of(self, obj: ReplicaSet) -> Status:
-        """What its status tells."""
+        """Return the stored status."""
         status = obj.status or ReplicaSetStatus(replicas=0)
         counts = Counts(
             replicas=status.replicas,
@@ -69,7 +69,7 @@ class ReplicaSetController(ReplicationShell):
         return Status(counts, status.observedGeneration or 0, tuple(status.conditions or ()))
 
     def status_struct(self, status: Status) -> ReplicaSetStatus:
-        """The status as it is written; what is zero is left out, as Go does, but for Pods on their way out."""
+        """Return the status as stored; zero counts are omitted as in Go, except ``terminatingReplicas``."""
         counts = status.counts
         return ReplicaSetStatus(
             replicas=counts.replicas,
@@ -83,5 +83,5 @@ class ReplicaSetController(ReplicationShell):
 
 
 def build(context: ControllerContext) -> ReplicaSetController:
-    """The controller, wired up."""
+    """Construct the controller."""
     return ReplicaSetController(context, workers=context.options.concurrent_replicaset_syncs)

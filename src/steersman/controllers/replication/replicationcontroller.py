@@ -1,4 +1,4 @@
-"""ReplicationController: equality selectors, no siblings, no count of Pods on their way out."""
+"""ReplicationController: equality selectors, no siblings, no ``terminatingReplicas``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lightkube.models.core_v1 import (
 )
 
 from steersman.apimachinery.selectors import from_label_selector
-from steersman.controllers.replication.controller import ReplicationShell
+from steersman.controllers.replication.controller import ReplicationBase
 from steersman.controllers.replication.plan import Counts, Status
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from steersman.controllers.context import ControllerContext
 
 
-class ReplicationControllerController(ReplicationShell):
+class ReplicationControllerController(ReplicationBase):
     """``replicationcontroller-controller``."""
 
     name = "replication-controller"
@@ -28,13 +28,13 @@ class ReplicationControllerController(ReplicationShell):
     condition: ClassVar = ReplicationControllerCondition
 
     def selector_of(self, obj: ReplicationController) -> LabelSelector:
-        """All of ``spec.selector``; the server fills it from the template."""
+        """Return ``spec.selector``, which the server defaults from the template."""
         assert obj.spec is not None
         # Without any label it would choose every Pod; the server does not let that through.
         return from_label_selector({"matchLabels": obj.spec.selector} if obj.spec.selector else None)
 
     def status_of(self, obj: ReplicationController) -> Status:
-        """What its status tells."""
+        """Return the stored status."""
         status = obj.status or ReplicationControllerStatus(replicas=0)
         counts = Counts(
             replicas=status.replicas,
@@ -46,7 +46,7 @@ class ReplicationControllerController(ReplicationShell):
         return Status(counts, status.observedGeneration or 0, tuple(status.conditions or ()))
 
     def status_struct(self, status: Status) -> ReplicationControllerStatus:
-        """The status as it is written; what is zero is left out, as Go does."""
+        """Return the status as stored; zero counts are omitted as in Go."""
         counts = status.counts
         return ReplicationControllerStatus(
             replicas=counts.replicas,
@@ -59,5 +59,5 @@ class ReplicationControllerController(ReplicationShell):
 
 
 def build(context: ControllerContext) -> ReplicationControllerController:
-    """The controller, wired up."""
+    """Construct the controller."""
     return ReplicationControllerController(context, workers=context.options.concurrent_rc_syncs)

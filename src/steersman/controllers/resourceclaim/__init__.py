@@ -1,4 +1,1 @@
-"""Claims for devices: made from templates for pods, reserved for them, and freed after them (``resourceclaim-controller``).
-
-KEP-4381.
-"""
+"""ResourceClaims of pods: creation from templates, reservation, release (``resourceclaim-controller``, KEP-4381)."""

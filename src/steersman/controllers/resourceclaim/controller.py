@@ -1,15 +1,15 @@
-"""The shell: pods, their claims, and the templates that claims are made from."""
+"""Controller of ResourceClaims: watches pods, claims, and templates."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from lightkube.models.core_v1 import Pod
 from lightkube.models.resource_v1 import ResourceClaim, ResourceClaimTemplate
 
-from steersman.apimachinery.errors import is_not_found
 from steersman.client.changes import Added, Deleted
-from steersman.client.errors import ApiError, ClientError
+from steersman.client.errors import ApiError, ClientError, NotFound
 from steersman.client.events.lru import LruDict
 from steersman.client.objects import key_of, name_of, namespace_of, uid_of
 from steersman.controllers.resourceclaim.plan import (
@@ -29,7 +29,7 @@ from steersman.controllers.resourceclaim.plan import (
     status_patch,
     without_protection,
 )
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 from steersman.runtime.finalizers import is_being_deleted
 from steersman.workloads.pods import node_of
 from steersman.workloads.resource_claims import claim_names, consumers, entries, is_pod
@@ -48,12 +48,12 @@ _BY_TEMPLATE: Final = "resource claim template"
 _BY_CLAIM: Final = "resource claim"
 _BY_POD: Final = "resource claim pod"
 _MANAGER: Final = "ResourceClaimController"
-#: UIDs of deleted pods that are remembered, so that they need not be asked for.
+#: Maximum number of remembered UIDs of deleted pods, which need no read of the server.
 _GONE_MAX: Final = 500
 
 
-class ResourceClaims(Shell):
-    """Keys are ``pod:NAMESPACE/NAME`` and ``claim:NAMESPACE/NAME``."""
+class ResourceClaims(ManagedController):
+    """Reconciles ``pod:NAMESPACE/NAME`` and ``claim:NAMESPACE/NAME``."""
 
     name: ClassVar[str] = "resourceclaim-controller"
     queue_name: ClassVar[str] = "resource_claim"
@@ -62,8 +62,8 @@ class ResourceClaims(Shell):
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context, workers=context.options.concurrent_resourceclaim_syncs)
         self._gone: LruDict[str, bool] = LruDict(_GONE_MAX)
-        #: UIDs of pods, and their entries for which a claim was asked that the cache does not show yet. It may be there:
-        #: an answer may be lost, and names are made up.
+        #: Pod UIDs and entries with a requested claim that the cache does not show yet. It may exist:
+        #: the response may be lost, and names are generated.
         self._asked: set[tuple[str, str]] = set()
         self._pods = self.informer(Pod)
         self._pods.add_index(_BY_TEMPLATE, _templates)
@@ -104,7 +104,7 @@ class ResourceClaims(Shell):
                 self.queue.add(_POD + key_of(pod))
 
     async def reconcile(self, key: str) -> None:
-        """A pod's claims, or a claim's pods."""
+        """Create a pod's claims, or release a claim from its pods."""
         if key.startswith(_POD):
             pod = self._pods.lister.by_key(key.removeprefix(_POD))
             if pod is not None and not is_being_deleted(pod) and not is_done(pod):
@@ -153,7 +153,7 @@ class ResourceClaims(Shell):
             )
         self._asked.add(asked)
         created = await self.client.create(from_template(pod, wanted.entry, template))
-        self.note_created(key, self._claims, created)
+        self.record_created(key, self._claims, created)
         return name_of(created)
 
     async def _reserve(self, key: str, pod: Pod) -> None:
@@ -181,25 +181,20 @@ class ResourceClaims(Shell):
             await self.delete_seen(claim)
 
     async def _is_gone(self, claim: ResourceClaim, consumer: ResourceClaimConsumerReference) -> bool:
-        """The scheduler may have reserved it for a pod of which the cache does not know yet."""
+        """Report whether a consumer does not exist; verified with the server, as the scheduler may be ahead of the cache."""
         if self._gone.get(consumer.uid):
             return True
         pod: Any = self._pods.lister.get(consumer.name, namespace=namespace_of(claim))
         if pod is None:
             try:
                 pod = await self.client.get(Pod, consumer.name, namespace=namespace_of(claim))
-            except ApiError as error:
-                if is_not_found(error):
-                    return True
-                raise
+            except NotFound:
+                return True
         return is_for_other(pod, consumer)
 
     async def _update(self, key: str, new: ResourceClaim) -> None:
-        try:
+        with suppress(NotFound):
             self.own_writes.note(key, self._claims, await self.client.update(new))
-        except ApiError as error:
-            if not is_not_found(error):
-                raise
 
 
 def _templates(pod: Pod) -> list[str]:
@@ -217,5 +212,5 @@ def _pods(claim: ResourceClaim) -> list[str]:
 
 
 def build(context: ControllerContext) -> ResourceClaims:
-    """Wire it up."""
+    """Construct the controller."""
     return ResourceClaims(context)

@@ -1,4 +1,4 @@
-"""What a pod needs of claims, and who a claim is still reserved for."""
+"""Claims that a pod needs, and consumers that a claim stays reserved for. Pure rules."""
 
 from __future__ import annotations
 
@@ -23,34 +23,34 @@ if TYPE_CHECKING:
 
 POD_CLAIM: Final = "resource.kubernetes.io/pod-claim-name"
 FINALIZER: Final = "resource.kubernetes.io/delete-protection"
-#: Of generated names, without the dash and the made-up end.
+#: Maximum length of the name prefix, without dash and suffix.
 _BASE_MAX: Final = 57
 _RESERVED_MAX: Final = 256
 
 
-class ForeignClaim(ValueError):  # noqa: N818 — says what is so
-    """The pod's status names a claim that was not made for it."""
+class ForeignClaim(ValueError):  # noqa: N818 — named by the condition
+    """The pod's status names a claim that it does not own."""
 
 
-class NoTemplate(LookupError):  # noqa: N818 — says what is so
-    """The template is not there."""
+class NoTemplate(LookupError):  # noqa: N818 — named by the condition
+    """The ResourceClaimTemplate does not exist."""
 
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """A claim that is to be made from this template."""
+    """Claim to create from a template."""
 
     entry: str
     template: str
 
 
 def is_done(pod: Pod) -> bool:
-    """Whether it will never use its claims again."""
+    """Report whether it will never use its claims again."""
     return is_finished(pod) or (is_being_deleted(pod) and not node_of(pod))
 
 
 def missing(pod: Pod, claim_of: Callable[[str], ResourceClaim | None]) -> list[Missing]:
-    """Claims to be made, also anew where somebody deleted one. Raises ForeignClaim."""
+    """Yield the claims to create, deleted ones included. Raises ForeignClaim."""
     found: list[Missing] = []
     for entry in entries(pod):
         if not entry.resourceClaimTemplateName:
@@ -69,7 +69,7 @@ def missing(pod: Pod, claim_of: Callable[[str], ResourceClaim | None]) -> list[M
 
 
 def already_made(pod: Pod, entry: str, claims: Iterable[ResourceClaim]) -> ResourceClaim | None:
-    """One that was made before, of which the pod's status does not know yet."""
+    """Return a claim that was created for the entry but is not in the pod's status."""
     for claim in claims:
         if made_for(claim) == (uid_of(pod), entry):
             return claim
@@ -77,13 +77,13 @@ def already_made(pod: Pod, entry: str, claims: Iterable[ResourceClaim]) -> Resou
 
 
 def made_for(claim: ResourceClaim) -> tuple[str, str]:
-    """UID of the pod that it was made for, and the pod's entry; both empty where it was not."""
+    """Return UID and entry of the pod that the claim was created for; both empty for other claims."""
     owner = controller_of(claim)
     return (owner.uid if owner is not None else "", annotations_of(claim).get(POD_CLAIM, ""))
 
 
 def from_template(pod: Pod, entry: str, template: ResourceClaimTemplate) -> ResourceClaim:
-    """As it is created."""
+    """Return the claim to create."""
     metadata = template.spec.metadata or ObjectMeta()
     return ResourceClaim(
         metadata=ObjectMeta(
@@ -98,7 +98,7 @@ def from_template(pod: Pod, entry: str, template: ResourceClaimTemplate) -> Reso
 
 
 def _base(pod: str, entry: str) -> str:
-    """Both parts give way where they are too long, in proportion."""
+    """Return the name prefix; both parts are truncated in proportion."""
     length = len(pod) + 1 + len(entry)
     if length <= _BASE_MAX:
         return f"{pod}-{entry}"
@@ -106,7 +106,7 @@ def _base(pod: str, entry: str) -> str:
 
 
 def status_patch(pod: Pod, made: dict[str, str]) -> dict[str, Any]:
-    """To be applied to the pod's status: what was there, and what was made (entry → claim)."""
+    """Return the pod status for server-side apply, with existing and created claims by entry."""
     old = (pod.status.resourceClaimStatuses if pod.status else None) or ()
     listed = {status.name: status.resourceClaimName for status in old} | made
     rows = [{"name": name} | ({"resourceClaimName": claim} if claim else {}) for name, claim in listed.items()]
@@ -119,7 +119,7 @@ def status_patch(pod: Pod, made: dict[str, str]) -> dict[str, Any]:
 
 
 def reserved(claim: ResourceClaim, pod: Pod) -> ResourceClaim | None:
-    """The claim reserved for a pod that got its Node without the scheduler; None where that needs not be, or cannot."""
+    """Return the claim reserved for a pod that was bound without the scheduler; None if not needed or impossible."""
     status = claim.status
     if status is None or status.allocation is None or not node_of(pod):
         return None
@@ -131,9 +131,9 @@ def reserved(claim: ResourceClaim, pod: Pod) -> ResourceClaim | None:
 
 
 def freed(claim: ResourceClaim, gone: Iterable[ResourceClaimConsumerReference]) -> ResourceClaim | None:
-    """The claim without these consumers; without any, it is given back, if this controller answers for that.
+    """Return the claim without these consumers; without any it is deallocated, if this controller is responsible.
 
-    None where its status stays.
+    None if the status stays.
     """
     status = claim.status or ResourceClaimStatus()
     gone_uids = {consumer.uid for consumer in gone}
@@ -146,7 +146,7 @@ def freed(claim: ResourceClaim, gone: Iterable[ResourceClaimConsumerReference]) 
 
 
 def without_protection(claim: ResourceClaim) -> ResourceClaim | None:
-    """The claim without its finalizer, once nothing is allocated; None where it keeps it."""
+    """Return the claim without its finalizer, once it is deallocated; None while it keeps it."""
     status = claim.status or ResourceClaimStatus()
     if status.allocation is not None or status.reservedFor or not has_finalizer(claim, FINALIZER):
         return None
@@ -154,18 +154,18 @@ def without_protection(claim: ResourceClaim) -> ResourceClaim | None:
 
 
 def owning_pod(claim: ResourceClaim) -> Owner | None:
-    """The pod that it was made for."""
+    """Return the pod that owns the claim."""
     owner = controller_of(claim)
     return owner if owner is not None and (owner.api_version, owner.kind) == ("v1", "Pod") else None
 
 
 def is_leftover(claim: ResourceClaim, pod: Pod | None) -> bool:
-    """Whether it was made for ``pod`` and is of no use any more: it need not wait for the pod's deletion."""
+    """Report whether it was made for ``pod`` and is of no use any more: it need not wait for the pod's deletion."""
     if pod is None or not is_controlled_by(claim, pod) or is_being_deleted(claim):
         return False
     return is_done(pod) and not (claim.status and claim.status.reservedFor)
 
 
 def is_for_other(pod: Pod | None, consumer: ResourceClaimConsumerReference) -> bool:
-    """Whether a pod of that name is another than was meant, or done; None is not known."""
+    """Report whether a pod of that name is another than was meant, or done; None is not known."""
     return pod is not None and (metadata_field(pod, "uid") != consumer.uid or is_done(pod))

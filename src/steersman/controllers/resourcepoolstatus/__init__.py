@@ -1,1 +1,1 @@
-"""Who asks how many devices a driver's pools have is told once (``resourcepoolstatusrequest-controller``). KEP-5677."""
+"""Answers of ResourcePoolStatusRequests (``resourcepoolstatusrequest-controller``, KEP-5677)."""

@@ -1,4 +1,4 @@
-"""The shell: requests that come, slices that were waited for, and answers that have been there for long enough."""
+"""Controller of ResourcePoolStatusRequests: watches requests and slices, and deletes expired requests."""
 
 from __future__ import annotations
 
@@ -8,20 +8,19 @@ import msgspec
 from lightkube.models.resource_v1 import ResourceClaim, ResourceSlice
 from lightkube.models.resource_v1alpha3 import ResourcePoolStatusRequest
 
-from steersman.apimachinery.errors import is_not_found
 from steersman.client import custom
 from steersman.client.changes import Deleted
-from steersman.client.errors import ApiError
+from steersman.client.errors import NotFound
 from steersman.client.objects import key_of
 from steersman.controllers.resourcepoolstatus.plan import answer, is_whole, seconds_to_answer, seconds_to_cleanup
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 from steersman.runtime.result import Result
 
 if TYPE_CHECKING:
     from steersman.client import ResourceType
     from steersman.controllers.context import ControllerContext
 
-#: Alpha and off by default in 1.36: a server serves it when it is asked to.
+#: Alpha and off by default in 1.36: served only with ``--runtime-config``.
 REQUESTS: Final[ResourceType[ResourcePoolStatusRequest]] = custom(
     "resource.k8s.io/v1alpha3",
     "ResourcePoolStatusRequest",
@@ -31,8 +30,8 @@ REQUESTS: Final[ResourceType[ResourcePoolStatusRequest]] = custom(
 )
 
 
-class ResourcePoolStatus(Shell):
-    """Keys are names of requests."""
+class ResourcePoolStatus(ManagedController):
+    """Reconciles requests by name."""
 
     name: ClassVar[str] = "resourcepoolstatusrequest-controller"
 
@@ -43,7 +42,7 @@ class ResourcePoolStatus(Shell):
         self._claims = self.informer(ResourceClaim)
 
     def _waiting(self, each: ResourceSlice) -> list[str]:
-        """Requests that may wait for the slice."""
+        """Return the requests that may wait for the slice."""
         requests = self._requests.lister
         return [key_of(one) for one in requests if one.status is None and one.spec.driver == each.spec.driver]
 
@@ -65,14 +64,12 @@ class ResourcePoolStatus(Shell):
             return Result(requeue_after_seconds=wait)
         try:
             written = await self.client.update_status(msgspec.structs.replace(request, status=status))
-        except ApiError as error:
-            if is_not_found(error):
-                return None
-            raise
+        except NotFound:
+            return None
         self.own_writes.note(key, self._requests, written)
         return None
 
 
 def build(context: ControllerContext) -> ResourcePoolStatus:
-    """Wire it up."""
+    """Construct the controller."""
     return ResourcePoolStatus(context)

@@ -1,4 +1,4 @@
-"""What a request is told, and how long it is kept. Rules of ``pkg/controller/resourcepoolstatusrequest``."""
+"""Status and retention of requests. Pure rules of ``pkg/controller/resourcepoolstatusrequest``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _COMPLETE: Final = "Complete"
 _FAILED: Final = "Failed"
 _LIMIT: Final = 100
 _ERROR_BYTES_MAX: Final = 256
-#: How long slices that are missing are waited for; then the answer says that they are missing.
+#: Seconds to wait for missing slices before they are reported as missing.
 PATIENCE: Final = timedelta(seconds=5)
 _ANSWERED_LIFE: Final = timedelta(hours=1)
 _PENDING_LIFE: Final = timedelta(hours=24)
@@ -36,7 +36,7 @@ def answer(
     *,
     now: datetime,
 ) -> ResourcePoolStatusRequestStatus:
-    """What its status is to say. ``slices`` and ``claims``: all there are."""
+    """Return the status of a request. ``slices`` and ``claims``: all of the cluster."""
     asked = request.spec
     pools: dict[str, list[ResourceSlice]] = {}
     for each in slices:
@@ -44,34 +44,34 @@ def answer(
             pools.setdefault(each.spec.pool.name, []).append(each)
     allocated = _allocated(asked.driver, claims)
     found = [_pool(name, members, allocated[name]) for name, members in sorted(pools.items())]
-    told = found[: _LIMIT if asked.limit is None else asked.limit]
-    incomplete = sum(pool.validationError is not None for pool in told)
-    message = f"Calculated status for {len(told)} pools" + (f" ({incomplete} incomplete)" if incomplete else "")
+    listed = found[: _LIMIT if asked.limit is None else asked.limit]
+    incomplete = sum(pool.validationError is not None for pool in listed)
+    message = f"Calculated status for {len(listed)} pools" + (f" ({incomplete} incomplete)" if incomplete else "")
     condition = Condition(
         type=_COMPLETE, status="True", reason="CalculationComplete", message=message, lastTransitionTime=now
     )
-    return ResourcePoolStatusRequestStatus(poolCount=len(found), pools=told or None, conditions=[condition])
+    return ResourcePoolStatusRequestStatus(poolCount=len(found), pools=listed or None, conditions=[condition])
 
 
 def is_whole(status: ResourcePoolStatusRequestStatus) -> bool:
-    """Whether all slices of all pools were there."""
+    """Report whether all slices of all pools were there."""
     return all(pool.validationError is None for pool in status.pools or ())
 
 
 def _allocated(driver: str, claims: Iterable[ResourceClaim]) -> Counter[str]:
-    """By pool of the driver."""
+    """Return the allocated devices of a driver by pool."""
     allocations = [claim.status.allocation for claim in claims if claim.status and claim.status.allocation]
     results = [result for each in allocations if each.devices for result in each.devices.results or ()]
     return Counter(result.pool for result in results if result.driver == driver)
 
 
 def _pool(name: str, slices: Sequence[ResourceSlice], allocated: int) -> PoolStatus:
-    """Only the latest generation counts."""
+    """Return the status of a pool from the slices of its latest generation."""
     generation = max(each.spec.pool.generation for each in slices)
     latest = [each for each in slices if each.spec.pool.generation == generation]
     nodes = {each.spec.nodeName or "" for each in latest}
     driver, wanted = latest[0].spec.driver, latest[0].spec.pool.resourceSliceCount
-    told = PoolStatus(
+    status = PoolStatus(
         driver=driver,
         poolName=name,
         generation=generation,
@@ -79,20 +79,20 @@ def _pool(name: str, slices: Sequence[ResourceSlice], allocated: int) -> PoolSta
     )
     if len(latest) < wanted:
         error = f"pool {driver}/{name} is incomplete: observed {len(latest)}/{wanted} slices at generation {generation}"
-        told.validationError = error.encode()[:_ERROR_BYTES_MAX].decode(errors="ignore")
-        return told
+        status.validationError = error.encode()[:_ERROR_BYTES_MAX].decode(errors="ignore")
+        return status
     total = sum(len(each.spec.devices or ()) for each in latest)
-    told.resourceSliceCount = len(latest)
-    told.totalDevices = total
-    told.allocatedDevices = allocated
-    # Nobody looks at the health of devices yet, upstream neither.
-    told.unavailableDevices = 0
-    told.availableDevices = max(0, total - allocated)
-    return told
+    status.resourceSliceCount = len(latest)
+    status.totalDevices = total
+    status.allocatedDevices = allocated
+    # Device health is not considered; upstream does not either.
+    status.unavailableDevices = 0
+    status.availableDevices = max(0, total - allocated)
+    return status
 
 
 def seconds_to_cleanup(request: ResourcePoolStatusRequest, *, now: datetime) -> float:
-    """0 or less: delete it now."""
+    """Return the seconds until the request is deleted, 0 or less: now."""
     since: datetime = metadata_field(request, "creationTimestamp")
     if request.status is None:
         return (since + _PENDING_LIFE - now).total_seconds()
@@ -104,6 +104,6 @@ def seconds_to_cleanup(request: ResourcePoolStatusRequest, *, now: datetime) -> 
 
 
 def seconds_to_answer(request: ResourcePoolStatusRequest, *, now: datetime) -> float:
-    """How long an answer that is not whole may still wait."""
+    """Return how long an incomplete answer may be deferred, in seconds."""
     created: datetime = metadata_field(request, "creationTimestamp")
     return (created + PATIENCE - now).total_seconds()

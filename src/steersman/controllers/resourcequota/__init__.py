@@ -1,4 +1,4 @@
-"""What is used of each quota is counted anew when something changes (``resourcequota-controller``).
+"""Usage of ResourceQuotas, recounted after changes (``resourcequota-controller``).
 
-Admission counts up; this controller takes back what was deleted, has ended, or was counted and then refused.
+Admission increments the usage; this controller subtracts deleted and finished objects, and rejected requests.
 """

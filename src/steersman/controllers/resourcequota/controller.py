@@ -1,4 +1,4 @@
-"""The shell: quotas, and any object that comes, ends or goes in a namespace that has one."""
+"""Quota controller: watches quotas, and all objects of namespaces with a quota."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 import msgspec
 from lightkube.models.core_v1 import PersistentVolumeClaim, Pod, ResourceQuota, Service
 
-from steersman.apimachinery.errors import is_not_found
 from steersman.client import typed_model
 from steersman.client.changes import Added, Deleted, Updated
-from steersman.client.errors import ApiError
+from steersman.client.errors import NotFound
 from steersman.client.objects import key_of, namespace_of
 from steersman.controllers.resourcequota.plan import (
     count,
@@ -21,7 +20,7 @@ from steersman.controllers.resourcequota.plan import (
     raises,
     seconds_to_overdue_pod,
 )
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 from steersman.controllers.shared.metadata_watch import shared
 from steersman.runtime.result import Result
 
@@ -35,15 +34,15 @@ if TYPE_CHECKING:
     from steersman.controllers.context import ControllerContext
 
 
-#: Admission counts before it stores: what was just counted up may not be in the caches yet, and is not taken back.
+#: Admission increments before the object is stored: a recent increment may not be in the caches, and is kept.
 GRACE_SECONDS: Final = 1.0
 _DEVICE_CLAIMS: Final = "resourceclaims.resource.k8s.io"
-#: Objects mostly come and go many at a time.
+#: Object events are batched for this time.
 _SETTLE_SECONDS: Final = 0.05
 
 
-class ResourceQuotas(Shell):
-    """Keys are those of quotas."""
+class ResourceQuotas(ManagedController):
+    """Reconciles ResourceQuotas."""
 
     name: ClassVar[str] = "resourcequota-controller"
     queue_name: ClassVar[str] = "resourcequota_primary"
@@ -52,9 +51,9 @@ class ResourceQuotas(Shell):
         super().__init__(context, workers=context.options.concurrent_resource_quota_syncs)
         self._quotas = self.informer(ResourceQuota)
         self._quotas.add_callback(self._quota_changed)
-        #: When somebody else last counted up, by quota.
+        #: Monotonic time of the last increment by admission, by quota.
         self._raised: dict[str, float] = {}
-        #: Of what more must be known than that it is there.
+        #: Resources whose full objects are needed, not only their number.
         self._whole: dict[str, Informer[Any]] = {
             "pods": self.informer(Pod),
             "services": self.informer(Service),
@@ -69,7 +68,7 @@ class ResourceQuotas(Shell):
         self.resync_every(period_seconds, lambda: [key_of(quota) for quota in self._quotas.lister])
 
     async def run(self) -> None:
-        """Work until cancelled."""
+        """Run until cancelled."""
         async with self._metadata.running():
             await super().run()
 
@@ -90,14 +89,14 @@ class ResourceQuotas(Shell):
             self._object_changed(name, change)
 
     def _watch_device_claims(self) -> None:
-        """Not every server has them, so they are watched when the first is heard of."""
+        """Watch ResourceClaims as soon as the server serves them."""
         informer = self.context.informers.informer(typed_model("resource.k8s.io/v1", "ResourceClaim"))
         self._whole[_DEVICE_CLAIMS] = informer
         informer.add_callback(self._device_claim_changed)
         informer.start()
 
     def _device_claim_changed(self, change: Change[Any]) -> None:
-        """The first list is news, too."""
+        """Enqueue the quotas of the claim's namespace, for the initial list too."""
         self._object_changed(_DEVICE_CLAIMS, Added(change.new) if isinstance(change, Added) else change)
 
     def _object_changed(self, resource: str, change: Change[Any]) -> None:
@@ -106,7 +105,7 @@ class ResourceQuotas(Shell):
         self._count_anew(resource, namespace=namespace_of(change.latest))
 
     def _count_anew(self, resource: str, *, namespace: str = "") -> None:
-        """What could not be counted until now, or has changed."""
+        """Enqueue the quotas that count a resource."""
         for quota in self._quotas.lister.list(namespace=namespace):
             if quota.spec is not None and resource in counted_resources(quota.spec.hard or {}):
                 self.queue.add_after(key_of(quota), _SETTLE_SECONDS)
@@ -144,14 +143,12 @@ class ResourceQuotas(Shell):
         return [{} for _ in informer.lister.list(namespace=namespace)]
 
     async def _write(self, key: str, quota: Tree, status: Tree) -> None:
-        """In the version that was counted on: whoever counted up meanwhile is not overruled."""
+        """Update the status of this version, so that concurrent increments by admission are not lost."""
         body = {**quota, "apiVersion": "v1", "kind": "ResourceQuota", "status": status}
         try:
             written = await self.client.update_status(msgspec.convert(body, ResourceQuota))
-        except ApiError as error:
-            if is_not_found(error):
-                return
-            raise
+        except NotFound:
+            return
         self.own_writes.note(key, self._quotas, written)
 
 
@@ -161,5 +158,5 @@ def _tree(obj: Any) -> Tree:
 
 
 def build(context: ControllerContext) -> ResourceQuotas:
-    """Wire it up."""
+    """Construct the controller."""
     return ResourceQuotas(context)

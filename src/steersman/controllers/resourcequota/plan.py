@@ -1,4 +1,4 @@
-"""What a quota's status should say."""
+"""Status of a ResourceQuota. Pure rules."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _COUNT: Final = "count/"
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """A quota's status."""
+    """Status of a quota."""
 
     hard: Amounts
     used: Amounts
 
     def tree(self) -> Tree:
-        """As it is written."""
+        """Return the status as a JSON tree."""
         return {"hard": texts(self.hard), "used": texts(self.used)}
 
 
@@ -44,9 +44,9 @@ def counted_resources(hard: Mapping[str, str]) -> list[str]:
 
 
 def count(quota: Tree, objects_of: Callable[[str], Iterable[Tree] | None], *, now: datetime) -> Counted:
-    """``objects_of`` gives the objects of a group resource in the quota's namespace; None: they are not known.
+    """Return the status. ``objects_of`` returns the quota's objects of a group resource; None if unknown.
 
-    What cannot be counted stays as the status has it.
+    Usage that cannot be counted stays as stored.
     """
     hard = read((quota.get("spec") or {}).get("hard"))
     used = read((quota.get("status") or {}).get("used"))
@@ -68,7 +68,7 @@ def _usage(quota: Tree, evaluator: Evaluator, objects: Iterable[Tree], *, now: d
 
 
 def is_written(quota: Tree, counted: Counted) -> bool:
-    """Whether the status says so already."""
+    """Report whether the status says so already."""
     status = quota.get("status") or {}
     if status.get("hard") is None or status.get("used") is None:
         return False
@@ -76,20 +76,20 @@ def is_written(quota: Tree, counted: Counted) -> bool:
 
 
 def lowers(quota: Tree, counted: Counted) -> bool:
-    """Whether less would be used than the status says."""
+    """Report whether less would be used than the status says."""
     used = read((quota.get("status") or {}).get("used"))
     return any(name in counted.used and counted.used[name] < amount for name, amount in used.items())
 
 
 def raises(old: Tree, new: Tree) -> bool:
-    """Whether somebody counted up between two states of a quota."""
+    """Report whether admission incremented the usage between two states of a quota."""
     before = read((old.get("status") or {}).get("used"))
     after = read((new.get("status") or {}).get("used"))
     return any(amount > before.get(name, ZERO) for name, amount in after.items())
 
 
 def seconds_to_overdue_pod(pods: Iterable[Tree], *, now: datetime) -> float | None:
-    """When the next deletion of a pod is overdue, and it stops to count, without an event."""
+    """Return the seconds until a terminating pod exceeds its grace period and is no longer counted."""
     waits = []
     for pod in pods:
         metadata = pod["metadata"]

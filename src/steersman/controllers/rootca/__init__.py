@@ -1,6 +1,5 @@
-"""The CA that verifies the API server is there for all to see: two controllers over one source.
+"""Publication of the API server's root CA: two controllers over one source.
 
-``controller``: every namespace has it in ``kube-root-ca.crt`` (``root-ca-certificate-publisher-controller``);
-``trust_bundles``: so has the cluster as a whole
-(``kube-apiserver-serving-clustertrustbundle-publisher-controller``).
+``controller``: config map ``kube-root-ca.crt`` of every namespace (``root-ca-certificate-publisher-controller``);
+``trust_bundles``: ClusterTrustBundle (``kube-apiserver-serving-clustertrustbundle-publisher-controller``).
 """

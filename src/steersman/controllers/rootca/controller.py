@@ -1,4 +1,4 @@
-"""The shell: namespaces that come or change, and the config map where it goes or is changed."""
+"""Root CA publisher: watches namespaces and the published config maps."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from lightkube.models.core_v1 import ConfigMap, Namespace
 from prometheus_client import Counter, Histogram
 
-from steersman.apimachinery.errors import StatusError, is_already_exists, is_namespace_terminating, is_not_found
+from steersman.apimachinery.errors import StatusError, is_namespace_terminating
 from steersman.client.changes import Added, Deleted
+from steersman.client.errors import AlreadyExists, ApiError, NotFound
 from steersman.client.objects import name_of, namespace_of
 from steersman.controllers.rootca.plan import NAME, corrected, takes_one, wanted
 from steersman.controllers.rootca.source import root_ca
-from steersman.controllers.shared.base import SECOND_LOOK_SECONDS, Shell
+from steersman.controllers.shared.base import SECOND_LOOK_SECONDS, ManagedController
 
 if TYPE_CHECKING:
     from steersman.controllers.context import ControllerContext
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
 _BUCKETS: Final = tuple(0.001 * 2**exponent for exponent in range(15))
 
 
-class RootCAPublisher(Shell):
-    """Keys are names of namespaces."""
+class RootCAPublisher(ManagedController):
+    """Reconciles namespaces by name."""
 
     name: ClassVar[str] = "root-ca-certificate-publisher-controller"
     queue_name: ClassVar[str] = "root_ca_cert_publisher"
@@ -74,13 +75,13 @@ class RootCAPublisher(Shell):
     async def _create(self, key: str) -> None:
         try:
             created = await self.client.create(wanted(key, self._root_ca))
-        except Exception as error:
-            if is_already_exists(error):  # the cache is late
-                self.queue.add_after(key, SECOND_LOOK_SECONDS)
-            elif not (is_not_found(error) or is_namespace_terminating(error)):
+        except AlreadyExists:  # the cache is behind
+            self.queue.add_after(key, SECOND_LOOK_SECONDS)
+        except ApiError as error:
+            if not (isinstance(error, NotFound) or is_namespace_terminating(error)):
                 raise
         else:
-            self.note_created(key, self._config_maps, created)
+            self.record_created(key, self._config_maps, created)
 
 
 def build(context: ControllerContext) -> RootCAPublisher:

@@ -1,4 +1,4 @@
-"""What a namespace's ``kube-root-ca.crt`` should hold, and which ClusterTrustBundles there should be."""
+"""Content of ``kube-root-ca.crt``, and ClusterTrustBundles to publish. Pure rules."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from lightkube.models.core_v1 import Namespace
 
 NAME: Final = "kube-root-ca.crt"
-#: Issues nothing: its bundle tells what certificates of API servers are verified with.
+#: Signer without certificates of its own; its bundle verifies API servers.
 SIGNER: Final = "kubernetes.io/kube-apiserver-serving"
 #: Of the hash in a bundle's name.
 _HASH_BYTES: Final = 12
@@ -34,18 +34,18 @@ _DESCRIBED: Final = (
 
 
 def takes_one(namespace: Namespace | None) -> bool:
-    """Whether a namespace is to have one: one that is ending does not take new objects."""
+    """Report whether a namespace is to have one: one that is ending does not take new objects."""
     return namespace is not None and (namespace.status is None or namespace.status.phase != "Terminating")
 
 
 def wanted(namespace: str, root_ca: str) -> ConfigMap:
-    """As it is created."""
+    """Return the config map to create."""
     metadata = ObjectMeta(name=NAME, namespace=namespace, annotations={_DESCRIPTION: _DESCRIBED})
     return ConfigMap(metadata=metadata, data={"ca.crt": root_ca})
 
 
 def corrected(present: ConfigMap, root_ca: str) -> ConfigMap | None:
-    """``present`` with the data put right; None where it is right."""
+    """Return ``present`` with the desired data; None if it has it."""
     data = {"ca.crt": root_ca}
     if present.data == data and annotations_of(present).get(_DESCRIPTION):
         return None
@@ -55,7 +55,7 @@ def corrected(present: ConfigMap, root_ca: str) -> ConfigMap | None:
 
 @dataclass(frozen=True, slots=True)
 class Bundles:
-    """What is to be done about the signer's bundles."""
+    """ClusterTrustBundles to create and delete."""
 
     create: ClusterTrustBundle | None = None
     update: ClusterTrustBundle | None = None
@@ -63,13 +63,13 @@ class Bundles:
 
 
 def bundle_name(bundle: str) -> str:
-    """Another bundle has another name, so that a new one is there before the old one goes."""
+    """Return the name by content, so that a new bundle exists before the old one is deleted."""
     digest = sha256(bundle.encode()).digest()[:_HASH_BYTES].hex()
     return f"{SIGNER.replace('/', ':')}:{digest}"
 
 
 def plan_bundles(present: Iterable[ClusterTrustBundle], bundle: str) -> Bundles:
-    """``present``: all of the signer. One is right, and no other stays."""
+    """Return the writes. ``present``: all bundles of the signer; exactly one stays."""
     name = bundle_name(bundle)
     by_name = {name_of(each): each for each in present}
     right = by_name.pop(name, None)

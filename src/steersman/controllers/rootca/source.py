@@ -1,4 +1,4 @@
-"""Where the root CA comes from, for both publishers."""
+"""Source of the root CA for both publishers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def root_ca(context: ControllerContext) -> str:
-    """``--root-ca-file``, or the CA that the client itself trusts, in PEM; empty where there is neither."""
+    """Return ``--root-ca-file``, or the CA of the client, in PEM; empty without either."""
     file = context.options.root_ca_file
     found = Path(file).read_bytes() if file else context.client.trusted_ca
     return (found or b"").decode()

@@ -10,13 +10,13 @@ from lightkube.models.certificates_v1beta1 import ClusterTrustBundle
 from steersman.client import custom
 from steersman.controllers.rootca.plan import SIGNER, plan_bundles
 from steersman.controllers.rootca.source import root_ca
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 
 if TYPE_CHECKING:
     from steersman.client import ResourceType
     from steersman.controllers.context import ControllerContext
 
-#: Beta and off by default in 1.36: a server serves it when it is asked to.
+#: Beta and off by default in 1.36: served only with ``--runtime-config``.
 BUNDLES: Final[ResourceType[ClusterTrustBundle]] = custom(
     "certificates.k8s.io/v1beta1",
     "ClusterTrustBundle",
@@ -27,8 +27,8 @@ BUNDLES: Final[ResourceType[ClusterTrustBundle]] = custom(
 _ALL: Final = "bundles"
 
 
-class TrustBundlePublisher(Shell):
-    """One key: all bundles of the signer are looked at together."""
+class TrustBundlePublisher(ManagedController):
+    """Reconciles one key for all bundles of the signer."""
 
     name: ClassVar[str] = "kube-apiserver-serving-clustertrustbundle-publisher-controller"
 
@@ -39,14 +39,14 @@ class TrustBundlePublisher(Shell):
         self._bundles = self.watch(BUNDLES, keys=lambda _: (_ALL,), field_selector={"spec.signerName": SIGNER})
 
     async def start(self) -> None:
-        """There may be none to hear of."""
+        """Enqueue the key, as there may be no bundle and no event."""
         self.queue.add(_ALL)
 
     async def reconcile(self, key: str) -> None:
-        """The right one is there before the others go."""
+        """Create the desired bundle before others are deleted."""
         planned = plan_bundles(self._bundles.lister, self._bundle)
         if planned.create is not None:
-            self.note_created(key, self._bundles, await self.client.create(planned.create))
+            self.record_created(key, self._bundles, await self.client.create(planned.create))
         if planned.update is not None:
             self.own_writes.note(key, self._bundles, await self.client.update(planned.update))
         for obsolete in planned.delete:
@@ -54,7 +54,7 @@ class TrustBundlePublisher(Shell):
 
 
 def build(context: ControllerContext) -> TrustBundlePublisher | None:
-    """Wire it up; None where no CA is known. Raises ValueError for one that is not of certificates in PEM."""
+    """Construct the controller; None without a CA. Raises ValueError for a CA that is not in PEM."""
     bundle = root_ca(context)
     if not bundle:
         return None

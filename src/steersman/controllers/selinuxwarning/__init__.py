@@ -1,4 +1,4 @@
-"""Warns of pods that share a volume and would have it labelled differently (``selinux-warning-controller``).
+"""Warnings about pods that share a volume with different SELinux labels (``selinux-warning-controller``, KEP-1710).
 
-KEP-1710. It changes nothing: events to the pods, and a metric. Volumes are those of CSI drivers.
+Records events and a metric, and changes nothing. CSI volumes only.
 """

@@ -1,4 +1,4 @@
-"""The shell: pods, the claims, volumes and drivers behind their volumes, and the metric."""
+"""SELinux warning controller: watches pods, claims, volumes and drivers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from prometheus_client.registry import Collector
 from steersman.client.changes import Updated
 from steersman.client.objects import key_of, name_of, namespace_of, split_key, uid_of
 from steersman.controllers.selinuxwarning.plan import Use, Uses, mounted, use_of, volume_id
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 from steersman.workloads.pod_volumes import claim_keys_of
 from steersman.workloads.pods import is_finished
 
@@ -29,8 +29,8 @@ _LABELS: Final = (
 )  # fmt: skip
 
 
-class SELinuxWarning(Shell):
-    """Keys are those of pods."""
+class SELinuxWarning(ManagedController):
+    """Reconciles pods."""
 
     name: ClassVar[str] = "selinux-warning-controller"
     queue_name: ClassVar[str] = "selinux_warning"
@@ -56,7 +56,7 @@ class SELinuxWarning(Shell):
         return [key_of(pod) for pod in self._pods.lister.by_index(_BY_CLAIM, f"{claim.namespace}/{claim.name}")]
 
     async def reconcile(self, key: str) -> None:
-        """Remember how it uses its volumes, and tell of new conflicts."""
+        """Record the pod's use of volumes, and an event for each new conflict."""
         pod = self._pods.lister.by_key(key)
         if pod is None or is_finished(pod):
             self._uses.drop(key)
@@ -83,7 +83,7 @@ class SELinuxWarning(Shell):
         return found
 
     def _volume_of(self, namespace: str, name: str) -> PersistentVolume | None:
-        """The volume that the claim is bound to, once both say so."""
+        """Return the volume of a claim if both are bound to each other."""
         claim = self._claims.lister.get(name, namespace=namespace)
         volume = self._volumes.lister.get(claim.spec.volumeName or "") if claim is not None and claim.spec else None
         reference = volume.spec.claimRef if volume is not None and volume.spec else None
@@ -91,7 +91,7 @@ class SELinuxWarning(Shell):
 
 
 class _Conflicts(Collector):
-    """The metric: 1 for each conflict, worked out when it is asked for."""
+    """Gauge with 1 for each conflict, collected on scrape."""
 
     def __init__(self, uses: Uses) -> None:
         self._uses = uses
@@ -101,17 +101,17 @@ class _Conflicts(Collector):
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         (family,) = self.describe()
-        told = {}
+        samples = {}
         for each in self._uses.conflicts():
             labels = (each.what, *split_key(each.pod), each.value, *split_key(each.other), each.other_value)
-            told[labels] = 1.0
-        for labels, value in told.items():
+            samples[labels] = 1.0
+        for labels, value in samples.items():
             family.add_metric(labels, value)
         yield family
 
 
 def _begins_or_ends(change: Change[Pod]) -> bool:
-    """What else matters of a pod does not change, but for containers that are added to look at it."""
+    """Report whether a pod event can change conflicts; updates matter only for ephemeral containers."""
     if not claim_keys_of(change.latest):
         return False
     return not isinstance(change, Updated) or _seen(change.old) != _seen(change.new)
@@ -122,5 +122,5 @@ def _seen(pod: Pod) -> tuple[bool, int]:
 
 
 def build(context: ControllerContext) -> SELinuxWarning:
-    """Wire it up."""
+    """Construct the controller."""
     return SELinuxWarning(context)

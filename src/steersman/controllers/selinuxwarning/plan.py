@@ -1,7 +1,4 @@
-"""How a pod would have its volumes labelled, and which pods cannot have one volume together on a Node.
-
-Rules of ``pkg/controller/volume/selinuxwarning``.
-"""
+"""SELinux labels of a pod's volumes, and conflicts between pods. Pure rules of ``pkg/controller/volume/selinuxwarning``."""
 
 from __future__ import annotations
 
@@ -22,9 +19,9 @@ _MOUNT_OPTION: Final = "MountOption"
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """How a pod uses a volume."""
+    """A pod's use of a volume."""
 
-    #: User, role, type and level, whatever is said of them; empty where it is not mounted with a label.
+    #: Specified user, role, type and level; empty if the volume is mounted without label.
     label: str
     policy: str
     driver: str
@@ -32,7 +29,7 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """What a pod has that another pod of the same volume has not. Both pods have one."""
+    """Property in which two pods with the same volume differ; recorded for each of them."""
 
     #: As metrics name it; reasons of events begin with it.
     what: str
@@ -44,12 +41,12 @@ class Conflict:
 
     @property
     def reason(self) -> str:
-        """Of the event."""
+        """Return the reason of the event."""
         return f"{self.what}Conflict"
 
     @property
     def message(self) -> str:
-        """Of the event; another namespace is not spoken of."""
+        """Return the message of the event; a pod of another namespace is not named."""
         end = "If both pods land on the same node, only one of them may access the volume."
         namespace, name = split_key(self.other)
         if namespace == split_key(self.pod)[0]:
@@ -64,28 +61,28 @@ class Conflict:
 
 
 def label_of(options: SELinuxOptions | None) -> str:
-    """What is said, part by part; what the Node would fill in is not known here."""
+    """Return the specified parts of the label; the node's defaults are unknown here."""
     parts = [options.user, options.role, options.type, options.level] if options is not None else []
     return ":".join(part or "" for part in parts) if any(parts) else ""
 
 
 def differ(label: str, other: str) -> bool:
-    """Whether some part is said by both, and not the same."""
+    """Report whether both labels specify some part differently."""
     pairs = zip(label.split(":", 3), other.split(":", 3), strict=False)
     return any(one and two and one != two for one, two in pairs)
 
 
 class Mounted(NamedTuple):
-    """A claim that containers of a pod mount."""
+    """Claim that containers of a pod mount."""
 
     #: The pod's name for it.
     volume: str
-    #: With which its containers would have it; one that is privileged gets at every file, and labels none.
+    #: Label of the pod's containers; a privileged one accesses every file and relabels none.
     labels: set[str]
 
 
 def mounted(pod: Pod) -> dict[str, Mounted]:
-    """By name of the claim."""
+    """Return the mounted claims by name."""
     spec = pod.spec
     if spec is None:
         return {}
@@ -103,7 +100,7 @@ def mounted(pod: Pod) -> dict[str, Mounted]:
 
 
 def use_of(pod: Pod, label: str, *, driver: str, mounts_labels: bool) -> Use:
-    """``mounts_labels``: whether the driver can mount a volume with a label (``spec.seLinuxMount``)."""
+    """Return the use. ``mounts_labels``: the driver supports ``spec.seLinuxMount``."""
     context = pod.spec.securityContext if pod.spec else None
     policy = (context.seLinuxChangePolicy if context else None) or _MOUNT_OPTION
     if not mounts_labels or not label or policy == RECURSIVE:
@@ -112,20 +109,20 @@ def use_of(pod: Pod, label: str, *, driver: str, mounts_labels: bool) -> Use:
 
 
 def volume_id(volume: PersistentVolume) -> tuple[str, str] | None:
-    """Driver and handle: two PersistentVolumes may be one volume. None where no driver has it."""
+    """Return driver and volume handle, as PersistentVolumes may share one volume; None if it is not CSI."""
     csi = volume.spec.csi if volume.spec else None
     return (csi.driver, csi.volumeHandle) if csi is not None else None
 
 
 class Uses:
-    """All uses of all volumes: one entry for each pod that has some."""
+    """Uses of all volumes: one entry per pod with volumes."""
 
     def __init__(self) -> None:
         self._by_pod: dict[str, Mapping[tuple[str, str], Use]] = {}
         self._by_volume: dict[tuple[str, str], dict[str, Use]] = {}
 
     def put(self, pod: str, uses: Mapping[tuple[str, str], Use]) -> list[Conflict]:
-        """The pod uses these and no others; conflicts that are new, each told to both pods."""
+        """Replace the uses of a pod; return new conflicts, once for each of both pods."""
         known = self._by_pod.get(pod, {})
         self.drop(pod)
         found: list[Conflict] = []
@@ -140,7 +137,7 @@ class Uses:
         return found
 
     def drop(self, pod: str) -> None:
-        """It uses none any more."""
+        """Remove a pod."""
         for volume in self._by_pod.pop(pod, ()):
             users = self._by_volume[volume]
             del users[pod]
@@ -148,11 +145,11 @@ class Uses:
                 del self._by_volume[volume]
 
     def pods_of(self, driver: str) -> list[str]:
-        """Keys of pods with a volume of the driver."""
+        """Return the keys of pods with a volume of the driver."""
         return [pod for pod, uses in self._by_pod.items() if any(use.driver == driver for use in uses.values())]
 
     def conflicts(self) -> Iterator[Conflict]:
-        """All there are now; each pair of pods twice."""
+        """Yield all conflicts; each pair of pods twice."""
         for users in self._by_volume.values():
             for pod, use in users.items():
                 for other, theirs in users.items():

@@ -1,1 +1,1 @@
-"""Every namespace that is not on its way out has an account ``default`` (``serviceaccount-controller``)."""
+"""ServiceAccount ``default`` of every active namespace (``serviceaccount-controller``)."""

@@ -1,4 +1,4 @@
-"""The shell: namespaces that come or change, and accounts that go."""
+"""Controller of default ServiceAccounts: watches namespaces and deleted accounts."""
 
 from __future__ import annotations
 
@@ -6,18 +6,19 @@ from typing import TYPE_CHECKING, ClassVar
 
 from lightkube.models.core_v1 import Namespace, ServiceAccount
 
-from steersman.apimachinery.errors import is_already_exists, is_namespace_terminating, is_not_found
+from steersman.apimachinery.errors import is_namespace_terminating
 from steersman.client.changes import Deleted
+from steersman.client.errors import AlreadyExists, ApiError, NotFound
 from steersman.client.objects import name_of, namespace_of
 from steersman.controllers.serviceaccount.plan import ENSURED, missing_accounts
-from steersman.controllers.shared.base import SECOND_LOOK_SECONDS, Shell
+from steersman.controllers.shared.base import SECOND_LOOK_SECONDS, ManagedController
 
 if TYPE_CHECKING:
     from steersman.controllers.context import ControllerContext
 
 
-class ServiceAccounts(Shell):
-    """Keys are names of namespaces."""
+class ServiceAccounts(ManagedController):
+    """Reconciles namespaces by name."""
 
     name: ClassVar[str] = "serviceaccount-controller"
     queue_name: ClassVar[str] = "serviceaccount"
@@ -32,21 +33,23 @@ class ServiceAccounts(Shell):
         )
 
     async def reconcile(self, key: str) -> None:
-        """Create what the namespace lacks."""
+        """Create missing accounts.
+
+        No error if the namespace does not exist or is terminating, or another client creates the account.
+        """
         present = {name for name in ENSURED if self._accounts.lister.get(name, namespace=key) is not None}
         for account in missing_accounts(self._namespaces.lister.get(key), present):
             try:
                 created = await self.client.create(account)
-            except Exception as error:
-                # The namespace is gone or going, or somebody else made it: nothing is missing then.
-                if is_already_exists(error):
-                    self.queue.add_after(key, SECOND_LOOK_SECONDS)
-                elif not (is_not_found(error) or is_namespace_terminating(error)):
+            except AlreadyExists:  # the cache is behind
+                self.queue.add_after(key, SECOND_LOOK_SECONDS)
+            except ApiError as error:
+                if not (isinstance(error, NotFound) or is_namespace_terminating(error)):
                     raise
             else:
-                self.note_created(key, self._accounts, created)
+                self.record_created(key, self._accounts, created)
 
 
 def build(context: ControllerContext) -> ServiceAccounts:
-    """Wire it up."""
+    """Construct the controller."""
     return ServiceAccounts(context)

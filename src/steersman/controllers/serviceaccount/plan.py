@@ -1,4 +1,4 @@
-"""Which accounts a namespace lacks."""
+"""Missing ServiceAccounts of a namespace. Pure rules."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ENSURED: Final = ("default",)
 
 
 def missing_accounts(namespace: Namespace | None, present: Container[str]) -> list[ServiceAccount]:
-    """What to create; ``present`` are the names of the accounts there are. Only an active namespace gets any."""
+    """Return the accounts to create; none unless the namespace is active. ``present``: names of existing ones."""
     if namespace is None or namespace.metadata is None or namespace.status is None:
         return []
     if namespace.status.phase != "Active":

@@ -1,4 +1,4 @@
-"""The shell: token Secrets, and the accounts they name."""
+"""Controller of token Secrets: watches them and their ServiceAccounts."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from lightkube.models.core_v1 import Secret, ServiceAccount
 
-from steersman.apimachinery.errors import is_not_found
 from steersman.apiserver.authn import keys
 from steersman.client.changes import Added, Deleted, Updated
-from steersman.client.errors import ApiError
+from steersman.client.errors import NotFound
 from steersman.client.objects import key_of, name_of, split_key
 from steersman.controllers.serviceaccounttoken.plan import (
     TYPE,
@@ -20,7 +19,7 @@ from steersman.controllers.serviceaccounttoken.plan import (
     is_for,
     without_reference,
 )
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 
 if TYPE_CHECKING:
     from steersman.apiserver.authn.keys import PrivateKey
@@ -30,8 +29,8 @@ if TYPE_CHECKING:
 _BY_ACCOUNT: Final = "account"
 
 
-class ServiceAccountTokens(Shell):
-    """Keys are those of Secrets."""
+class ServiceAccountTokens(ManagedController):
+    """Reconciles Secrets."""
 
     name: ClassVar[str] = "serviceaccount-token-controller"
     queue_name: ClassVar[str] = "serviceaccount_tokens_secret"
@@ -77,32 +76,28 @@ class ServiceAccountTokens(Shell):
             await self._fill(key, secret, account)
 
     async def _account(self, secret: Secret) -> ServiceAccount | None:
-        """The cache may be late for a new account, so a miss is looked up."""
+        """Return the Secret's account; a cache miss is verified with the server."""
         namespace, name = split_key(account_key(secret))
         known = self._accounts.lister.get(name, namespace=namespace)
         if known is not None and is_for(secret, known):
             return known
         try:
             live = await self.client.get(ServiceAccount, name, namespace=namespace)
-        except ApiError as error:
-            if is_not_found(error):
-                return None
-            raise
+        except NotFound:
+            return None
         return live if is_for(secret, live) else None
 
     async def _fill(self, key: str, secret: Secret, account: ServiceAccount) -> None:
-        """In the version that was looked at."""
+        """Update this version of the Secret with token, CA and namespace."""
         new = filled(secret, account, root_ca=self._root_ca, sign=self._key.sign)
         try:
             written = await self.client.update(new)
-        except ApiError as error:
-            if is_not_found(error):
-                return
-            raise
+        except NotFound:
+            return
         self.own_writes.note(key, self._secrets, written)
 
     async def _unlist(self, secret: Secret) -> None:
-        """From the account as it is now: this is the only look, and the cache may not know of the reference yet."""
+        """Remove the Secret from the live account's list; the cache may be behind, and there is no retry."""
         namespace, name = split_key(account_key(secret))
         if self._secrets.lister.get(name_of(secret), namespace=namespace) is not None:
             return
@@ -111,9 +106,8 @@ class ServiceAccountTokens(Shell):
             changed = without_reference(account, name_of(secret)) if is_for(secret, account) else None
             if changed is not None:
                 await self.client.update(changed)
-        except ApiError as error:
-            if not is_not_found(error):
-                raise
+        except NotFound:
+            pass
 
 
 def _accounts(secret: Secret) -> tuple[str, ...]:
@@ -122,7 +116,7 @@ def _accounts(secret: Secret) -> tuple[str, ...]:
 
 
 def build(context: ControllerContext) -> ServiceAccountTokens | None:
-    """Wire it up; without ``--service-account-private-key-file`` nothing can be signed."""
+    """Construct the controller; None without ``--service-account-private-key-file``."""
     options = context.options
     if not options.service_account_private_key_file:
         return None

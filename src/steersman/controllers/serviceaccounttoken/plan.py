@@ -1,4 +1,4 @@
-"""Which account a token Secret is for, what it lacks, and what the claims of its token are."""
+"""Account, missing data and token claims of a token Secret. Pure rules."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ _CLAIM: Final = "kubernetes.io/serviceaccount/"
 
 
 def account_key(secret: Secret) -> str:
-    """``namespace/name`` of the account it names; empty where it names none or is no token Secret."""
+    """Return ``namespace/name`` of the Secret's account; empty for other Secrets."""
     name = annotations_of(secret).get(NAME, "")
     return f"{namespace_of(secret)}/{name}" if secret.type == TYPE and name else ""
 
 
 def is_for(secret: Secret, account: ServiceAccount) -> bool:
-    """Whether the account is the one that is named; a UID is compared only where the Secret has one."""
+    """Report whether the account is the one that is named; a UID is compared only where the Secret has one."""
     uid = annotations_of(secret).get(UID, "")
     same = account_key(secret) == f"{namespace_of(account)}/{name_of(account)}"
     return same and (not uid or uid == uid_of(account))
 
 
 def is_complete(secret: Secret, *, root_ca: bytes) -> bool:
-    """Whether nothing is to be filled in."""
+    """Report whether nothing is to be filled in."""
     return not _missing(secret, root_ca)
 
 
 def filled(secret: Secret, account: ServiceAccount, *, root_ca: bytes, sign: Callable[[dict[str, Any]], str]) -> Secret:
-    """The Secret with what it lacks; ``sign`` makes a token of claims."""
+    """Return the Secret with the missing data; ``sign`` makes a token of claims."""
     values: dict[str, Callable[[], bytes]] = {
         CA_KEY: lambda: root_ca,
         NAMESPACE_KEY: lambda: namespace_of(secret).encode(),
@@ -58,7 +58,7 @@ def filled(secret: Secret, account: ServiceAccount, *, root_ca: bytes, sign: Cal
 
 
 def claims(account: ServiceAccount, secret: Secret) -> dict[str, Any]:
-    """Of a token without an end (``LegacyClaims``)."""
+    """Return the claims of a token without expiration. Upstream: ``LegacyClaims``."""
     namespace, name = namespace_of(account), name_of(account)
     return {
         "iss": ISSUER,
@@ -71,7 +71,7 @@ def claims(account: ServiceAccount, secret: Secret) -> dict[str, Any]:
 
 
 def without_reference(account: ServiceAccount, secret_name: str) -> ServiceAccount | None:
-    """The account without the Secret in its list; None where it is not there."""
+    """Return the account without the Secret in its list; None if up to date."""
     listed = account.secrets or []
     left = [reference for reference in listed if reference.name != secret_name]
     return None if len(left) == len(listed) else msgspec.structs.replace(account, secrets=left or None)

@@ -1,1 +1,1 @@
-"""Parts that several controllers share: their base class, pod and revision control, watches of metadata."""
+"""Parts that several controllers share: base class, pod and revision control, metadata watches."""

@@ -1,4 +1,4 @@
-"""The shell of a controller inside this manager: ``runtime.Controller`` that also knows the manager's options."""
+"""Base class of this manager's controllers: ``runtime.Controller`` with the manager's options."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from lightkube.models.core_v1 import Pod
 
-from steersman.apimachinery.errors import is_conflict, is_namespace_terminating, is_not_found
+from steersman.apimachinery.errors import is_namespace_terminating
 from steersman.client import PatchType
-from steersman.client.errors import ApiError
+from steersman.client.errors import ApiError, Conflict, NotFound
 from steersman.client.objects import name_of, namespace_of, resource_version_of, uid_of
 from steersman.client.workqueue import BucketRateLimiter, ItemExponentialFailureRateLimiter, MaxOfRateLimiter
 from steersman.runtime.controller import LOW_PRIORITY, Controller
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from steersman.runtime.result import Result
 
 
-#: After any outage all is looked at again within this. Upstream lets most keys wait for up to 1000 s, namespaces 60 s.
+#: Maximum backoff; after an outage every key is retried within it. Upstream: 1000 s for most keys, 60 s for namespaces.
 BACKOFF_SECONDS_MAX: Final = 60.0
-#: When it is made sure that what was created is there.
+#: Delay before a created object is verified.
 SECOND_LOOK_SECONDS: Final = 5.0
 
 
@@ -39,22 +39,20 @@ async def is_deleted(client: Client, obj: Any, error: Exception) -> bool:
     A conflict also stands for an object of the same name with another UID, or for a lost race; a read of the server
     distinguishes them. Raises ApiError.
     """
-    if not is_conflict(error):
-        return is_not_found(error)
+    if not isinstance(error, Conflict):
+        return isinstance(error, NotFound)
     what = await client.discover(obj["apiVersion"], obj["kind"]) if isinstance(obj, dict) else type(obj)
     try:
         live = await client.get(what, name_of(obj), namespace=namespace_of(obj) or None)
-    except ApiError as missing:
-        if is_not_found(missing):
-            return True
-        raise
+    except NotFound:
+        return True
     return uid_of(live) != uid_of(obj)
 
 
-class Shell(Controller):
-    """Base of this manager's controllers: also knows their options, and runs work beside the queue."""
+class ManagedController(Controller):
+    """Base class with controller options, event recorder and background tasks."""
 
-    #: Source of its events; its name where it is not given.
+    #: Source of its events; empty for the controller's name.
     component: ClassVar[str] = ""
 
     def __init__(self, context: ControllerContext, *, workers: int = 1) -> None:
@@ -68,7 +66,7 @@ class Shell(Controller):
         self.events: Final[EventRecorder] = context.events.recorder(self.component or self.name)
 
     def now(self) -> datetime:
-        """The time as ``metav1.Time`` tells it, in whole seconds."""
+        """Return the current time in whole seconds, as in ``metav1.Time``."""
         return self.clock.now().replace(microsecond=0)
 
     def resync_every(self, seconds: float, keys: Callable[[], Iterable[str]]) -> None:
@@ -82,19 +80,19 @@ class Shell(Controller):
 
         self.every(seconds, resync, name="resync")
 
-    def note_created(self, key: str, informer: Informer[Any], created: Any) -> None:
-        """As ``own_writes.note``, and ``key`` is looked at once more.
+    def record_created(self, key: str, informer: Informer[Any], created: Any) -> None:
+        """Record an own write like ``own_writes.note``, and requeue ``key`` after a delay.
 
-        Who deletes ``created`` before a cache that was cut off has seen it leaves no event behind.
+        An object that is deleted before a disconnected cache has seen it leaves no event.
         """
         self.own_writes.note(key, informer, created)
         self.queue.add_after(key, SECOND_LOOK_SECONDS)
 
     async def delete_seen(self, obj: Any, *, unchanged: bool = False) -> None:
-        """Delete an object by its UID; with ``unchanged`` only if its version is still that of ``obj``.
+        """Delete an object by its UID; with ``unchanged`` only if its resourceVersion is that of ``obj``.
 
-        No error when it does not exist any more, also when another object has its name. Raises ApiError; a conflict
-        means that the object exists and was changed.
+        No error if it does not exist, or another object has its name. Raises ApiError; a conflict means that the
+        object exists and was changed.
         """
         options: DeleteOptions = {"uid": uid_of(obj)}
         if unchanged:
@@ -106,7 +104,7 @@ class Shell(Controller):
                 raise
 
     async def patch_pod_status(self, pod: Pod, patch: dict[str, Any]) -> Pod:
-        """Change parts of a pod's status; ``patch`` is a strategic one, so that other conditions stay."""
+        """Apply a strategic merge patch to a pod's status; return the pod."""
         return await self.client.patch(
             Pod,
             name_of(pod),
@@ -130,16 +128,18 @@ class Shell(Controller):
                 return None
             raise
 
-    def beside(self) -> dict[str, Coroutine[Any, Any, object]]:
-        """For subclasses: work that runs as long as the controller does, by name."""
+    def background_tasks(self) -> dict[str, Coroutine[Any, Any, object]]:
+        """Return coroutines to run during ``run``, by task name. Hook for subclasses."""
         return {}
 
     async def run(self) -> None:
-        """Work until cancelled or stopped."""
+        """Run until cancelled or stopped."""
         async with asyncio.TaskGroup() as group:
-            beside = [group.create_task(work, name=f"{self.name}: {name}") for name, work in self.beside().items()]
+            background_tasks = [
+                group.create_task(work, name=f"{self.name}: {name}") for name, work in self.background_tasks().items()
+            ]
             try:
                 await super().run()
             finally:
-                for task in beside:
+                for task in background_tasks:
                     task.cancel()

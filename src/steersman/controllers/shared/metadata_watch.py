@@ -1,8 +1,7 @@
-"""Metadata of every object there is: an informer for each resource that discovery tells of, as definitions come and go.
+"""Metadata informers of every served resource, added and removed as discovery changes.
 
-For controllers whose work is about objects of any kind: garbage, namespaces, counts. Discovery is asked anew when a
-definition or an aggregated API changes, which two informers tell; nothing is polled but once in a long while, for
-servers behind the aggregator whose own resources change unheard.
+For controllers of objects of any kind: garbage collection, namespaces, quota. Discovery is read again when a
+CustomResourceDefinition or APIService changes, and rarely by polling, for aggregated servers whose resources change.
 """
 
 from __future__ import annotations
@@ -34,11 +33,11 @@ if TYPE_CHECKING:
 
 _log: Final = logging.getLogger(__name__)
 
-#: Several definitions mostly come together.
+#: Definition events are batched for this time.
 SETTLE_SECONDS: Final = 0.1
-#: A resource is served a moment after its definition says so.
+#: Delay between the condition of a definition and its resource being served.
 AGAIN_SECONDS: Final = 1.0
-#: When nothing tells of a change.
+#: Discovery is read again after this time without a change event.
 REFRESH_SECONDS: Final = 300.0
 RETRY_SECONDS: Final = 5.0
 #: A resource that cannot be listed must not hold up all others.
@@ -55,7 +54,7 @@ _shared: Final[WeakValueDictionary[int, MetadataWatch]] = WeakValueDictionary()
 
 
 class MetadataWatch:
-    """One for all who share a factory (``shared``). Works while somebody is within ``running``."""
+    """Shared by all controllers of an informer factory (``shared``). Active while any caller is within ``running``."""
 
     def __init__(self, client: Client, informers: InformerFactory, *, clock: Clock) -> None:
         self._client = client
@@ -67,7 +66,7 @@ class MetadataWatch:
         self._first = asyncio.Event()
         self._listeners: list[Listener] = []
         self._synced_listeners: list[Callable[[str], None]] = []
-        #: Who waits for first lists, by group resource.
+        #: Tasks that wait for the initial list, by group resource.
         self._awaiting: dict[str, asyncio.Task[None]] = {}
         #: By group resource.
         self._informers: dict[str, Informer[ObjectPart]] = {}
@@ -79,22 +78,22 @@ class MetadataWatch:
 
     @property
     def informers(self) -> dict[str, Informer[ObjectPart]]:
-        """By group resource. Not to be changed."""
+        """Return the informers by group resource; read-only."""
         return self._informers
 
     @property
     def is_synced(self) -> bool:
-        """Whether everything that is watched is in the caches."""
+        """Report whether everything that is watched is in the caches."""
         return self._first.is_set() and all(informer.has_synced for informer in self._informers.values())
 
     def listen(self, listener: Listener) -> None:
-        """Tell of each change of each object, and now of all that are known. Must be quick."""
+        """Call ``listener`` for each change of each object, and now for all known ones. It must not block."""
         self._listeners.append(listener)
         for name, informer in self._informers.items():
             self._connect(informer, self._watched[name], listener)
 
     def listen_synced(self, listener: Callable[[str], None]) -> None:
-        """Tell of each resource that is watched from now on, once what there is of it is in the cache. Must be quick."""
+        """Call ``listener`` for each resource whose informer syncs from now on. It must not block."""
         self._synced_listeners.append(listener)
 
     @asynccontextmanager
@@ -142,9 +141,9 @@ class MetadataWatch:
             self._connect(informer, found, listener)
         informer.start()
         if self._synced_listeners and self._supervisor is not None:
-            self._awaiting[name] = self._supervisor.start(f"first list of {name}", self._tell_synced(name, informer))
+            self._awaiting[name] = self._supervisor.start(f"first list of {name}", self._notify_synced(name, informer))
 
-    async def _tell_synced(self, name: str, informer: Informer[ObjectPart]) -> None:
+    async def _notify_synced(self, name: str, informer: Informer[ObjectPart]) -> None:
         await informer.wait_synced()
         del self._awaiting[name]
         for listener in self._synced_listeners:
@@ -189,7 +188,7 @@ class MetadataWatch:
 
 
 def shared(client: Client, informers: InformerFactory, *, clock: Clock) -> MetadataWatch:
-    """The one of this factory, as long as somebody keeps it; made with the first one's client."""
+    """Return the instance of this factory, created with the first caller's client; held by weak reference."""
     known = _shared.get(id(informers))
     if known is None:
         known = _shared[id(informers)] = MetadataWatch(client, informers, clock=clock)

@@ -1,4 +1,4 @@
-"""The part of every object that is worth keeping when objects of all kinds are watched."""
+"""Partial decoding of objects of any kind: only the metadata that controllers use."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class MetadataPart(msgspec.Struct):
-    """What is kept of metadata; the rest, mostly who owns which field, is not even decoded."""
+    """Decoded metadata; other fields, mainly ``managedFields``, are skipped."""
 
     # ruff: noqa: N815 — as on the wire
     name: str = ""
@@ -28,11 +28,11 @@ class MetadataPart(msgspec.Struct):
 
 
 class ObjectPart(msgspec.Struct):
-    """An object of any kind, as far as it is kept."""
+    """Partially decoded object of any kind."""
 
     metadata: MetadataPart
 
 
 def object_part(what: ResourceLike[Any]) -> ResourceType[ObjectPart]:
-    """The same resource, of which the server sends metadata alone, and a part of that is read."""
+    """Return the resource type that requests metadata only and decodes a part of it."""
     return ResourceType(resource_type(what).info, ObjectPart, accept_as="PartialObjectMetadata")

@@ -1,4 +1,4 @@
-"""Creating and deleting the Pods of a controller: told in events, and not twice though the cache is late."""
+"""Creation and deletion of a controller's Pods, with events and expectations. Upstream: ``RealPodControl``."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Sequence
 
     from steersman.client.informer import Informer
-    from steersman.controllers.shared.base import Shell
+    from steersman.controllers.shared.base import ManagedController
 
 #: While own writes are not in the cache: how soon to look whether they passed without an event for the key.
 LOOK_AGAIN_SECONDS: Final = 5.0
 
 
 class Created(NamedTuple):
-    """What became of creations."""
+    """Result of creations."""
 
     pods: tuple[Pod, ...]
     #: The first that failed for a reason worth telling.
@@ -34,33 +34,33 @@ class Created(NamedTuple):
 
 
 class Removed(NamedTuple):
-    """What became of deletions; what was gone already counts as deleted."""
+    """Result of deletions; missing Pods count as deleted."""
 
     pods: tuple[Pod, ...]
     error: Exception | None
 
 
 class PodControl:
-    """Writes Pods for a controller, and knows per key (``namespace/name`` of the owner) what its cache has yet to show."""
+    """Writes Pods for a controller and tracks expectations by owner key (``namespace/name``)."""
 
-    def __init__(self, shell: Shell, pods: Informer[Pod]) -> None:
-        self._client = shell.client
-        self._events = shell.events
+    def __init__(self, controller: ManagedController, pods: Informer[Pod]) -> None:
+        self._client = controller.client
+        self._events = controller.events
         self._pods = pods
-        self.expectations: Final = Expectations(shell.clock)
+        self.expectations: Final = Expectations(controller.clock)
         #: By key the Pod that was created last: a cache as new as it has seen all that were created.
         self._newest: dict[str, Pod] = {}
 
     def forget(self, key: str) -> None:
-        """The owner is gone."""
+        """Remove the state of a deleted owner."""
         self.expectations.delete(key)
         self._newest.pop(key, None)
 
     async def is_up_to_date(self, key: str, there: Iterable[Pod]) -> bool:
-        """Whether the cache shows what was written for the key; ``there`` are the owner's Pods in it.
+        """Report whether the cache shows the writes of the key; ``there``: the owner's cached Pods.
 
-        Events tell it, but not always: a Pod that somebody else deleted while the watch was broken is never seen, and
-        one that lost its owner is seen as nobody's. So the cache itself is asked, too.
+        Events may be missed: a Pod that was deleted while the watch was disconnected, or released by another client,
+        is not observed. So the cache is checked as well.
         """
         if self.expectations.satisfied(key):
             return True
@@ -92,8 +92,8 @@ class PodControl:
         finally:
             self.expectations.lower(key, creations=len(pods) - len(created))
         # In a namespace that ends nothing can be created, and nothing needs to be.
-        told = [error for error in errors if not is_namespace_terminating(error)]
-        return Created(tuple(created), told[0] if told else None)
+        failures = [error for error in errors if not is_namespace_terminating(error)]
+        return Created(tuple(created), failures[0] if failures else None)
 
     async def _create_one(self, key: str, owner: Any, pod: Pod) -> Pod:
         try:

@@ -1,4 +1,4 @@
-"""Keeping the ControllerRevisions of an owner: claimed, made when the template is new, deleted when there are too many."""
+"""ControllerRevisions of an owner: claim, create for a new template, delete beyond the history limit."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from lightkube.models.apps_v1 import ControllerRevision
 
-from steersman.apimachinery.errors import is_already_exists
 from steersman.client.client import resource_type
+from steersman.client.errors import AlreadyExists
 from steersman.client.objects import labels_of, name_of, namespace_of, uid_of
 from steersman.runtime.dependents import candidates, index_dependents
 from steersman.runtime.owners import controller_of, controller_reference
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
     from steersman.apimachinery.selectors import LabelSelector
     from steersman.client.informer import Informer
-    from steersman.controllers.shared.base import Shell
+    from steersman.controllers.shared.base import ManagedController
 
 #: Hashes that are tried before giving up for now.
 _COLLISIONS_MAX: Final = 10
 
 
 class Present(NamedTuple):
-    """The revision of the present template, with the number it should have."""
+    """Revision of the current template, with its number."""
 
     revision: ControllerRevision
     duplicates: tuple[ControllerRevision, ...]
@@ -38,44 +38,46 @@ class Present(NamedTuple):
 
 
 class RevisionControl:
-    """Writes ControllerRevisions for the owners of one kind."""
+    """Writes ControllerRevisions for owners of one kind."""
 
     def __init__(
-        self, shell: Shell, owner: type[Any], *, hash_label: str, hashed: Callable[[PodTemplateSpec, int], str]
+        self,
+        controller: ManagedController,
+        owner: type[Any],
+        *,
+        hash_label: str,
+        hashed: Callable[[PodTemplateSpec, int], str],
     ) -> None:
         """``hashed`` names revisions: the hash of a template after so many collisions."""
-        self._shell = shell
-        self._client = shell.client
+        self._controller = controller
+        self._client = controller.client
         self._owner = owner
         self._info = resource_type(owner).info
         self._hash_label = hash_label
         self._hashed = hashed
-        self.informer: Final[Informer[ControllerRevision]] = shell.informer(ControllerRevision)
+        self.informer: Final[Informer[ControllerRevision]] = controller.informer(ControllerRevision)
         index_dependents(self.informer)
 
     async def claim(self, owner: Any, selector: LabelSelector) -> list[ControllerRevision]:
-        """The owner's revisions, after adopting and releasing."""
+        """Return the owner's revisions, after adopting and releasing. Raises CannotAdopt, ApiError."""
         references = ReferenceManager(
             self._client, owner, controller_resource=self._owner, dependents=ControllerRevision
         )  # fmt: skip
-        try:
-            return await references.claim(
-                candidates(self.informer.lister, owner), lambda revision: selector.matches(labels_of(revision))
-            )
-        except ExceptionGroup as several:
-            raise several.exceptions[0] from several
+        return await references.claim(
+            candidates(self.informer.lister, owner), lambda revision: selector.matches(labels_of(revision))
+        )
 
     async def settle(
         self, key: str, owner: Any, revisions: Sequence[ControllerRevision], *, collisions: int
     ) -> Present:  # fmt: skip
-        """The revision of the owner's present template, made or raised to the highest number where it is needed."""
+        """Return the revision of the current template, created or raised to the highest number if needed."""
         present = find_present(revisions, template_data(owner.spec.template))
         if present.revision is None:
             return await self._create(key, owner, present.number, collisions)
         revision = present.revision
         if revision.revision != present.number:
             revision = await self._client.update(replaced(revision, revision=present.number))
-            self._shell.own_writes.note(key, self.informer, revision)
+            self._controller.own_writes.note(key, self.informer, revision)
         return Present(revision, present.duplicates, collisions)
 
     async def _create(self, key: str, owner: Any, number: int, collisions: int) -> Present:
@@ -87,19 +89,20 @@ class RevisionControl:
             )  # fmt: skip
             try:
                 created = await self._client.create(revision)
-            except Exception as error:
-                if not is_already_exists(error):
-                    raise
+            except AlreadyExists:
                 there = await self._client.get(ControllerRevision, name_of(revision), namespace=namespace_of(owner))
                 if there.data != revision.data or not self._may_be_taken(there, owner):
                     continue  # two templates, or two owners, have one hash
-                created = there  # the cache is late
-            self._shell.note_created(key, self.informer, created)
+                created = there  # the cache is behind
+            self._controller.record_created(key, self.informer, created)
             return Present(created, (), tried)
         raise _TooManyCollisions(f"no free name for a revision of {key}")
 
     def _may_be_taken(self, revision: ControllerRevision, owner: Any) -> bool:
-        """Whether it is the owner's, or nobody's and will be adopted. Raises while it is an earlier owner's of this name."""
+        """Report whether the owner controls the revision or may adopt it.
+
+        Raises _StillOwned while an earlier owner of this name controls it.
+        """
         controller = controller_of(revision)
         if controller is None or controller.uid == uid_of(owner):
             return True
@@ -108,14 +111,14 @@ class RevisionControl:
         return False
 
     async def delete(self, revisions: Iterable[ControllerRevision]) -> None:
-        """Delete revisions; one that does not exist any more is no error (see ``Shell.delete_seen``)."""
+        """Delete revisions; one that does not exist any more is no error (see ``ManagedController.delete_seen``)."""
         for revision in revisions:
-            await self._shell.delete_seen(revision)
+            await self._controller.delete_seen(revision)
 
 
-class _TooManyCollisions(Exception):  # noqa: N818 — reads as what it is
-    """Tried again later, with other hashes."""
+class _TooManyCollisions(Exception):  # noqa: N818 — named by the condition
+    """No free name was found; retried with other hashes."""
 
 
-class _StillOwned(Exception):  # noqa: N818 — reads as what it is
-    """It is about to be orphaned or deleted; tried again then."""
+class _StillOwned(Exception):  # noqa: N818 — named by the condition
+    """An earlier owner of the same name still controls the revision; retried."""

@@ -1,4 +1,4 @@
-"""What a server serves, read from its discovery documents: each resource once, in the version that is preferred."""
+"""Served resources by discovery, each in its preferred version."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 _AGGREGATED: Final = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
-#: Asked for both; a server that does not know the aggregated form answers with the plain one.
+#: Accepts both; a server without aggregated discovery responds with the unaggregated form.
 _ACCEPT: Final = f"{_AGGREGATED},application/json"
 
 
@@ -29,40 +29,40 @@ _UNAVAILABLE: Final = frozenset({403, 404, 503})
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """An answer of discovery."""
+    """Result of discovery."""
 
     #: By ``group/version`` (without slash for the core) and kind: all versions.
     kinds: dict[tuple[str, str], ResourceType[Tree]]
     #: By group resource (``pods``, ``deployments.apps``): the preferred version.
     preferred: dict[str, ResourceType[Tree]]
-    #: Group versions of which nothing is known, and why.
+    #: Unreadable group versions and the reasons.
     failed: dict[str, str]
-    #: Those of them that may be served all the same: their requests failed.
+    #: Unreadable group versions that may be served nevertheless: their requests failed.
     interrupted: set[str] = field(default_factory=set)
 
     def supporting(self, *verbs: str) -> dict[str, ResourceType[Tree]]:
-        """Preferred resources that know all of the verbs."""
+        """Return the preferred resources that support all of the verbs."""
         wanted = set(verbs)
         return {name: known for name, known in self.preferred.items() if wanted <= set(known.info.verbs)}
 
 
 async def ask(client: Client) -> Served:
-    """Read the documents. Raises ClientError when the server tells nothing at all."""
+    """Read the discovery documents. Raises ClientError if the root documents cannot be read."""
     served = Served({}, {}, {})
     for path in ("/api", "/apis"):
-        told = await _read(client, path)
-        if told.get("kind") == "APIGroupDiscoveryList":
-            for group in told.get("items") or ():
+        document = await _read(client, path)
+        if document.get("kind") == "APIGroupDiscoveryList":
+            for group in document.get("items") or ():
                 for version in group.get("versions") or ():
                     _take(served, group["metadata"].get("name", ""), version)
-        for name, versions in _plain_groups(told):
+        for name, versions in _plain_groups(document):
             for plain in versions:
                 await _take_plain(client, served, f"{name}/{plain}" if name else plain)
     return served
 
 
 def _take(served: Served, group: str, version: Tree) -> None:
-    """Versions come in the order of preference."""
+    """Add the resources of a group version; versions come in the order of preference."""
     api_version = f"{group}/{version['version']}" if group else version["version"]
     if version.get("freshness") == "Stale":
         served.failed[api_version] = f"stale GroupVersion discovery: {api_version}"
@@ -80,11 +80,11 @@ def _take(served: Served, group: str, version: Tree) -> None:
         served.preferred.setdefault(made.info.group_resource, made)
 
 
-def _plain_groups(told: Tree) -> Iterable[tuple[str, list[str]]]:
-    if told.get("kind") == "APIVersions":
-        yield "", list(told.get("versions") or ())
-    if told.get("kind") == "APIGroupList":
-        for group in told.get("groups") or ():
+def _plain_groups(document: Tree) -> Iterable[tuple[str, list[str]]]:
+    if document.get("kind") == "APIVersions":
+        yield "", list(document.get("versions") or ())
+    if document.get("kind") == "APIGroupList":
+        for group in document.get("groups") or ():
             versions = [entry["version"] for entry in group.get("versions") or ()]
             first = (group.get("preferredVersion") or {}).get("version")
             yield group["name"], sorted(versions, key=lambda version: version != first)
@@ -92,7 +92,7 @@ def _plain_groups(told: Tree) -> Iterable[tuple[str, list[str]]]:
 
 async def _take_plain(client: Client, served: Served, api_version: str) -> None:
     try:
-        told = await _read(client, f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}")
+        document = await _read(client, f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}")
     except ApiError as error:
         if error.code not in _UNAVAILABLE:
             served.interrupted.add(api_version)
@@ -106,7 +106,7 @@ async def _take_plain(client: Client, served: Served, api_version: str) -> None:
             "singularResource": row.get("singularName", ""),
             "verbs": row.get("verbs") or (),
         }
-        for row in told.get("resources") or ()
+        for row in document.get("resources") or ()
         if "/" not in row["name"]
     ]
     group, _, version = api_version.rpartition("/")
@@ -116,7 +116,7 @@ async def _take_plain(client: Client, served: Served, api_version: str) -> None:
 async def _read(client: Client, path: str) -> Tree:
     answer = await client.raw(requests.read(path, accept=_ACCEPT))
     try:
-        told = msgspec.json.decode(answer.body)
+        document = msgspec.json.decode(answer.body)
     except msgspec.DecodeError as error:
         raise ClientError(f"no discovery document at {path}: {error}") from error
-    return told if isinstance(told, dict) else {}
+    return document if isinstance(document, dict) else {}

@@ -1,6 +1,6 @@
-"""StatefulSet: Pods with names and storage of their own, made, updated and removed in order.
+"""StatefulSet: Pods with stable names and storage, created, updated and deleted in order.
 
-Promises: of one ordinal there is never more than one Pod; with OrderedReady nothing is begun before all Pods with lower
-ordinals are available, and nothing is removed before those above it are gone; claims are made before the Pod that mounts
-them, and are changed only in who owns them.
+Promises: at most one Pod per ordinal; with OrderedReady no Pod is created before all lower ordinals are available, and
+none deleted before the higher ones; claims are created before the Pod that mounts them, and only their owner
+references are changed.
 """

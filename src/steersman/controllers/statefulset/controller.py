@@ -1,4 +1,4 @@
-"""The shell of the StatefulSet controller: watches sets, Pods and claims, and applies the plan."""
+"""StatefulSet controller: watches sets, Pods and claims, and executes the plan."""
 
 from __future__ import annotations
 
@@ -9,16 +9,13 @@ from lightkube.models.apps_v1 import StatefulSet
 from lightkube.models.core_v1 import PersistentVolumeClaim, Pod
 
 from steersman.apimachinery.errors import (
-    is_already_exists,
-    is_conflict,
     is_namespace_terminating,
-    is_not_found,
 )
 from steersman.apimachinery.selectors import from_label_selector
 from steersman.client.changes import Deleted
-from steersman.client.errors import ApiError
+from steersman.client.errors import AlreadyExists, ApiError, Conflict, NotFound
 from steersman.client.objects import labels_of, name_of, namespace_of, uid_of
-from steersman.controllers.shared.base import Shell, is_deleted
+from steersman.controllers.shared.base import ManagedController, is_deleted
 from steersman.controllers.shared.revision_control import RevisionControl
 from steersman.controllers.statefulset import identity
 from steersman.controllers.statefulset.plan import (
@@ -58,7 +55,7 @@ if TYPE_CHECKING:
 LOOK_AGAIN_SECONDS: Final = 5.0
 
 
-class StatefulSetController(Shell):
+class StatefulSetController(ManagedController):
     """``statefulset-controller``."""
 
     name = "statefulset-controller"
@@ -74,13 +71,13 @@ class StatefulSetController(Shell):
         self.revisions: Final = RevisionControl(
             self, StatefulSet, hash_label=identity.REVISION_HASH, hashed=identity.revision_hash
         )
-        #: Of Pods whose deletion the cache does not show yet.
+        #: UIDs of deleted Pods that the cache still shows.
         self.expectations: Final = Expectations(self.clock)
         index_dependents(self.pods)
         self.sets.add_callback(self._set_changed)
         self.revisions.informer.add_callback(lambda change: self.enqueue_change(change, self._sets_of))
 
-    # What changed
+    # Event handlers
 
     def _set_changed(self, change: Change[StatefulSet]) -> None:
         if isinstance(change, Deleted):
@@ -88,7 +85,7 @@ class StatefulSetController(Shell):
         self.enqueue_change(change)
 
     def _sets_of(self, obj: Pod | ControllerRevision) -> Iterable[str]:
-        """The set that controls it, or those that could adopt it; of a released Pod's name those that wait for it."""
+        """Return the controlling set, the sets that may adopt the Pod, and those waiting for its name."""
         namespace = namespace_of(obj)
         owner = controller_of(obj)
         if owner is not None:
@@ -101,7 +98,7 @@ class StatefulSetController(Shell):
         ]
 
     def _sets_of_claim(self, claim: PersistentVolumeClaim) -> Iterable[str]:
-        """A Pod may wait for the end of a claim."""
+        """Return the sets with a Pod that may wait for the deletion of a claim."""
         namespace = namespace_of(claim)
         return [
             f"{namespace}/{name_of(sts)}"
@@ -112,10 +109,10 @@ class StatefulSetController(Shell):
             )
         ]
 
-    # What to do
+    # Reconcile
 
     async def reconcile(self, key: str) -> Result | None:
-        """One step."""
+        """Execute one step."""
         sts = self.sets.lister.by_key(key)
         if sts is None:
             self.expectations.delete(key)
@@ -139,13 +136,10 @@ class StatefulSetController(Shell):
     async def _claim(self, sts: StatefulSet, selector: LabelSelector) -> list[Pod]:
         references = ReferenceManager(self.client, sts, controller_resource=StatefulSet, dependents=Pod)
         mine = [pod for pod in candidates(self.pods.lister, sts) if identity.belongs_to(pod, sts)]
-        try:
-            return await references.claim(mine, lambda pod: selector.matches(labels_of(pod)))
-        except ExceptionGroup as several:
-            raise several.exceptions[0] from several
+        return await references.claim(mine, lambda pod: selector.matches(labels_of(pod)))
 
     def _deletions_seen(self, key: str, pods: Iterable[Pod]) -> bool:
-        """Whether the cache shows all that was deleted; asked directly, as an event may have been missed."""
+        """Report whether the cache shows all that was deleted; asked directly, as an event may have been missed."""
         staying = {uid_of(pod) for pod in pods if not is_being_deleted(pod)}
         for uid in self.expectations.pending(key)[1] - staying:
             self.expectations.deletion_observed(key, uid)
@@ -155,8 +149,8 @@ class StatefulSetController(Shell):
         self, sts: StatefulSet, pods: Sequence[Pod], revisions: Sequence[ControllerRevision], present: Present
     ) -> World:  # fmt: skip
         update = present.revision
-        told = sts.status.currentRevision if sts.status else None
-        current = next((revision for revision in revisions if name_of(revision) == told), update)
+        current_name = sts.status.currentRevision if sts.status else None
+        current = next((revision for revision in revisions if name_of(revision) == current_name), update)
         namespace = namespace_of(sts)
         found = {name: self.claims.lister.get(name, namespace=namespace) for name in names_of_claims(sts, pods)}
         return World(
@@ -214,9 +208,9 @@ class StatefulSetController(Shell):
         which = f"Create Claim {name_of(claim)}"
         try:
             created = await self.client.create(claim)
+        except AlreadyExists:
+            return  # the cache is behind; an existing claim is used as it is
         except Exception as error:
-            if is_already_exists(error):
-                return  # the cache is late; it is taken as it is
             if is_namespace_terminating(error):
                 raise
             message = f"{which} for Pod {name_of(pod)} in StatefulSet {name_of(sts)} failed error: {error}"
@@ -229,29 +223,30 @@ class StatefulSetController(Shell):
     async def _change_claim(self, key: str, sts: StatefulSet, claim: PersistentVolumeClaim, pod: Pod) -> None:
         try:
             self.own_writes.note(key, self.claims, await self.client.update(claim))
+        except NotFound:
+            return
+        except Conflict:
+            raise
         except Exception as error:
-            if is_not_found(error):
-                return
-            if not is_conflict(error):
-                self._tell(sts, "update", pod, error)
+            self._record(sts, "update", pod, error)
             raise
 
     async def _make_pod(self, key: str, sts: StatefulSet, action: MakePod) -> None:
-        if action.obstacle:  # when that is out of the way, its event queues the set
-            self._tell(sts, "create", action.pod, action.obstacle)
+        if action.obstacle:  # the event of its deletion enqueues the set
+            self._record(sts, "create", action.pod, action.obstacle)
             return
         try:
             await self._make_claims(key, sts, action)
             created = await self.client.create(action.pod)
+        except AlreadyExists as error:
+            await self._accept_existing_pod(key, sts, action.pod, error)
+            return
         except Exception as error:
-            if is_already_exists(error):
-                await self._look_who_has_the_name(key, sts, action.pod, error)
-                return
             if not is_namespace_terminating(error):
-                self._tell(sts, "create", action.pod, error)
+                self._record(sts, "create", action.pod, error)
             raise
         self.own_writes.note(key, self.pods, created)
-        self._tell(sts, "create", created, None)
+        self._record(sts, "create", created, None)
 
     async def _make_claims(self, key: str, sts: StatefulSet, action: MakePod) -> None:
         for each in action.claims:
@@ -260,10 +255,10 @@ class StatefulSetController(Shell):
             except ApiError as error:
                 if is_namespace_terminating(error):
                     raise
-                raise _NoClaim(f"failed to create PVC {name_of(each.claim)}: {error}") from error
+                raise _ClaimError(f"failed to create PVC {name_of(each.claim)}: {error}") from error
 
-    async def _look_who_has_the_name(self, key: str, sts: StatefulSet, pod: Pod, error: Exception) -> None:
-        """It may be our own, which the cache does not show yet. If not, it has to go first, and its end is an event."""
+    async def _accept_existing_pod(self, key: str, sts: StatefulSet, pod: Pod, error: Exception) -> None:
+        """Accept an existing Pod of the set that the cache lacks; otherwise raise ``error`` until that Pod is deleted."""
         there = await self.client.get(Pod, name_of(pod), namespace=namespace_of(pod))
         if not is_controlled_by(there, sts):
             raise error
@@ -272,14 +267,15 @@ class StatefulSetController(Shell):
     async def _change_pod(self, key: str, sts: StatefulSet, pod: Pod) -> None:
         try:
             written = await self.client.update(pod)
+        except NotFound:
+            return
+        except Conflict:
+            raise
         except Exception as error:
-            if is_not_found(error):
-                return
-            if not is_conflict(error):
-                self._tell(sts, "update", pod, error)
+            self._record(sts, "update", pod, error)
             raise
         self.own_writes.note(key, self.pods, written)
-        self._tell(sts, "update", pod, None)
+        self._record(sts, "update", pod, None)
 
     async def _delete_pod(self, key: str, sts: StatefulSet, pod: Pod) -> None:
         try:
@@ -288,19 +284,19 @@ class StatefulSetController(Shell):
             self.expectations.deletion_observed(key, uid_of(pod))
             if await is_deleted(self.client, pod, error):
                 return
-            self._tell(sts, "delete", pod, error)
+            self._record(sts, "delete", pod, error)
             raise
-        self._tell(sts, "delete", pod, None)
+        self._record(sts, "delete", pod, None)
 
-    def _tell(self, sts: StatefulSet, verb: str, pod: Pod, error: Exception | str | None) -> None:
-        said = f"{verb.title()} Pod {name_of(pod)} in StatefulSet {name_of(sts)}"
+    def _record(self, sts: StatefulSet, verb: str, pod: Pod, error: Exception | str | None) -> None:
+        subject = f"{verb.title()} Pod {name_of(pod)} in StatefulSet {name_of(sts)}"
         if error is None:
-            self.events.event(sts, "Normal", f"Successful{verb.title()}", f"{said} successful")
+            self.events.event(sts, "Normal", f"Successful{verb.title()}", f"{subject} successful")
         else:
-            self.events.event(sts, "Warning", f"Failed{verb.title()}", f"{said} failed error: {error}")
+            self.events.event(sts, "Warning", f"Failed{verb.title()}", f"{subject} failed error: {error}")
 
     async def _clean_history(self, world: World, revisions: Sequence[ControllerRevision], present: Present) -> None:
-        """Revisions that nothing uses stay only as far as the limit lets them."""
+        """Delete unused revisions beyond ``revisionHistoryLimit``."""
         living = {world.current[0], world.update[0], *map(identity.revision_of, world.pods)}
         unused = [revision for revision in in_order(revisions) if name_of(revision) not in living]
         limit = identity.spec_of(world.sts).revisionHistoryLimit
@@ -312,15 +308,14 @@ class StatefulSetController(Shell):
             return
         try:
             written = await self.client.update_status(replaced(sts, status=status))
-        except Exception as error:
-            if not is_not_found(error):
-                raise
+        except NotFound:
+            pass
         else:
             self.own_writes.note(key, self.sets, written)
 
 
-class _NoClaim(Exception):  # noqa: N818 — its text is what is told
-    """A Pod cannot be made before its claims."""
+class _ClaimError(Exception):
+    """Creating a claim failed, which the Pod needs."""
 
 
 def _selector(sts: StatefulSet) -> LabelSelector:
@@ -328,5 +323,5 @@ def _selector(sts: StatefulSet) -> LabelSelector:
 
 
 def build(context: ControllerContext) -> StatefulSetController:
-    """The controller, wired up."""
+    """Construct the controller."""
     return StatefulSetController(context)

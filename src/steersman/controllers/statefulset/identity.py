@@ -1,4 +1,4 @@
-"""Names, labels and storage of the Pods of a StatefulSet: pure rules (``pkg/controller/statefulset``)."""
+"""Names, labels and storage of a StatefulSet's Pods. Pure rules of ``pkg/controller/statefulset``."""
 
 from __future__ import annotations
 
@@ -31,48 +31,48 @@ _ORDINAL_MAX: Final = 2**31 - 1
 
 
 def spec_of(sts: StatefulSet) -> StatefulSetSpec:
-    """``spec``; a StatefulSet always has one."""
+    """Return ``spec``, which every StatefulSet has."""
     assert sts.spec is not None
     return sts.spec
 
 
 def ordinal_of(pod: Pod) -> int:
-    """The number at the end of its name; -1 where there is none."""
+    """Return the ordinal in the Pod's name; -1 without one."""
     match = _NAME.fullmatch(name_of(pod))
     ordinal = int(match[2]) if match and len(match[2]) <= len(str(_ORDINAL_MAX)) else -1
     return ordinal if ordinal <= _ORDINAL_MAX else -1
 
 
 def belongs_to(pod: Pod, sts: StatefulSet) -> bool:
-    """Whether the Pod's name is the set's with a number."""
+    """Report whether the Pod's name is the set's with a number."""
     match = _NAME.fullmatch(name_of(pod))
     return match is not None and match[1] == name_of(sts)
 
 
 def ordinals(sts: StatefulSet) -> range:
-    """Those that the set should have."""
+    """Return the range of desired ordinals."""
     spec = spec_of(sts)
     start = (spec.ordinals.start if spec.ordinals else None) or 0
     return range(start, start + (1 if spec.replicas is None else spec.replicas))
 
 
 def revision_of(pod: Pod) -> str:
-    """The name of the ControllerRevision that the Pod was made of."""
+    """Return the name of the Pod's ControllerRevision."""
     return labels_of(pod).get(REVISION, "")
 
 
 def revision_hash(template: PodTemplateSpec, collisions: int) -> str:
-    """What names the revision of a template."""
+    """Return the hash in a revision's name."""
     return data_hash(template_data(template), collisions)
 
 
 def pod_name(sts: StatefulSet, ordinal: int) -> str:
-    """What a Pod is called."""
+    """Return the name of a Pod."""
     return f"{name_of(sts)}-{ordinal}"
 
 
 def new_pod(sts: StatefulSet, template: PodTemplateSpec, revision: str, ordinal: int) -> Pod:
-    """A Pod to create."""
+    """Return a Pod to create."""
     reference = controller_reference(sts, api_version="apps/v1", kind="StatefulSet")
     pod = pod_from_template(
         template, owner_name=name_of(sts), namespace=namespace_of(sts), controller=reference
@@ -83,13 +83,13 @@ def new_pod(sts: StatefulSet, template: PodTemplateSpec, revision: str, ordinal:
 
 
 def with_identity(pod: Pod) -> Pod:
-    """The Pod with the labels that say which one it is; itself when it has them."""
+    """Return the Pod with its identity labels; itself if up to date."""
     labels = labels_of(pod) | {POD_NAME: name_of(pod), POD_INDEX: str(ordinal_of(pod))}
     return pod if labels == labels_of(pod) else with_metadata(pod, labels=labels)
 
 
 def has_identity(pod: Pod) -> bool:
-    """Whether the label with its name is right."""
+    """Report whether the label with its name is right."""
     return labels_of(pod).get(POD_NAME) == name_of(pod)
 
 
@@ -97,7 +97,7 @@ def has_identity(pod: Pod) -> bool:
 
 
 def claims_of(sts: StatefulSet, pod: Pod) -> dict[str, PersistentVolumeClaim]:
-    """The claims that the Pod needs, by the name of the volume."""
+    """Return the Pod's claims by volume name."""
     selected = spec_of(sts).selector.matchLabels or {}
     claims: dict[str, PersistentVolumeClaim] = {}
     for template in spec_of(sts).volumeClaimTemplates or ():
@@ -114,7 +114,7 @@ def claims_of(sts: StatefulSet, pod: Pod) -> dict[str, PersistentVolumeClaim]:
 
 
 def with_storage(pod: Pod, sts: StatefulSet) -> Pod:
-    """The Pod with its claims as volumes; they take the place of volumes of these names."""
+    """Return the Pod with its claims as volumes, which replace volumes of the same names."""
     claims = claims_of(sts, pod)
     if not claims:
         return pod
@@ -127,7 +127,7 @@ def with_storage(pod: Pod, sts: StatefulSet) -> Pod:
 
 
 def has_storage(pod: Pod, sts: StatefulSet) -> bool:
-    """Whether its claims are mounted under their names."""
+    """Report whether its claims are mounted under their names."""
     mounted = {volume.name: volume.persistentVolumeClaim for volume in (pod.spec.volumes if pod.spec else None) or ()}
     return all(
         (source := mounted.get(name)) is not None and source.claimName == name_of(claim)
@@ -135,11 +135,11 @@ def has_storage(pod: Pod, sts: StatefulSet) -> bool:
     )
 
 
-# Who owns the claims
+# Owner references of claims
 
 
 def _policies(sts: StatefulSet) -> tuple[bool, bool]:
-    """Whether claims go with the set, and whether with a Pod that scaling removes."""
+    """Report whether claims go with the set, and whether with a Pod that scaling removes."""
     policy = spec_of(sts).persistentVolumeClaimRetentionPolicy
     if policy is None:
         return False, False
@@ -147,14 +147,14 @@ def _policies(sts: StatefulSet) -> tuple[bool, bool]:
 
 
 def goes_with_pods(sts: StatefulSet) -> bool:
-    """Whether claims go with Pods that scaling removes."""
+    """Report whether claims go with Pods that scaling removes."""
     return _policies(sts)[1]
 
 
 def with_owner(claim: PersistentVolumeClaim, sts: StatefulSet, pod: Pod) -> PersistentVolumeClaim:
-    """The claim as owned by the set, by its Pod, or by neither (KEP-1847); itself when it is so already.
+    """Return the claim owned by the set, its Pod, or neither (KEP-1847); itself if up to date.
 
-    A claim that something else controls is left alone.
+    A claim with another controller is not changed.
     """
     ours = {uid_of(sts), uid_of(pod)}
     controller = controller_of(claim)
@@ -182,5 +182,5 @@ def _is_former_pod(owner: Owner, pod: Pod) -> bool:
 
 
 def is_stale(claim: PersistentVolumeClaim, pod: Pod) -> bool:
-    """Whether the claim goes with an earlier Pod of the same name; a new Pod has to wait for that."""
+    """Report whether the claim goes with an earlier Pod of the same name; a new Pod has to wait for that."""
     return any(_is_former_pod(owner, pod) for owner in owners_of(claim))

@@ -1,7 +1,7 @@
-"""What to do next for a StatefulSet: pure rules (``stateful_set_control.go`` of Kubernetes).
+"""Next actions for a StatefulSet. Pure rules of ``stateful_set_control.go``.
 
-Living Pods come first, from the lowest ordinal; then those that are too many, from the highest; then the update, from
-the highest. With OrderedReady each step waits until the ones before it are done.
+Replicas are processed first, from the lowest ordinal; then condemned Pods, from the highest; then the update, from the
+highest. With OrderedReady each step waits for the ones before it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class MakeClaim:
 
 @dataclass(frozen=True, slots=True)
 class ChangeClaim:
-    """Write a claim with other owners."""
+    """Update the owner references of a claim."""
 
     claim: PersistentVolumeClaim
     pod: Pod
@@ -51,7 +51,7 @@ class MakePod:
 
 @dataclass(frozen=True, slots=True)
 class ChangePod:
-    """Write a Pod with its identity or storage put right."""
+    """Update a Pod's identity or storage."""
 
     pod: Pod
 
@@ -68,7 +68,7 @@ Action = MakeClaim | ChangeClaim | MakePod | ChangePod | DeletePod
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """A StatefulSet and what there is of it."""
+    """A StatefulSet and its Pods and claims."""
 
     sts: StatefulSet
     pods: tuple[Pod, ...]
@@ -81,25 +81,25 @@ class World:
 
     @property
     def ordered(self) -> bool:
-        """Whether one waits for the other."""
+        """Report whether one waits for the other."""
         return identity.spec_of(self.sts).podManagementPolicy != "Parallel"
 
     def runs(self, pod: Pod) -> bool:
-        """Running and ready."""
+        """Report whether the Pod is running and ready."""
         return phase_of(pod) == "Running" and is_ready(pod)
 
     def is_available(self, pod: Pod) -> bool:
-        """Running, and ready for so long already."""
+        """Report whether the Pod has been ready for ``minReadySeconds``."""
         least = identity.spec_of(self.sts).minReadySeconds or 0
         return self.runs(pod) and is_available(pod, least, now=self.now)
 
     def serves(self, pod: Pod) -> bool:
-        """Available, and not about to end."""
+        """Report whether the Pod is available and not terminating."""
         return self.is_available(pod) and not is_being_deleted(pod)
 
 
 def plan(world: World) -> list[Action]:
-    """The next actions, to be done in this order."""
+    """Return the next actions, in order."""
     if is_being_deleted(world.sts):
         return []
     actions, goes_on = _living(world)
@@ -120,13 +120,13 @@ def _by_ordinal(world: World) -> dict[int, Pod]:
 
 
 def _condemned(world: World) -> list[Pod]:
-    """Pods outside the wanted ordinals, the highest first."""
+    """Return the Pods outside the desired ordinals, the highest first."""
     wanted = identity.ordinals(world.sts)
     found = _by_ordinal(world)
     return [found[ordinal] for ordinal in sorted(found, reverse=True) if ordinal >= 0 and ordinal not in wanted]
 
 
-# Those that should be there
+# Replicas
 
 
 def _living(world: World) -> tuple[list[Action], bool]:
@@ -145,7 +145,7 @@ def _living(world: World) -> tuple[list[Action], bool]:
 
 
 def _look_after(world: World, pod: Pod) -> tuple[list[Action], bool]:
-    """What a Pod that is there needs; and whether others have to wait for it."""
+    """Return what an existing Pod needs, and whether other Pods have to wait for it."""
     if is_finished(pod):
         return ([] if is_being_deleted(pod) else [DeletePod(pod)]), True
     actions: list[Action] = [*_own_claims(world, pod)]
@@ -164,7 +164,7 @@ def _make(world: World, ordinal: int) -> tuple[list[Action], bool]:
     pod = identity.new_pod(world.sts, template, revision, ordinal)
     claims = [world.claims.get(name_of(claim)) for claim in identity.claims_of(world.sts, pod).values()]
     if identity.goes_with_pods(world.sts) and any(claim and identity.is_stale(claim, pod) for claim in claims):
-        return [], True  # it goes with the Pod before; then both are made anew
+        return [], True  # deleted with the preceding Pod; both are recreated
     missing = _missing_claims(world, pod)
     obstacle = next((each for each in missing if isinstance(each, str)), "")
     make = MakePod(pod, tuple(each for each in missing if isinstance(each, MakeClaim)), obstacle)
@@ -172,7 +172,7 @@ def _make(world: World, ordinal: int) -> tuple[list[Action], bool]:
 
 
 def _needs_current(world: World, ordinal: int) -> bool:
-    """Below the partition Pods stay at, and come back with, the current revision."""
+    """Report whether an ordinal below the partition keeps the current revision."""
     strategy = identity.spec_of(world.sts).updateStrategy
     if strategy is not None and strategy.type not in (None, "RollingUpdate"):
         return False
@@ -184,7 +184,7 @@ def _needs_current(world: World, ordinal: int) -> bool:
 
 
 def _missing_claims(world: World, pod: Pod) -> list[MakeClaim | str]:
-    """Claims to make; for one that is on its way out a text, as the Pod has to wait for its end."""
+    """Return the claims to create; for a terminating one the reason why the Pod waits."""
     found: list[MakeClaim | str] = []
     for claim in identity.claims_of(world.sts, pod).values():
         there = world.claims.get(name_of(claim))
@@ -204,7 +204,7 @@ def _own_claims(world: World, pod: Pod) -> list[ChangeClaim]:
     return changes
 
 
-# Those that are too many
+# Condemned Pods
 
 
 def _removals(world: World, condemned: Sequence[Pod]) -> tuple[list[Action], bool]:
@@ -215,23 +215,23 @@ def _removals(world: World, condemned: Sequence[Pod]) -> tuple[list[Action], boo
     pod = condemned[0]
     if is_being_deleted(pod):
         return [], False
-    # One that is not well may go if it is the only thing that is wrong; otherwise that has to be mended first.
+    # An unhealthy Pod may be deleted only if no other one is unhealthy.
     blocked = not world.is_available(pod) and uid_of(pod) != _first_missed(world, condemned)
     return ([] if blocked else [DeletePod(pod)]), False
 
 
 def _first_missed(world: World, condemned: Sequence[Pod]) -> str:
-    """The UID of the lowest Pod that does not serve, living ones before others."""
+    """Return the UID of the lowest unhealthy Pod, replicas before condemned ones."""
     present = _by_ordinal(world)
     living = [present[ordinal] for ordinal in identity.ordinals(world.sts) if ordinal in present]
     return next((uid_of(pod) for pod in (*living, *reversed(condemned)) if not world.serves(pod)), "")
 
 
-# Those of another revision
+# Updates
 
 
 def _updates(world: World) -> list[Action]:
-    """Delete Pods of other revisions, the highest first; they are made anew at the update revision."""
+    """Delete Pods of other revisions, the highest first, to be recreated at the update revision."""
     strategy = identity.spec_of(world.sts).updateStrategy
     if strategy is not None and strategy.type == "OnDelete":
         return []
@@ -246,7 +246,7 @@ def _updates(world: World) -> list[Action]:
 
 
 def _next_update(world: World, targets: Iterable[Pod | None]) -> list[Action]:
-    """One, when all above it serve; how those below it are does not matter. ``targets``: the highest first."""
+    """Return one Pod to update once all above it are healthy. ``targets``: the highest first."""
     for pod in targets:
         if pod is not None and _is_old(world, pod):
             return [DeletePod(pod)]
@@ -256,23 +256,23 @@ def _next_update(world: World, targets: Iterable[Pod | None]) -> list[Action]:
 
 
 def _updates_within(world: World, targets: Sequence[Pod | None], most: int) -> list[Action]:
-    """No more than ``most`` are missing at once: those that are updated and not available yet count, too (KEP-961)."""
+    """Return Pods to update with at most ``most`` unavailable, updated ones included (KEP-961)."""
     old = [pod for pod in targets if pod is not None and _is_old(world, pod)]
     missing = sum(pod is None or not (_is_old(world, pod) or world.serves(pod)) for pod in targets)
     return [DeletePod(pod) for pod in old[: max(0, most - missing)]]
 
 
 def _is_old(world: World, pod: Pod) -> bool:
-    """Of another revision, and not on its way out already."""
+    """Report whether the Pod has another revision and is not terminating."""
     return identity.revision_of(pod) != world.update[0] and not is_being_deleted(pod)
 
 
 def max_unavailable(asked: int | str, replicas: int) -> int:
-    """How many Pods may be missing during an update; never none."""
+    """Return ``maxUnavailable`` as a number; at least 1."""
     return max(1, scaled_value(asked, replicas, round_up=True))
 
 
 def names_of_claims(sts: StatefulSet, pods: Iterable[Pod]) -> set[str]:
-    """All that may matter: of Pods that are there, and of those that should be."""
+    """Return the names of the claims of existing and desired Pods."""
     wanted = [identity.new_pod(sts, identity.spec_of(sts).template, "", ordinal) for ordinal in identity.ordinals(sts)]
     return {name_of(claim) for pod in (*pods, *wanted) for claim in identity.claims_of(sts, pod).values()}

@@ -1,4 +1,4 @@
-"""The status of a StatefulSet: pure rules."""
+"""Status of a StatefulSet. Pure rules."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _completed(world: World, status: StatefulSetStatus) -> StatefulSetStatus:
 
 
 def seconds_to_look_again(world: World) -> float | None:
-    """When the next Pod that is ready becomes available; ``minReadySeconds`` at most, as clocks of nodes may differ."""
+    """Return when the next ready Pod becomes available; at most ``minReadySeconds``, as nodes' clocks may differ."""
     least = identity.spec_of(world.sts).minReadySeconds or 0
     waiting = [pod for pod in world.pods if world.runs(pod) and not world.is_available(pod)]
     if not least or not waiting:

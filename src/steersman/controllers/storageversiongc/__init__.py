@@ -1,1 +1,1 @@
-"""Entries of API servers that are gone leave StorageVersions (``storageversion-garbage-collector-controller``)."""
+"""Removal of deleted API servers from StorageVersions (``storageversion-garbage-collector-controller``)."""

@@ -1,4 +1,4 @@
-"""The shell: StorageVersions, and leases of API servers that go."""
+"""Controller of StorageVersions: watches them and the identity Leases of API servers."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, assert_never
 
 from lightkube.models.coordination_v1 import Lease
 
-from steersman.apimachinery.errors import is_not_found
 from steersman.apimachinery.timestamps import format_time
 from steersman.client import custom
 from steersman.client.changes import Deleted
-from steersman.client.errors import ApiError
+from steersman.client.errors import NotFound
 from steersman.client.objects import name_of
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 from steersman.controllers.storageversiongc.plan import IDENTITY, Delete, Keep, Write, decide, servers
 
 if TYPE_CHECKING:
@@ -28,8 +27,8 @@ STORAGE_VERSIONS: Final[ResourceType[dict[str, Any]]] = custom(
 _NAMESPACE: Final = "kube-system"
 
 
-class StorageVersionGC(Shell):
-    """Keys are names of StorageVersions."""
+class StorageVersionGC(ManagedController):
+    """Reconciles StorageVersions by name."""
 
     name: ClassVar[str] = "storageversion-garbage-collector-controller"
     queue_name: ClassVar[str] = "storage_version_garbage_collector_leases"
@@ -63,14 +62,13 @@ class StorageVersionGC(Shell):
                 assert_never(what)
 
     async def _living(self, obj: dict[str, Any]) -> set[str]:
-        """A lease that the cache does not have is looked up: it may be new, and its server's entry must stay."""
+        """Return the API servers with a Lease; a cache miss is verified with the server."""
         living = {name_of(lease) for lease in self._leases.lister}
         for name in sorted(servers(obj) - living):
             try:
                 await self.client.get(Lease, name, namespace=_NAMESPACE)
-            except ApiError as error:
-                if not is_not_found(error):
-                    raise
+            except NotFound:
+                pass
             else:
                 living.add(name)
         return living
@@ -78,13 +76,11 @@ class StorageVersionGC(Shell):
     async def _write(self, key: str, new: dict[str, Any]) -> None:
         try:
             written = await self.client.update_status(new)
-        except ApiError as error:
-            if is_not_found(error):
-                return
-            raise
+        except NotFound:
+            return
         self.own_writes.note(key, self._versions, written)
 
 
 def build(context: ControllerContext) -> StorageVersionGC:
-    """Wire it up."""
+    """Construct the controller."""
     return StorageVersionGC(context)

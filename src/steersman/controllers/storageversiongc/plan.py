@@ -1,4 +1,4 @@
-"""What is left of a StorageVersion when only some API servers live."""
+"""Decision about a StorageVersion when API servers are deleted. Pure rules."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ _EQUAL: Final = "AllEncodingVersionsEqual"
 
 @dataclass(frozen=True, slots=True)
 class Keep:
-    """All its servers live."""
+    """Every server exists."""
 
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """None lives."""
+    """None of its servers exists."""
 
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """The object with the status of those that live."""
+    """The object with the status of existing servers."""
 
     obj: Tree
 
 
 def servers(obj: Tree) -> set[str]:
-    """Ids of the API servers that have entries."""
+    """Return the ids of the API servers with entries."""
     return {entry["apiServerID"] for entry in (obj.get("status") or {}).get("storageVersions") or ()}
 
 
 def decide(obj: Tree, living: Container[str], *, now: str) -> Keep | Delete | Write:
-    """``living``: ids of API servers, which are names of their leases."""
+    """Return the action. ``living``: ids of API servers, the names of their Leases."""
     status = obj.get("status") or {}
     listed = status.get("storageVersions") or []
     left = [entry for entry in listed if entry.get("apiServerID") in living]

@@ -1,4 +1,4 @@
-"""Objects are stored anew in the version, and with the keys, of today (``storage-version-migrator-controller``).
+"""Migration of stored objects to the current storage version (``storage-version-migrator-controller``, KEP-4192).
 
-KEP-4192. Whoever wants it for a resource makes a StorageVersionMigration.
+Requested per resource by a StorageVersionMigration.
 """

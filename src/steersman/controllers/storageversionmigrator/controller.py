@@ -1,17 +1,17 @@
-"""The shell: migrations, one at a time for each resource, step by step."""
+"""Migration controller: one migration at a time per resource, step by step."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar, Final, assert_never
 
 from lightkube.models.storagemigration_v1beta1 import StorageVersionMigration
 
-from steersman.apimachinery.errors import is_conflict, is_method_not_supported, is_not_found
 from steersman.client import custom, tree
-from steersman.client.errors import ApiError, ClientError
+from steersman.client.errors import ApiError, ClientError, Conflict, MethodNotAllowed, NotFound
 from steersman.client.objects import compare_versions, name_of, resource_version_of
 from steersman.client.partial_metadata import metadata_only
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 from steersman.controllers.shared.served import ask
 from steersman.controllers.storageversionmigrator import plan
 from steersman.runtime.result import Result
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from steersman.controllers.context import ControllerContext
 
 
-#: Beta and off by default in 1.36: a server serves it when it is asked to.
+#: Beta and off by default in 1.36: served only with ``--runtime-config``.
 MIGRATIONS: Final[ResourceType[StorageVersionMigration]] = custom(
     "storagemigration.k8s.io/v1beta1",
     "StorageVersionMigration",
@@ -34,19 +34,19 @@ MIGRATIONS: Final[ResourceType[StorageVersionMigration]] = custom(
 )
 _DEFINITIONS: Final = tree("apiextensions.k8s.io/v1", "CustomResourceDefinition")
 _BY_RESOURCE: Final = "migrated resource"
-#: Owns what is said of migrations in definitions, under upstream's name for that part.
+#: Field manager of migration conditions in definitions, upstream's name.
 _RUNNER: Final = "migration-runner-controller"
 _WORKERS: Final = 5
 #: While a resource is not served yet.
 _LOOK_AGAIN_SECONDS: Final = 5.0
 
 
-class _Failure(Exception):  # noqa: N818 — what the migration says, not a fault of ours
-    """The migration cannot go on; the text says why."""
+class _Failure(Exception):  # noqa: N818 — the migration's message, not an error of the controller
+    """The migration failed; the text is its message."""
 
 
-class StorageVersionMigrator(Shell):
-    """Keys are group resources. Each reconcile is one step, and the change that it writes brings the next."""
+class StorageVersionMigrator(ManagedController):
+    """Reconciles group resources. Each reconcile is one step, whose write triggers the next."""
 
     name: ClassVar[str] = "storage-version-migrator-controller"
 
@@ -56,7 +56,7 @@ class StorageVersionMigrator(Shell):
         self._migrations.add_index(_BY_RESOURCE, _resources)
 
     async def reconcile(self, key: str) -> Result | None:
-        """The next step for a resource."""
+        """Execute the next step for a resource."""
         step = plan.next_step(self._migrations.lister.by_index(_BY_RESOURCE, key))
         match step:
             case None:
@@ -76,7 +76,7 @@ class StorageVersionMigrator(Shell):
         return None
 
     async def _work(self, key: str, step: plan.Note | plan.Migrate) -> Result | None:
-        """Raises _Failure."""
+        """Raise _Failure."""
         migration = step.migration
         resource = await self._resource(key)
         if resource is None:
@@ -91,14 +91,12 @@ class StorageVersionMigrator(Shell):
             else:
                 page = await self.client.list(metadata_only(resource), limit=1)
                 await self._write(key, plan.noted(migration, page.resource_version))
-        except ApiError as error:
-            if is_method_not_supported(error):
-                raise _Failure(str(error)) from error
-            raise
+        except MethodNotAllowed as error:
+            raise _Failure(str(error)) from error
         return None
 
     async def _resource(self, key: str) -> ResourceType[Tree] | None:
-        """In the version that the server prefers; None where it serves none."""
+        """Return the resource in the preferred version; None if it is not served."""
         served = await ask(self.client)
         found = served.preferred.get(key)
         group = key.partition(".")[2]
@@ -117,36 +115,31 @@ class StorageVersionMigrator(Shell):
             try:
                 written = plan.rewrite(obj, api_version=info.api_version, kind=info.kind)
                 await self.client.apply(written, field_manager=self.name)
+            except (Conflict, NotFound):
+                # ``plan.rewrite`` sends UID and version: a conflict means that the object was written since, so that it
+                # has the storage version, or deleted. Upstream: ``sync`` of ``pkg/controller/storageversionmigrator``.
+                continue
             except ApiError as error:
-                # With the UID and the version sent (``plan.rewrite``), a conflict says that it was written since, or is gone:
-                # nothing is left to do for it, as upstream has it (``sync`` of ``pkg/controller/storageversionmigrator``).
-                if is_conflict(error) or is_not_found(error):
-                    continue
                 if plan.is_passing(error):
                     raise
                 raise _Failure(str(error)) from error
 
     async def _end(self, key: str, migration: StorageVersionMigration, *, succeeded: bool, failure: str = "") -> None:
-        """Its definition hears of it first: it is not looked at again once it says that it has ended."""
+        """Complete a migration; the definition's status first, since a completed migration is not reconciled again."""
         await self._mark(key, lambda found: plan.definition_ended(found, succeeded=succeeded, now=self.now()))
         await self._write(key, plan.ended(migration, failure=failure, now=self.now()))
 
     async def _mark(self, key: str, applied: Callable[[Tree], Tree]) -> None:
-        """Tell the definition of a custom resource; others have none."""
+        """Update the status of the resource's CustomResourceDefinition, if it has one."""
         try:
             definition = await self.client.get(_DEFINITIONS, key)
-        except ApiError as error:
-            if is_not_found(error):
-                return
-            raise
+        except NotFound:
+            return
         await self.client.apply(applied(definition), field_manager=_RUNNER, force=True, subresource="status")
 
     async def _write(self, key: str, new: StorageVersionMigration) -> None:
-        try:
+        with suppress(NotFound):
             self.own_writes.note(key, self._migrations, await self.client.update_status(new))
-        except ApiError as error:
-            if not is_not_found(error):
-                raise
 
 
 def _resources(migration: StorageVersionMigration) -> tuple[str]:
@@ -154,5 +147,5 @@ def _resources(migration: StorageVersionMigration) -> tuple[str]:
 
 
 def build(context: ControllerContext) -> StorageVersionMigrator:
-    """Wire it up."""
+    """Construct the controller."""
     return StorageVersionMigrator(context)

@@ -1,4 +1,4 @@
-"""Which migration of a resource is next, and what it says of itself. Rules of ``pkg/controller/storageversionmigrator``."""
+"""Next step of a resource's migrations, and their status. Pure rules of ``pkg/controller/storageversionmigrator``."""
 
 from __future__ import annotations
 
@@ -33,29 +33,29 @@ if TYPE_CHECKING:
 _RUNNING: Final = "Running"
 _SUCCEEDED: Final = "Succeeded"
 _FAILED: Final = "Failed"
-#: Condition of a definition whose objects are migrated.
+#: Condition of a definition during the migration of its objects.
 _MIGRATING: Final = "StorageMigrating"
-#: A definition that was made at the same moment is served a little later.
+#: Delay until a definition created at the same time is served.
 _YOUNG: Final = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True)
 class Begin:
-    """Its turn has come."""
+    """Mark the migration as running."""
 
     migration: StorageVersionMigration
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """What is stored now is to be migrated, what comes later is not: note the version of the resource."""
+    """Record the resource version up to which objects are migrated."""
 
     migration: StorageVersionMigration
 
 
 @dataclass(frozen=True, slots=True)
 class Migrate:
-    """Write all that is as old as its version once more, then end it."""
+    """Write all objects up to the recorded resource version, then complete the migration."""
 
     migration: StorageVersionMigration
     version: str
@@ -63,7 +63,7 @@ class Migrate:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """It has ended, and does not say so yet."""
+    """Write the completion status that is missing."""
 
     migration: StorageVersionMigration
     succeeded: bool
@@ -73,13 +73,13 @@ Step = Begin | Note | Migrate | End
 
 
 def resource_of(migration: StorageVersionMigration) -> str:
-    """The group resource: ``pods``, ``deployments.apps``. A definition of it has this name."""
+    """Return the group resource: ``pods``, ``deployments.apps``. A CustomResourceDefinition of it has this name."""
     resource = cast("StorageVersionMigrationSpec", migration.spec).resource
     return f"{resource.resource}.{resource.group}" if resource.group else str(resource.resource)
 
 
 def next_step(migrations: Iterable[StorageVersionMigration]) -> Step | None:
-    """Of all migrations of one resource: one at a time, the oldest first. None: there is nothing to do."""
+    """Return the next step of a resource's migrations, one at a time, oldest first; None: nothing to do."""
     listed = sorted(migrations, key=lambda each: (metadata_field(each, "creationTimestamp"), name_of(each)))
     running = [each for each in listed if _is(each, _RUNNING)]
     for each in running:
@@ -101,33 +101,33 @@ def _has_ended(migration: StorageVersionMigration) -> bool:
 
 
 def is_young(migration: StorageVersionMigration, *, now: datetime) -> bool:
-    """Whether its resource may still be about to be served."""
+    """Report whether its resource may still be about to be served."""
     return bool(metadata_field(migration, "creationTimestamp") + _YOUNG > now)
 
 
 def is_passing(error: Exception) -> bool:
-    """Whether the same write may succeed later."""
+    """Report whether the same write may succeed later."""
     rules = (is_internal_error, is_server_timeout, is_service_unavailable, is_timeout, is_too_many_requests)
     return any(rule(error) for rule in rules)
 
 
-# What a migration says
+# Status of a migration
 
 
 def begun(migration: StorageVersionMigration, *, now: datetime) -> StorageVersionMigration:
-    """It runs."""
+    """Return the migration with condition ``Running``."""
     condition = _condition(_RUNNING, "True", "MigrationRunning", "The migration is running", now)
     return _with(migration, [condition], now)
 
 
 def noted(migration: StorageVersionMigration, version: str) -> StorageVersionMigration:
-    """What is no newer than this is to be migrated."""
+    """Return the migration with the recorded resource version."""
     status = msgspec.structs.replace(migration.status or StorageVersionMigrationStatus(), resourceVersion=version)
     return msgspec.structs.replace(migration, status=status)
 
 
 def ended(migration: StorageVersionMigration, *, failure: str = "", now: datetime) -> StorageVersionMigration:
-    """It runs no more; one write tells that and how it ended, since it cannot be both running and at its end."""
+    """Return the completed migration; one write removes ``Running`` and sets the result."""
     conditions = [_condition(_RUNNING, "False", "MigrationCompleted", "Migration completed", now)]
     if failure:
         message = f"migration encountered unhandled error: {failure}"
@@ -150,13 +150,13 @@ def _with(migration: StorageVersionMigration, conditions: list[Condition], now: 
     return msgspec.structs.replace(migration, status=msgspec.structs.replace(status, conditions=listed))
 
 
-# What is written to objects and to their definition
+# Writes to objects and their definition
 
 
 def rewrite(obj: Any, *, api_version: str, kind: str) -> Tree:
-    """To be applied to an object: says nothing, so that the server stores what it has anew, if that differs.
+    """Return an empty apply patch of an object, which makes the server store it in the current version.
 
-    With the UID an object that is gone is not made again, with the version one that was made anew is left alone.
+    With UID and resourceVersion: a deleted object is not created again, a recreated one is not changed.
     """
     metadata = {
         "name": name_of(obj), "namespace": metadata_field(obj, "namespace"), "uid": uid_of(obj),
@@ -170,14 +170,14 @@ def rewrite(obj: Any, *, api_version: str, kind: str) -> Tree:
 
 
 def definition_begun(definition: Tree, name: str, *, now: datetime) -> Tree:
-    """To be applied to the status of a definition: ``name`` migrates its objects."""
+    """Return the definition's status for server-side apply: ``name`` migrates its objects."""
     return _applied(definition, "True", "MigrationRunning", f"Migration {name} is running", now)
 
 
 def definition_ended(definition: Tree, *, succeeded: bool, now: datetime) -> Tree:
-    """To be applied to the status of a definition: only what it stores in now is stored, if that is certain.
+    """Return the definition's status for server-side apply: only the storage version is stored, if that is certain.
 
-    It is certain when all was migrated, and the definition did not change on the way.
+    It is certain if all objects were migrated and the definition did not change meanwhile.
     """
     if not succeeded:
         return _applied(definition, "False", "MigrationFailed", "The migration has failed", now)

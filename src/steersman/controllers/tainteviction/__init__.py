@@ -1,1 +1,1 @@
-"""Pods leave Nodes whose ``NoExecute`` taints they do not tolerate (``taint-eviction-controller``)."""
+"""Eviction of pods from Nodes with untolerated ``NoExecute`` taints (``taint-eviction-controller``)."""

@@ -1,4 +1,4 @@
-"""The shell: taints come and go, pods come, and each that is to go has its moment."""
+"""Taint eviction controller: watches pods and Nodes; each eviction is a delayed key."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from lightkube.models.core_v1 import Node, Pod
 from prometheus_client import Counter, Histogram
 
-from steersman.apimachinery.errors import is_not_found
 from steersman.apimachinery.timestamps import format_time
 from steersman.client.changes import Deleted, Updated
-from steersman.client.errors import ApiError
+from steersman.client.errors import NotFound
 from steersman.client.objects import key_of, name_of, split_key, uid_of
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 from steersman.controllers.tainteviction.plan import MESSAGE, REASON, Stay, decide, evicting_taints, tolerations_of
 from steersman.runtime.result import Result
 from steersman.workloads.disruption import disruption_patch
@@ -29,8 +28,8 @@ _WORKERS: Final = 8
 _BUCKETS: Final = (0.005, 0.025, 0.1, 0.5, 1.0, 2.5, 10.0, 30.0, 60.0, 120.0, 180.0, 240.0)
 
 
-class TaintEviction(Shell):
-    """Keys are those of pods."""
+class TaintEviction(ManagedController):
+    """Reconciles pods."""
 
     name: ClassVar[str] = "taint-eviction-controller"
     queue_name: ClassVar[str] = "noexec_taint_pod"
@@ -56,12 +55,12 @@ class TaintEviction(Shell):
         )  # fmt: skip
 
     async def start(self) -> None:
-        """Pods may have been heard of before their Nodes, and Nodes before their pods."""
+        """Enqueue all pods, as they may have been synced before their Nodes."""
         for node in self._nodes.lister:
             self._enqueue_pods(node)
 
     def _node_changed(self, change: Change[Node]) -> None:
-        """A Node that is gone changes nothing: its pods are somebody else's to remove."""
+        """Enqueue the pods of a Node whose taints changed; the pod garbage collector handles deleted Nodes."""
         if isinstance(change, Deleted):
             return
         old = evicting_taints(change.old) if isinstance(change, Updated) else []
@@ -87,10 +86,10 @@ class TaintEviction(Shell):
         """Let it stay, let it wait, or send it away."""
         pod = self._pods.lister.by_key(key)
         known = self._stays.get(key)
-        if known is not None and (pod is None or known.uid != uid_of(pod)):  # it is gone; another may have its name
+        if known is not None and (pod is None or known.uid != uid_of(pod)):  # deleted; another pod may have its name
             del self._stays[key]
             if not known.over:
-                self._tell(key, f"Cancelling deletion of Pod {key}")
+                self._record(key, f"Cancelling deletion of Pod {key}")
             known = None
         if pod is None:
             return None
@@ -103,7 +102,7 @@ class TaintEviction(Shell):
             decision = decide(pod, evicting_taints(node), known, now=now)
             stay = decision.stay
             if decision.cancelled:
-                self._tell(key, f"Cancelling deletion of Pod {key}")
+                self._record(key, f"Cancelling deletion of Pod {key}")
         if stay is None:
             self._stays.pop(key, None)
             return None
@@ -118,23 +117,22 @@ class TaintEviction(Shell):
         self._stays[key] = replace(stay, over=True)
         return None
 
-    def _tell(self, key: str, text: str) -> None:
+    def _record(self, key: str, text: str) -> None:
         namespace, name = split_key(key)
         reference = {"apiVersion": "v1", "kind": "Pod", "namespace": namespace, "name": name}
         self.events.event(reference, "Normal", _REASON, text)
 
     async def _evict(self, key: str, pod: Pod) -> None:
-        self._tell(key, f"Marking for deletion Pod {key}")
+        self._record(key, f"Marking for deletion Pod {key}")
         patch = disruption_patch(pod, reason=REASON, message=MESSAGE, now=format_time(self.clock.now()))
         try:
             if patch is not None:
                 await self.patch_pod_status(pod, patch)
             await self.client.delete_object(pod, uid=uid_of(pod))
-        except ApiError as error:
-            if not is_not_found(error):
-                raise
+        except NotFound:
+            pass
 
 
 def build(context: ControllerContext) -> TaintEviction:
-    """Wire it up."""
+    """Construct the controller."""
     return TaintEviction(context)

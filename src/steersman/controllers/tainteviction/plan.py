@@ -1,4 +1,4 @@
-"""How long a pod may stay on a tainted Node. Rules of ``pkg/controller/tainteviction``."""
+"""How long a pod may stay on a tainted Node. Pure rules of ``pkg/controller/tainteviction``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MESSAGE: Final = "Taint manager: deleting due to NoExecute taint"
 
 @dataclass(frozen=True, slots=True)
 class Stay:
-    """A pod that is to go: its Node's taints were first seen by it then, and it goes then. In monotonic seconds."""
+    """Scheduled eviction: start of the taints and time of eviction, in monotonic seconds."""
 
     uid: str
     since: float
@@ -31,20 +31,20 @@ class Stay:
 
 
 def evicting_taints(node: Node) -> list[Taint]:
-    """Its ``NoExecute`` taints."""
+    """Return the Node's ``NoExecute`` taints."""
     taints = (node.spec.taints if node.spec else None) or ()
     return [taint for taint in taints if taint.effect == NO_EXECUTE]
 
 
 def tolerations_of(pod: Pod) -> list[Toleration]:
-    """``spec.tolerations``."""
+    """Return ``spec.tolerations``."""
     return list((pod.spec.tolerations if pod.spec else None) or ())
 
 
 def tolerated_seconds(taints: Sequence[Taint], tolerations: Sequence[Toleration]) -> float:
-    """How long all of the taints are tolerated: 0 not at all, ``FOREVER`` without an end.
+    """Return how long all of the taints are tolerated: 0 not at all, ``FOREVER`` without limit.
 
-    For each taint the first toleration that is for it counts.
+    For each taint the first matching toleration counts.
     """
     seconds = FOREVER
     for taint in taints:
@@ -58,18 +58,18 @@ def tolerated_seconds(taints: Sequence[Taint], tolerations: Sequence[Toleration]
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What becomes of a pod's stay."""
+    """Change of a pod's scheduled eviction."""
 
     #: None: it may stay.
     stay: Stay | None
-    #: Whether a deletion that was planned is called off, and that is to be told.
+    #: A scheduled deletion is cancelled, which is recorded as an event.
     cancelled: bool = False
 
 
 def decide(pod: Pod, taints: Sequence[Taint], known: Stay | None, *, now: float) -> Decision:
-    """From the pod's tolerations and what was planned for it, this very pod, before.
+    """Return the decision from the pod's tolerations and its scheduled eviction.
 
-    A time that was begun goes on when taints or tolerations change.
+    A running period continues when taints or tolerations change.
     """
     planned = known is not None and not known.over
     seconds = tolerated_seconds(taints, tolerations_of(pod))

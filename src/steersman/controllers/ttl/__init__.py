@@ -1,1 +1,1 @@
-"""Nodes are told how long to keep secrets and config maps, by the size of the cluster (``ttl-controller``)."""
+"""Annotation of Nodes with the cache TTL of secrets and config maps, by cluster size (``ttl-controller``)."""

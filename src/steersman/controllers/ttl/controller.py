@@ -1,4 +1,4 @@
-"""The shell: nodes come, change and go."""
+"""TTL controller: watches Nodes."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 from lightkube.models.core_v1 import Node
 
-from steersman.apimachinery.errors import is_not_found
 from steersman.client import PatchType
 from steersman.client.changes import Deleted
-from steersman.client.errors import ApiError
+from steersman.client.errors import NotFound
 from steersman.client.objects import key_of
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 from steersman.controllers.ttl.plan import annotation_patch, step_for
 
 if TYPE_CHECKING:
@@ -19,8 +18,8 @@ if TYPE_CHECKING:
     from steersman.controllers.context import ControllerContext
 
 
-class TTL(Shell):
-    """Keys are names of nodes."""
+class TTL(ManagedController):
+    """Reconciles Nodes by name."""
 
     name: ClassVar[str] = "ttl-controller"
     queue_name: ClassVar[str] = "ttlcontroller"
@@ -48,13 +47,11 @@ class TTL(Shell):
             return
         try:
             written = await self.client.patch(Node, key, patch, patch_type=PatchType.STRATEGIC)
-        except ApiError as error:
-            if is_not_found(error):
-                return
-            raise
+        except NotFound:
+            return
         self.own_writes.note(key, self._nodes, written)
 
 
 def build(context: ControllerContext) -> TTL:
-    """Wire it up."""
+    """Construct the controller."""
     return TTL(context)

@@ -1,4 +1,4 @@
-"""The steps of the time to live, with some play between them, so that one node more or less changes nothing."""
+"""TTL steps by cluster size, with hysteresis between them. Pure rules."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ ANNOTATION: Final = "node.alpha.kubernetes.io/ttl"
 
 
 class Step(NamedTuple):
-    """For clusters of so many nodes."""
+    """Cluster sizes and TTL of one step."""
 
     size_min: int
     size_max: float
@@ -23,7 +23,7 @@ STEPS: Final = (
 
 
 def step_for(size: int, current: int) -> int:
-    """The index into ``STEPS`` for a cluster that was in step ``current``."""
+    """Return the index into ``STEPS`` for a cluster that was in step ``current``."""
     while size > STEPS[current].size_max:
         current += 1
     while size < STEPS[current].size_min:
@@ -32,7 +32,7 @@ def step_for(size: int, current: int) -> int:
 
 
 def annotation_patch(node: Any, step: int) -> dict[str, Any] | None:
-    """What to write; None where the node has it."""
+    """Return the patch of the annotation; None if up to date."""
     wanted = str(STEPS[step].ttl_seconds)
     if annotations_of(node).get(ANNOTATION) == wanted:
         return None

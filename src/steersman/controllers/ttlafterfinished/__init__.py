@@ -1,1 +1,1 @@
-"""Jobs that have ended go after the time that they say (``ttl-after-finished-controller``)."""
+"""Deletion of finished Jobs after ``ttlSecondsAfterFinished`` (``ttl-after-finished-controller``)."""

@@ -1,4 +1,4 @@
-"""The shell: Jobs that come or change."""
+"""TTL controller of finished Jobs."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from lightkube.models.batch_v1 import Job
 from prometheus_client import Histogram
 
-from steersman.apimachinery.errors import is_conflict, is_not_found
 from steersman.client.changes import Deleted
-from steersman.client.errors import ApiError
+from steersman.client.errors import Conflict, NotFound
 from steersman.client.objects import resource_version_of, split_key, uid_of
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 from steersman.controllers.ttlafterfinished.plan import seconds_to_deletion
 from steersman.runtime.result import Result
 
@@ -22,8 +21,8 @@ if TYPE_CHECKING:
 _BUCKETS: Final = tuple(0.1 * 2**exponent for exponent in range(14))
 
 
-class TTLAfterFinished(Shell):
-    """Keys are those of Jobs."""
+class TTLAfterFinished(ManagedController):
+    """Reconciles Jobs."""
 
     name: ClassVar[str] = "ttl-after-finished-controller"
     queue_name: ClassVar[str] = "ttl_jobs_to_delete"
@@ -57,14 +56,13 @@ class TTLAfterFinished(Shell):
                     fresh, uid=uid_of(fresh), resource_version=version, propagation_policy="Foreground"
                 )
                 self._latency.observe(-wait)
-        except ApiError as error:
-            if is_conflict(error):
-                return Result(requeue=True)
-            if not is_not_found(error):
-                raise
+        except Conflict:
+            return Result(requeue=True)
+        except NotFound:
+            pass
         return None
 
 
 def build(context: ControllerContext) -> TTLAfterFinished:
-    """Wire it up."""
+    """Construct the controller."""
     return TTLAfterFinished(context)

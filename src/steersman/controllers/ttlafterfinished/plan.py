@@ -1,4 +1,4 @@
-"""When a finished Job is due."""
+"""Expiry of finished Jobs. Pure rules."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def seconds_to_deletion(job: Job, *, now: datetime) -> float | None:
-    """0 or less: now. None: it has not ended, says no time, or is on its way already."""
+    """Return the seconds until deletion, 0 or less: now. None: not finished, no TTL, or being deleted."""
     if job.spec is None or job.spec.ttlSecondsAfterFinished is None:
         return None
     if metadata_field(job, "deletionTimestamp") is not None:
@@ -24,7 +24,7 @@ def seconds_to_deletion(job: Job, *, now: datetime) -> float | None:
 
 
 def finished_at(job: Job) -> datetime | None:
-    """When it became complete or failed."""
+    """Return when the Job became complete or failed."""
     for condition in (job.status.conditions if job.status else None) or ():
         if condition.type in ("Complete", "Failed") and condition.status == "True":
             return condition.lastTransitionTime

@@ -1,1 +1,1 @@
-"""Claims that ask for more than their volume has are told who will see to it (``persistentvolume-expander-controller``)."""
+"""Events for claims that request expansion (``persistentvolume-expander-controller``)."""

@@ -1,4 +1,4 @@
-"""The shell: claims that grow."""
+"""Expander controller: watches claims that grow."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from lightkube.models.core_v1 import PersistentVolume, PersistentVolumeClaim
 
 from steersman.client.changes import Added, Updated
 from steersman.client.errors import ClientError
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 from steersman.controllers.volumeexpander.plan import (
     MESSAGE,
     REASON,
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from steersman.controllers.context import ControllerContext
 
 
-class NotBound(ClientError):  # noqa: N818 — says what is so
-    """The cache may be late: the next look tells."""
+class NotBound(ClientError):  # noqa: N818 — named by the condition
+    """The cached volume is not bound to the claim; retried."""
 
 
-class VolumeExpander(Shell):
-    """Keys are those of claims."""
+class VolumeExpander(ManagedController):
+    """Reconciles PersistentVolumeClaims."""
 
     name: ClassVar[str] = "persistentvolume-expander-controller"
     queue_name: ClassVar[str] = "volume_expand"
@@ -40,7 +40,7 @@ class VolumeExpander(Shell):
         self._volumes = self.informer(PersistentVolume)
 
     async def reconcile(self, key: str) -> None:
-        """Tell who will see to it. Raises NotBound as long as the volume is not known to be the claim's."""
+        """Record which component expands the volume. Raises NotBound if the volume is not bound to the claim."""
         claim = self._claims.lister.by_key(key)
         name = volume_to_expand(claim) if claim is not None else ""
         if claim is None or not name:
@@ -58,5 +58,5 @@ def _is_news(change: Change[PersistentVolumeClaim]) -> bool:
 
 
 def build(context: ControllerContext) -> VolumeExpander:
-    """Wire it up."""
+    """Construct the controller."""
     return VolumeExpander(context)

@@ -1,4 +1,4 @@
-"""Which claims wait for an expansion. Volumes are grown by drivers' own controllers; no plugin is built in."""
+"""Claims that wait for expansion. CSI drivers expand volumes; there is no in-tree plugin."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MESSAGE: Final = (
 
 
 def event_type(volume: PersistentVolume) -> str:
-    """Somebody else is expected to grow a driver's volume; of others it is not known who should."""
+    """Return the event type: Normal if an external controller expands the volume, else Warning."""
     return "Normal" if volume.spec is not None and volume.spec.csi is not None else "Warning"
 
 
@@ -33,13 +33,13 @@ def volume_to_expand(claim: PersistentVolumeClaim) -> str:
 
 
 def is_bound_to(volume: PersistentVolume | None, claim: PersistentVolumeClaim) -> bool:
-    """Whether the volume names the claim."""
+    """Report whether the volume names the claim."""
     reference = volume.spec.claimRef if volume is not None and volume.spec else None
     return reference is not None and reference.uid == uid_of(claim)
 
 
 def asks_for_more(old: PersistentVolumeClaim, new: PersistentVolumeClaim) -> bool:
-    """Whether the claim grew, or was bound, since."""
+    """Report whether the claim grew, or was bound, since."""
     return bool(volume_to_expand(new)) and (not volume_to_expand(old) or old.spec != new.spec)
 
 

@@ -1,6 +1,6 @@
-"""ConfigMap ``extension-apiserver-authentication``: how API servers behind this one know who asks.
+"""ConfigMap ``extension-apiserver-authentication``: authentication settings for extension API servers.
 
-It holds the CA of client certificates, and by which headers the aggregator tells whose request it passes on.
+It has the CA of client certificates, and CA and header names of the front proxy.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from steersman.apimachinery.errors import is_already_exists, is_conflict, is_not_found
-from steersman.client.errors import ApiError
+from steersman.client.errors import AlreadyExists, Conflict, NotFound
 from steersman.client.resource_types import tree
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ _CERTIFICATE: Final = re.compile(r"-----BEGIN CERTIFICATE-----.*?-----END CERTIF
 
 
 class AuthenticationInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """What this server knows; CAs as PEM, empty for none."""
+    """Settings of this server; CAs in PEM, empty for none."""
 
     client_ca: str = ""
     request_header_client_ca: str = ""
@@ -43,7 +42,7 @@ class AuthenticationInfo(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def plan_config(found: Tree | None, info: AuthenticationInfo) -> Tree | None:
-    """The ConfigMap to write; None: it says all. What other servers know too stays, as they may have other CAs."""
+    """Return the ConfigMap to write; None if up to date. Settings of other servers are kept, as their CAs may differ."""
     there = (found or {}).get("data") or {}
     wanted = dict(there)
     _put(wanted, "client-ca-file", _bundle(there.get("client-ca-file") or "", info.client_ca))
@@ -65,22 +64,19 @@ def plan_config(found: Tree | None, info: AuthenticationInfo) -> Tree | None:
 
 
 async def publish(client: Client, info: AuthenticationInfo) -> None:
-    """Have the ConfigMap say what this server knows. Raises ``ApiError``, ``ClientError``."""
+    """Add this server's settings to the ConfigMap. Raises ``ApiError``, ``ClientError``."""
     for _ in range(_RACES_MAX):
         try:
             found: Tree | None = await client.get(CONFIG_MAPS, NAME, namespace=NAMESPACE)
-        except ApiError as error:
-            if not is_not_found(error):
-                raise
+        except NotFound:
             found = None
         wanted = plan_config(found, info)
         if wanted is None:
             return
         try:
             await (client.create(wanted) if found is None else client.update(wanted))
-        except ApiError as error:
-            if not (is_conflict(error) or is_already_exists(error)):  # another server wrote it just now
-                raise
+        except (AlreadyExists, Conflict):  # another server wrote it just now
+            pass
         else:
             return
 
@@ -91,7 +87,7 @@ def _put(data: dict[str, str], key: str, value: str) -> None:
 
 
 def _bundle(*texts: str) -> str:
-    """All certificates, each once."""
+    """Concatenate certificates without duplicates."""
     found = dict.fromkeys(one for text in texts for one in _CERTIFICATE.findall(text))
     return "".join(f"{one}\n" for one in found)
 
@@ -100,5 +96,5 @@ def _listed(there: str | None, own: Iterable[str]) -> str:
     try:
         known = msgspec.json.decode(there or "[]", type=list[str])
     except msgspec.MsgspecError:
-        known = []  # somebody spoiled it
+        known = []  # another client wrote an invalid value
     return msgspec.json.encode(list(dict.fromkeys([*known, *own]))).decode()

@@ -1,4 +1,4 @@
-"""Keeps the ConfigMap that tells how clients prove who they are."""
+"""Controller of the ConfigMap ``extension-apiserver-authentication``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _KEY: Final = f"{NAMESPACE}/{NAME}"
 
 
 class AuthenticationController(Controller):
-    """One key: there is one ConfigMap."""
+    """Reconciles one key, the ConfigMap."""
 
     name: ClassVar[str] = "cluster-authentication-info"
 
@@ -29,10 +29,10 @@ class AuthenticationController(Controller):
         self.watch(CONFIG_MAPS, keys=lambda _: (_KEY,), namespace=NAMESPACE, field_selector=f"metadata.name={NAME}")
 
     async def start(self) -> None:
-        """The first look."""
+        """Enqueue the ConfigMap."""
         self.queue.add(_KEY)
 
     async def reconcile(self, key: str) -> Result | None:
-        """By what the server says."""
+        """Publish the settings, based on the live ConfigMap."""
         await publish(self.client, self._info)
         return Result(requeue_after_seconds=INTERVAL_SECONDS)

@@ -1,4 +1,4 @@
-"""Follows Services and their addresses, and has repaired what does not fit."""
+"""Controller of Services and IPAddresses, which repairs inconsistencies between them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _SETTLE_SECONDS: Final = 0.3
 
 
 class ClusterIPRepair(Controller):
-    """Follows Services and addresses; each is checked by the cache, and by the server when that finds something."""
+    """Watches Services and IPAddresses; a fault in the caches is verified with the server."""
 
     name: ClassVar[str] = "ipallocator-repair-controller"
 
@@ -44,7 +44,7 @@ class ClusterIPRepair(Controller):
         self._services = self.watch(SERVICES, keys=lambda one: (SERVICE + key_of(one),))
         self._addresses = self.watch(ADDRESSES, keys=lambda one: (ADDRESS + key_of(one),))
         self._cidrs = self.informer(CIDRS)
-        #: Keys of which the caches told a fault a moment ago. They are separate watches: one is always ahead.
+        #: Keys with a fault in the caches at the last check. The caches are separate watches: one is always ahead.
         self._suspects: set[str] = set()
         self._addresses.add_index("parent", lambda one: ("/".join(parent_key(one)),))
         self._services.add_index("address", cluster_ips)
@@ -52,14 +52,14 @@ class ClusterIPRepair(Controller):
         self._addresses.add_callback(lambda change: self._look_at_services_of(change.latest))
 
     async def look_at_everything(self) -> None:
-        """The slow pass: a watch may have missed something."""
+        """Repair all objects, in case the watches missed an event. The slow pass."""
         for service in self._services.lister:
             self.queue.add(SERVICE + key_of(service), priority=LOW_PRIORITY)
         for address in self._addresses.lister:
             self.queue.add(ADDRESS + key_of(address), priority=LOW_PRIORITY)
 
     async def reconcile(self, key: str) -> Result | None:
-        """Most objects are fine, which the caches can tell; what they tell of another one must last for a moment."""
+        """Check an object in the caches; a fault must persist for a moment before it is repaired."""
         plan = self._plan(key)
         if not (plan.findings or plan.changes):
             self._suspects.discard(key)
@@ -84,11 +84,11 @@ class ClusterIPRepair(Controller):
         return service_ranges(self._cidrs.lister, self._own)
 
     def _look_at_addresses_of(self, service: Tree) -> None:
-        """A Service that is gone or lost an address leaves it behind."""
+        """Enqueue the addresses that a deleted or changed Service leaves behind."""
         for address in self._addresses.lister.by_index("parent", key_of(service)):
             self.queue.add(ADDRESS + key_of(address))
 
     def _look_at_services_of(self, address: Tree) -> None:
-        """An address that is gone, or is somebody else's, may be missing where it should be."""
+        """Enqueue the Services that may lack a deleted or changed address."""
         for service in self._services.lister.by_index("address", address["metadata"]["name"]):
             self.queue.add(SERVICE + key_of(service))

@@ -1,12 +1,12 @@
-"""The repair loop of cluster IPs: what a cache or a list suggests is read again before anything is written."""
+"""Repair of cluster IPs: objects are read from the server before anything is written."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery.addresses import parse_ip
-from steersman.apimachinery.errors import is_already_exists, is_conflict, is_not_found
-from steersman.client.errors import ApiError
+from steersman.client.errors import AlreadyExists, Conflict, NotFound
 from steersman.client.objects import key_of, resource_version_of
 from steersman.client.resource_types import tree
 from steersman.controlplane.bootstrap.cluster_ips import (
@@ -42,7 +42,7 @@ _SOON: Final = 0.5
 
 
 class ClusterIPRepairer:
-    """Looks at one object at a time, by what the server says now. Methods raise ``ApiError``, ``ClientError``."""
+    """Repairs one object at a time from the live state. Methods raise ``ApiError``, ``ClientError``."""
 
     def __init__(self, client: Client, *, own: Sequence[IPNetwork], clock: Clock, reporter: Reporter) -> None:
         self._client = client
@@ -77,7 +77,7 @@ class ClusterIPRepairer:
         return plan.again_seconds
 
     async def _plan_service(self, key: str) -> AddressPlan:
-        """A Service is written at once with its addresses: when it is the same after they were read, they belong to it."""
+        """Plan a Service and its addresses: consistent if the Service did not change while they were read."""
         namespace, _, name = key.partition("/")
         service = await self._get(SERVICES, name, namespace)
         if service is None:
@@ -109,10 +109,8 @@ class ClusterIPRepairer:
     async def _get(self, what: ResourceType[Tree], name: str, namespace: str | None = None) -> Tree | None:
         try:
             return await self._client.get(what, name, namespace=namespace)
-        except ApiError as error:
-            if is_not_found(error):
-                return None
-            raise
+        except NotFound:
+            return None
 
 
 def _key_of(obj: Tree) -> str:
@@ -120,9 +118,6 @@ def _key_of(obj: Tree) -> str:
 
 
 async def _unless_raced(write: Awaitable[Tree]) -> None:
-    """Whoever was faster has done it, or has made it unnecessary."""
-    try:
+    """Await a write; a lost race is no error, as the winner repaired the object or changed it."""
+    with suppress(AlreadyExists, Conflict, NotFound):
         await write
-    except ApiError as error:
-        if not (is_conflict(error) or is_already_exists(error) or is_not_found(error)):
-            raise

@@ -1,7 +1,7 @@
-"""Cluster IPs and the IPAddress objects that say whose they are: what is wrong, and how it is put right.
+"""Consistency of cluster IPs and IPAddress objects: faults and repairs. Pure rules.
 
-The rules and the events' texts are those of upstream's ``ipallocator/controller``. There are two directions, as faults
-may be on either side: every address of a Service has its object, and every object of the allocator's has its Service.
+Rules and event messages are upstream's ``ipallocator/controller``. There are two directions: every address of a
+Service has its object, and every object of the allocator has its Service.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _LONG_AGO: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class AddressPlan(msgspec.Struct, frozen=True):
-    """What one look at one object comes to."""
+    """Findings and writes for one object."""
 
     findings: tuple[Finding, ...] = ()
     #: IPAddress objects to remove, as they were seen.
@@ -43,12 +43,12 @@ class AddressPlan(msgspec.Struct, frozen=True):
 
     @property
     def changes(self) -> bool:
-        """Whether there is anything to write."""
+        """Report whether there is anything to write."""
         return bool(self.remove or self.make)
 
 
 class Known(msgspec.Struct, frozen=True):
-    """What is there to compare with."""
+    """Objects to compare with."""
 
     #: The Service of a namespace and name.
     service: Callable[[tuple[str, str]], dict[str, Any] | None]
@@ -59,19 +59,19 @@ class Known(msgspec.Struct, frozen=True):
 
 
 def known(services: Iterable[Tree], addresses: Iterable[Tree], ranges: Sequence[IPNetwork]) -> Known:
-    """Objects by what they are looked up by."""
+    """Index the objects by the keys they are looked up by."""
     by_key = {(one["metadata"]["namespace"], one["metadata"]["name"]): one for one in services}
     return Known(by_key.get, {one["metadata"]["name"]: one for one in addresses}.get, ranges)
 
 
 def service_ranges(cidrs: Iterable[Tree], own: Sequence[IPNetwork]) -> list[IPNetwork]:
-    """All networks that service addresses may lie in: those of ServiceCIDRs, and the server's own."""
+    """Return all networks of service addresses: of ServiceCIDRs, and the server's own."""
     named = [parse_cidr(text) for cidr in cidrs for text in (cidr.get("spec") or {}).get("cidrs") or ()]
     return [*own, *(network for network in named if network is not None and network not in own)]
 
 
 def address_object(ip: IPAddress, service: Tree) -> Tree:
-    """The IPAddress that says that ``ip`` is the service's."""
+    """Return the IPAddress of a service's ``ip``."""
     labels = {FAMILY_LABEL: family_of(ip), MANAGED_BY_LABEL: MANAGED_BY}
     metadata = service["metadata"]
     parent = {"resource": "services", "namespace": metadata["namespace"], "name": metadata["name"]}
@@ -87,7 +87,7 @@ def address_object(ip: IPAddress, service: Tree) -> Tree:
 
 
 def plan_service_addresses(service: Tree, there: Known) -> AddressPlan:
-    """What is wrong with the cluster IPs of a Service."""
+    """Return findings and repairs of a Service's cluster IPs."""
     findings: list[Finding] = []
     remove: list[Tree] = []
     make: list[Tree] = []
@@ -136,7 +136,7 @@ def _about_service(service: Tree, fault: Fault, reason: str, note: str, *, actio
 
 
 def cluster_ips(service: Tree) -> list[str]:
-    """The addresses of a Service; headless ones, and names of others, have none."""
+    """Return the cluster IPs of a Service; none if headless or of type ExternalName."""
     spec = service.get("spec") or {}
     if spec.get("type") == "ExternalName" or spec.get("clusterIP") in ("", "None", None):
         return []
@@ -152,15 +152,13 @@ def _has_labels(found: Tree | None, ip: IPAddress) -> bool:
 
 
 def plan_address(found: Tree, there: Known, *, now: datetime) -> AddressPlan:
-    """What is wrong with an IPAddress, whose own objects others may have made: those are not looked at."""
+    """Return findings and repairs of an IPAddress; those of other managers are ignored."""
     metadata = found["metadata"]
     if (metadata.get("labels") or {}).get(MANAGED_BY_LABEL) != MANAGED_BY:
         return AddressPlan()
     name, reference = metadata["name"], _parent_of(found)
     if not _is_service(reference):
-        note = (
-            f"IPAddress {name} appears to have been modified, not referencing a Service {_told(reference)}: cleaning up"
-        )
+        note = f"IPAddress {name} appears to have been modified, not referencing a Service {_reference_text(reference)}: cleaning up"
         return _remove(found, Fault.LEAK, "IPAddressNotAllocated", note)
     key = parent_key(found)
     whose, service = "/".join(key), there.service(key)
@@ -182,7 +180,7 @@ def _remove(found: Tree, fault: Fault, reason: str, note: str) -> AddressPlan:
 
 
 def parent_key(found: Tree) -> tuple[str, str]:
-    """Namespace and name of whose an IPAddress is."""
+    """Return namespace and name of an IPAddress's parent."""
     reference = _parent_of(found)
     return reference.get("namespace") or "", reference.get("name") or ""
 
@@ -195,7 +193,7 @@ def _is_service(reference: Mapping[str, Any]) -> bool:
     return not reference.get("group") and reference.get("resource") == "services"
 
 
-def _told(reference: Mapping[str, Any]) -> str:
+def _reference_text(reference: Mapping[str, Any]) -> str:
     resource = ".".join(part for part in (reference.get("resource"), reference.get("group")) if part)
     return "/".join(part for part in (resource, reference.get("namespace"), reference.get("name")) if part)
 
@@ -211,7 +209,7 @@ def _created(found: Tree) -> datetime:
 def plan_everything(
     services: Sequence[Tree], addresses: Sequence[Tree], ranges: Sequence[IPNetwork], *, now: datetime
 ) -> Iterator[AddressPlan]:
-    """One whole pass: first all Services, then all addresses."""
+    """Return findings and repairs of a whole pass: all Services, then all addresses."""
     there = known(services, addresses, ranges)
     for service in services:
         yield plan_service_addresses(service, there)

@@ -1,4 +1,4 @@
-"""Objects that every cluster has: namespaces, roles, priority classes, flow control and the default ServiceCIDR.
+"""Default objects of every cluster: namespaces, roles, priority classes, flow control and the default ServiceCIDR.
 
 Post-start hooks create them; ``reconcile`` repairs those that no watch covers.
 """
@@ -27,7 +27,7 @@ FLOW_CONTROL_HOOK: Final = "priority-and-fairness-config-producer"
 
 
 class DefaultObjects:
-    """The default objects of one API server. All methods raise ``BootstrapError``."""
+    """Default objects of one API server. All methods raise ``BootstrapError``."""
 
     def __init__(
         self, client: Loopback, options: APIServerOptions, *, clock: Clock, authorization: Authorization

@@ -1,4 +1,4 @@
-"""The ServiceCIDR ``kubernetes``: the range that the server was started with."""
+"""ServiceCIDR ``kubernetes``: the service range of the server's options."""
 
 from __future__ import annotations
 

@@ -1,11 +1,10 @@
-"""Keep the Endpoints ``kubernetes`` as the live servers are: by leases (the default), by a fixed count, or not at all."""
+"""Reconcilers of the Endpoints ``kubernetes``: by leases (the default), by a fixed count, or none."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Protocol
 
-from steersman.apimachinery.errors import is_already_exists, is_conflict, is_not_found
-from steersman.client.errors import ApiError
+from steersman.client.errors import AlreadyExists, Conflict, NotFound
 from steersman.client.resource_types import tree
 from steersman.controlplane.bootstrap.endpoints import (
     endpoint_ports,
@@ -32,17 +31,17 @@ _RACES_MAX: Final = 5
 
 
 class EndpointReconciler(Protocol):
-    """All methods raise ``ApiError``, ``ClientError`` and ``StoreError``."""
+    """Interface. All methods raise ``ApiError``, ``ClientError`` and ``StoreError``."""
 
     async def reconcile(self, *, correct_ports: bool) -> None:
-        """Have the own address among those published, and no dead ones, as far as one knows."""
+        """Publish the own address, and remove those of servers known to be down."""
 
     async def remove(self) -> bool:
         """Take the own address away; whether it was there."""
 
 
 class EndpointsWriter:
-    """Reads both objects, and writes what a plan makes of them."""
+    """Reads Endpoints and EndpointSlice, and writes the result of a plan."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -52,9 +51,8 @@ class EndpointsWriter:
         for _ in range(_RACES_MAX - 1):
             try:
                 return await self._write_once(plan)
-            except ApiError as error:
-                if not (is_conflict(error) or is_already_exists(error) or is_not_found(error)):
-                    raise
+            except (AlreadyExists, Conflict, NotFound):
+                pass
         return await self._write_once(plan)
 
     async def _write_once(self, plan: Callable[[Tree | None], Tree | None]) -> bool:
@@ -77,17 +75,15 @@ class EndpointsWriter:
     async def _get(self, what: ResourceType[Tree]) -> Tree | None:
         try:
             return await self._client.get(what, NAME, namespace=NAMESPACE)
-        except ApiError as error:
-            if is_not_found(error):
-                return None
-            raise
+        except NotFound:
+            return None
 
     async def _put(self, wanted: Tree, *, is_new: bool) -> None:
         await (self._client.create(wanted) if is_new else self._client.update(wanted))
 
 
 class LeaseReconciler:
-    """Publishes those whose lease in the store has not run out: servers that die leave by themselves."""
+    """Publishes servers whose lease in the store has not expired."""
 
     def __init__(self, writer: EndpointsWriter, leases: MasterLeases, *, address: str, port: int) -> None:
         self._writer = writer
@@ -115,7 +111,7 @@ class LeaseReconciler:
 
 
 class MasterCountReconciler:
-    """Publishes a fixed number of servers: one that dies stays until another one takes its place."""
+    """Publishes a fixed number of servers; a stopped one stays until another one replaces it."""
 
     def __init__(self, writer: EndpointsWriter, *, address: str, port: int, count: int) -> None:
         self._writer = writer
@@ -137,11 +133,11 @@ class MasterCountReconciler:
 
 
 class NoneReconciler:
-    """Somebody else publishes the servers' addresses."""
+    """Publishes nothing; another component does."""
 
     async def reconcile(self, *, correct_ports: bool) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     async def remove(self) -> bool:
-        """Nothing."""
+        """Do nothing."""
         return False

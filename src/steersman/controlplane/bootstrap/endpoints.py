@@ -1,4 +1,4 @@
-"""Endpoints and EndpointSlice ``kubernetes``: the addresses of the API servers that are alive."""
+"""Endpoints and EndpointSlice ``kubernetes``: addresses of live API servers. Pure rules."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ _SERVICE_NAME: Final = "kubernetes.io/service-name"
 
 
 class SlicePlan(msgspec.Struct, frozen=True):
-    """The slice to write; ``replaces``: what is found has to go first, as its family cannot be changed."""
+    """Slice to write; ``replaces``: the existing one is deleted first, as its address family is immutable."""
 
     tree: dict[str, Any]
     replaces: bool = False
 
 
 def endpoint_ports(port: int) -> list[Tree]:
-    """The one port of the servers."""
+    """Return the port of the servers."""
     return [{"name": PORT_NAME, "port": port, "protocol": "TCP"}]
 
 
 def plan_endpoints(
     found: Tree | None, addresses: Iterable[str], ports: list[Tree], *, correct_ports: bool
 ) -> Tree | None:
-    """The Endpoints to write so that they name ``addresses``, and no others; None: they do.
+    """Return the Endpoints with exactly these ``addresses``; None if up to date.
 
-    ``correct_ports``: ports that another API server wrote are put right, too (servers may listen on different ones, and
-    there is one list for all of them).
+    ``correct_ports``: replace ports that another API server wrote (servers may listen on different ports, but share
+    one list).
     """
     wanted = sorted(set(addresses))
     subset = _single_subset(found)
@@ -51,9 +51,9 @@ def plan_endpoints(
 def plan_master_count(
     found: Tree | None, own: str, ports: list[Tree], *, count: int, correct_ports: bool
 ) -> Tree | None:
-    """As upstream's ``master-count``: our own address joins, and of more than ``count`` those after it have to go.
+    """Return the Endpoints with ``own``, without addresses beyond ``count`` after it. Upstream: ``master-count``.
 
-    Servers that died stay, so it fits a fixed set of servers only.
+    Stopped servers stay, so it suits a fixed set of servers only.
     """
     subset = _single_subset(found)
     if subset is None:
@@ -65,7 +65,7 @@ def plan_master_count(
 
 
 def without_address(found: Tree | None, address: str) -> Tree | None:
-    """The Endpoints without one address; None when it is not among them."""
+    """Return the Endpoints without one address; None if it is not among them."""
     subset = _single_subset(found)
     listed = [one["ip"] for one in (subset or {}).get("addresses") or ()]
     if address not in listed:
@@ -74,7 +74,7 @@ def without_address(found: Tree | None, address: str) -> Tree | None:
 
 
 def plan_slice(found: Tree | None, endpoints: Tree) -> SlicePlan | None:
-    """The slice that says what ``endpoints`` say; None: it does."""
+    """Return the slice with the content of ``endpoints``; None if up to date."""
     subset: Tree = next(iter(endpoints.get("subsets") or ()), {})
     addresses = [one["ip"] for one in subset.get("addresses") or ()]
     family = "IPv6" if addresses and all(":" in ip for ip in addresses) else "IPv4"
@@ -100,7 +100,7 @@ def _new_slice(wanted: Tree) -> Tree:
 def _changed(found: Tree | None, subsets: Sequence[Tree]) -> Tree | None:
     metadata = (found or {}).get("metadata") or {"name": NAME, "namespace": NAMESPACE}
     labels = metadata.get("labels") or {}
-    # the servers write the slice themselves, nobody should mirror it
+    # the servers write the slice themselves: it must not be mirrored
     if found is not None and (found.get("subsets") or []) == list(subsets) and labels.get(_SKIP_MIRROR) == "true":
         return None
     return {
@@ -112,7 +112,7 @@ def _changed(found: Tree | None, subsets: Sequence[Tree]) -> Tree | None:
 
 
 def _single_subset(found: Tree | None) -> Tree | None:
-    """The one subset of well-formed Endpoints."""
+    """Return the only subset of well-formed Endpoints."""
     subsets: list[Tree] = (found or {}).get("subsets") or []
     return subsets[0] if len(subsets) == 1 else None
 

@@ -1,6 +1,6 @@
-"""Objects that a cluster has from its start: those missing are made, those that lack something are mended.
+"""Creation and repair of default objects.
 
-One list a collection, then all writes at once, so that they share the store's commits: a start hardly waits for them.
+One list per collection, then all writes concurrently, so that they share commits of the store.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _WRITES_MAX: Final = 64
 
 
 class Wanted(msgspec.Struct, frozen=True):
-    """One object that there should be."""
+    """Desired object and how to repair it."""
 
     #: ``/api/v1/namespaces``; a query may follow.
     collection: str

@@ -1,7 +1,7 @@
-"""What can keep a server from becoming a cluster."""
+"""Errors of the bootstrap controller."""
 
 from __future__ import annotations
 
 
 class BootstrapError(RuntimeError):
-    """The server cannot get ready; the text says why, for whoever started it."""
+    """The server cannot become ready; the text is for the user."""

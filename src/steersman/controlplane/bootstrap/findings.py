@@ -1,4 +1,4 @@
-"""What a repair pass finds, and what follows from it."""
+"""Findings of repair passes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import msgspec
 
 
 class Fault(StrEnum):
-    """The ``type`` label of upstream's repair metrics."""
+    """Label ``type`` of upstream's repair metrics."""
 
     INVALID = "invalid"
     OUT_OF_RANGE = "outOfRange"
@@ -20,7 +20,7 @@ class Fault(StrEnum):
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """Something wrong with one object, in the words of the event that tells of it."""
+    """Fault of one object, with the message of its event."""
 
     fault: Fault
     #: The object that the event is about.

@@ -1,4 +1,4 @@
-"""The priority levels and flow schemas of every cluster (upstream's package ``flowcontrol/bootstrap``)."""
+"""Default priority levels and flow schemas. Upstream: ``k8s.io/apiserver/pkg/apis/flowcontrol/bootstrap``."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ _ON_PROBES: Final[Tree] = {
     "nonResourceRules": [{"verbs": ["get"], "nonResourceURLs": ["/healthz", "/readyz", "/livez"]}]
 }
 
-#: Name → precedence, level, how flows are told apart, what for, and of whom.
+#: By name: precedence, level, distinguisher method, resource rules, subjects.
 _SCHEMAS: Final[dict[str, tuple[int, str, str, Tree, tuple[Tree, ...]]]] = {
     "exempt": (1, "exempt", "", _ON_EVERYTHING, (_group("system:masters"),)),
     "probes": (2, "exempt", "", _ON_PROBES, _EVERYBODY),
@@ -88,7 +88,7 @@ _SCHEMAS: Final[dict[str, tuple[int, str, str, Tree, tuple[Tree, ...]]]] = {
 
 
 def priority_levels() -> list[Tree]:
-    """The levels, in the version served."""
+    """Return the levels in the served version."""
     exempt = {"type": "Exempt", "exempt": {"nominalConcurrencyShares": 0, "lendablePercent": 0}}
     levels = [_object("PriorityLevelConfiguration", "exempt", exempt)]
     for name, (shares, lendable, queues) in _LEVELS.items():
@@ -105,7 +105,7 @@ def priority_levels() -> list[Tree]:
 
 
 def flow_schemas() -> list[Tree]:
-    """The schemas, the first to be asked first."""
+    """Return the schemas by matching precedence."""
     schemas = []
     for name, (precedence, level, distinguisher, what, whom) in _SCHEMAS.items():
         spec: Tree = {
@@ -120,7 +120,7 @@ def flow_schemas() -> list[Tree]:
 
 
 async def bootstrap_flow_control(client: Loopback) -> None:
-    """Make them all, and put right those whose annotation allows it. Raises RuntimeError."""
+    """Create the default objects, and repair those whose annotation allows it. Raises RuntimeError."""
     await ensure(
         client, [*_wanted("prioritylevelconfigurations", priority_levels()), *_wanted("flowschemas", flow_schemas())]
     )

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
-from steersman.apimachinery.errors import is_conflict, is_not_found
 from steersman.apimachinery.timestamps import parse_time
-from steersman.client.errors import ApiError
+from steersman.client.errors import Conflict, NotFound
 from steersman.client.resource_types import tree
 from steersman.runtime.heartbeat import LeaseHeartbeat
 
@@ -114,8 +114,5 @@ async def collect_identities(client: Client, *, now: datetime) -> None:
         if not is_expired(lease, now=now):
             continue
         metadata = lease["metadata"]
-        try:
+        with suppress(Conflict, NotFound):  # Conflict: its server renewed it meanwhile
             await client.delete_object(lease, uid=metadata["uid"], resource_version=metadata["resourceVersion"])
-        except ApiError as error:
-            if not (is_conflict(error) or is_not_found(error)):  # it lives after all
-                raise

@@ -1,4 +1,4 @@
-"""The Service ``kubernetes`` in namespace ``default``: how clients inside the cluster reach its API servers."""
+"""Service ``kubernetes`` in namespace ``default``, by which clients in the cluster reach the API servers."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Which API servers are alive: each keeps its address in the store, and the store forgets it when nobody renews it.
+"""Leases of API server addresses in the store, which expire unless renewed.
 
-Keys and values are kube-apiserver's (``/registry/masterleases/<ip>``), so that both kinds may share an etcd. These are
-the only keys that bootstrap reads or writes; everything else goes through the API.
+Keys and values are kube-apiserver's (``/registry/masterleases/<ip>``), so that both may share an etcd. These are the
+only keys that bootstrap reads or writes; everything else goes through the API.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _log = logging.getLogger(__name__)
 
 
 class MasterLeases:
-    """The addresses of all live servers, and our own among them. All methods raise ``StoreError``."""
+    """Leases of all API servers' addresses. All methods raise ``StoreError``."""
 
     def __init__(self, store: Store, *, ttl_seconds: int = TTL_SECONDS) -> None:
         self._store = store
@@ -35,12 +35,12 @@ class MasterLeases:
         self._lease_id = 0
 
     async def addresses(self) -> list[str]:
-        """Of all servers that are alive, in order."""
+        """Return the addresses of all live servers, in order."""
         found = await self._store.range(PREFIX, keys_only=True)
         return [kv.key.removeprefix(PREFIX) for kv in found.kvs]
 
     async def hold(self, address: str) -> None:
-        """Say that ``address`` lives, for the whole time again."""
+        """Create or renew the lease of ``address``."""
         if self._lease_id:
             try:
                 await self._store.keep_alive(self._lease_id)
@@ -54,7 +54,7 @@ class MasterLeases:
         await self._store.txn([Put(PREFIX + address, _value(address), lease_id=self._lease_id)])
 
     async def release(self, address: str) -> bool:
-        """Say that ``address`` lives no more; whether anybody had said that it does."""
+        """Delete the lease of ``address``; return whether it existed."""
         was_there = await self._store.get(PREFIX + address) is not None
         if was_there:
             await self._store.txn([Delete(PREFIX + address)])
@@ -67,7 +67,7 @@ class MasterLeases:
         return was_there
 
     async def watch(self, changed: Callable[[], None], *, lost: Callable[[StoreError], None]) -> Subscription:
-        """Call ``changed`` whenever a server comes or goes, and ``lost`` when that cannot be told any more."""
+        """Call ``changed`` when a lease is created or deleted, and ``lost`` when the watch ends with an error."""
 
         def sink(batch: Batch) -> None:
             if batch.events:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from steersman.apimachinery.errors import is_already_exists
-from steersman.client.errors import ApiError, ClientError
+from steersman.client.errors import AlreadyExists, ClientError
 from steersman.client.resource_types import tree
 from steersman.controlplane.bootstrap.errors import BootstrapError
 from steersman.controlplane.bootstrap.namespaces import plan_namespaces
@@ -28,8 +27,9 @@ async def create_namespaces(client: Client, names: Iterable[str]) -> None:
     for namespace in plan_namespaces(names, existing):
         try:
             await client.create(namespace)
+        except AlreadyExists:
+            continue
         except ClientError as error:
-            if not (isinstance(error, ApiError) and is_already_exists(error)):
-                failures.append(f"{namespace['metadata']['name']}: {error}")
+            failures.append(f"{namespace['metadata']['name']}: {error}")
     if failures:
         raise BootstrapError(f"unable to create required kubernetes system namespace {'; '.join(failures)}")

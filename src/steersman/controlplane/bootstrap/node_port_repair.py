@@ -1,4 +1,4 @@
-"""The repair loop of node ports: no watch tells of leaks, so it is a slow pass over all Services."""
+"""Repair of node ports: leaks cause no watch event, so it is a slow pass over all Services."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _RACES_MAX: Final = 5
 
 
 class NodePortRepairer:
-    """Remembers between passes only which ports seem to be leaked."""
+    """Keeps possibly leaked ports between passes."""
 
     def __init__(self, client: Client, registry: NodePortRegistry, *, reporter: Reporter) -> None:
         self._client = client
@@ -41,7 +41,7 @@ class NodePortRepairer:
         self._reporter.report(plan.findings)
 
     async def _try(self) -> PortPlan | None:
-        """None: the allocator's value changed meanwhile, so what was seen may be what it told of before."""
+        """Run one pass; return None if the allocator's value changed meanwhile, as the observation may be outdated."""
         seen = await self._registry.read()
         services = await self._client.list_all(SERVICES)
         plan = plan_node_ports(services, seen.ports, ports=self._registry.ports, suspects=self._suspects)

@@ -1,4 +1,4 @@
-"""Node ports: which are taken, compared with which Services have. Rules and texts are upstream's ``portallocator``."""
+"""Consistency of allocated node ports and Services. Rules and messages of upstream's ``portallocator/controller``."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ if TYPE_CHECKING:
     from steersman.apiserver.kinds.shared.allocation import PortRange
 
 
-#: A port that nobody has is released when so many passes in a row have seen it so, as a Service may be on its way.
+#: Consecutive passes that must see a leaked port before its release, as its Service may not be stored yet.
 PASSES_BEFORE_RELEASE: Final = 3
 
 _ACTION: Final = "PortAllocation"
 
 
 class PortPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """What one pass comes to."""
+    """Findings and writes of one pass."""
 
     #: Ports to mark as taken.
     take: frozenset[int] = frozenset()
     #: Ports to give back.
     release: frozenset[int] = frozenset()
     findings: tuple[Finding, ...] = ()
-    #: Ports that nobody seems to have: how many more passes have to see it so.
+    #: Possibly leaked ports, with the number of passes until release.
     suspects: dict[int, int] = {}
 
     @property
     def changes(self) -> bool:
-        """Whether there is anything to write."""
+        """Report whether there is anything to write."""
         return bool(self.take or self.release)
 
 
@@ -66,7 +66,7 @@ def plan_node_ports(
 
 
 def _ports_of(service: Tree) -> Iterator[int]:
-    """Once each, unless a port and protocol comes twice; the health check has a port of its own."""
+    """Return the node ports of a Service without duplicates; a port used twice by one protocol is kept twice."""
     spec = service.get("spec") or {}
     seen: dict[int, set[str]] = {}
     for port in spec.get("ports") or ():

@@ -28,7 +28,7 @@ _NAMESPACES: Final = "/api/v1/namespaces"
 
 
 class _Hook:
-    """A hook, and the hooks that have to be done before it."""
+    """Hook with its dependencies."""
 
     def __init__(self, work: Callable[[], Awaitable[None]] | None, dependencies: list[_Hook]) -> None:
         self.work: Final = work

@@ -1,4 +1,4 @@
-"""The priority classes of the system."""
+"""System priority classes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SYSTEM_CRITICAL: Final = 2_000_000_000
 
 
 def priority_classes() -> list[Tree]:
-    """``system-cluster-critical`` and ``system-node-critical``."""
+    """Return ``system-cluster-critical`` and ``system-node-critical``."""
     texts = {
         "system-node-critical": (
             _SYSTEM_CRITICAL + 1000,

@@ -35,7 +35,7 @@ class PublicEndpoint(msgspec.Struct, frozen=True):
 
 
 def host_address(version: int) -> str:
-    """The machine's address that its default route goes out from; empty when there is none. Sends nothing."""
+    """Return the address of the machine's default route; empty without one. Sends no packet."""
     target, family = _ELSEWHERE[version]
     try:
         with socket.socket(family, socket.SOCK_DGRAM) as probe:
@@ -62,10 +62,10 @@ def public_address(
     find_host: Callable[[int], str] = host_address,
     is_local: Callable[[str], bool] = is_on_an_interface,
 ) -> str:
-    """The address to publish: the advertised one, the one listened on, or the machine's; empty when none will do.
+    """Return the address to publish: advertised, bound, or the machine's; empty if none is suitable.
 
-    An advertised address that is not published, or that this machine does not have, is logged. Raises ``OptionError``
-    when it is of another family than service addresses.
+    An advertised address that is not published, or not local, is logged. Raises ``OptionError`` for an address family
+    other than that of service addresses.
     """
     version = ip_network(options.service_cluster_ip_range.split(",")[0].strip()).version
     configured = options.advertise_address or options.bind_address

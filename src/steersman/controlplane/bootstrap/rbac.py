@@ -1,7 +1,7 @@
-"""The roles and bindings of every cluster: read from ``rbac.txt``, made and kept in order at every start.
+"""Default roles and bindings, read from ``rbac.txt`` and reconciled at every start.
 
-As upstream's reconciliation has it, what is missing is added and what somebody added stays; an object annotated with
-``rbac.authorization.kubernetes.io/autoupdate: "false"`` is left alone.
+As upstream, missing rules and subjects are added and others kept; objects annotated with
+``rbac.authorization.kubernetes.io/autoupdate: "false"`` are not changed.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ async def bootstrap_roles(client: Loopback) -> None:
 
 
 def system_node_rules() -> list[PolicyRule]:
-    """The rules of the role ``system:node``, which the node authorizer goes by whatever is stored."""
+    """Return the rules of the role ``system:node``, which the node authorizer uses whatever is stored."""
     objects = read_policy(_TABLE.read_text(encoding="utf-8"))
     role = next(tree for tree in objects if tree["kind"] == "ClusterRole" and tree["metadata"]["name"] == "system:node")
     return [msgspec.convert(rule, PolicyRule) for rule in role["rules"]]
@@ -57,7 +57,7 @@ def _collection(tree: Tree) -> str:
 
 
 def read_policy(text: str) -> list[Tree]:
-    """The objects of a table; its own first lines say how it is written."""
+    """Parse the objects of a table; its header documents the format."""
     objects: list[Tree] = []
     rules: list[Tree] = []
     for line in text.splitlines():
@@ -99,7 +99,7 @@ def _rule(line: str) -> Tree:
 
 
 def _role(kind: str, line: str, rules: list[Tree]) -> Tree:
-    """A role, whose ``rules`` are filled in later."""
+    """Return a role; ``rules`` are filled later."""
     name, *options = line.split()
     tree = _object(kind, name)
     for option in options:
@@ -145,12 +145,12 @@ def _object(kind: str, path: str) -> Tree:
 
 
 def _mend(found: Tree, wanted: Tree) -> Tree | None:
-    """What to store in the place of ``found``; None when nothing is missing there."""
+    """Return the object to store instead of ``found``; None if up to date."""
     annotations = found["metadata"].get("annotations") or {}
     if annotations.get(_AUTOUPDATE) == "false":
         return None
     if found.get("roleRef") != wanted.get("roleRef"):
-        return wanted  # it cannot be changed, so the binding is made anew
+        return wanted  # roleRef is immutable, so the binding is recreated
     mended = {**found, "metadata": {**found["metadata"]}}
     for name in ("labels", "annotations"):
         mended["metadata"][name] = {**wanted["metadata"][name], **(found["metadata"].get(name) or {})}
@@ -170,7 +170,7 @@ def _joined(found: list[Tree] | None, wanted: list[Tree]) -> list[Tree]:
 
 
 def _uncovered(found: Iterable[Tree], wanted: Iterable[Tree]) -> Iterator[Tree]:
-    """The rules of ``wanted`` that no single rule found has whole."""
+    """Return the rules of ``wanted`` that no single existing rule covers."""
     held = [{key: set(values) for key, values in rule.items()} for rule in found]
     for rule in wanted:
         if not any(_covers(one, rule) for one in held):

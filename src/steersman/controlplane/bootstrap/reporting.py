@@ -1,4 +1,4 @@
-"""What repair loops found: logged, counted, and told in events on the objects."""
+"""Reports of repair loops: logs, metrics, and events on the objects."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _WAITING_MAX: Final = 100
 
 
 class Reporter:
-    """For one loop. Events begin once there is a recorder; until then they wait."""
+    """Reporter of one loop. Events are buffered until there is a recorder."""
 
     def __init__(self, metric: str, what: str) -> None:
         """``metric``: what its counters' names begin with, ``what``: what they count, in words."""
@@ -40,18 +40,18 @@ class Reporter:
             self._record(finding)
 
     def report(self, findings: Iterable[Finding]) -> None:
-        """Something is wrong, or was."""
+        """Report findings."""
         for finding in findings:
             self._faults[finding.fault] = self._faults.get(finding.fault, 0) + 1
             _log.warning("%s: %s", key_of(finding.about), finding.note)
             self._record(finding)
 
     def failed(self) -> None:
-        """A pass could not be finished."""
+        """Count a pass that failed."""
         self._failed_passes += 1
 
     async def collect(self) -> list[Family]:
-        """For ``/metrics``; names are upstream's."""
+        """Yield the metrics, with upstream's names."""
         faults = [((("type", fault),), count) for fault, count in self._faults.items()]
         return [
             counter(f"{self._metric}_errors_total", f"Faults of {self._what} that a repair loop found.", faults),

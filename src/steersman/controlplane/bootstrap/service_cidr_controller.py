@@ -1,12 +1,12 @@
-"""Watches over ServiceCIDRs: those that exist are ready, those that are needed do not go."""
+"""Controller of ServiceCIDRs: conditions and finalizers."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from steersman.apimachinery.errors import is_not_found
 from steersman.client.changes import Deleted
-from steersman.client.errors import ApiError
+from steersman.client.errors import NotFound
 from steersman.client.objects import key_of
 from steersman.controlplane.bootstrap.cluster_ip_repair import ADDRESSES, CIDRS
 from steersman.controlplane.bootstrap.service_cidrs import DEFAULT_NAME, FINALIZER, MANAGER, plan_service_cidr
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from steersman.runtime.context import ControllerContext
 
 
-#: As ``managedFields`` name whoever sets the finalizer upstream, where this loop is in another program.
+#: Field manager of the finalizer; upstream it is another component's.
 _FINALIZER_MANAGER: Final = "kube-controller-manager"
 
-#: Whoever makes a range may go on writing to it, by the version that they know; it is usable all the while.
+#: Delay for the creator's further writes, which have the resourceVersion as precondition; the range is usable.
 SETTLE_SECONDS: Final = 1.0
 
 
 class ServiceCIDRController(Controller):
-    """One key is one ServiceCIDR."""
+    """Reconciles ServiceCIDRs."""
 
     name: ClassVar[str] = "service-cidr-controller"
 
@@ -49,7 +49,7 @@ class ServiceCIDRController(Controller):
         )
 
     async def reconcile(self, key: str) -> Result | None:
-        """Decided by the cache; a finalizer is taken away only when the server says the same."""
+        """Decide by the cache; a finalizer is removed only after the server confirms the decision."""
         found = self._cidrs.lister.by_key(key)
         if key == DEFAULT_NAME:
             await self._keep_default(found)
@@ -60,11 +60,8 @@ class ServiceCIDRController(Controller):
             cidrs = await self.client.list(CIDRS)
             addresses = await self.client.list_all(ADDRESSES)
             plan = plan_service_cidr(found, cidrs, addresses, now=self.clock.now())
-        try:
+        with suppress(NotFound):  # the last write removed the finalizer; the cache is behind
             await self._apply(found, plan)
-        except ApiError as error:
-            if not is_not_found(error):  # our last write let it go, the cache does not know yet
-                raise
         return None if plan.again_seconds is None else Result(requeue_after_seconds=plan.again_seconds)
 
     async def _apply(self, found: Tree, plan: CIDRPlan) -> None:
@@ -87,16 +84,16 @@ class ServiceCIDRController(Controller):
             self.own_writes.note(key_of(found), self._cidrs, written)
 
     async def _keep_default(self, found: Tree | None) -> None:
-        """Addresses stay valid only while there is a range that they are in."""
+        """Create the default ServiceCIDR, so that existing addresses stay within a range."""
         await self._make_default()
         cidrs = ((found or {}).get("spec") or {}).get("cidrs")
         if found is not None and cidrs != self._own:
-            told, own = " ".join(cidrs or ()), " ".join(self._own)
-            note = f"The default ServiceCIDR [{told}] does not match the flag configurations [{own}]"
+            stored, own = " ".join(cidrs or ()), " ".join(self._own)
+            note = f"The default ServiceCIDR [{stored}] does not match the flag configurations [{own}]"
             self.recorder.event(found, "Warning", "KubernetesDefaultServiceCIDRInconsistent", note)
 
     def _changed(self, change: Change[Tree]) -> None:
-        """Those that go cannot wait, and the default one need not."""
+        """Enqueue a changed ServiceCIDR."""
         metadata, key = change.latest["metadata"], key_of(change.latest)
         if isinstance(change, Deleted) or metadata.get("deletionTimestamp") or key == DEFAULT_NAME:
             self.queue.add(key)
@@ -105,7 +102,7 @@ class ServiceCIDRController(Controller):
         self._look_at_those_that_go()
 
     def _look_at_those_that_go(self) -> None:
-        """What goes or comes may have been what held one back."""
+        """Enqueue terminating ServiceCIDRs, which a change elsewhere may unblock."""
         for cidr in self._cidrs.lister:
             if cidr["metadata"].get("deletionTimestamp"):
                 self.queue.add(key_of(cidr))

@@ -1,4 +1,4 @@
-"""ServiceCIDRs: usable when somebody watches over them, and gone only when no address is left without a range."""
+"""Conditions and finalizers of ServiceCIDRs; one is deleted only when every address is in another range. Pure rules."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 #: The range that servers are started with; they keep it themselves.
 DEFAULT_NAME: Final = "kubernetes"
 FINALIZER: Final = "networking.k8s.io/service-cidr-finalizer"
-#: As ``managedFields`` name whoever writes the conditions.
+#: Field manager of the conditions.
 MANAGER: Final = "service-cidr-controller"
 #: After a deletion was seen, an allocation that had begun before it may still be written; the next look sees it.
 GRACE: Final = timedelta(seconds=1)
@@ -32,7 +32,7 @@ _IN_USE: Final = (
 
 
 class CIDRPlan(msgspec.Struct, frozen=True):
-    """What one look at one ServiceCIDR comes to."""
+    """Writes for one ServiceCIDR."""
 
     add_finalizer: bool = False
     remove_finalizer: bool = False
@@ -43,11 +43,11 @@ class CIDRPlan(msgspec.Struct, frozen=True):
 
 
 def plan_service_cidr(cidr: Tree, cidrs: Sequence[Tree], addresses: Iterable[Tree], *, now: datetime) -> CIDRPlan:
-    """``cidrs`` are all there are, ``addresses`` all IPAddresses."""
+    """Return the writes. ``cidrs`` and ``addresses``: all of the cluster."""
     metadata = cidr["metadata"]
     has_finalizer = FINALIZER in (metadata.get("finalizers") or ())
     if not metadata.get("deletionTimestamp"):
-        # the default one has no finalizer: whoever deletes it, the servers make it again at once
+        # the default one has no finalizer: a deleted one is recreated immediately
         return CIDRPlan(
             add_finalizer=not has_finalizer and metadata["name"] != DEFAULT_NAME,
             condition=None if metadata["name"] == DEFAULT_NAME else _condition(cidr, now, "True", "", _READY),
@@ -61,7 +61,7 @@ def plan_service_cidr(cidr: Tree, cidrs: Sequence[Tree], addresses: Iterable[Tre
 
 
 def is_needed(cidr: Tree, cidrs: Iterable[Tree], addresses: Iterable[Tree]) -> bool:
-    """Whether an address in use would be in no range without this one."""
+    """Report whether an address in use would be in no range without this one."""
     own = _networks(cidr)
     others = [
         network
@@ -91,7 +91,7 @@ def _covers(wide: IPNetwork, narrow: IPNetwork) -> bool:
 
 
 def _condition(cidr: Tree, now: datetime, status: str, reason: str, message: str) -> Tree | None:
-    """None when it is so already."""
+    """Return the condition to write; None if up to date."""
     conditions = (cidr.get("status") or {}).get("conditions") or ()
     found: Tree = next((one for one in conditions if one.get("type") == "Ready"), {})
     if (found.get("status"), found.get("reason")) == (status, reason):

@@ -70,7 +70,7 @@ class KubernetesServiceController(Controller):
         self.queue.add(_KEY)
 
     async def reconcile(self, key: str) -> Result | None:
-        """The Service first, as Endpoints go with it."""
+        """Write the Service first, as its endpoints depend on it."""
         await correct_service(self.client, self._desired, ranges=self._ranges, at_start=False)
         await self._reconciler.reconcile(correct_ports=False)
         return Result(requeue_after_seconds=INTERVAL_SECONDS)
@@ -89,7 +89,7 @@ async def keep_lease(leases: MasterLeases, address: str, *, clock: Clock) -> Non
 
 
 async def follow_leases(leases: MasterLeases, controller: KubernetesServiceController, *, clock: Clock) -> None:
-    """Have the controller look when a server comes or goes, until cancelled."""
+    """Enqueue the endpoints when a server's lease appears or expires, until cancelled."""
     while True:
         lost: asyncio.Queue[StoreError] = asyncio.Queue()  # at most one comes
         try:

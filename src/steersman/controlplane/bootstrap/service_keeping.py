@@ -5,8 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Final
 
-from steersman.apimachinery.errors import is_not_found
-from steersman.client.errors import ApiError
+from steersman.client.errors import ApiError, NotFound
 from steersman.client.resource_types import tree
 from steersman.controlplane.bootstrap.kubernetes_service import NAME, NAMESPACE, plan_service
 
@@ -51,7 +50,5 @@ async def correct_service(
 async def _get_service(client: Client) -> Tree | None:
     try:
         return await client.get(SERVICES, NAME, namespace=NAMESPACE)
-    except ApiError as error:
-        if is_not_found(error):
-            return None
-        raise
+    except NotFound:
+        return None

@@ -19,7 +19,7 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
-    """A LeaseCandidate."""
+    """Decoded LeaseCandidate."""
 
     name: str
     lease_name: str
@@ -35,7 +35,7 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Lease(msgspec.Struct, frozen=True, kw_only=True):
-    """A Lease."""
+    """Decoded Lease."""
 
     #: ``holderIdentity``; empty: released.
     holder: str = ""

@@ -15,7 +15,7 @@ _NUMBERS_MAX: Final = 20_000
 
 
 def is_true(value: Any) -> bool:
-    """True for all but zero, the empty string, empty collections and nil."""
+    """Report whether a value is not zero, the empty string, an empty collection or nil."""
     return bool(value)
 
 

@@ -81,7 +81,7 @@ class MetricPages:
     """The pages of all ``Metric`` documents."""
 
     def __init__(self, documents: Sequence[Any], usages: Usages, *, dice: Random) -> None:
-        """Raises TemplateError."""
+        """Raise TemplateError."""
         self._usages = usages
         self._scrape = _Scrape({}, [], None)
         expressions = Expressions(dice=dice, usage=self._usage, cumulative=self._cumulative)

@@ -78,7 +78,7 @@ class Usages:
     """Usage of containers, pods and nodes. Pure, except for ``Rand()`` in expressions."""
 
     def __init__(self, documents: Sequence[Any], *, dice: Random) -> None:
-        """Raises TemplateError."""
+        """Raise TemplateError."""
         expressions = Expressions(dice=dice)
         self._own: list[_Rule] = []
         self._cluster: list[_Rule] = []

@@ -35,7 +35,7 @@ async def running(cluster):
 
 
 @pytest.fixture
-def told(cluster):
+def messages(cluster):
     async def wait(matches):
         """The Deployment once its status is so."""
         return await cluster.eventually(
@@ -74,7 +74,7 @@ async def make_ready(cluster):
         await cluster.client.patch(Pod, name_of(pod), status, namespace="default", subresource="status")
 
 
-async def rolled_out(cluster, told, generation):
+async def rolled_out(cluster, messages, generation):
     async def step():
         await make_ready(cluster)
         found = await cluster.find("apps/v1", "Deployment", "d", namespace="default")
@@ -84,24 +84,24 @@ async def rolled_out(cluster, told, generation):
     await cluster.until(step)
 
 
-async def test_a_template_is_rolled_out_and_the_old_set_kept(cluster, running, spec, told):
+async def test_a_template_is_rolled_out_and_the_old_set_kept(cluster, running, spec, messages):
     await make(cluster, spec(2))
-    await rolled_out(cluster, told, 1)
+    await rolled_out(cluster, messages, 1)
     await set_version(cluster, "2")
-    await rolled_out(cluster, told, 2)
+    await rolled_out(cluster, messages, 2)
     found = await sets(cluster)
     assert {version: rs.spec.replicas for version, rs in found.items()} == {"1": 0, "2": 2}
     assert found["2"].metadata.annotations[REVISION] == "2"
-    deployment = await told(lambda _: True)
+    deployment = await messages(lambda _: True)
     assert deployment["metadata"]["annotations"] == {REVISION: "2"}
     assert {pod.metadata.labels["v"] for pod in await cluster.client.list(Pod, namespace="default")} == {"2"}
 
 
-async def test_scaling_is_told_as_events(cluster, running, spec, told):
+async def test_scaling_is_told_as_events(cluster, running, spec, messages):
     await make(cluster, spec(2))
-    await told(lambda status: status.get("replicas") == 2)
+    await messages(lambda status: status.get("replicas") == 2)
     await change(cluster, replicas=3)
-    await told(lambda status: status.get("replicas") == 3)
+    await messages(lambda status: status.get("replicas") == 3)
     (name,) = [name_of(rs) for rs in (await sets(cluster)).values()]
 
     async def both():
@@ -113,37 +113,37 @@ async def test_scaling_is_told_as_events(cluster, running, spec, told):
     await cluster.until(both)
 
 
-async def test_recreating_waits_for_the_last_old_pod(cluster, running, spec, told):
+async def test_recreating_waits_for_the_last_old_pod(cluster, running, spec, messages):
     await make(cluster, spec(1, strategy={"type": "Recreate"}))
-    await rolled_out(cluster, told, 1)
+    await rolled_out(cluster, messages, 1)
     (pod,) = await cluster.client.list(Pod, namespace="default")
     await cluster.client.patch(Pod, name_of(pod), {"metadata": {"finalizers": ["test/held"]}}, namespace="default")
     await set_version(cluster, "2")
-    await told(lambda status: status.get("observedGeneration") == 2 and not status.get("replicas"))
+    await messages(lambda status: status.get("observedGeneration") == 2 and not status.get("replicas"))
     await cluster.clock.advance(30)
     assert set(await sets(cluster)) == {"1"}
     await cluster.client.patch(Pod, name_of(pod), {"metadata": {"finalizers": None}}, namespace="default")
-    await rolled_out(cluster, told, 2)
+    await rolled_out(cluster, messages, 2)
     assert (await sets(cluster))["2"].spec.replicas == 1
 
 
-async def test_a_rollout_without_progress_times_out(cluster, running, spec, told):
+async def test_a_rollout_without_progress_times_out(cluster, running, spec, messages):
     await make(cluster, spec(1, progressDeadlineSeconds=30))
-    await told(lambda status: reason(status) == "ReplicaSetUpdated")
+    await messages(lambda status: reason(status) == "ReplicaSetUpdated")
     await cluster.clock.advance(29)
-    assert reason((await told(lambda _: True))["status"]) == "ReplicaSetUpdated"
+    assert reason((await messages(lambda _: True))["status"]) == "ReplicaSetUpdated"
     await cluster.clock.advance(4)
-    await told(lambda status: reason(status) == "ProgressDeadlineExceeded")
-    await rolled_out(cluster, told, 1)
+    await messages(lambda status: reason(status) == "ProgressDeadlineExceeded")
+    await rolled_out(cluster, messages, 1)
 
 
-async def test_a_name_that_is_taken_is_stepped_over(cluster, running, spec, told):
+async def test_a_name_that_is_taken_is_stepped_over(cluster, running, spec, messages):
     await make(cluster, spec(0))
-    await told(lambda status: reason(status) == "NewReplicaSetAvailable")
+    await messages(lambda status: reason(status) == "NewReplicaSetAvailable")
     (only,) = (await sets(cluster)).values()
     patch = {"metadata": {"labels": {"app": "foreign"}}}
     await cluster.client.patch(ReplicaSet, name_of(only), patch, namespace="default")
-    await told(lambda status: status.get("collisionCount") == 1)
+    await messages(lambda status: status.get("collisionCount") == 1)
 
     async def another():
         return len(await cluster.client.list(ReplicaSet, namespace="default")) == 2
@@ -153,32 +153,32 @@ async def test_a_name_that_is_taken_is_stepped_over(cluster, running, spec, told
     assert not released.metadata.ownerReferences
 
 
-async def test_a_set_that_the_cache_does_not_know_yet_is_not_a_collision(cluster, running, spec, told):
+async def test_a_set_that_the_cache_does_not_know_yet_is_not_a_collision(cluster, running, spec, messages):
     await make(cluster, spec(0))
-    await told(lambda status: reason(status) == "NewReplicaSetAvailable")
+    await messages(lambda status: reason(status) == "NewReplicaSetAvailable")
     (only,) = (await sets(cluster)).values()
     found = running.deployments.lister.get("d", namespace="default")
     assert await running._is_ours(found, only)
 
 
-async def test_a_set_that_cannot_be_made_is_told(cluster, running, spec, told):
+async def test_a_set_that_cannot_be_made_is_told(cluster, running, spec, messages):
     await cluster.make("v1", "ResourceQuota", "none", namespace="default", spec={"hard": {"count/replicasets.apps": "0"}},
                        status={"hard": {"count/replicasets.apps": "0"}, "used": {"count/replicasets.apps": "0"}})  # fmt: skip
     await make(cluster, spec(1))
-    found = await told(lambda status: reason(status) == "ReplicaSetCreateError")
+    found = await messages(lambda status: reason(status) == "ReplicaSetCreateError")
     (message,) = [c["message"] for c in found["status"]["conditions"]]
     assert message.startswith('Failed to create new replica set "d-')
     assert "exceeded quota" in message
     assert await cluster.until(lambda: cluster.events("ReplicaSetCreateError"))
     await cluster.client.delete(tree("v1", "ResourceQuota"), "none", namespace="default")
-    await told(lambda status: status.get("replicas") == 1)
+    await messages(lambda status: status.get("replicas") == 1)
 
 
-async def test_history_goes_beyond_its_limit(cluster, running, spec, told):
+async def test_history_goes_beyond_its_limit(cluster, running, spec, messages):
     await make(cluster, spec(0, revisionHistoryLimit=1))
     for generation, version in enumerate("1234", start=1):
         await set_version(cluster, version)
-        await told(
+        await messages(
             lambda status, g=generation: (
                 status.get("observedGeneration") == g and reason(status) == "NewReplicaSetAvailable"
             )
@@ -190,7 +190,7 @@ async def test_history_goes_beyond_its_limit(cluster, running, spec, told):
     await cluster.until(two)
 
 
-async def test_a_matching_set_is_adopted(cluster, running, spec, told, pod_spec):
+async def test_a_matching_set_is_adopted(cluster, running, spec, messages, pod_spec):
     labels = {"app": "x", "v": "1"}
     one = {
         "replicas": 1,
@@ -199,7 +199,7 @@ async def test_a_matching_set_is_adopted(cluster, running, spec, told, pod_spec)
     }
     await cluster.make("apps/v1", "ReplicaSet", "mine", namespace="default", spec=one, metadata={"labels": labels})
     await make(cluster, spec(2))
-    await told(lambda status: status.get("replicas") == 2)
+    await messages(lambda status: status.get("replicas") == 2)
     (adopted,) = (await sets(cluster)).values()
     assert (name_of(adopted), adopted.metadata.ownerReferences[0].name, adopted.metadata.annotations[DESIRED_REPLICAS]) == (
         "mine", "d", "2",

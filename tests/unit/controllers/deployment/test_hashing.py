@@ -22,7 +22,7 @@ def template(**labels):
 
 
 def test_a_template_has_the_hash_that_kube_controller_manager_gives_it():
-    """As recorded of 1.36."""
+    """Recorded from kube-controller-manager 1.36."""
     assert template_hash(template(app="x", v="1"), None) == "87d8b9f8b"
 
 

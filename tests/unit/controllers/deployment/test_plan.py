@@ -19,8 +19,8 @@ def step(deployment, *sets, old_pods_run=NOTHING_RUNS):
     return plan(deployment, sets, old_pods_run=old_pods_run, now=NOW)
 
 
-def told(planned):
-    """What is done, in short."""
+def summary(planned):
+    """Return the actions in short form."""
     short = []
     for action in planned.actions:
         match action:
@@ -81,28 +81,28 @@ def test_at_rest_nothing_is_done(deployment, rs):
 
 def test_a_new_template_starts_with_the_surge(deployment, rs):
     planned = step(deployment(3, version="2", surge=1, unavailable=0), rs(3, version="1"))
-    assert told(planned) == [("create", 1)]
+    assert summary(planned) == [("create", 1)]
     assert planned.actions[0].rs.metadata.annotations[REVISION] == "2"
 
 
 def test_and_at_once_takes_what_may_be_unavailable(deployment, rs):
     planned = step(deployment(3, version="2", surge=1, unavailable=1), rs(3, version="1", name="old"))
-    assert told(planned) == [("create", 1), ("old", 2)]
+    assert summary(planned) == [("create", 1), ("old", 2)]
     assert planned.actions[1].message == "Scaled down replica set old from 3 to 2"
 
 
 def test_old_replicas_give_way_to_available_new_ones(deployment, rs):
     old, new = rs(3, version="1", name="old"), rs(1, version="2", name="new", revision=2)
-    assert told(step(deployment(3, version="2", surge=1, unavailable=0), old, new)) == [("old", 2)]
+    assert summary(step(deployment(3, version="2", surge=1, unavailable=0), old, new)) == [("old", 2)]
 
 
 def test_growing_and_shrinking_are_two_steps(deployment, rs):
     old, new = rs(2, version="1", name="old"), rs(1, version="2", name="new", revision=2)
-    assert told(step(deployment(3, version="2", surge=1, unavailable=1), old, new)) == [("new", 2)]
+    assert summary(step(deployment(3, version="2", surge=1, unavailable=1), old, new)) == [("new", 2)]
 
 
 def test_a_new_set_that_is_too_large_shrinks(deployment, rs):
-    assert told(step(revised(deployment), rs(5, name="new"))) == [("new", 3)]
+    assert summary(step(revised(deployment), rs(5, name="new"))) == [("new", 3)]
 
 
 def test_unhealthy_old_replicas_go_first(deployment, rs):
@@ -110,30 +110,30 @@ def test_unhealthy_old_replicas_go_first(deployment, rs):
     sick, well = rs(2, version="0", available=0, name="sick"), rs(2, version="1", name="well")
     new = rs(0, version="2", name="new", revision=2)
     planned = step(deployment(3, version="2", surge=1, unavailable=1), sick, well, new)
-    assert told(planned) == [("sick", 0)]
+    assert summary(planned) == [("sick", 0)]
 
 
 def test_recreating_ends_the_old_before_anything_new(deployment, rs):
     recreates = deployment(3, version="2", strategy="Recreate")
-    assert told(step(recreates, rs(3, name="old"))) == [("old", 0)]
-    assert told(step(recreates, rs(0, current=1))) == []
-    assert told(step(recreates, rs(0), old_pods_run=OldPodsRun(["rs3-uid"]))) == []
-    assert told(step(recreates, rs(0, desired=None))) == [("create", 3)]
+    assert summary(step(recreates, rs(3, name="old"))) == [("old", 0)]
+    assert summary(step(recreates, rs(0, current=1))) == []
+    assert summary(step(recreates, rs(0), old_pods_run=OldPodsRun(["rs3-uid"]))) == []
+    assert summary(step(recreates, rs(0, desired=None))) == [("create", 3)]
 
 
 def test_pods_of_the_new_set_do_not_hold_it_back(deployment, rs):
     recreates = deployment(3, strategy="Recreate", annotations={REVISION: "1"})
-    assert told(step(recreates, rs(1, name="new"), old_pods_run=OldPodsRun(["new-uid"]))) == [("new", 3)]
+    assert summary(step(recreates, rs(1, name="new"), old_pods_run=OldPodsRun(["new-uid"]))) == [("new", 3)]
 
 
 def test_another_size_is_spread_and_nothing_rolled_out(deployment, rs):
     old, new = rs(3, version="1", name="old"), rs(1, version="2", name="new", revision=2)
-    assert told(step(deployment(6, version="2", surge=1), old, new)) == [("old", 5), ("new", 2)]
+    assert summary(step(deployment(6, version="2", surge=1), old, new)) == [("old", 5), ("new", 2)]
 
 
 def test_another_size_of_the_only_set_is_its_own(deployment, rs):
     planned = step(revised(deployment, replicas=5), rs(3, name="new"))
-    assert told(planned) == [("new", 5)]
+    assert summary(planned) == [("new", 5)]
     annotations = planned.actions[0].rs.metadata.annotations
     assert (annotations[DESIRED_REPLICAS], annotations[MAX_REPLICAS]) == ("5", "6")
 
@@ -141,13 +141,13 @@ def test_another_size_of_the_only_set_is_its_own(deployment, rs):
 def test_a_set_that_was_scaled_for_another_size_does_not_block_the_rollout(deployment, rs):
     """One that was taken over from another Deployment, with the right size by chance."""
     planned = step(deployment(3, version="2"), rs(3, name="foreign", desired=7))
-    assert told(planned) == [("foreign", 3)]
+    assert summary(planned) == [("foreign", 3)]
     assert planned.actions[0].rs.metadata.annotations[DESIRED_REPLICAS] == "3"
 
 
 def test_recreating_with_several_running_goes_on(deployment, rs):
     sets = [rs(2, version="0", name="a", desired=2), rs(2, version="1", name="b", desired=2)]
-    assert told(step(deployment(3, version="2", strategy="Recreate"), *sets)) == [("a", 0), ("b", 0)]
+    assert summary(step(deployment(3, version="2", strategy="Recreate"), *sets)) == [("a", 0), ("b", 0)]
 
 
 def test_paused_means_no_rollout(deployment, rs):
@@ -192,8 +192,8 @@ def test_history_is_cut_when_all_is_rolled_out(deployment, rs):
     old = [rs(0, version=str(number), revision=number, name=f"old{number}") for number in (1, 2, 3)]
     new = rs(3, version="9", revision=4)
     first = step(deployment(3, version="9", history=1, annotations={REVISION: "4"}), *old, new)
-    assert told(first) == []
-    assert told(step(first.deployment, *old, new)) == [("delete", "old1"), ("delete", "old2")]
+    assert summary(first) == []
+    assert summary(step(first.deployment, *old, new)) == [("delete", "old1"), ("delete", "old2")]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What ReplicaSets remember."""
+"""Revision annotations of ReplicaSets."""
 
 from __future__ import annotations
 

@@ -110,8 +110,8 @@ def test_nothing_to_add_keeps_all(deployment, rs):
 def test_without_the_annotation_the_present_size_is_the_base(deployment, rs):
     plain = rs(4, name="a", most=None)
     assert MAX_REPLICAS not in plain.metadata.annotations
-    told = deployment(8, surge=0, status=DeploymentStatus(replicas=4))
-    assert sizes(rules.proportional_sizes(told, [plain])) == {"a": 8}
+    stored = deployment(8, surge=0, status=DeploymentStatus(replicas=4))
+    assert sizes(rules.proportional_sizes(stored, [plain])) == {"a": 8}
     assert sizes(rules.proportional_sizes(deployment(8, surge=0), [plain])) == {"a": 8}
 
 

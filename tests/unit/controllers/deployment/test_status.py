@@ -1,4 +1,4 @@
-"""What a Deployment tells."""
+"""Status of a Deployment."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from steersman.runtime.conditions import find_condition
 EARLIER = NOW - timedelta(seconds=100)
 
 
-def progressing(told="True", reason=status.SETS_UPDATED, *, at=EARLIER):
-    return status.progressing(told, reason, "", now=at)
+def progressing(new="True", reason=status.SETS_UPDATED, *, at=EARLIER):
+    return status.progressing(new, reason, "", now=at)
 
 
 def with_conditions(*conditions, **counts):
@@ -25,9 +25,9 @@ def with_conditions(*conditions, **counts):
 
 def test_replica_sets_are_summed_up(deployment, rs):
     new, old = rs(2, available=1, current=2), rs(1, current=3, terminating=2)
-    told = status.count(deployment(3), DeploymentStatus(collisionCount=4), [old, new], new, now=NOW)
-    counts = (told.replicas, told.updatedReplicas, told.readyReplicas, told.availableReplicas, told.unavailableReplicas,
-              told.terminatingReplicas, told.collisionCount, told.observedGeneration)  # fmt: skip
+    counted = status.count(deployment(3), DeploymentStatus(collisionCount=4), [old, new], new, now=NOW)
+    counts = (counted.replicas, counted.updatedReplicas, counted.readyReplicas, counted.availableReplicas, counted.unavailableReplicas,
+              counted.terminatingReplicas, counted.collisionCount, counted.observedGeneration)  # fmt: skip
     assert counts == (5, 2, 2, 2, 1, 2, 4, 1)
 
 
@@ -36,24 +36,26 @@ def test_terminating_pods_are_unknown_until_every_set_tells_its_own(deployment, 
     assert status.count(deployment(), DeploymentStatus(), sets, None, now=NOW).terminatingReplicas is None
 
 
-@pytest.mark.parametrize(("available", "told"), [(1, "False"), (2, "True")])
-def test_available_means_no_more_missing_than_may_be(deployment, rs, available, told):
+@pytest.mark.parametrize(("available", "expected"), [(1, "False"), (2, "True")])
+def test_available_means_no_more_missing_than_may_be(deployment, rs, available, expected):
     counted = status.count(
         deployment(3, unavailable=1), DeploymentStatus(), [rs(3, available=available)], None, now=NOW
     )
-    assert find_condition(counted.conditions, status.AVAILABLE).status == told
+    assert find_condition(counted.conditions, status.AVAILABLE).status == expected
 
 
 def test_a_condition_that_says_the_same_for_the_same_reason_stays():
     before = with_conditions(progressing())
-    assert status.with_told(before, progressing(at=NOW)) is before
+    assert status.with_deployment_condition(before, progressing(at=NOW)) is before
 
 
 def test_the_time_of_transition_moves_with_the_status_alone():
-    told = status.with_told(with_conditions(progressing()), progressing(reason=status.TIMED_OUT, at=NOW))
-    assert (told.conditions[0].lastTransitionTime, told.conditions[0].lastUpdateTime) == (EARLIER, NOW)
-    told = status.with_told(with_conditions(progressing()), progressing("False", status.TIMED_OUT, at=NOW))
-    assert told.conditions[0].lastTransitionTime == NOW
+    new = status.with_deployment_condition(with_conditions(progressing()), progressing(reason=status.TIMED_OUT, at=NOW))
+    assert (new.conditions[0].lastTransitionTime, new.conditions[0].lastUpdateTime) == (EARLIER, NOW)
+    new = status.with_deployment_condition(
+        with_conditions(progressing()), progressing("False", status.TIMED_OUT, at=NOW)
+    )
+    assert new.conditions[0].lastTransitionTime == NOW
 
 
 def test_complete_is_all_new_and_available_and_observed(deployment):
@@ -117,10 +119,10 @@ def test_each_turn_of_a_rollout_has_its_words(deployment, rs):
 
 def test_progress_moves_the_time_of_update_for_the_same_reason_too(deployment, rs):
     before = with_conditions(progressing())
-    told = status.progress(
+    new = status.progress(
         status.watch_progress(deployment(3), before, replace(before, replicas=1, updatedReplicas=1), None, now=NOW)
     )
-    assert (told.lastTransitionTime, told.lastUpdateTime) == (EARLIER, NOW)
+    assert (new.lastTransitionTime, new.lastUpdateTime) == (EARLIER, NOW)
 
 
 def test_what_was_rolled_out_is_not_watched_any_more(deployment):
@@ -134,15 +136,15 @@ def test_the_failure_of_the_new_set_is_told_before_others(rs):
         return [ReplicaSetCondition(type="ReplicaFailure", status="True", reason="FailedCreate", message=message)]
 
     old, new = rs(conditions=failing("old")), rs(conditions=failing("new"))
-    told = status.take_over_failure(DeploymentStatus(), [old, new], new)
-    assert [condition.message for condition in told.conditions] == ["new"]
+    new = status.take_over_failure(DeploymentStatus(), [old, new], new)
+    assert [condition.message for condition in new.conditions] == ["new"]
     assert status.take_over_failure(DeploymentStatus(), [old], None).conditions[0].message == "old"
-    assert status.take_over_failure(told, [rs()], None).conditions is None
+    assert status.take_over_failure(new, [rs()], None).conditions is None
 
 
 @pytest.mark.parametrize(
     ("condition", "seconds"), [(progressing(), 500), (progressing("False", status.TIMED_OUT), None), (None, None)]
 )
 def test_a_rollout_is_looked_at_again_at_its_deadline(deployment, condition, seconds):
-    told = with_conditions(*([condition] if condition else []))
-    assert status.seconds_to_deadline(deployment(), told, now=NOW) == seconds
+    new = with_conditions(*([condition] if condition else []))
+    assert status.seconds_to_deadline(deployment(), new, now=NOW) == seconds

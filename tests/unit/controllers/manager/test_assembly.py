@@ -1,4 +1,4 @@
-"""From options to running controllers."""
+"""Construction of a manager from options."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ async def running(cluster):
     """``await running(options)``: a manager that runs."""
     tasks = []
 
-    async def start(told):
-        identities = OneIdentity(cluster.client._transport, told, clock=cluster.clock)
-        manager = await assemble(told, identities, identity="me")
+    async def start(configured):
+        identities = OneIdentity(cluster.client._transport, configured, clock=cluster.clock)
+        manager = await assemble(configured, identities, identity="me")
         task = asyncio.create_task(manager.run())
         tasks.append((manager, task))
         await cluster.until(lambda: task.done() or manager.is_ready)
@@ -47,7 +47,7 @@ async def running(cluster):
         task.result()
 
 
-async def test_those_that_are_asked_for_run(cluster, running, pod_spec):
+async def test_assemble_runs_the_enabled_controllers(cluster, running, pod_spec):
     _, identities, _ = await running(options())
     template = {"metadata": {"labels": {"app": "x"}}, "spec": pod_spec}
     await cluster.make(
@@ -63,7 +63,7 @@ async def test_those_that_are_asked_for_run(cluster, running, pod_spec):
     assert identities.metrics.registry.get_sample_value("running_managed_controllers", labels) == 1
 
 
-async def test_each_controller_has_its_check(cluster, running):
+async def test_each_controller_has_a_health_check(cluster, running):
     manager, _, _ = await running(options(controllers=("replicationcontroller", "replicaset")))
     page = await manager.healthz.page({"verbose": ""})
     assert page.status == 200
@@ -71,7 +71,7 @@ async def test_each_controller_has_its_check(cluster, running):
     assert b"[+]replicaset-controller ok" in page.body
 
 
-async def test_one_that_has_ended_is_not_well(cluster, running):
+async def test_ended_controller_is_unhealthy(cluster, running):
     manager, identities, task = await running(options())
     manager.stop()
     await cluster.until(task.done)
@@ -80,7 +80,7 @@ async def test_one_that_has_ended_is_not_well(cluster, running):
     assert identities.metrics.registry.get_sample_value("running_managed_controllers", labels) == 0
 
 
-async def test_the_lease_is_held_while_it_runs_and_given_back(cluster, running):
+async def test_lease_is_held_while_running_and_released(cluster, running):
     manager, _, task = await running(options(leader_elect=True))
     lease = await cluster.eventually(
         "coordination.k8s.io/v1", "Lease", "kube-controller-manager", bool, namespace="kube-system"
@@ -92,10 +92,10 @@ async def test_the_lease_is_held_while_it_runs_and_given_back(cluster, running):
     assert not lease["spec"].get("holderIdentity")
 
 
-async def test_starts_may_be_spread(cluster):
-    told = options(controllers=("replicationcontroller", "replicaset"), controller_start_interval_seconds=60.0)
-    identities = OneIdentity(cluster.client._transport, told, clock=cluster.clock)
-    manager = await assemble(told, identities, identity="me")
+async def test_controller_start_interval_delays_starts(cluster):
+    configured = options(controllers=("replicationcontroller", "replicaset"), controller_start_interval_seconds=60.0)
+    identities = OneIdentity(cluster.client._transport, configured, clock=cluster.clock)
+    manager = await assemble(configured, identities, identity="me")
     task = asyncio.create_task(manager.run())
     await cluster.clock.advance(30)
     assert [runnable.is_ready for runnable in manager._runnables] == [True, False]
@@ -106,8 +106,10 @@ async def test_starts_may_be_spread(cluster):
 
 
 async def test_manager_stops_controllers_whose_start_interval_has_not_passed(cluster):
-    told = options(controllers=("replicationcontroller", "replicaset"), controller_start_interval_seconds=600.0)
-    manager = await assemble(told, OneIdentity(cluster.client._transport, told, clock=cluster.clock), identity="me")
+    configured = options(controllers=("replicationcontroller", "replicaset"), controller_start_interval_seconds=600.0)
+    manager = await assemble(
+        configured, OneIdentity(cluster.client._transport, configured, clock=cluster.clock), identity="me"
+    )
     begun = cluster.clock.monotonic()
     task = asyncio.create_task(manager.run())
     await cluster.until(lambda: manager.context.informers.informers[0].has_synced)
@@ -118,21 +120,21 @@ async def test_manager_stops_controllers_whose_start_interval_has_not_passed(clu
 
 
 @pytest.mark.parametrize(
-    "told", [{"leader_elect_resource_lock": "endpoints"}, {"leader_elect_lease_duration_seconds": 1.0}]
+    "configured", [{"leader_elect_resource_lock": "endpoints"}, {"leader_elect_lease_duration_seconds": 1.0}]
 )
-async def test_an_election_that_makes_no_sense_is_refused(cluster, told):
+async def test_assemble_rejects_invalid_leader_election(cluster, configured):
     identities = OneIdentity(cluster.client._transport, options(), clock=cluster.clock)
     with pytest.raises(ValueError, match=r"lock type|leaseDuration"):
-        await assemble(options(leader_elect=True, **told), identities, identity="me")
+        await assemble(options(leader_elect=True, **configured), identities, identity="me")
 
 
-async def test_what_the_server_does_not_serve_is_missed(cluster):
+async def test_missing_returns_unserved_resources(cluster):
     served = await ask(cluster.client)
     entry = Registration("x", needs=("apps/v1 deployments", "apps/v9 nothings"))
     assert missing(entry, served) == ["apps/v9 nothings"]
 
 
-async def test_controllers_that_cannot_run_are_named(cluster, caplog, monkeypatch):
+async def test_selected_logs_controllers_that_cannot_run(cluster, caplog, monkeypatch):
     lacking = Registration("lacking-controller", "replication.replicaset", needs=("apps/v9 nothings",))
     entries = (Registration("absent-controller"), lacking, find("replicaset"))
     monkeypatch.setattr(assembly, "registered", lambda: entries)
@@ -147,7 +149,7 @@ async def test_controllers_that_cannot_run_are_named(cluster, caplog, monkeypatc
     ]
 
 
-async def test_one_that_has_nothing_to_do_is_left_out(cluster):
+async def test_assemble_skips_controllers_that_build_none(cluster):
     identities = OneIdentity(cluster.client._transport, options(), clock=cluster.clock)
     manager = await assemble(options(controllers=("root-ca-cert-publisher",)), identities, identity="me")
     assert manager._runnables == []
@@ -169,14 +171,14 @@ class Silent:
         return await self._inner.request(request)
 
 
-async def test_a_server_that_starts_is_waited_for(cluster):
+async def test_wait_for_server_retries_while_the_server_starts(cluster):
     identities = OneIdentity(Silent(cluster.client._transport, 3), options(), clock=cluster.clock)
     waiting = asyncio.create_task(wait_for_server(identities.root()))
     await cluster.until(waiting.done)
     assert waiting.result().kinds
 
 
-async def test_but_not_for_ever(cluster):
+async def test_wait_for_server_gives_up_after_its_limit(cluster):
     identities = OneIdentity(Silent(cluster.client._transport, 10_000), options(), clock=cluster.clock)
     waiting = asyncio.create_task(wait_for_server(identities.root()))
     await cluster.until(waiting.done)

@@ -1,4 +1,4 @@
-"""As whom controllers act."""
+"""Client identities of controllers."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def bearer(identity):
     return dict(identity.headers)["authorization"].removeprefix("Bearer ")
 
 
-async def test_all_share_one_transport_and_are_told_apart_by_their_agents(clock):
+async def test_one_identity_shares_the_transport_with_distinct_user_agents(clock):
     transport = Transport()
     identities = OneIdentity(transport, ManagerOptions(), clock=clock)
     for client in (identities.root(), identities.client("some-controller")):
@@ -49,11 +49,11 @@ async def test_all_share_one_transport_and_are_told_apart_by_their_agents(clock)
     assert transport.closed == 1
 
 
-def test_the_first_word_of_the_agent_is_the_field_manager():
+def test_first_word_of_the_user_agent_is_the_field_manager():
     assert user_agent("x").partition("/")[0] == "kube-controller-manager"
 
 
-async def test_a_limit_of_requests_holds_back_what_is_too_much(clock):
+async def test_rate_limit_delays_excess_requests(clock):
     identities = OneIdentity(Transport(), ManagerOptions(kube_api_qps=1, kube_api_burst=1), clock=clock)
     client = identities.client("a")
     await client.get(tree("v1", "Pod"), "p")
@@ -71,14 +71,14 @@ async def test_requests_are_counted(clock):
     assert identities.metrics.registry.get_sample_value("rest_client_requests_total", labels) == 1
 
 
-async def test_a_token_is_asked_for_the_account_which_is_made(cluster):
+async def test_identity_creates_the_account_and_requests_a_token(cluster):
     tokens = AccountTokens(cluster.client, "some-controller")
     first = bearer(await tokens.identity())
     assert await cluster.find("v1", "ServiceAccount", "some-controller", namespace=NAMESPACE)
     assert bearer(await tokens.identity()) == first
 
 
-async def test_a_token_is_no_action_of_the_reconcile_that_needs_it(cluster):
+async def test_token_request_is_not_logged_as_an_action(cluster):
     actions = Actions()
     token = ACTIONS.set(actions)
     try:
@@ -90,7 +90,7 @@ async def test_a_token_is_no_action_of_the_reconcile_that_needs_it(cluster):
         ACTIONS.reset(token)
 
 
-async def test_a_token_is_renewed_before_it_ends(cluster):
+async def test_token_is_renewed_before_expiry(cluster):
     tokens = AccountTokens(cluster.client, "some-controller")
     first = bearer(await tokens.identity())
     await cluster.clock.advance(0.7 * 3600)
@@ -99,7 +99,7 @@ async def test_a_token_is_renewed_before_it_ends(cluster):
     assert bearer(await tokens.identity()) != first
 
 
-async def test_a_token_that_was_refused_is_replaced(cluster):
+async def test_rejected_token_is_replaced(cluster):
     tokens = AccountTokens(cluster.client, "some-controller")
     first = bearer(await tokens.identity())
     await cluster.clock.advance(1)
@@ -114,13 +114,13 @@ class Refusing(Client):
         raise from_status({"code": 403, "reason": "Forbidden", "message": "no"})
 
 
-async def test_without_a_token_there_is_no_identity(clock):
+async def test_identity_raises_without_a_token(clock):
     tokens = AccountTokens(Refusing(Transport(), clock=clock), "some-controller")
     with pytest.raises(ConfigError, match="no token for service account kube-system/some-controller: no"):
         await tokens.identity()
 
 
-async def test_while_none_can_be_had_the_last_token_is_used(cluster):
+async def test_failed_renewal_keeps_the_last_token(cluster):
     tokens = AccountTokens(cluster.client, "some-controller")
     first = bearer(await tokens.identity())
     await cluster.clock.advance(3500)

@@ -28,7 +28,7 @@ async def controller(cluster):
 @pytest.fixture
 def settled(cluster):
     async def wait(**counts):
-        """The object once its status tells so."""
+        """Return the object once its status satisfies the condition."""
 
         def matches(found):
             status = (found or {}).get("status", {})
@@ -205,7 +205,7 @@ async def test_of_another_object_of_its_name_nothing_is_written(cluster, control
 
 
 async def test_replica_sets_look_at_the_pods_of_their_siblings(cluster, pod_spec):
-    """Of two nodes the one with a sibling's Pod is crowded."""
+    """The node with a Pod of a sibling is the crowded one."""
     sets = await cluster.start(replicaset.build)
     owner = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d", "uid": "d-uid", "controller": True}
     for name, replicas in (("one", 2), ("two", 1)):

@@ -54,9 +54,9 @@ def test_ages_within_a_power_of_two_are_told_apart_by_uid(pod):
 
 
 def test_who_does_not_tell_since_when_goes_first(pod):
-    told, untold = pod(ready_for=1), pod(ready_for=5)
-    untold.status.conditions[0].lastTransitionTime = None
-    assert in_deletion_order([told, untold], [], now=NOW) == [untold, told]
+    timed, untimed = pod(ready_for=1), pod(ready_for=5)
+    untimed.status.conditions[0].lastTransitionTime = None
+    assert in_deletion_order([timed, untimed], [], now=NOW) == [untimed, timed]
 
 
 def test_restarts_of_sidecars_count_after_those_of_containers(pod):

@@ -1,4 +1,4 @@
-"""How many Pods to create or delete, and what to tell."""
+"""Pods to create and delete, and the status."""
 
 from __future__ import annotations
 

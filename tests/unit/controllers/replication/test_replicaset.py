@@ -1,4 +1,4 @@
-"""What is special about ReplicaSets."""
+"""ReplicaSet specifics: selectors, siblings, terminating Pods."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is special about ReplicationControllers."""
+"""ReplicationController specifics: selectors and status."""
 
 from __future__ import annotations
 

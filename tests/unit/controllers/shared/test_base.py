@@ -7,10 +7,10 @@ from steersman.apimachinery.errors import is_conflict
 from steersman.client import tree
 from steersman.client.errors import ApiError
 from steersman.client.objects import split_key
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 
 
-class Beside(Shell):
+class Beside(ManagedController):
     name = "beside"
     component = "somebody"
 
@@ -22,7 +22,7 @@ class Beside(Shell):
         self.events.event({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": key, "namespace": "default"}},
                           "Normal", "Seen", "it was seen")  # fmt: skip
 
-    def beside(self):
+    def background_tasks(self):
         return {"work": self._work()}
 
     async def _work(self):
@@ -30,12 +30,12 @@ class Beside(Shell):
         await self.clock.sleep(3600)
 
 
-async def test_work_beside_the_queue_runs_and_ends_with_the_controller(cluster):
+async def test_background_tasks_run_and_end_with_the_controller(cluster):
     shell = await cluster.start(Beside)
     await cluster.until(lambda: shell.worked)
 
 
-async def test_events_name_the_component(cluster):
+async def test_events_have_the_component_as_source(cluster):
     shell = await cluster.start(Beside)
     shell.queue.add("x")
     events = await cluster.until(lambda: cluster.events("Seen"))
@@ -49,7 +49,7 @@ async def test_now_is_in_whole_seconds(cluster, clock, seconds):
     assert shell.now() == datetime.fromtimestamp(int(clock.now().timestamp()), UTC)
 
 
-class Resynced(Shell):
+class Resynced(ManagedController):
     name = "resynced"
 
     def __init__(self, context, period_seconds):
@@ -61,7 +61,7 @@ class Resynced(Shell):
         self.reconciled.append(key)
 
 
-async def test_resync_queues_all_keys_again_after_every_period(cluster, clock):
+async def test_resync_enqueues_all_keys_after_every_period(cluster, clock):
     shell = await cluster.start(lambda context: Resynced(context, 300.0))
     for times in (1, 2, 3):
         await cluster.until(lambda times=times: len(shell.reconciled) == 2 * times, within_seconds=301)
@@ -76,7 +76,7 @@ async def test_resync_period_of_zero_means_never(cluster, clock):
     assert shell.reconciled == []
 
 
-class Creating(Shell):
+class Creating(ManagedController):
     name = "creating"
 
     def __init__(self, context):
@@ -88,10 +88,10 @@ class Creating(Shell):
         self.looks += 1
         if self.looks == 1:
             made = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": key, "namespace": "default"}}
-            self.note_created(key, self.maps, await self.client.create(made))
+            self.record_created(key, self.maps, await self.client.create(made))
 
 
-async def test_what_was_created_is_looked_at_once_more(cluster, clock):
+async def test_record_created_requeues_the_key(cluster, clock):
     shell = await cluster.start(Creating)
     shell.queue.add("x")
     await clock.advance(1)
@@ -105,7 +105,7 @@ async def make_map(cluster, **data):
     return await cluster.make("v1", "ConfigMap", "m", namespace="default", data=data)
 
 
-async def test_what_is_deleted_is_what_was_seen_and_a_second_time_is_no_error(cluster):
+async def test_delete_seen_deletes_by_uid_and_ignores_missing_objects(cluster):
     shell, seen = await cluster.start(Beside), await make_map(cluster)
     await shell.delete_seen(seen)
     assert await cluster.find("v1", "ConfigMap", "m", namespace="default") is None
@@ -150,7 +150,7 @@ async def test_delete_seen_raises_when_the_read_after_a_conflict_fails(cluster, 
         await shell.delete_seen(seen)
 
 
-async def test_only_where_it_is_asked_for_a_change_is_a_conflict(cluster):
+async def test_delete_seen_checks_the_version_only_when_unchanged_is_set(cluster):
     shell, seen = await cluster.start(Beside), await make_map(cluster)
     await cluster.client.update({**seen, "data": {"changed": "yes"}})
     with pytest.raises(ApiError) as raised:
@@ -160,16 +160,16 @@ async def test_only_where_it_is_asked_for_a_change_is_a_conflict(cluster):
     assert await cluster.find("v1", "ConfigMap", "m", namespace="default") is None
 
 
-async def test_a_patch_of_a_status_leaves_what_others_say(cluster, pod_spec):
+async def test_patch_pod_status_keeps_other_conditions(cluster, pod_spec):
     shell = await cluster.start(Beside)
-    said = {"type": "Said", "status": "True"}
-    await cluster.make("v1", "Pod", "p", namespace="default", spec=pod_spec, status={"conditions": [said]})
+    condition = {"type": "Said", "status": "True"}
+    await cluster.make("v1", "Pod", "p", namespace="default", spec=pod_spec, status={"conditions": [condition]})
     pod = await cluster.client.get(Pod, "p", namespace="default")
     written = await shell.patch_pod_status(pod, {"status": {"conditions": [{"type": "More", "status": "True"}]}})
     assert {row.type for row in written.status.conditions} == {"Said", "More"}
 
 
-class CreatesMaps(Shell):
+class CreatesMaps(ManagedController):
     name = "creates-maps"
 
     def __init__(self, context):

@@ -20,7 +20,7 @@ def definition(group="example.com"):
     }
 
 
-async def test_every_resource_is_heard_of_as_definitions_come_and_go(client, clock, until):
+async def test_metadata_watch_follows_definitions(client, clock, until):
     async with InformerFactory(client) as informers:
         watch = shared(client, informers, clock=clock)
         informers.start()
@@ -50,7 +50,7 @@ async def test_every_resource_is_heard_of_as_definitions_come_and_go(client, clo
         await running
 
 
-async def test_each_resource_is_told_of_once_its_first_list_is_there_even_an_empty_one(client, clock, until):
+async def test_listen_synced_reports_each_resource_after_its_first_list(client, clock, until):
     async with InformerFactory(client) as informers:
         watch = shared(client, informers, clock=clock)
         informers.start()
@@ -67,13 +67,13 @@ async def test_each_resource_is_told_of_once_its_first_list_is_there_even_an_emp
             await until(lambda: synced.count(("toys.example.com", True)) == 2)
 
 
-async def test_those_who_share_informers_share_the_watch(client, clock):
+async def test_shared_returns_one_watch_per_informer_factory(client, clock):
     one, other = InformerFactory(client), InformerFactory(client)
     assert shared(client, one, clock=clock) is shared(client, one, clock=clock)
     assert shared(client, one, clock=clock) is not shared(client, other, clock=clock)
 
 
-async def test_a_discarded_informer_is_made_anew(client):
+async def test_discarded_informer_is_recreated(client):
     async with InformerFactory(client) as informers:
         first = informers.informer(tree("v1", "ConfigMap"))
         first.start()
@@ -84,7 +84,7 @@ async def test_a_discarded_informer_is_made_anew(client):
         await second.wait_synced()
 
 
-async def test_what_nobody_asks_for_is_not_kept(client, clock, until):
+async def test_unused_watch_is_not_kept(client, clock, until):
     async with InformerFactory(client) as informers:
         watch = shared(client, informers, clock=clock)
         informers.start()

@@ -4,7 +4,7 @@ from steersman.controllers.shared.object_part import object_part
 from steersman.runtime.owners import owners_of
 
 
-def test_only_what_is_kept_is_read():
+def test_object_part_decodes_only_its_fields():
     reference = b'{"apiVersion":"v1","kind":"ConfigMap","name":"o","uid":"1","controller":true}'
     metadata = (
         b'{"name":"x","namespace":"n","uid":"2","managedFields":[{"manager":"m"}],"ownerReferences":['
@@ -17,6 +17,6 @@ def test_only_what_is_kept_is_read():
     assert not hasattr(found.metadata, "managedFields")
 
 
-def test_the_server_is_asked_for_metadata():
+def test_object_part_requests_partial_metadata():
     resource = object_part(tree("v1", "Secret"))
     assert (resource.info.name, resource.accept_as) == ("secrets", "PartialObjectMetadata")

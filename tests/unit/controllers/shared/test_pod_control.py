@@ -8,11 +8,11 @@ from lightkube.models.core_v1 import Pod
 from steersman.apimachinery.errors import conflict, is_conflict, not_found
 from steersman.client import tree
 from steersman.client.objects import name_of, uid_of
-from steersman.controllers.shared.base import Shell
+from steersman.controllers.shared.base import ManagedController
 from steersman.controllers.shared.pod_control import PodControl
 
 
-class Owner(Shell):
+class Owner(ManagedController):
     """Does nothing by itself."""
 
     name = "owner"
@@ -40,26 +40,26 @@ def pod(pod_spec, **metadata):
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"namespace": "default", **metadata}, "spec": pod_spec}
 
 
-async def test_pods_are_created_and_told_of(cluster, owner, config, pod_spec):
+async def test_create_records_an_event_per_pod(cluster, owner, config, pod_spec):
     owner.control.expectations.expect("k", creations=2)
     made = await owner.control.create("k", config, [pod(pod_spec, name="a"), pod(pod_spec, name="b")])
     assert (sorted(map(name_of, made.pods)), made.error) == (["a", "b"], None)
     assert owner.control.expectations.pending("k") == (2, frozenset())
-    told = await cluster.until(lambda: cluster.events("SuccessfulCreate"))
-    assert {each["message"] for each in told} >= {"Created pod: a"}
+    events = await cluster.until(lambda: cluster.events("SuccessfulCreate"))
+    assert {each["message"] for each in events} >= {"Created pod: a"}
 
 
-async def test_what_could_not_be_created_is_not_waited_for(cluster, owner, config, pod_spec):
+async def test_failed_creation_lowers_expectations(cluster, owner, config, pod_spec):
     owner.control.expectations.expect("k", creations=3)
     bad = pod({"containers": []}, name="bad")
     made = await owner.control.create("k", config, [bad, pod(pod_spec, name="b"), pod(pod_spec, name="c")])
     assert made.pods == ()
     assert owner.control.expectations.satisfied("k")
-    told = await cluster.until(lambda: cluster.events("FailedCreate"))
-    assert told[0]["message"] == f"Error creating: {made.error}"
+    events = await cluster.until(lambda: cluster.events("FailedCreate"))
+    assert events[0]["message"] == f"Error creating: {made.error}"
 
 
-async def test_the_cache_itself_is_asked_where_events_are_missed(cluster, owner, config, pod_spec):
+async def test_is_up_to_date_checks_the_cache_when_events_were_missed(cluster, owner, config, pod_spec):
     owner.control.expectations.expect("k", creations=1)
     await owner.control.create("k", config, [pod(pod_spec, name="a")])
     await cluster.until(lambda: owner.pods.lister.get("a", namespace="default"))
@@ -70,7 +70,7 @@ async def test_the_cache_itself_is_asked_where_events_are_missed(cluster, owner,
     assert await owner.control.is_up_to_date("k", [])
 
 
-async def test_pods_that_are_gone_count_as_deleted(cluster, owner, config, pod_spec):
+async def test_delete_counts_missing_pods_as_deleted(cluster, owner, config, pod_spec):
     there = await cluster.client.create(pod(pod_spec, name="a"))
     owner.control.expectations.expect("k", deletions=[uid_of(there)])
     assert len((await owner.control.delete("k", config, [there])).pods) == 1
@@ -112,7 +112,7 @@ async def gone(cluster):
 
 
 @pytest.mark.parametrize("fault", [ValueError("not now"), conflict("pods", "a"), not_found("pods", "a")])
-async def test_a_pod_stays_when_what_comes_before_its_deletion_fails(cluster, owner, config, pod_spec, fault):
+async def test_pod_is_not_deleted_when_the_preceding_step_fails(cluster, owner, config, pod_spec, fault):
     there = await cluster.client.create(pod(pod_spec, name="a"))
 
     async def refuse(_):

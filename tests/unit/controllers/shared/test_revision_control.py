@@ -9,7 +9,7 @@ from steersman.apimachinery.errors import is_conflict
 from steersman.apimachinery.selectors import from_label_selector
 from steersman.client.errors import ApiError
 from steersman.client.objects import name_of
-from steersman.controllers.shared.base import SECOND_LOOK_SECONDS, Shell
+from steersman.controllers.shared.base import SECOND_LOOK_SECONDS, ManagedController
 from steersman.controllers.shared.revision_control import RevisionControl
 from steersman.runtime.owners import controller_of
 from steersman.workloads.revisions import data_hash, template_data
@@ -17,7 +17,7 @@ from steersman.workloads.revisions import data_hash, template_data
 EVERYTHING = from_label_selector({"matchLabels": {"app": "x"}})
 
 
-class Owner(Shell):
+class Owner(ManagedController):
     """Does nothing by itself."""
 
     name = "owner"
@@ -50,7 +50,7 @@ async def claimed(cluster, control, ds, count=1):
     return await control.claim(ds, EVERYTHING)
 
 
-async def test_a_new_template_is_kept_once(cluster, control):
+async def test_settle_creates_one_revision_per_template(cluster, control):
     ds = await daemon(cluster)
     first = await control.settle("k", ds, [], collisions=0)
     again = await control.settle("k", ds, [], collisions=0)  # the cache is late
@@ -59,15 +59,15 @@ async def test_a_new_template_is_kept_once(cluster, control):
     assert (name_of(known.revision), known.revision.revision, known.collisions) == (name_of(first.revision), 1, 0)
 
 
-async def test_what_was_made_is_looked_at_again(cluster):
-    """Who deletes it before a cache that was cut off has seen it leaves no event behind."""
+async def test_settle_requeues_after_a_creation(cluster):
+    """A deletion that a disconnected cache has not seen leaves no event."""
     owner = await cluster.start(Owner)
     await owner.revisions.settle("k", await daemon(cluster), [], collisions=0)
     await cluster.clock.advance(SECOND_LOOK_SECONDS)
     assert owner.looked == ["k"]
 
 
-async def test_going_back_raises_the_number(cluster, control):
+async def test_rollback_raises_the_revision_number(cluster, control):
     ds = await daemon(cluster)
     one = (await control.settle("k", ds, [], collisions=0)).revision
     patch = {"spec": {"template": {"metadata": {"labels": {"v": "2"}}}}}
@@ -77,7 +77,7 @@ async def test_going_back_raises_the_number(cluster, control):
     assert (two.revision, back.revision, name_of(back)) == (2, 3, name_of(one))
 
 
-async def test_a_name_that_is_taken_is_a_collision(cluster, control):
+async def test_settle_counts_a_collision_when_the_name_is_in_use(cluster, control):
     ds = await daemon(cluster)
     first = (await control.settle("k", ds, [], collisions=0)).revision
     patch = {"metadata": {"ownerReferences": [{**controller_of(first).tree(), "kind": "Other", "uid": "other"}]}}
@@ -87,7 +87,7 @@ async def test_a_name_that_is_taken_is_a_collision(cluster, control):
     assert second.collisions == 1
 
 
-async def test_what_still_belongs_to_an_earlier_owner_is_waited_for(cluster, control):
+async def test_settle_raises_while_an_earlier_owner_controls_the_revision(cluster, control):
     ds = await daemon(cluster)
     first = (await control.settle("k", ds, [], collisions=0)).revision
     patch = {"metadata": {"ownerReferences": [{**controller_of(first).tree(), "uid": "before"}]}}
@@ -100,7 +100,7 @@ async def test_what_still_belongs_to_an_earlier_owner_is_waited_for(cluster, con
     assert name_of((await control.settle("k", ds, [], collisions=0)).revision) == name_of(first)
 
 
-async def test_revisions_are_deleted_and_may_be_gone(cluster, control):
+async def test_delete_ignores_missing_revisions(cluster, control):
     ds = await daemon(cluster)
     first = (await control.settle("k", ds, [], collisions=0)).revision
     await control.delete([first])

@@ -44,7 +44,7 @@ APPS = {
 }
 
 
-async def test_aggregated_documents_tell_all_versions_and_the_preferred_one():
+async def test_aggregated_discovery_lists_all_and_preferred_versions():
     served = await ask(Client(Scripted(**{"/api": groups(CORE), "/apis": groups(APPS)})))
     assert sorted(served.preferred) == ["nodes", "olds.apps", "pods", "things.apps"]
     assert served.preferred["things.apps"].info.version == "v2"
@@ -54,12 +54,12 @@ async def test_aggregated_documents_tell_all_versions_and_the_preferred_one():
     assert sorted(served.supporting("get", "list")) == ["nodes", "pods", "things.apps"]
 
 
-async def test_a_group_that_is_stale_is_told():
+async def test_stale_group_is_reported():
     served = await ask(Client(Scripted(**{"/api": groups(), "/apis": groups(APPS)})))
     assert served.failed == {"apps/v3": "stale GroupVersion discovery: apps/v3"}
 
 
-async def test_servers_without_aggregated_documents_are_asked_for_each_version():
+async def test_unaggregated_discovery_reads_each_version():
     resources = [
         {"name": "things", "kind": "Thing", "namespaced": True, "verbs": ["list"]},
         {"name": "things/status", "kind": "Thing"},
@@ -81,6 +81,6 @@ async def test_servers_without_aggregated_documents_are_asked_for_each_version()
     assert list(served.failed) == ["apps/v1"]
 
 
-async def test_what_is_no_document_is_an_error():
+async def test_malformed_discovery_document_is_an_error():
     with pytest.raises(ClientError, match="no discovery document at /api"):
         await ask(Client(Scripted(**{"/api": b"<html>"})))

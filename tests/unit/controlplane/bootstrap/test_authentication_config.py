@@ -1,4 +1,4 @@
-"""What is published of how clients prove who they are."""
+"""ConfigMap extension-apiserver-authentication."""
 
 from steersman.controlplane.bootstrap.authentication_config import AuthenticationInfo, plan_config
 

@@ -1,4 +1,4 @@
-"""Repairs of cluster IPs by what the server says, not by what somebody read before."""
+"""Repairs of cluster IPs from the live state."""
 
 from ipaddress import ip_network
 

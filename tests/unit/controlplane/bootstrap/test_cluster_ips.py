@@ -40,7 +40,7 @@ def check_address(one, *services):
     return plan_address(one, known(services, [one], RANGES), now=NOW)
 
 
-def told(plan):
+def summary(plan):
     return [(finding.reason, finding.fault, finding.note) for finding in plan.findings]
 
 
@@ -63,7 +63,7 @@ def test_services_without_addresses_are_fine(spec):
 
 def test_a_missing_address_is_made_again():
     plan = check_service(service("a", "10.0.0.5"))
-    assert told(plan) == [
+    assert summary(plan) == [
         ("ClusterIPNotAllocated", "repair", "Cluster IP [IPv4]: 10.0.0.5 is not allocated; repairing")
     ]
     assert made(plan) == [("10.0.0.5", "a")]
@@ -74,7 +74,7 @@ def test_a_missing_address_is_made_again():
 def test_an_address_with_a_wrong_parent_is_replaced(reference):
     plan = check_service(service("a", "10.0.0.5"), address("10.0.0.5", **reference))
     note = "the ClusterIP [IPv4]: 10.0.0.5 for Service n/a has a wrong reference; repairing"
-    assert told(plan) == [("ClusterIPNotAllocated", "repair", note)]
+    assert summary(plan) == [("ClusterIPNotAllocated", "repair", note)]
     assert (len(plan.remove), made(plan)) == (1, [("10.0.0.5", "a")])
 
 
@@ -86,19 +86,19 @@ def test_an_address_of_a_service_that_does_not_have_it_is_given_to_the_one_that_
 def test_an_address_of_two_services_is_told_and_stays_with_its_parent():
     plan = check_service(service("a", "10.0.0.5"), address("10.0.0.5", "b"), others=[service("b", "10.0.0.5")])
     note = "Cluster IP [IPv4]:10.0.0.5 was assigned to multiple services; please recreate service"
-    assert (told(plan), plan.changes) == ([("ClusterIPAlreadyAllocated", "duplicate", note)], False)
+    assert (summary(plan), plan.changes) == ([("ClusterIPAlreadyAllocated", "duplicate", note)], False)
 
 
 def test_an_address_outside_all_ranges_is_told():
     plan = check_service(service("a", "10.9.0.5"))
     note = "Cluster IP [IPv4]: 10.9.0.5 is not within any configured Service CIDR; please recreate service"
-    assert (told(plan), plan.changes) == ([("ClusterIPOutOfRange", "outOfRange", note)], False)
+    assert (summary(plan), plan.changes) == ([("ClusterIPOutOfRange", "outOfRange", note)], False)
 
 
 def test_what_is_no_address_is_told():
     plan = check_service(service("a", "10.0.0.5x"))
     note = "Cluster IP 10.0.0.5x is not a valid IP; please recreate Service"
-    assert (told(plan), plan.changes) == ([("ClusterIPNotValid", "invalid", note)], False)
+    assert (summary(plan), plan.changes) == ([("ClusterIPNotValid", "invalid", note)], False)
 
 
 def test_one_bad_address_does_not_keep_the_other_from_being_repaired():
@@ -132,19 +132,19 @@ def test_ip_address_without_service_is_deleted_after_its_grace_period():
     assert check_address(address("10.0.0.5", age_seconds=60)).again_seconds == 1
     old = check_address(address("10.0.0.5", age_seconds=61))
     note = "IPAddress: 10.0.0.5 for Service n/a appears to have leaked: cleaning up"
-    assert (told(old), len(old.remove)) == ([("IPAddressNotAllocated", "leak", note)], 1)
+    assert (summary(old), len(old.remove)) == ([("IPAddressNotAllocated", "leak", note)], 1)
 
 
 def test_an_address_that_refers_to_no_service_is_removed():
     plan = check_address(address("10.0.0.5", resource="pods", group="x"))
     note = "IPAddress 10.0.0.5 appears to have been modified, not referencing a Service pods.x/n/a: cleaning up"
-    assert (told(plan), len(plan.remove)) == ([("IPAddressNotAllocated", "leak", note)], 1)
+    assert (summary(plan), len(plan.remove)) == ([("IPAddressNotAllocated", "leak", note)], 1)
 
 
 def test_an_address_that_its_service_does_not_have_is_removed():
     plan = check_address(address("10.0.0.5"), service("a", "10.0.0.6"))
     note = "IPAddress: 10.0.0.5 for Service n/a has a wrong reference; cleaning up"
-    assert (told(plan), len(plan.remove)) == ([("IPAddressWrongReference", "repair", note)], 1)
+    assert (summary(plan), len(plan.remove)) == ([("IPAddressWrongReference", "repair", note)], 1)
 
 
 # -- both --------------------------------------------------------------------------------------------------------------

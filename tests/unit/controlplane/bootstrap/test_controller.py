@@ -48,12 +48,12 @@ async def store(clock):
 
 
 def server(store, clock, address=FIRST, **options):
-    told = APIServerOptions(ephemeral=True, advertise_address=address, **options)
-    return InProcessAPIServer(options=told, store=store, clock=clock, with_bootstrap_controller=True)
+    configured = APIServerOptions(ephemeral=True, advertise_address=address, **options)
+    return InProcessAPIServer(options=configured, store=store, clock=clock, with_bootstrap_controller=True)
 
 
 async def published(one):
-    """Addresses in the Endpoints, which the slice must tell, too."""
+    """Return the addresses in the Endpoints, after checking that the slice has the same."""
     client = one.core.bootstrap.client
     endpoints = await client.get(ENDPOINTS, "kubernetes", namespace="default")
     sliced = await client.get(SLICES, "kubernetes", namespace="default")

@@ -1,4 +1,4 @@
-"""What the loops of a ready server put right, within which time."""
+"""Repairs by the loops of a ready server, and their deadlines."""
 
 import pytest
 
@@ -209,8 +209,8 @@ async def test_unallocated_node_port_is_allocated_with_an_event(server, client, 
     await registry.change(await registry.read(), take=[], release=[port])
     await pass_seconds(clock, 200)
     assert port in (await registry.read()).ports
-    told = ("PortNotAllocated", "portallocator-repair-controller", f"Port {port} is not allocated; repairing")
-    assert told in await events(client, "a")
+    event = ("PortNotAllocated", "portallocator-repair-controller", f"Port {port} is not allocated; repairing")
+    assert event in await events(client, "a")
 
 
 # -- ranges ------------------------------------------------------------------------------------------------------------
@@ -263,7 +263,7 @@ async def test_default_service_cidr_that_differs_from_the_flag_gets_an_event(cli
     )
 
 
-# -- what goes by time -------------------------------------------------------------------------------------------------
+# -- periodic repairs -------------------------------------------------------------------------------------------------
 
 
 async def test_expired_identity_leases_are_deleted(client, clock):

@@ -80,13 +80,13 @@ async def test_the_value_is_what_kube_apiserver_writes(store):
 
 
 async def test_coming_and_going_is_told(store, clock):
-    told, leases = [], MasterLeases(store)
-    watch = await MasterLeases(store).watch(lambda: told.append(1), lost=told.append)
+    notified, leases = [], MasterLeases(store)
+    watch = await MasterLeases(store).watch(lambda: notified.append(1), lost=notified.append)
     await leases.hold("192.0.2.1")
     await clock.advance(1)
-    assert len(told) == 1
+    assert len(notified) == 1
     await clock.advance(15)
-    assert len(told) == 2
+    assert len(notified) == 2
     watch.close()
 
 

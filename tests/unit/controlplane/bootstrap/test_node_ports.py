@@ -15,7 +15,7 @@ def plan(services, taken=(), suspects=None):
     return plan_node_ports(services, frozenset(taken), ports=PORTS, suspects=suspects or {})
 
 
-def told(made):
+def summary(made):
     return [(finding.reason, finding.fault, finding.note) for finding in made.findings]
 
 
@@ -27,13 +27,13 @@ def test_what_services_have_and_the_allocator_holds_is_fine():
 def test_a_port_that_is_not_allocated_is_taken():
     made = plan([service("a", (30001, "TCP"))])
     assert made.take == {30001}
-    assert told(made) == [("PortNotAllocated", "repair", "Port 30001 is not allocated; repairing")]
+    assert summary(made) == [("PortNotAllocated", "repair", "Port 30001 is not allocated; repairing")]
 
 
 def test_a_port_of_two_services_is_told():
     made = plan([service("a", (30001, "TCP")), service("b", (30001, "TCP"))], [30001])
     note = "Port 30001 was assigned to multiple services; please recreate service"
-    assert told(made) == [("PortAlreadyAllocated", "duplicate", note)]
+    assert summary(made) == [("PortAlreadyAllocated", "duplicate", note)]
 
 
 def test_two_protocols_may_share_a_port_one_protocol_may_not():
@@ -44,7 +44,7 @@ def test_two_protocols_may_share_a_port_one_protocol_may_not():
 def test_a_port_outside_the_range_is_told_and_not_taken():
     made = plan([service("a", (80, "TCP"))])
     note = "Port 80 is not within the port range 30000-30009; please recreate service"
-    assert (told(made), made.changes) == ([("PortOutOfRange", "outOfRange", note)], False)
+    assert (summary(made), made.changes) == ([("PortOutOfRange", "outOfRange", note)], False)
 
 
 def test_a_leak_is_released_after_several_passes_only():

@@ -1,4 +1,4 @@
-"""By which address a server is published."""
+"""Published address of a server."""
 
 import pytest
 

@@ -14,10 +14,10 @@ def finding(number=1):
 
 class Recorder:
     def __init__(self):
-        self.told = []
+        self.recorded = []
 
-    def event(self, *told):
-        self.told.append(told)
+    def event(self, *recorded):
+        self.recorded.append(recorded)
 
 
 def test_findings_of_the_start_become_events_later(caplog):
@@ -27,15 +27,15 @@ def test_findings_of_the_start_become_events_later(caplog):
     assert "n/a: note 1" in caplog.text
     reporter.begin(recorder)
     reporter.report([finding(2)])
-    assert [told[-1] for told in recorder.told] == ["note 1", "note 2"]
-    assert recorder.told[0][:4] == (SERVICE, "Warning", "R", "A")
+    assert [recorded[-1] for recorded in recorder.recorded] == ["note 1", "note 2"]
+    assert recorder.recorded[0][:4] == (SERVICE, "Warning", "R", "A")
 
 
 def test_not_more_wait_than_one_would_read():
     reporter, recorder = Reporter("apiserver_x_repair_y", "things"), Recorder()
     reporter.report(finding(number) for number in range(1000))
     reporter.begin(recorder)
-    assert len(recorder.told) == 100
+    assert len(recorder.recorded) == 100
 
 
 async def test_metrics_have_upstreams_names():

@@ -1,4 +1,4 @@
-"""ServiceCIDRs: ready, and gone when nobody needs them."""
+"""Conditions and finalizers of ServiceCIDRs."""
 
 from datetime import UTC, datetime, timedelta
 
