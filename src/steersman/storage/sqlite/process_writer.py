@@ -1,4 +1,4 @@
-"""Client of the writer process, on the event loop: sends frames of writes and receives their results.
+"""``Writer`` with a process of its own: sends it frames of writes from the event loop and receives their results.
 
 The loop never waits for the process: a frame costs one encoding and one send, a commit one receive. While a frame waits
 for room in the socket, further writes collect in the pipeline, so at most one frame (and a few bytes) is encoded and
@@ -16,46 +16,43 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from steersman.storage.sqlite.batches import LENGTH_BYTES, POSITION_BITS
+from steersman.storage.sqlite.writer import InFlight
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from steersman.storage.sqlite.child import Child
     from steersman.storage.sqlite.index import Row
+    from steersman.storage.sqlite.writer import Settled, Statement
 
 _log = logging.getLogger(__name__)
 
-#: An SQL statement and its parameters.
-Statement = tuple[str, tuple[object, ...]]
 _RECEIVE_BYTES = 4096
 #: Last marshal format without shared references, whose detection dominates the cost.
 _MARSHAL_VERSION = 2
 
 
-class Writer:
-    """Owner of the writer process. All methods but ``end`` run on the event loop."""
+class ProcessWriter:
+    """Owner of the writer process."""
 
     def __init__(
         self,
         child: Child,
-        settled: Callable[[int, str], None],
+        settled: Settled,
         *,
         start: Callable[[], Child],
         reached: Callable[[dict[int, int]], int],
     ) -> None:
-        """``settled`` receives the number of frames that became durable, oldest first, and an error, if any.
+        """``start`` (blocking) starts another process.
 
-        With an error all other frames have failed. ``settled`` is also the signal that there is room again. ``start``
-        (blocking) starts another process; ``reached`` receives the fingerprints of the revisions in flight and returns
-        the revision on disk, 0 when it cannot be read.
+        ``reached`` receives the fingerprints of the revisions in flight and returns the revision on disk, 0 when it
+        cannot be read.
         """
         self._start = start
-        self._reached = reached
         self._settled = settled
         self._loop = asyncio.get_running_loop()
         self._child: Child | None = None
-        #: Revisions and fingerprints of the frames in flight.
-        self._under_way: deque[tuple[int, int]] = deque()
+        self._in_flight = InFlight(reached)
         #: Failures reported by this process: it drops frames of earlier epochs.
         self._epoch = 0
         self._reaping = False
@@ -68,38 +65,30 @@ class Writer:
 
     @property
     def has_room(self) -> bool:
-        """True if it accepts writes now; ``settled`` is called when it does again."""
         return not self._frames and not self._reaping
 
     def persist(self, rows: Sequence[Row], statements: Sequence[Statement], *, revision: int, fingerprint: int) -> None:
-        """Persist writes together, which lead to ``revision`` (0: no rows) and ``fingerprint``. Requires ``has_room``.
-
-        Raises ``ValueError`` or ``OverflowError`` for values that no row can hold.
-        """
         if self._child is None:
             self._epoch = 0
         self._frames.append(_frame((self._epoch, rows, statements, revision, fingerprint)))
-        self._under_way.append((revision, fingerprint))
+        self._in_flight.add(revision, fingerprint)
         if self._child is not None:
             self._send()
         else:
             self._loop.run_in_executor(None, self._start).add_done_callback(self._started)
 
     def forget(self, revision: int) -> None:
-        """Delete the history up to ``revision``, in steps between batches."""
         self._forget_below = max(self._forget_below, (revision + 1) << POSITION_BITS)
         if self._child is not None:
             self._frames.append(_frame(self._forget_below))
             self._send()
 
     def detach(self) -> None:
-        """Stop listening to the process, also for its end; call ``end`` next."""
         self._detached = True
         if self._child is not None:
             self._unwatch(self._child)
 
     def end(self) -> None:
-        """Let the process finish its frames and close the file. Blocks."""
         child, self._child = self._child, None
         if child is not None and self._frames:
             child.reap()  # it waits for the rest of a partly sent frame
@@ -168,12 +157,10 @@ class Writer:
     def _answered(self, frames: int, error: str) -> None:
         if error:
             self._epoch += 1
-            self._under_way.clear()
-            self._settled(0, error)
-            return
-        for _ in range(frames):
-            self._under_way.popleft()
-        self._settled(frames, "")
+            self._in_flight.clear()
+        else:
+            self._in_flight.remove(frames)
+        self._settled(0 if error else frames, error)
 
     # The end of a process, and the start of another.
 
@@ -190,10 +177,7 @@ class Writer:
         self._reaping = False
         reason = f"the writer process ended with code {done.result()}"
         _log.error("%s; the next write starts another", reason)
-        reached = self._reached(dict(self._under_way))
-        on_disk = max((n for n, (revision, _) in enumerate(self._under_way, 1) if 0 < revision <= reached), default=0)
-        failed = len(self._under_way) > on_disk
-        self._under_way.clear()
+        on_disk, failed = self._in_flight.take_all()
         self._settled(on_disk, reason if failed else "")
 
     def _started(self, done: asyncio.Future[Child]) -> None:
@@ -201,7 +185,7 @@ class Writer:
             child = done.result()
         except OSError as error:
             self._frames.clear()
-            self._under_way.clear()
+            self._in_flight.clear()
             self._settled(0, f"no writer process: {error}")
         else:
             self._attach(child)

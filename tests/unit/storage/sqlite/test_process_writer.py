@@ -14,7 +14,7 @@ import pytest
 
 from steersman.storage.sqlite import batches
 from steersman.storage.sqlite.batches import POSITION_BITS
-from steersman.storage.sqlite.writer import Writer
+from steersman.storage.sqlite.process_writer import ProcessWriter
 from steersman.storage.store import Put, Unavailable
 
 ROW = (2, 1 << POSITION_BITS, "/a", 1, 0, b"1")
@@ -62,7 +62,7 @@ class Writing:
         self.settled = asyncio.Queue()
         self.on_disk = 0
         self.next_start = None
-        self.writer = Writer(self.processes[0], self.hear, start=self.start, reached=self.reached)
+        self.writer = ProcessWriter(self.processes[0], self.hear, start=self.start, reached=self.reached)
 
     def reached(self, fingerprints):
         self.fingerprints = fingerprints

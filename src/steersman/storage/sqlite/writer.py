@@ -1,0 +1,87 @@
+"""The writer of a store: what makes batches durable, on behalf of the pipeline.
+
+| body | batches run in | chosen |
+| --- | --- | --- |
+| ``process_writer`` | a process of its own, which waits for no interpreter lock | by default |
+| ``thread_writer`` | a thread of this process | where another process is not wanted |
+
+Both run ``batches.serve``. Measurements: ``docs/decisions/0001``.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Literal, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from steersman.storage.sqlite.index import Row
+
+#: Which body writes.
+WriterKind = Literal["process", "thread"]
+#: An SQL statement and its parameters.
+Statement = tuple[str, tuple[object, ...]]
+#: Receives the number of frames that became durable, oldest first, and an error, if any. With an error all other frames
+#: have failed. The call is also the signal that there is room again.
+Settled = Callable[[int, str], None]
+
+
+class Writer(Protocol):
+    """Makes frames of writes durable, in order, and reports each to a ``Settled``.
+
+    All methods but ``end`` run on the event loop and never wait for the disk. After a failed frame the frames behind it
+    fail, too: each may depend on it. Every frame is settled once, unless the writer was detached.
+    """
+
+    @property
+    def has_room(self) -> bool:
+        """True if it accepts a frame now; ``Settled`` is called when it does again."""
+
+    def persist(self, rows: Sequence[Row], statements: Sequence[Statement], *, revision: int, fingerprint: int) -> None:
+        """Persist writes together, which lead to ``revision`` (0: no rows) and ``fingerprint``. Requires ``has_room``.
+
+        Raises ``ValueError`` or ``OverflowError`` for values that no row can hold.
+        """
+
+    def forget(self, revision: int) -> None:
+        """Delete the history up to ``revision``, in steps between batches."""
+
+    def detach(self) -> None:
+        """Settle nothing from now on; call ``end`` next."""
+
+    def end(self) -> None:
+        """Finish the frames and close the file, after the readers have. Blocks."""
+
+
+class InFlight:
+    """Revisions and fingerprints of the frames that are not settled, oldest first."""
+
+    def __init__(self, reached: Callable[[dict[int, int]], int]) -> None:
+        """``reached`` returns the revision on disk for the fingerprints of revisions, 0 when it cannot be read."""
+        self._reached = reached
+        self._frames: deque[tuple[int, int]] = deque()
+
+    def __len__(self) -> int:
+        return len(self._frames)
+
+    def add(self, revision: int, fingerprint: int) -> None:
+        self._frames.append((revision, fingerprint))
+
+    def remove(self, count: int) -> None:
+        """Remove the oldest frames, which are durable."""
+        for _ in range(count):
+            self._frames.popleft()
+
+    def clear(self) -> None:
+        """Remove all frames, which have failed."""
+        self._frames.clear()
+
+    def take_all(self) -> tuple[int, bool]:
+        """Remove all frames of a writer that ended; return how many are on disk, and whether the others have failed."""
+        reached = self._reached(dict(self._frames))
+        on_disk = max((n for n, (revision, _) in enumerate(self._frames, 1) if 0 < revision <= reached), default=0)
+        has_failed = len(self._frames) > on_disk
+        self._frames.clear()
+        return on_disk, has_failed

@@ -1,0 +1,33 @@
+"""``tests/conformance/storage/test_writers.py`` tests both bodies."""
+
+from __future__ import annotations
+
+import pytest
+
+from steersman.storage.sqlite.writer import InFlight
+
+
+@pytest.mark.parametrize(
+    ("on_disk", "result"), [(0, (0, True)), (5, (0, True)), (6, (1, True)), (8, (3, True)), (9, (4, False))]
+)
+def test_take_all_counts_frames_on_disk(on_disk, result):
+    asked = []
+
+    def reached(fingerprints):
+        asked.append(fingerprints)
+        return on_disk
+
+    in_flight = InFlight(reached)
+    for revision in (5, 6, 0, 8, 9):
+        in_flight.add(revision, revision * 10)
+    in_flight.remove(1)
+    assert in_flight.take_all() == result
+    assert asked == [{6: 60, 0: 0, 8: 80, 9: 90}]
+    assert len(in_flight) == 0
+
+
+def test_clear_removes_all_frames():
+    in_flight = InFlight(lambda _fingerprints: 9)
+    in_flight.add(1, 1)
+    in_flight.clear()
+    assert in_flight.take_all() == (0, False)
