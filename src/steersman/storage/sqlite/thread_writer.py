@@ -1,0 +1,174 @@
+"""``Writer`` with a thread of this process.
+
+It needs no second process and no encoding. After each commit the thread waits for the interpreter lock, which a busy
+event loop keeps for up to several switch intervals (``sys.setswitchinterval``), so a process writes faster beside one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import queue
+import sqlite3
+import threading
+from typing import TYPE_CHECKING, Final
+
+from steersman.storage.sqlite.batches import POSITION_BITS, Batches, connect, serve
+from steersman.storage.sqlite.database import connect_reader
+from steersman.storage.sqlite.writer import InFlight
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from steersman.storage.sqlite.batches import Message
+    from steersman.storage.sqlite.index import Row
+    from steersman.storage.sqlite.writer import Settled, Statement
+
+_log = logging.getLogger(__name__)
+
+#: Bound of the frames in flight; more writes gather in the pipeline, in larger frames.
+FRAMES_MAX: Final = 32
+
+
+class OpenFile:
+    """The connection that the thread is to write with, opened while the file is loaded."""
+
+    def __init__(self, path: Path) -> None:
+        """Raises ``sqlite3.Error``."""
+        self._path = path
+        self.batches = Batches(connect(str(path)), str(path))
+
+    def end(self) -> None:
+        """Close the session and the file. Blocks."""
+        if self.batches.close_session():
+            self.batches.close()
+        else:
+            self.abandon()
+
+    def abandon(self) -> None:
+        """Close the connection without a checkpoint, as if the process had been killed: the log stays for the next opener.
+
+        The last connection to close would remove it, unless that one is for reading only.
+        """
+        try:
+            keeper = connect_reader(self._path)
+            keeper.execute("SELECT id FROM session").fetchall()
+        except sqlite3.Error as error:
+            _log.error("%s stays open, as it cannot be read: %s", self._path, error)
+            _unclosable.append(self.batches)
+            return
+        self.batches.close()
+        keeper.close()
+
+
+#: Connections whose end would remove a log that is needed.
+_unclosable: list[Batches] = []
+
+
+class ThreadWriter:
+    """Owner of the writer thread. A daemon: an interpreter that exits loses no acknowledged write."""
+
+    def __init__(self, file: OpenFile, settled: Settled, *, reached: Callable[[dict[int, int]], int]) -> None:
+        """``reached`` receives the fingerprints of the revisions in flight and returns the revision on disk."""
+        self._file = file
+        self._settled = settled
+        self._loop = asyncio.get_running_loop()
+        self._in_flight = InFlight(reached)
+        #: Failures reported by the thread: it drops frames of earlier epochs.
+        self._epoch = 0
+        #: Why the thread has ended early; all writes fail then.
+        self._failure = ""
+        self._detached = False
+        self._inbox = _Inbox(self._report)
+        self._thread = threading.Thread(target=self._run, name="store writer", daemon=True)
+        self._thread.start()
+
+    @property
+    def has_room(self) -> bool:
+        return len(self._in_flight) < FRAMES_MAX
+
+    def persist(self, rows: Sequence[Row], statements: Sequence[Statement], *, revision: int, fingerprint: int) -> None:
+        self._in_flight.add(revision, fingerprint)
+        if self._failure:
+            self._loop.call_soon(self._ended, self._failure)
+        else:
+            self._inbox.put((self._epoch, rows, statements, revision, fingerprint))
+
+    def forget(self, revision: int) -> None:
+        self._inbox.put((revision + 1) << POSITION_BITS)
+
+    def detach(self) -> None:
+        self._detached = True
+
+    def end(self) -> None:
+        self._inbox.put(None)
+        self._thread.join()
+        if self._failure:
+            self._file.abandon()
+        else:
+            self._file.end()
+
+    # In the thread.
+
+    def _run(self) -> None:
+        try:
+            serve(self._inbox, self._file.batches)
+        except Exception as error:  # noqa: BLE001 — callers wait for a result, whatever it is
+            _log.exception("the writer thread has ended")
+            self._failure = f"the writer thread has ended: {str(error) or type(error).__name__}"
+            self._call_on_loop(self._ended, self._failure)
+
+    def _report(self, frames: int, error: str) -> None:
+        self._call_on_loop(self._answered, frames, error)
+
+    def _call_on_loop(self, function: Callable[..., None], *args: object) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop is closed: no callers are waiting
+            self._loop.call_soon_threadsafe(function, *args)
+
+    # On the event loop.
+
+    def _answered(self, frames: int, error: str) -> None:
+        if self._detached:
+            return
+        if error:
+            self._epoch += 1
+            self._in_flight.clear()
+        else:
+            self._in_flight.remove(frames)
+        self._settled(0 if error else frames, error)
+
+    def _ended(self, reason: str) -> None:
+        if self._detached:
+            return
+        on_disk, has_failed = self._in_flight.take_all()
+        self._settled(on_disk, reason if has_failed else "")
+
+
+class _Inbox:
+    """Messages for the thread. ``put`` is for the loop, the rest for the thread."""
+
+    def __init__(self, report: Callable[[int, str], None]) -> None:
+        self._messages: queue.SimpleQueue[Message] = queue.SimpleQueue()
+        self._report = report
+        #: Taken to find out that there is one, not received yet.
+        self._next: list[Message] = []
+
+    def put(self, message: Message) -> None:
+        self._messages.put(message)
+
+    def receive(self) -> Message:
+        return self._next.pop() if self._next else self._messages.get()
+
+    def is_waiting(self, *, seconds: float = 0) -> bool:
+        if self._next or not seconds:
+            return bool(self._next) or not self._messages.empty()
+        try:
+            self._next.append(self._messages.get(timeout=seconds))
+        except queue.Empty:
+            return False
+        return True
+
+    def answer(self, frames: int, error: str) -> None:
+        self._report(frames, error)
