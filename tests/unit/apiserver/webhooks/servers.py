@@ -8,11 +8,12 @@ import json
 import ssl
 import tempfile
 from collections.abc import Awaitable, Callable
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from functools import cache
 from pathlib import Path
 from typing import Any, Self
 
+from steersman.asynckit.clock import RealClock
 from steersman.controlplane.certificates import Pems, make_ca, make_server
 
 #: Complete HTTP response for a path and a body; None closes the connection.
@@ -23,7 +24,7 @@ _LIFE = timedelta(days=1)
 
 @cache
 def authority(name: str = "webhook-ca") -> Pems:
-    return make_ca(name, now=datetime.now(UTC), life=_LIFE)
+    return make_ca(name, now=RealClock().now(), life=_LIFE)
 
 
 def ca_bundle(name: str = "webhook-ca") -> str:
@@ -32,7 +33,7 @@ def ca_bundle(name: str = "webhook-ca") -> str:
 
 @cache
 def server_tls(hosts: tuple[str, ...], ca: str = "webhook-ca") -> ssl.SSLContext:
-    pems = make_server("webhook", list(hosts), authority(ca), now=datetime.now(UTC), life=_LIFE)
+    pems = make_server("webhook", list(hosts), authority(ca), now=RealClock().now(), life=_LIFE)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     with tempfile.TemporaryDirectory() as directory:
         certificate, key = Path(directory, "crt"), Path(directory, "key")

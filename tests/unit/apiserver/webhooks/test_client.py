@@ -93,17 +93,17 @@ async def test_post_reuses_connections_and_redials_closed_ones():
 
 
 async def test_post_waits_for_a_free_connection_within_its_timeout():
-    release = asyncio.Event()
+    called, release = asyncio.Event(), asyncio.Event()
 
     async def slow(path: str, body: object) -> bytes:
+        called.set()
         await release.wait()
         return http_response({})
 
     async with WebhookServer(slow) as server:
         client = clients(connections_max=1).client(target_of({"url": server.url, "caBundle": ca_bundle()}))
         first = asyncio.create_task(client.post(b"{}", timeout_seconds=5, agent=AGENT))
-        while not server.targets:
-            await asyncio.sleep(0)
+        await called.wait()
         with pytest.raises(WebhookCallError, match="context deadline exceeded"):
             await client.post(b"{}", timeout_seconds=0.01, agent=AGENT)
         second = asyncio.create_task(client.post(b"{}", timeout_seconds=5, agent=AGENT))

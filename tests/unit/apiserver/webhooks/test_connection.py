@@ -28,9 +28,11 @@ class FakeConnection(Connection):
 class Dialer:
     def __init__(self) -> None:
         self.made: list[FakeConnection] = []
+        self.has_dialed = asyncio.Event()
 
     async def __call__(self) -> Connection:
         self.made.append(FakeConnection())
+        self.has_dialed.set()
         return self.made[-1]
 
 
@@ -53,11 +55,11 @@ async def test_pool_frees_place_of_failed_and_cancelled_exchanges():
     pool = Pool(dial, clock=FakeClock(), connections_max=1)
     with pytest.raises(ExchangeError):
         await pool.exchange(b"fail", body_bytes_max=1)
+    dial.has_dialed.clear()
     running = asyncio.create_task(pool.exchange(b"wait", body_bytes_max=1))
     waiting = asyncio.create_task(pool.exchange(b"a", body_bytes_max=1))
     last = asyncio.create_task(pool.exchange(b"b", body_bytes_max=1))
-    while len(dial.made) < 2:
-        await asyncio.sleep(0)
+    await dial.has_dialed.wait()
     waiting.cancel()
     running.cancel()
     assert (await last).body == b"b"
@@ -69,9 +71,7 @@ async def test_pool_passes_place_on_when_a_woken_waiter_is_cancelled():
     pool = Pool(dial, clock=FakeClock(), connections_max=1)
     running = asyncio.create_task(pool.exchange(b"wait", body_bytes_max=1))
     waiting = asyncio.create_task(pool.exchange(b"a", body_bytes_max=1))
-    while not dial.made:
-        await asyncio.sleep(0)
-    await asyncio.sleep(0)
+    await dial.has_dialed.wait()
     dial.made[0].gate.set()
     await running
     waiting.cancel()
