@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from steersman.cel.environment import Environment
     from steersman.cel.functions import Function, Overload
 
+#: Functions in whose arguments list and map literals may mix types.
+_MIXING_FUNCTIONS: Final = frozenset({"format"})
 _CONSTANTS: Final[dict[type, Type]] = {
     bool: t.BOOL,
     int: t.INT,
@@ -68,6 +70,8 @@ class _Checker:
             ast.OptionalMap: self._optional_map,
         }
         self.issues: Final[list[Issue]] = []
+        #: Number of enclosing calls whose literals may mix types.
+        self._mixing_calls = 0
 
     def check(self, node: Node) -> Type:
         found = self._handlers[type(node)](node)
@@ -152,6 +156,14 @@ class _Checker:
     def _call(self, node: ast.Call) -> Type:
         if node.target is not None and node.function == "bind" and self._is_bind(node):
             return self._bind(node)
+        if node.function in _MIXING_FUNCTIONS:
+            self._mixing_calls += 1
+            found = self._checked_call(node)
+            self._mixing_calls -= 1
+            return found
+        return self._checked_call(node)
+
+    def _checked_call(self, node: ast.Call) -> Type:
         for arg in node.args:
             self.check(arg)
         functions = self._environment.functions
@@ -245,6 +257,8 @@ class _Checker:
         if trial.assignable(before, type_):
             self._bindings = trial
             return before if t.is_less_specific(before, type_) else type_
+        if self._mixing_calls:
+            return t.DYN
         return self._mismatch(node.position, before, type_)
 
     def _mismatch(self, position: int, expected: Type, actual: Type) -> Type:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, Final
 
-from steersman.apimachinery.gotext import float_text, quote
+from steersman.apimachinery.gotext import float_text
 from steersman.cel import times
 from steersman.cel import values as v
 from steersman.cel.values import NANOS, Duration, EvalError, Timestamp, TypeValue, UInt
@@ -22,7 +22,7 @@ _BOOLS: Final = {
 def to_int(value: Any) -> int:
     """Evaluate ``int()``."""
     if isinstance(value, str):
-        return _parse(value, "ParseInt", v.INT_MIN, v.INT_MAX)
+        return _parse(value, "int", v.INT_MIN, v.INT_MAX)
     if isinstance(value, float):
         return _whole(value, -(2.0**63), 2.0**63, "integer overflow")
     if isinstance(value, Timestamp):
@@ -37,7 +37,7 @@ def to_int(value: Any) -> int:
 def to_uint(value: Any) -> UInt:
     """Evaluate ``uint()``."""
     if isinstance(value, str):
-        return UInt(_parse(value, "ParseUint", 0, v.UINT_MAX))
+        return UInt(_parse(value, "uint", 0, v.UINT_MAX))
     if isinstance(value, float):
         return UInt(_whole(value, -1.0, 2.0**64, "unsigned integer overflow"))
     if value < 0:
@@ -51,13 +51,18 @@ def _whole(value: float, low: float, high: float, fault: str) -> int:
     return int(value)
 
 
-def _parse(text: str, function: str, low: int, high: int) -> int:
+def _conversion_error(target: str) -> EvalError:
+    """Return the error of a text that is not the form of a type."""
+    return EvalError(f"type conversion error from 'string' to '{target}'")
+
+
+def _parse(text: str, target: str, low: int, high: int) -> int:
     digits = text[1:] if low < 0 and text[:1] in ("+", "-") else text
     if not (digits.isascii() and digits.isdigit()):
-        raise EvalError(f"strconv.{function}: parsing {quote(text)}: invalid syntax")
+        raise _conversion_error(target)
     value = int(text) if len(text) < 40 else high + 1
     if not low <= value <= high:
-        raise EvalError(f"strconv.{function}: parsing {quote(text)}: value out of range")
+        raise _conversion_error(target)
     return value
 
 
@@ -68,7 +73,7 @@ def to_double(value: Any) -> float:
     try:
         return float(value if "_" not in value and value == value.strip() else "no number")
     except ValueError:
-        raise EvalError(f"strconv.ParseFloat: parsing {quote(value)}: invalid syntax") from None
+        raise _conversion_error("double") from None
 
 
 def to_bool(value: Any) -> bool:
@@ -76,7 +81,7 @@ def to_bool(value: Any) -> bool:
     if isinstance(value, bool):
         return value
     if value not in _BOOLS:
-        raise EvalError(f"strconv.ParseBool: parsing {quote(value)}: invalid syntax")
+        raise _conversion_error("bool")
     return _BOOLS[value]
 
 

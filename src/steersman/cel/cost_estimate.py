@@ -169,6 +169,8 @@ def _call_cost(name: str, operands: Sequence[Node], found: Sequence[_Estimate]) 
     kind = operands[0].type.kind if operands[0].type is not None else ""
     if name == "check":
         return _CHECK_COST, None
+    if name == "type":
+        return 1, 1
     if name in _COMPARISONS:
         return _share(min(first, second), 10), 1
     if name == "_+_" and kind in ("string", "bytes", "list", "dyn", "param"):
@@ -243,6 +245,6 @@ def _entry_size(type_: Type | None) -> int:
 
 def _type_size(type_: Type) -> int | None:
     """Return the size bound of a type, 1 for types without a size."""
-    if type_.max_size is None and type_.kind in _SCALARS:
+    if type_.max_size is None and (type_.kind in _SCALARS or type_.kind == "type"):
         return 1
     return type_.max_size

@@ -311,6 +311,10 @@ def _mismatch(pattern: str, text: str) -> str:
         return f"{pattern}, but the text is too long for the pattern"
 
 
+def _is_int64(value: float) -> bool:
+    return float(value).is_integer() and -_INT64_END <= value < _INT64_END
+
+
 def _check_number(schema: Tree, value: Any, path: Path | None, result: _Result, format_: str) -> None:
     """A format must have room for the number, and for what bounds it."""
     least: Any = schema.get("minimum")
@@ -323,6 +327,8 @@ def _check_number(schema: Tree, value: Any, path: Path | None, result: _Result, 
             _add_unplaced(f"{name} value must be of type {where}", path, result)
 
     check_room(value, "Checked")
+    if not format_ and schema.get("type") == "integer" and not _is_int64(value):
+        _add_unplaced(f"Checked value must be of type integer (default format) in {_text(path)}", path, result)
     check_room(step if step is None else float(step), "MultipleOf")
     if step and value % step:
         detail = f"{_text(path)} in body should be a multiple of {to_json(step)}"

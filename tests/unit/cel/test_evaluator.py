@@ -76,7 +76,7 @@ def test_evaluator_true_expressions(expression):
         ("dyn({'a': 1}).sortBy(x, x)", "no such overload: @sortByAssociatedKeys(map, list)"),
         ("[0, 2].all(x, 1 / x == 0)", "division by zero"),
         ("[0].map(x, 1 / x)", "division by zero"),
-        ("int('a')", 'strconv.ParseInt: parsing "a": invalid syntax'),
+        ("int('a')", "type conversion error from 'string' to 'int'"),
         ("optional.none().value()", "optional.none() dereference"),
         ("n", "no such attribute(s): n"),
         ("{'a': 1, 'a': 2}", "Failed with repeated key: a"),

@@ -25,10 +25,8 @@ _EXEMPT: Final = frozenset(
     (
         "mutatingadmissionpolicies.admissionregistration.k8s.io",
         "mutatingadmissionpolicybindings.admissionregistration.k8s.io",
-        "mutatingwebhookconfigurations.admissionregistration.k8s.io",
         "validatingadmissionpolicies.admissionregistration.k8s.io",
         "validatingadmissionpolicybindings.admissionregistration.k8s.io",
-        "validatingwebhookconfigurations.admissionregistration.k8s.io",
         "selfsubjectreviews.authentication.k8s.io",
         "tokenreviews.authentication.k8s.io",
         "localsubjectaccessreviews.authorization.k8s.io",

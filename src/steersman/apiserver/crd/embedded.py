@@ -43,7 +43,7 @@ def validate_embedded(schema: Tree, value: Any) -> Iterator[FieldError]:
         api_version, kind = found.get("apiVersion", ""), found.get("kind", "")
         for name, text in (("apiVersion", api_version), ("kind", kind)):
             if name not in found:
-                yield field.required(place.child(name), "must not be empty")
+                yield field.required(place.child(name))
             elif not text:
                 yield field.invalid(place.child(name), text, "must not be empty")
         if api_version.count("/") > 1:

@@ -15,6 +15,7 @@ from steersman.apiserver.kinds.apiextensions.customresourcedefinition.approval i
     approval_of,
     is_protected,
 )
+from steersman.apiserver.kinds.apiextensions.customresourcedefinition.conditions import set_condition
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,19 +32,19 @@ def plan_status(definition: Tree, others: Iterable[Tree], *, now: str) -> Tree |
     accepted, conflict = _accept(definition, others)
     conditions = [dict(c) for c in status.get("conditions") or ()]
     if conflict:
-        _set(conditions, "NamesAccepted", "False", *conflict, now=now)
+        set_condition(conditions, "NamesAccepted", "False", *conflict, now=now)
     else:
-        _set(conditions, "NamesAccepted", "True", "NoConflicts", "no conflicts found", now=now)
+        set_condition(conditions, "NamesAccepted", "True", "NoConflicts", "no conflicts found", now=now)
     if not condition_is(definition, "Established", "True"):
         if conflict:
-            _set(conditions, "Established", "False", "NotAccepted", "not all names are accepted", now=now)
+            set_condition(conditions, "Established", "False", "NotAccepted", "not all names are accepted", now=now)
         else:
             message = "the initial names have been accepted"
-            _set(conditions, "Established", "True", "InitialNamesAccepted", message, now=now)
+            set_condition(conditions, "Established", "True", "InitialNamesAccepted", message, now=now)
     if is_protected(definition):
         approval, why = approval_of(definition)
         approved = "True" if approval is Approval.APPROVED else "False"
-        _set(conditions, "KubernetesAPIApprovalPolicyConformant", approved, approval.value, why, now=now)
+        set_condition(conditions, "KubernetesAPIApprovalPolicyConformant", approved, approval.value, why, now=now)
     wanted = status | {"acceptedNames": accepted, "conditions": conditions}
     return None if wanted == definition.get("status") else wanted
 
@@ -67,7 +68,7 @@ def with_ending(definition: Tree, ending: Ending, *, now: str) -> Tree:
     """Return the status of a definition with this progress."""
     status: Tree = {**(definition.get("status") or {})}
     conditions = [dict(c) for c in status.get("conditions") or ()]
-    _set(conditions, _TERMINATING, *ending.value, now=now)
+    set_condition(conditions, _TERMINATING, *ending.value, now=now)
     return status | {"conditions": conditions}
 
 
@@ -106,14 +107,3 @@ def _put(names: Tree, field: str, values: list[str]) -> None:
         names[field] = list(values)
     else:
         names.pop(field, None)
-
-
-def _set(conditions: list[Tree], type_: str, status: str, reason: str, message: str, *, now: str) -> None:
-    """Set a condition; its transition time changes only with its status."""
-    known = next((c for c in conditions if c.get("type") == type_), None)
-    if known is None:
-        known = {"type": type_}
-        conditions.append(known)
-    if known.get("status") != status:
-        known["lastTransitionTime"] = now
-    known.update({"status": status, "reason": reason, "message": message})

@@ -12,10 +12,10 @@ from steersman.apimachinery.trees import Tree, copy_tree
 from steersman.apiserver.crd import jsonpath, structure
 from steersman.apiserver.crd.embedded import validate_embedded
 from steersman.apiserver.crd.ratcheting import new_faults
-from steersman.apiserver.crd.rules import ObjectRules
 from steersman.apiserver.crd.scaling import validate_scale_spec, validate_scale_status
 from steersman.apiserver.generic import columns
 from steersman.apiserver.generic.strategy import Column, ScalePaths, Strategy
+from steersman.apiserver.kinds.apiextensions.customresourcedefinition.object_rules import ObjectRules
 from steersman.schema import openapi_values
 from steersman.schema.openapi_values import placed
 from steersman.schema.pruning import prune
@@ -144,6 +144,9 @@ class CustomResourceStrategy(Strategy):
 
     def generation_view(self, obj: Tree) -> Any:
         left_out = ("apiVersion", "kind", "metadata", "status") if self._version.has_status else _ENVELOPE
+        if self._stored.has_defaults:  # an object stored before the schema had them
+            obj = copy_tree(obj)
+            structure.fill_defaults(self._stored.schema, obj)
         return {key: value for key, value in obj.items() if key not in left_out}
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:

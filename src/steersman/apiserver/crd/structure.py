@@ -7,7 +7,7 @@ defaults of the storage version (which may be newer than the object), and prunes
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apiserver.crd.embedded import type_embedded
 from steersman.schema import decoding, loader
@@ -19,6 +19,11 @@ if TYPE_CHECKING:
     from steersman.apiserver.crd.definition import CustomVersion
 
 
+_INT64_END: Final = 2**63
+#: Floats, and values that may contain them.
+_NUMBERS_WITHIN: Final = (dict, list, float)
+
+
 def decode(struct: Struct, schema: Tree, tree: Tree) -> tuple[Tree, list[str]]:
     """Return an object for storage, and the paths of unspecified fields. Raises DecodeError."""
     metadata = decoding.decode(loader.struct(loader.OBJECT_META), tree.get("metadata") or {}).tree
@@ -27,7 +32,27 @@ def decode(struct: Struct, schema: Tree, tree: Tree) -> tuple[Tree, list[str]]:
     if "metadata" in tree:
         pruned.tree["metadata"] = metadata
     type_embedded(schema, pruned.tree)
-    return pruned.tree, pruned.unknown
+    unknown = sorted(pruned.unknown, key=_is_below_metadata, reverse=True)  # stable: metadata is decoded first
+    return whole_numbers(pruned.tree), unknown
+
+
+def _is_below_metadata(path: str) -> bool:
+    return path.startswith("metadata.")
+
+
+def whole_numbers(value: Any) -> Any:
+    """Replace floats in place that Go's encoder writes as 64-bit integers by integers, and return the value."""
+    if isinstance(value, float):
+        return int(value) if value.is_integer() and abs(value) < _INT64_END else value
+    if isinstance(value, dict):
+        for name, item in value.items():
+            if isinstance(item, _NUMBERS_WITHIN):
+                value[name] = whole_numbers(item)
+    elif isinstance(value, list):
+        for position, item in enumerate(value):
+            if isinstance(item, _NUMBERS_WITHIN):
+                value[position] = whole_numbers(item)
+    return value
 
 
 def shown(version: CustomVersion, stored: CustomVersion, tree: Tree) -> Tree:

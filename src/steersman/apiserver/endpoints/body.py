@@ -33,6 +33,7 @@ from steersman.schema.resources import table
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
+    from steersman.apimachinery.errors import StatusError
     from steersman.apimachinery.trees import Tree
     from steersman.apiserver.generic.options import WriteOptions
 
@@ -118,9 +119,11 @@ class ObjectDecoder:
     def decode_tree(self, tree: Any) -> tuple[Tree, list[str]]:
         """An object that was put together here (a patch's result), and the paths of its unknown fields.
 
-        Raises ``DecodeError`` when it is not of the kind, or a value does not fit.
+        Raises ``DecodeError`` when it is not of the kind, or a value does not fit; 422 for a custom object of another kind.
         """
         meta = type_meta(tree)
+        if self._is_custom and meta.kind not in ("", self.kind) and meta.api_version == self._api_version:
+            raise self._other_kind(tree, meta)
         if self._mismatch(meta):
             raise DecodeError(self._mismatch(meta))
         if self._decode is None:
@@ -211,10 +214,14 @@ class ObjectDecoder:
                 f"the API version in the data ({meta.api_version})"
                 f" does not match the expected API version ({self._api_version})"
             )
+        raise self._other_kind(tree, meta)
+
+    def _other_kind(self, tree: Any, meta: TypeMeta) -> StatusError:
+        """Return the 422 for a custom object of another kind."""
         metadata = tree.get("metadata")
         name = metadata.get("name") if isinstance(metadata, dict) else ""
         wrong = invalid_value("kind", meta.kind, f"must be {self.kind}")
-        raise invalid(f"{meta.kind}.{self._group}", name if isinstance(name, str) else "", [wrong])
+        return invalid(f"{meta.kind}.{self._group}", name if isinstance(name, str) else "", [wrong])
 
     def _said(self, meta: TypeMeta) -> TypeMeta:
         return TypeMeta(meta.api_version or self._api_version, meta.kind or self.kind)

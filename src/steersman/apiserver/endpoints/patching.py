@@ -10,7 +10,7 @@ from steersman.apimachinery.codec import DecodeError, decode_json, duplicate_fie
 from steersman.apimachinery.envelope import json_type
 from steersman.apimachinery.errors import bad_request, invalid, not_found, plain_error
 from steersman.apimachinery.field import invalid as invalid_value
-from steersman.apimachinery.gotext import quote, to_value_text
+from steersman.apimachinery.gotext import quote, to_json, to_value_text
 from steersman.apimachinery.managedfields.applying import apply
 from steersman.apimachinery.patch import apply_json_patch, apply_merge_patch, parse_json_patch, parse_merge_patch
 from steersman.apimachinery.yaml_codec import decode_yaml
@@ -69,6 +69,10 @@ class Patch(ABC):
                 self._ctx.warn(complaint)
         return decoded
 
+    def _text(self, tree: Tree) -> str:
+        """Return a patched object as a refusal shows it; Go sorts the keys of unstructured objects."""
+        return to_json(tree, sort_keys=True) if self._scope.served.is_custom else encode(tree).decode()
+
     def _reason(self, error: DecodeError) -> str:
         """Return what a refusal says of a result that is no object of the kind."""
         return str(error)
@@ -85,7 +89,7 @@ class JSONPatch(Patch):
         existing = self._existing(old, name)
         operations, duplicates = parse_json_patch(self._raw)
         tree = apply_json_patch(existing, operations)
-        return self._decoded(tree, duplicates, lambda: encode(tree).decode())
+        return self._decoded(tree, duplicates, lambda: self._text(tree))
 
 
 class MergePatch(Patch):
@@ -95,7 +99,7 @@ class MergePatch(Patch):
         existing = self._existing(old, name)
         patch = parse_merge_patch(self._raw)
         tree = apply_merge_patch(existing, patch)
-        return self._decoded(tree, self._duplicates(patch), lambda: encode(tree).decode())
+        return self._decoded(tree, self._duplicates(patch), lambda: self._text(tree))
 
 
 class StrategicMergePatch(Patch):

@@ -48,10 +48,11 @@ _ON_OBJECTS: Final = frozenset({"get", "update", "patch", "delete"})
 class _Routes:
     """What one resource, or one subresource, answers."""
 
-    __slots__ = ("endpoints", "is_subresource", "namespaced", "notes", "takes_path", "warning")
+    __slots__ = ("endpoints", "is_custom", "is_subresource", "namespaced", "notes", "takes_path", "warning")
 
     def __init__(self, resource: Resource, subresource: str, endpoints: Mapping[str, Endpoint]) -> None:
         self.endpoints: Final = endpoints
+        self.is_custom: Final = not resource.definition
         self.namespaced: Final = resource.namespaced
         self.is_subresource: Final = bool(subresource)
         #: Told with every answer.
@@ -60,6 +61,12 @@ class _Routes:
         self.notes: Final = deprecation_notes(resource)
         #: More path may follow.
         self.takes_path: Final = subresource == "proxy"
+
+    def is_in_scope(self, info: RequestInfo) -> bool:
+        """Report whether the path names a namespace where the resource has one, or asks for all namespaces."""
+        if info.namespace:
+            return self.namespaced
+        return not self.namespaced or info.verb in _ON_ALL_NAMESPACES
 
     def endpoint(self, info: RequestInfo, method: str) -> Endpoint:
         """What answers a request. Raises 404, 405, 400."""
@@ -125,6 +132,8 @@ class Router:
             if not endpoints:  # of custom objects a missing subresource reads like a missing object
                 raise path_not_found() if resource.definition else not_found(resource.group_resource, info.name)
             routes = self._routes[key] = _Routes(resource, info.subresource, endpoints)
+        if routes.is_custom and not routes.is_in_scope(info):
+            return _page_not_found()
         endpoint = routes.endpoint(info, request.method)
         if routes.warning:
             request.warnings.add(routes.warning)
@@ -207,3 +216,8 @@ class Router:
 async def _not_served(_: Request) -> Response:
     """A path that discovery lists and nobody answers here."""
     raise path_not_found()
+
+
+async def _page_not_found() -> Response:
+    """Answer a request for custom objects outside their scope, which the delegate of upstream's handler answers."""
+    return page_not_found()

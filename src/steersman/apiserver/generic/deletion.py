@@ -95,6 +95,8 @@ def plan_deletion(
         return Plan(Step.REMOVE)
     if grace_seconds is None and finalizers:
         _mark_at_once(metadata, ctx.now)
+        if not obj["metadata"].get("deletionTimestamp"):
+            strategy.mark_deleted(ctx, marked, obj)
     stays = bool(finalizers) or bool(grace_seconds)
     return Plan(Step.MARK if stays else Step.MARK_AND_REMOVE, marked)
 

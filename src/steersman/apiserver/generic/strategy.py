@@ -243,6 +243,12 @@ class Strategy:
     def mark_terminating(self, obj: Tree) -> None:
         """Show that the object is being deleted (kinds that delete in phases)."""
 
+    def mark_deleted(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
+        """Change an object that finalizers retain, when its deletion begins.
+
+        ``metadata`` is the object's own, everything else is shared with ``old``.
+        """
+
     def is_finalized(self, obj: Tree) -> bool:
         """Whether nothing but ``metadata.finalizers`` holds a terminating object."""
         return True

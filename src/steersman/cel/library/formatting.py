@@ -123,13 +123,31 @@ def _string(value: Any) -> str:
             return times.show_duration(value)
         case TypeValue():
             return value.name
-        case list():
-            return f"[{', '.join(map(_string, value))}]"
-        case dict():
-            shown = sorted((_string(key), _string(item)) for key, item in value.items())
-            return "{" + ", ".join(f"{key}: {item}" for key, item in shown) + "}"
+        case list() | dict():
+            return _nested(value)
     raise _wrong(
         "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and "
         "timestamps",
         value,
     )
+
+
+def _nested(value: Any) -> str:
+    """Return a list or map, or a value in one, in the notation of literals."""
+    match value:
+        case str():
+            return f'"{value}"'
+        case bytes():
+            return f'b"{_string(value)}"'
+        case float():
+            return f"{value:.6f}" if math.isfinite(value) else f'"{_not_finite(value)}"'
+        case Timestamp():
+            return f'timestamp("{_string(value)}")'
+        case Duration():
+            return f'duration("{_string(value)}")'
+        case list():
+            return f"[{', '.join(map(_nested, value))}]"
+        case dict():
+            shown = sorted((_nested(key), _nested(item)) for key, item in value.items())
+            return "{" + ", ".join(f"{key}:{item}" for key, item in shown) + "}"
+    return _string(value)

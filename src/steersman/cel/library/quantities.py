@@ -91,7 +91,7 @@ def functions() -> Iterator[Function]:
     one, two = (QUANTITY,), (QUANTITY, QUANTITY)
     yield Function("quantity", [Overload("string_to_quantity", (STRING,), QUANTITY, _parse)], cost=_walk)
     yield Function("isQuantity", [Overload("is_quantity_string", (STRING,), BOOL, _is_quantity)], cost=_walk)
-    yield Function("sign", [member("quantity_sign", one, INT, _sign)])
+    yield Function("sign", [Overload("quantity_sign", one, INT, _sign)])
     yield Function("isGreaterThan", [member("quantity_is_greater_than", two, BOOL, lambda a, b: _compare(a, b) > 0)])
     yield Function("isLessThan", [member("quantity_is_less_than", two, BOOL, lambda a, b: _compare(a, b) < 0)])
     yield Function("compareTo", [member("quantity_compare_to", two, INT, _compare)])

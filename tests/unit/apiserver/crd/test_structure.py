@@ -1,5 +1,7 @@
 """Defaults, nulls and pruning by schema."""
 
+import json
+
 import pytest
 
 from steersman.apimachinery.codec import DecodeError
@@ -108,3 +110,8 @@ def test_defaults_take_the_place_of_nulls_in_lists_and_maps():
     tree = {"l": [None, 1], "m": {"a": None}}
     structure.drop_nulls(listed, tree)
     assert tree == {"l": [7, 1], "m": {"a": 7}}
+
+
+def test_whole_numbers_replaces_floats_that_are_64_bit_integers():
+    tree = {"a": 2.0, "b": [1e3, 1.5, {"c": -0.0}], "d": 1e20, "e": "1.0"}
+    assert json.dumps(structure.whole_numbers(tree)) == '{"a": 2, "b": [1000, 1.5, {"c": 0}], "d": 1e+20, "e": "1.0"}'

@@ -35,12 +35,6 @@ def default_match(match: Tree | None) -> None:
     default_rules(match.get("excludeResourceRules"))
 
 
-def default_parameters(reference: Tree | None) -> None:
-    """Missing parameters deny unless the reference says otherwise."""
-    if reference is not None and reference.get("parameterNotFoundAction") is None:
-        reference["parameterNotFoundAction"] = "Deny"
-
-
 class _JudgingStrategy(Strategy):
     """Whose parameters may be named depends on who names them."""
 
@@ -126,7 +120,6 @@ class PolicyBindingStrategy(_JudgingStrategy):
     def default(self, obj: Tree, version: str) -> None:
         spec = obj.setdefault("spec", {})
         default_match(spec.get("matchResources"))
-        default_parameters(spec.get("paramRef"))
 
     def judge(self, access: ParamAccess, ctx: RequestContext, obj: Tree, old: Tree | None) -> Iterable[FieldError]:
         return access.check_binding(ctx.user, obj, old)

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 _SPEC: Final = field.Path("spec")
 _REASONS: Final = ("Forbidden", "Invalid", "RequestEntityTooLarge")
 _ACTIONS: Final = ("Audit", "Deny", "Warn")
+#: Operations whose objects can be mutated.
+_MUTATED_OPERATIONS: Final = ("*", "CONNECT", "CREATE", "UPDATE")
 _PATCH_TYPES: Final = ("ApplyConfiguration", "JSONPatch")
 _ANNOTATIONS_MAX: Final = 20
 _ANNOTATION_EXPRESSION_MAX_BYTES: Final = 5 * 1024
@@ -93,6 +95,8 @@ def validate_binding(obj: Tree, *, with_actions: bool) -> Iterator[FieldError]:
     yield from _validate_parameters(spec.get("paramRef"), _SPEC.child("paramRef"))
     if spec.get("matchResources") is not None:
         yield from validate_match(spec["matchResources"], _SPEC.child("matchResources"))
+        if not with_actions:
+            yield from _validate_mutated_operations(spec["matchResources"], _SPEC.child("matchResources"))
     if with_actions:
         yield from _validate_actions(spec.get("validationActions") or (), _SPEC.child("validationActions"))
 
@@ -109,6 +113,8 @@ def _validate_common(spec: Tree, expressions: PolicyExpressions, *, mutates: boo
         yield field.required(path)
     else:
         yield from validate_match(constraints, path)
+        if mutates:
+            yield from _validate_mutated_operations(constraints, path)
         if not constraints.get("resourceRules"):
             yield field.required(path.child("resourceRules"))
     conditions, where = spec.get("matchConditions") or (), _SPEC.child("matchConditions")
@@ -124,6 +130,13 @@ def _validate_common(spec: Tree, expressions: PolicyExpressions, *, mutates: boo
             yield field.required(where, "expression is not specified")
         else:
             yield from expressions.variable(name, expression, where, makes_objects=mutates)
+
+
+def _validate_mutated_operations(match: Tree, path: Path) -> Iterator[FieldError]:
+    """Reject operations that mutating policies cannot match; as upstream, at a path without positions."""
+    for rule in match.get("resourceRules") or ():
+        for operation in rule.get("operations") or ():
+            yield from check_known(operation, _MUTATED_OPERATIONS, path.child("resourceRules", "operations"))
 
 
 def _is_identifier(name: str) -> bool:
@@ -169,7 +182,7 @@ def _validate_validation(validation: Tree, path: Path, expressions: PolicyExpres
     if message and not message.strip():
         yield field.invalid(path.child("message"), message, "message must be non-empty if specified")
     elif "\n" in message.strip() or "\r" in message.strip():
-        yield field.invalid(path.child("message"), message, "message must not contain line breaks")
+        yield field.invalid(path.child("message"), message, "must not contain line breaks")
     yield from check_known(validation.get("reason"), _REASONS, path.child("reason"))
 
 

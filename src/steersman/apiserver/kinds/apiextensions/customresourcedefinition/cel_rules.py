@@ -23,10 +23,8 @@ _TOTAL_COST_LIMIT: Final = 100_000_000
 #: Expressions named when all together cost too much.
 _EXPENSIVE_MAX: Final = 4
 _UINT_MAX: Final = 2**64 - 1
-_CONTRIBUTED: Final = (
-    "contributed to estimated rule & messageExpression cost total exceeding cost limit for entire OpenAPIv3 schema"
-)
-_TOTAL: Final = "x-kubernetes-validations estimated rule & messageExpression cost total for entire OpenAPIv3 schema"
+_CONTRIBUTED: Final = "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema"
+_TOTAL: Final = "x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema"
 
 
 class _Place(NamedTuple):

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery import field
-from steersman.schema.openapi_values import placed, validate_value
+from steersman.apimachinery.field import FieldError
+from steersman.apiserver.kinds.apiextensions.customresourcedefinition.object_rules import ObjectRules
+from steersman.schema.openapi_values import NO_PATH, placed, validate_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from steersman.apimachinery.field import FieldError, Path
+    from steersman.apimachinery.field import Path
     from steersman.apimachinery.trees import Tree
 
 _EMBEDDED: Final = "x-kubernetes-embedded-resource"
@@ -24,8 +26,11 @@ def validate_defaults(schema: Tree, path: Path, *, is_resource: bool = True) -> 
         where = path.child("default")
         if not _is_pruned(schema, default):
             yield field.invalid(where, default, "must not have unknown fields")
-        for error in validate_value(schema, default):
+        faults = validate_value(schema, default)
+        for error in faults:
             yield placed(error, str(where))
+        if not faults:
+            yield from _broken_rules(schema, default, where)
     if schema.get("items") is not None:
         items = schema["items"]
         yield from validate_defaults(items, path.child("items"), is_resource=bool(items.get(_EMBEDDED)))
@@ -33,6 +38,18 @@ def validate_defaults(schema: Tree, path: Path, *, is_resource: bool = True) -> 
         if not (is_resource and name in _ENVELOPE):
             where = path.child("properties").key(name)
             yield from validate_defaults(below, where, is_resource=bool(below.get(_EMBEDDED)))
+
+
+def _broken_rules(schema: Tree, default: Any, path: Path) -> Iterator[FieldError]:
+    """Yield the errors of rules that a default violates. Rules that do not compile are reported elsewhere."""
+    rules = ObjectRules(schema, is_resource=bool(schema.get(_EMBEDDED)))
+    for error in rules.validate(default, None, faults=(), warn=_ignore_warning):
+        below = "" if error.field == NO_PATH else error.field
+        yield placed(FieldError(error.type, below, value=error.value, detail=error.detail), str(path))
+
+
+def _ignore_warning(_: str) -> None:
+    """Drop a warning: a default has no earlier value that could be unchanged."""
 
 
 def _is_pruned(schema: Any, value: Any) -> bool:

@@ -17,7 +17,6 @@ _LIST_TYPE: Final = "x-kubernetes-list-type"
 _MAP_TYPE: Final = "x-kubernetes-map-type"
 _KEYS: Final = "x-kubernetes-list-map-keys"
 _LIST_TYPES: Final = ("atomic", "set", "map")
-_ABSENT: Final = "null"
 
 
 def validate_lists(schema: Tree, path: Path) -> Iterator[FieldError]:
@@ -52,7 +51,7 @@ def _atomic(items: Tree, path: Path) -> Iterator[FieldError]:
         yield field.invalid(path.child(_LIST_TYPE), list_type, detail)
     if items.get("type") == "object" and items.get(_MAP_TYPE) != "atomic":
         # Upstream shows the list type here.
-        yield field.invalid(path.child(_MAP_TYPE), _ABSENT if list_type is None else list_type, detail)
+        yield field.invalid(path.child(_MAP_TYPE), list_type, detail)
 
 
 def _map(schema: Tree, path: Path) -> Iterator[FieldError]:

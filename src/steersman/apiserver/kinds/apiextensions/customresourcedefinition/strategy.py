@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery.gotext import quote
 from steersman.apiserver.generic.strategy import Strategy
+from steersman.apiserver.generic.writing import time_text
+from steersman.apiserver.kinds.apiextensions.customresourcedefinition.conditions import set_condition
 from steersman.apiserver.kinds.apiextensions.customresourcedefinition.formats import unrecognized_formats
 from steersman.apiserver.kinds.apiextensions.customresourcedefinition.validation import (
     validate_definition,
@@ -18,6 +20,12 @@ if TYPE_CHECKING:
     from steersman.apimachinery.field import FieldError
     from steersman.apimachinery.trees import Tree
     from steersman.apiserver.request import RequestContext
+
+
+_PENDING: Final = (
+    "InstanceDeletionPending",
+    "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
+)
 
 
 class CustomResourceDefinitionStrategy(Strategy):
@@ -53,6 +61,19 @@ class CustomResourceDefinitionStrategy(Strategy):
         super().prepare_for_update(ctx, obj, old)
         obj["status"] = {**(old.get("status") or {})}
         _add_stored_version(obj)
+
+    def mark_deleted(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
+        """Set the condition ``Terminating``, in which the finalizing controller reports its progress.
+
+        As upstream, neither the generation nor a grace period is set.
+        """
+        metadata, before = obj["metadata"], old["metadata"]
+        metadata.pop("deletionGracePeriodSeconds", None)
+        if "generation" in before:
+            metadata["generation"] = before["generation"]
+        conditions = [dict(c) for c in (obj.get("status") or {}).get("conditions") or ()]
+        set_condition(conditions, "Terminating", "True", *_PENDING, now=time_text(ctx.now))
+        obj["status"] = {**(obj.get("status") or {}), "conditions": conditions}
 
     def validate(self, ctx: RequestContext, obj: Tree) -> list[FieldError]:
         return list(validate_definition(obj))

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from tests.unit.apiserver.kinds.samples import CONTEXT, NOW, defaulted, edited, named
 
-from steersman.apiserver.kinds.admissionregistration.shared.policies import default_match, default_parameters
+from steersman.apiserver.kinds.admissionregistration.shared.policies import default_match
 from steersman.apiserver.kinds.admissionregistration.validatingadmissionpolicy import (
     ValidatingAdmissionPolicyStrategy,
 )
@@ -26,11 +26,9 @@ def test_a_match_is_by_equivalence_and_selects_everything():
     }
 
 
-@pytest.mark.parametrize(("said", "action"), [({}, "Deny"), ({"parameterNotFoundAction": "Allow"}, "Allow")])
-def test_missing_parameters_deny_unless_the_reference_says_otherwise(said, action):
-    reference = {"name": "p", **said}
-    default_parameters(reference)
-    assert reference["parameterNotFoundAction"] == action
+def test_binding_defaults_leave_out_parameter_not_found_action():
+    spec = defaulted(BINDINGS, named(spec={"policyName": "p", "paramRef": {"name": "p"}}))["spec"]
+    assert spec["paramRef"] == {"name": "p"}
 
 
 @pytest.mark.parametrize(("said", "policy"), [({}, "Fail"), ({"failurePolicy": "Ignore"}, "Ignore")])

@@ -30,7 +30,14 @@ MUTATING = edited(
 )
 BINDING = defaulted(
     ValidatingAdmissionPolicyBindingStrategy(),
-    named(spec={"policyName": "p", "paramRef": {"name": "q"}, "matchResources": {}, "validationActions": ["Deny"]}),
+    named(
+        spec={
+            "policyName": "p",
+            "paramRef": {"name": "q", "parameterNotFoundAction": "Deny"},
+            "matchResources": {},
+            "validationActions": ["Deny"],
+        }
+    ),
 )
 RULES, MUTATION = "spec.validations.0", "spec.mutations[0]"
 EITHER = "validations or auditAnnotations must contain at least one item"
@@ -66,7 +73,7 @@ def test_validating_policies_that_are_valid(edits):
         ),
         (
             {f"{RULES}.message": "a\nb"},
-            ['spec.validations[0].message: Invalid value: "a\\nb": message must not contain line breaks'],
+            ['spec.validations[0].message: Invalid value: "a\\nb": must not contain line breaks'],
         ),
         (
             {f"{RULES}.message": " "},

@@ -62,3 +62,9 @@ def test_defaults_that_do_not_fit(field, fault):
 def test_what_all_objects_have_is_checked_elsewhere():
     schema = {"type": "object", "properties": {"kind": {"type": "string", "default": 1}}}
     assert texts(validate_defaults(schema, Path("s"))) == []
+
+
+def test_default_that_violates_a_rule_is_reported_at_the_default():
+    schema = {"type": "integer", "default": 1, "x-kubernetes-validations": [{"rule": "self > 2"}]}
+    errors = validate_defaults(schema, Path("s"), is_resource=False)
+    assert [str(error) for error in errors] == ["s.default: Invalid value: 1: failed rule: self > 2"]

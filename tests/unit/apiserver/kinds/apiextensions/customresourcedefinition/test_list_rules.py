@@ -33,7 +33,7 @@ def test_lists_that_are_right():
         (
             ("set", {"type": "object"}),
             (
-                's.items.x-kubernetes-map-type: Invalid value: "null": must be atomic as item of a list with '
+                "s.items.x-kubernetes-map-type: Invalid value: null: must be atomic as item of a list with "
                 "x-kubernetes-list-type=set"
             ),
         ),

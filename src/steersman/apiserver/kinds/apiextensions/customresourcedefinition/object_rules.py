@@ -44,13 +44,14 @@ _NOT_CHECKED: Final = (
 class ObjectRules:
     """Rules of one version, compiled on the first write."""
 
-    def __init__(self, schema: Tree) -> None:
+    def __init__(self, schema: Tree, *, is_resource: bool = True) -> None:
         self._schema: Final = schema
+        self._is_resource: Final = is_resource
         self._exist: Final = has_rules(schema)
         self._root: _Node | None = None
 
     def validate(
-        self, obj: Tree, old: Tree | None, *, faults: Sequence[FieldError], warn: Callable[[str], None]
+        self, obj: Any, old: Any, *, faults: Sequence[FieldError], warn: Callable[[str], None]
     ) -> list[FieldError]:
         """Return ``faults`` and the errors of violated rules."""
         if not self._exist:
@@ -58,7 +59,7 @@ class ObjectRules:
         if any(fault.type in _BLOCKING for fault in faults):
             return [*faults, field.invalid(NO_PATH, None, _NOT_CHECKED)]
         if self._root is None:
-            self._root = _Node(self._schema, is_resource=True)
+            self._root = _Node(self._schema, is_resource=self._is_resource)
         run = _Run(warn)
         found = [*faults]
         try:
@@ -184,14 +185,14 @@ class _Run:
                 variables["oldSelf"] = NONE if old is None else Optional(before)
             elif old is not None:
                 variables["oldSelf"] = before
-            error = self._evaluate(placed, variables, path, node.type)
+            error = self._evaluate(placed, variables, path, node.type, obj)
             if error is not None and unchanged and not rule.uses_old:
                 self._warn(str(error))
             elif error is not None:
                 yield error
 
     def _evaluate(
-        self, placed: _Placed, variables: Mapping[str, Any], path: Path | None, type_: str
+        self, placed: _Placed, variables: Mapping[str, Any], path: Path | None, type_: str, obj: Any
     ) -> FieldError | None:
         rule = placed.rule
         where: Path | str = path if path is not None else NO_PATH
@@ -208,7 +209,8 @@ class _Run:
         if placed.path:
             where = placed.path if path is None else path.child(placed.path)
         detail = self._message(rule, variables, where, type_) if rule.message is not None else ""
-        return _failure(where, type_, detail or _default_message(rule.rule), rule.rule.get("reason"))
+        shown = field.OMIT_VALUE if isinstance(obj, dict | list) else obj
+        return _failure(where, shown, detail or _default_message(rule.rule), rule.rule.get("reason"))
 
     def _message(self, rule: Rule, variables: Mapping[str, Any], where: Path | str, type_: str) -> str:
         """Return the value of ``messageExpression``; empty if unusable."""
@@ -271,13 +273,14 @@ def _fault(text: str, rule: str, where: Path | str, type_: str) -> FieldError:
     return field.invalid(where, type_, detail)
 
 
-def _failure(where: Path | str, type_: str, detail: str, reason: str | None) -> FieldError:
+def _failure(where: Path | str, value: Any, detail: str, reason: str | None) -> FieldError:
+    """Return the error of a violated rule. Values of lists and objects are not shown."""
     match reason:
         case "FieldValueForbidden":
             return field.forbidden(where, detail)
         case "FieldValueRequired":
             return field.required(where, detail)
         case "FieldValueDuplicate":
-            return field.duplicate(where, type_)
+            return field.duplicate(where, value)
         case _:
-            return field.invalid(where, type_, detail)
+            return field.invalid(where, value, detail)
