@@ -8,15 +8,15 @@ A step is a synchronous function of data that only its request holds. Contracts:
 * When the request is cancelled, the step ends at its next ``spend``, and its result is dropped.
 * At most ``THREADS`` steps run at once; the others wait in order. The limits of requests in flight bound the queue.
 
-Python threads share one interpreter lock, so a worker does not make a step faster. It lets the loop interrupt the step at
-every switch interval: 1 ms in a process that ``steersman`` starts (``cli.apiserver``), 5 ms by default, in programs that
-embed an API server.
+Python threads share one interpreter lock, so a worker does not make a step faster. It lets the loop interrupt the step every
+millisecond.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
+import sys
 import time
 from concurrent.futures import Future as ThreadFuture
 from contextvars import Context, ContextVar, copy_context
@@ -38,6 +38,8 @@ LOOP_ALLOWANCE: Final = 25_000
 #: Objects beyond these sizes are read, owned and validated in workers from the start; about 20 ms of work each.
 LARGE_BYTES: Final = 64 * 1024
 LARGE_YAML_BYTES: Final = 8 * 1024
+#: How long a thread that computes keeps the interpreter lock while the loop waits for it.
+_SWITCH_SECONDS: Final = 0.001
 #: Work that is charged at once, about 10 ms, after which a worker pauses, and for how long.
 PAUSE_UNITS: Final = 20_000
 _PAUSE_SECONDS: Final = 0.005
@@ -152,6 +154,7 @@ class Workers:
         with self._lock:
             if self._threads:
                 return
+            sys.setswitchinterval(min(sys.getswitchinterval(), _SWITCH_SECONDS))
             self._threads = [
                 Thread(target=self._work, args=(self._jobs,), name=f"worker-{number}", daemon=True)
                 for number in range(self._count)

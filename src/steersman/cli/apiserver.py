@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import sys
 import time
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import uvloop
 
@@ -27,10 +26,6 @@ if TYPE_CHECKING:
     from steersman.controlplane.up import ControlPlane
 
 _log = logging.getLogger(__name__)
-
-#: How long a worker thread that computes keeps the interpreter lock while the event loop waits for it (decision 0010).
-#: The setting is the process's, so the program makes it, not the library.
-SWITCH_SECONDS: Final = 0.001
 
 
 def run(
@@ -53,7 +48,6 @@ def run(
         _log.warning("%s", warning)
     if parsed.die_with_parent:
         die_with_parent()
-    sys.setswitchinterval(SWITCH_SECONDS)
 
     async def start() -> ControlPlane:
         running = await up(

@@ -65,7 +65,7 @@ def clock():
     return FakeClock()
 
 
-@pytest.fixture(params=["memory", "sqlite", "sqlite with a writer thread"])
+@pytest.fixture(params=["memory", "sqlite"])
 async def open_store(request, clock, tmp_path):
     """Opens stores with options; closes them after the test."""
     numbers = iter(range(100))
@@ -77,11 +77,7 @@ async def open_store(request, clock, tmp_path):
         async def open_sqlite(**options):
             return await SqliteStore.open(tmp_path / f"{next(numbers)}.db", clock=clock, **options)
 
-        async def open_with_thread(**options):
-            return await open_sqlite(writer="thread", **options)
-
-        openers = {"memory": open_memory, "sqlite": open_sqlite, "sqlite with a writer thread": open_with_thread}
-        opener = openers[request.param]
+        opener = {"memory": open_memory, "sqlite": open_sqlite}[request.param]
 
         async def open_store(**options):
             store = await opener(**options)

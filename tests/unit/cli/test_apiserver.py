@@ -8,10 +8,8 @@ import sys
 
 import pytest
 
-from steersman.cli import apiserver
 from steersman.client import ApiError, connect, tree
 from steersman.client.transport import Request
-from steersman.controlplane.options import OptionError
 
 ENDPOINTS, CONFIG_MAPS = tree("v1", "Endpoints"), tree("v1", "ConfigMap")
 
@@ -93,17 +91,3 @@ async def test_shutdown_delay_serves_requests_after_readyz_fails_and_the_endpoin
         process.send_signal(signal.SIGTERM)
         process.communicate(timeout=20)
     assert process.returncode == 0
-
-
-def test_run_sets_the_switch_interval_of_its_process(monkeypatch, capsys):
-    intervals = []
-
-    async def refuse(*_args, **_kwargs):
-        raise OptionError("not today")
-
-    monkeypatch.setattr(apiserver.sys, "setswitchinterval", intervals.append)
-    monkeypatch.setattr(apiserver, "up", refuse)
-    monkeypatch.setattr(apiserver.logs, "set_up", lambda *_args, **_kwargs: None)
-    assert apiserver.run("apiserver", ["--ephemeral", "--port=0"]) == 1
-    assert "not today" in capsys.readouterr().err
-    assert intervals == [apiserver.SWITCH_SECONDS]

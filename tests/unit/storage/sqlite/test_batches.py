@@ -149,13 +149,10 @@ def frame(message):
 def served(written):
     """A socket to a thread that serves, and how it ended."""
     ours, theirs = socket.socketpair()
-    stream, ends = batches.Stream(theirs.fileno(), theirs.fileno()), []
-
-    def serve():
-        batches.serve(stream, written)
-        ends.append(stream.is_end_requested)
-
-    thread = threading.Thread(target=serve)
+    ends = []
+    thread = threading.Thread(
+        target=lambda: ends.append(batches.serve(theirs.fileno(), written, answers=theirs.fileno()))
+    )
     ours.settimeout(10)
     thread.start()
     yield ours, ends, thread

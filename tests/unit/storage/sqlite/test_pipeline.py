@@ -16,7 +16,7 @@ import pytest
 
 from steersman.storage.sqlite import pipeline
 from steersman.storage.sqlite.pipeline import BATCH_WRITES_MAX
-from steersman.storage.sqlite.process_writer import ProcessWriter
+from steersman.storage.sqlite.writer import Writer
 from steersman.storage.store import Conflict, Delete, Event, Put, Unavailable
 
 BIG = b"x" * 100_000
@@ -40,13 +40,13 @@ def full_disk(store, path):
 def batches(monkeypatch):
     """The numbers of rows of all batches from now on."""
     sizes = []
-    persist = ProcessWriter.persist
+    persist = Writer.persist
 
     def record(self, rows, statements, **kwargs):
         sizes.append(len(rows))
         persist(self, rows, statements, **kwargs)
 
-    monkeypatch.setattr(ProcessWriter, "persist", record)
+    monkeypatch.setattr(Writer, "persist", record)
     return sizes
 
 
