@@ -15,6 +15,7 @@ from steersman.apiserver.discovery.catalog import Catalog
 from steersman.apiserver.filters.max_in_flight import InFlight
 from steersman.apiserver.filters.request_metrics import RequestMetrics
 from steersman.apiserver.health.checks import Check, Unhealthy
+from steersman.apiserver.observability.webhook_metrics import WebhookMetricsCollector
 from steersman.apiserver.server.app import Application
 from steersman.apiserver.server.chain import ChainOptions, build_chain
 from steersman.apiserver.server.loopback import Loopback
@@ -156,6 +157,7 @@ class ServerCore:
             metrics.collect,
             StorageMetrics(self.store, self.resources.registry).collect,
             self.app.loop_guard.collect,
+            WebhookMetricsCollector(self.resources.webhook_metrics).collect,
         ]
         if self._auditor is not None:
             collectors.append(self._auditor.collect)

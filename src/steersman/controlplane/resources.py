@@ -9,8 +9,12 @@ from typing import TYPE_CHECKING, Final
 from steersman.apiserver.admission.builtin import default_plugins
 from steersman.apiserver.admission.chain import ORDER, AdmissionChain
 from steersman.apiserver.admission.mutating_policy import MutatingAdmissionPolicy
+from steersman.apiserver.admission.mutating_webhook import MutatingAdmissionWebhook
 from steersman.apiserver.admission.optional import optional_plugins
 from steersman.apiserver.admission.validating_policy import ValidatingAdmissionPolicy
+from steersman.apiserver.admission.validating_webhook import ValidatingAdmissionWebhook
+from steersman.apiserver.admission.webhook_calls import WebhookServices
+from steersman.apiserver.admission.webhook_metrics import WebhookMetrics
 from steersman.apiserver.endpoints.router import Router
 from steersman.apiserver.endpoints.subresources import subresources
 from steersman.apiserver.endpoints.unsafe_delete import FEATURE_GATE
@@ -18,6 +22,8 @@ from steersman.apiserver.generic.registry import Registry
 from steersman.apiserver.health.component_probes import Components
 from steersman.apiserver.kinds.catalog import BuiltInKinds
 from steersman.apiserver.proxying.connections import Connections
+from steersman.apiserver.webhooks.client import WebhookClients
+from steersman.apiserver.webhooks.services import StoredServices
 from steersman.asynckit.tasks import Supervisor
 from steersman.controlplane.access_endpoints import access_endpoints
 from steersman.controlplane.admission_configuration import read_admission_configuration
@@ -71,7 +77,18 @@ class Resources:
             ),
             min_request_timeout_seconds=options.min_request_timeout_seconds,
         )
-        self.admission = AdmissionChain(_plugins(options, self.registry, authorizer, dice))
+        services = StoredServices(lambda name: self.registry.stored(name).cache, dice=dice)
+        #: HTTPS clients of admission and conversion webhooks.
+        self.webhook_clients = WebhookClients(services, clock=clock)
+        self.webhook_metrics = WebhookMetrics()
+        webhooks = WebhookServices(
+            self.registry,
+            authorizer=authorizer,
+            clients=self.webhook_clients,
+            dice=dice,
+            metrics=self.webhook_metrics,
+        )
+        self.admission = AdmissionChain(_plugins(options, self.registry, authorizer, dice, webhooks))
         #: The way to kubelets, pods and services; open when it is given a certificate.
         self.connections = Connections(clock, address_types=options.kubelet_preferred_address_types)
         #: Probes of the other components; the usual ports unless something else is set.
@@ -103,6 +120,7 @@ class Resources:
     async def close(self) -> None:
         """End watches that are left, and what fills caches."""
         self.registry.close()
+        self.webhook_clients.close()
         await self._tasks.close()
 
 
@@ -143,7 +161,9 @@ def _strategies(
     }
 
 
-def _plugins(options: APIServerOptions, registry: Registry, authorizer: Authorizer, dice: Random) -> list[Plugin]:
+def _plugins(
+    options: APIServerOptions, registry: Registry, authorizer: Authorizer, dice: Random, webhooks: WebhookServices
+) -> list[Plugin]:
     """Return the enabled admission plugins."""
     configurations = read_admission_configuration(options.admission_control_config_file)
     try:
@@ -159,7 +179,9 @@ def _plugins(options: APIServerOptions, registry: Registry, authorizer: Authoriz
     plugins = (
         *defaults,
         MutatingAdmissionPolicy(registry, authorizer=authorizer),
+        MutatingAdmissionWebhook(webhooks),
         ValidatingAdmissionPolicy(registry, authorizer=authorizer),
+        ValidatingAdmissionWebhook(webhooks),
     )
     optional = optional_plugins(registry, authorizer=authorizer, configurations=configurations)
     there = {plugin.name for plugin in plugins} | optional.keys()

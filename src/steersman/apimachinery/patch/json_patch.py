@@ -45,7 +45,7 @@ def parse_json_patch(raw: bytes) -> JSONPatch:
     """A patch from a request's body. Raises 400 for what is none, 413 for too many operations."""
     try:
         tree = codec.decode_json(raw)
-        operations = _operations(tree)
+        operations = operations_of(tree)
     except DecodeError as error:
         raise errors.bad_request(f"error decoding patch: {error}") from None
     if len(operations) > MAX_OPERATIONS:
@@ -59,7 +59,8 @@ def parse_json_patch(raw: bytes) -> JSONPatch:
     return JSONPatch(operations, [f"json patch {message}" for message in messages])
 
 
-def _operations(tree: Any) -> list[dict[str, Any]]:
+def operations_of(tree: Any) -> list[dict[str, Any]]:
+    """Return the operations of a decoded patch. Raises DecodeError."""
     if tree is None:
         return []
     if not isinstance(tree, list):

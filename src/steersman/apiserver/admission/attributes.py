@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from steersman.apimachinery.errors import StatusError, forbidden
+from steersman.apimachinery.trees import copy_tree
 
 if TYPE_CHECKING:
     from steersman.apimachinery.trees import Tree
@@ -24,10 +25,55 @@ class Operation(StrEnum):
     CONNECT = "CONNECT"
 
 
+class Reinvocation:
+    """State of reinvocation. Upstream: ``reinvocationContext`` and ``webhookReinvokeContext``.
+
+    After a webhook has changed the object, all mutating plugins run once more. In that second run only those webhooks with
+    ``reinvocationPolicy: IfNeeded`` are called that were called before the object changed.
+    """
+
+    __slots__ = ("_called", "_last_output", "_pending", "is_reinvoke", "is_required")
+
+    def __init__(self) -> None:
+        #: True in the second run.
+        self.is_reinvoke = False
+        self.is_required = False
+        self._called: set[str] = set()
+        self._pending: set[str] = set()
+        self._last_output: Tree | None = None
+
+    def note_called(self, webhook: str) -> None:
+        """Record the call of a webhook that may be called again."""
+        self._called.add(webhook)
+
+    def note_change(self) -> None:
+        """Record that a webhook changed the object: those called before it are due again."""
+        self.is_required = True
+        self._require_called()
+
+    def begin(self, obj: Tree | None) -> None:
+        """Compare the object with the last output of the webhooks; in-tree plugins may have changed it since."""
+        if self.is_reinvoke and obj != self._last_output:
+            self._require_called()
+
+    def finish(self, obj: Tree | None) -> None:
+        """Record the output of the webhooks."""
+        self._last_output = copy_tree(obj)
+
+    def is_due(self, webhook: str) -> bool:
+        """True if the webhook is to be called in this run."""
+        return not self.is_reinvoke or webhook in self._pending
+
+    def _require_called(self) -> None:
+        self._pending |= self._called
+        self._called.clear()
+
+
 class Attributes:
     """Attributes of one write. Upstream: ``admission.Attributes``."""
 
     __slots__ = (
+        "_reinvocation",
         "ctx",
         "name",
         "namespace",
@@ -67,6 +113,21 @@ class Attributes:
         self.old_object = old_object
         self.subresource = subresource
         self.options = options
+        self._reinvocation: Reinvocation | None = None
+
+    @property
+    def reinvocation(self) -> Reinvocation:
+        """State of reinvocation of mutating plugins."""
+        state = self._reinvocation
+        if state is None:
+            state = self._reinvocation = Reinvocation()
+        return state
+
+    @property
+    def needs_reinvocation(self) -> bool:
+        """True if a plugin requires that all mutating plugins run again."""
+        state = self._reinvocation
+        return state is not None and state.is_required and not state.is_reinvoke
 
     @property
     def resource(self) -> Resource:

@@ -80,6 +80,21 @@ async def _run_rest(waiting: Awaitable[None], steps: Sequence[Step], attributes:
         await rest
 
 
+def run_mutating(steps: Sequence[Step], attributes: Attributes) -> Awaitable[None] | None:
+    """Run mutating plugins as ``run`` does, and once more if one of them requires it (``reinvocationPolicy``)."""
+    waiting = run(steps, attributes)
+    return None if waiting is None else _run_mutating(waiting, steps, attributes)
+
+
+async def _run_mutating(waiting: Awaitable[None], steps: Sequence[Step], attributes: Attributes) -> None:
+    await waiting
+    if attributes.needs_reinvocation:
+        attributes.reinvocation.is_reinvoke = True
+        again = run(steps, attributes)
+        if again is not None:
+            await again
+
+
 class Steps:
     """Plugins for one kind of write."""
 
@@ -91,7 +106,7 @@ class Steps:
 
     async def mutate(self, attributes: Attributes) -> None:
         """Run the mutating plugins. Raises the error of a plugin that rejects the write."""
-        waiting = run(self.admit, attributes)
+        waiting = run_mutating(self.admit, attributes)
         if waiting is not None:
             await waiting
 

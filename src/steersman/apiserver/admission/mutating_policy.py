@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 from steersman.apimachinery.errors import internal_error
 from steersman.apimachinery.gotext import quote
 from steersman.apimachinery.trees import copy_tree
+from steersman.apiserver.admission.admission_request import kind_of
 from steersman.apiserver.admission.interface import Attributes, Operation, Plugin
 from steersman.apiserver.admission.lookups import Lookup
 from steersman.apiserver.admission.validating_policy import Binding, PolicySources, variables_of
@@ -95,6 +96,8 @@ class MutatingAdmissionPolicy(Plugin):
         policies = await self._policies.all()
         if not policies or attributes.object is None:
             return
+        if attributes.reinvocation.is_reinvoke:  # a webhook changed the object
+            policies = [policy for policy in policies if policy.is_reinvoked]
         by_policy: dict[str, list[Binding]] = {}
         for binding in await self._bindings.all():
             by_policy.setdefault(binding.policy, []).append(binding)
@@ -192,8 +195,6 @@ class MutatingAdmissionPolicy(Plugin):
 
 def _struct_of(attributes: Attributes, matched: Resource, served: ServedResource | None) -> Struct | None:
     """Return the type of the request body, which a subresource may define."""
-    from steersman.apiserver.admission.validating_policy_input import kind_of  # noqa: PLC0415 — loads the language
-
     kind = kind_of(matched, attributes.subresource)
     if served is None or kind["kind"] == matched.kind:
         return None if served is None else served.struct

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 from steersman.apimachinery.gotext import to_json
+from steersman.apiserver.admission.admission_request import in_version, request_of
 from steersman.apiserver.admission.interface import Attributes, Operation, Plugin
 from steersman.apiserver.admission.lookups import Lookup, whole
 from steersman.apiserver.admission.validating_policy_match import Matcher, is_exempt, is_namespace
@@ -188,9 +189,9 @@ async def variables_of(attributes: Attributes, matched: Resource, sources: Polic
     from steersman.apiserver.admission import validating_policy_input as given  # noqa: PLC0415 — loads the language
 
     return {
-        "object": given.in_version(attributes.object, attributes, matched, sources.served),
-        "oldObject": given.in_version(attributes.old_object, attributes, matched, sources.served),
-        "request": given.request_of(attributes, matched),
+        "object": in_version(attributes.object, attributes, matched, sources.served),
+        "oldObject": in_version(attributes.old_object, attributes, matched, sources.served),
+        "request": request_of(attributes, matched),
         "namespaceObject": given.namespace_object(await sources.namespace_of(attributes)),
         **given.authorizer_variables(attributes, sources.authorizer),
     }

@@ -1,4 +1,4 @@
-"""Inputs of policy expressions: objects in the matched version, the request, the authorizer.
+"""Inputs of policy expressions: variables, the namespace, the authorizer.
 
 Loaded with the first policy, as it loads the expression language.
 """
@@ -7,25 +7,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from steersman.apimachinery.trees import copy_tree
-from steersman.apiserver.admission.interface import Operation
-from steersman.apiserver.generic.options import DeleteOptions, WriteOptions
 from steersman.apiserver.request import RequestInfo, UserInfo
 from steersman.apiserver.workers import on_loop
 from steersman.cel.library.authorizer import CheckAttributes, CheckDecision, authorizer, request_resource
 from steersman.cel.values import EvalError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from steersman.apimachinery.trees import Tree
     from steersman.apiserver.admission.interface import Attributes
     from steersman.apiserver.authz.interface import Authorizer
-    from steersman.apiserver.generic.served import ServedResource
     from steersman.cel.program import Program
-    from steersman.schema.resources import Resource
-
-    FindServed = Callable[[str, str, str], ServedResource | None]
 
 #: Metadata of ``namespaceObject``.
 _NAMESPACE_METADATA: Final = [
@@ -76,64 +69,6 @@ class PolicyVariables(dict[str, Any]):
             raise EvalError(f'composited variable "{name}" fails to evaluate: {found.error}')
         self[name] = found.value
         return found.value
-
-
-def kind_of(resource: Resource, subresource: str) -> dict[str, str]:
-    """Return group, version and kind of the request body."""
-    for known in resource.subresources if subresource else ():
-        if known.name == subresource:
-            group = known.group if known.version else resource.group
-            return {"group": group, "version": known.version or resource.version, "kind": known.kind}
-    return {"group": resource.group, "version": resource.version, "kind": resource.kind}
-
-
-def in_version(tree: Tree | None, attributes: Attributes, matched: Resource, find: FindServed) -> Tree | None:
-    """Return an object of the write in the matched version; read-only."""
-    if tree is None or kind_of(matched, attributes.subresource)["kind"] != matched.kind:
-        return tree
-    served = find(matched.group, matched.version, matched.name)
-    if served is None or served.from_storage is None:
-        return tree
-    return served.from_storage(copy_tree(tree))
-
-
-def request_of(attributes: Attributes, matched: Resource) -> Tree:
-    """Return the value of ``request``: an AdmissionRequest without objects and, as in Go, without empty strings."""
-    own, user = attributes.resource, attributes.user
-    request = {
-        "kind": kind_of(matched, attributes.subresource),
-        "resource": {"group": matched.group, "version": matched.version, "resource": matched.name},
-        "subResource": attributes.subresource,
-        "requestKind": kind_of(own, attributes.subresource),
-        "requestResource": {"group": own.group, "version": own.version, "resource": own.name},
-        "requestSubResource": attributes.subresource,
-        "name": attributes.name,
-        "namespace": attributes.namespace,
-        "operation": attributes.operation.value,
-        "userInfo": _without_empty(
-            {
-                "username": user.name,
-                "uid": user.uid,
-                "groups": list(user.groups),
-                "extra": {key: list(values) for key, values in user.extra.items()},
-            }
-        ),
-        "options": _options(attributes),
-    }
-    return _without_empty(request) | {"dryRun": attributes.dry_run}
-
-
-def _without_empty(tree: Tree) -> Tree:
-    return {key: value for key, value in tree.items() if value not in ("", None, [], {})}
-
-
-def _options(attributes: Attributes) -> Tree | None:
-    options = attributes.options
-    if isinstance(options, DeleteOptions):
-        return options.tree()
-    if isinstance(options, WriteOptions):
-        return options.tree("CreateOptions" if attributes.operation is Operation.CREATE else "UpdateOptions")
-    return None
 
 
 def namespace_object(namespace: Tree | None) -> Tree | None:

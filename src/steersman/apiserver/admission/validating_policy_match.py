@@ -11,6 +11,7 @@ from steersman.apiserver.admission.interface import Operation
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
+    from steersman.apimachinery.selectors.labels import LabelSelector
     from steersman.apimachinery.trees import Tree
     from steersman.apiserver.admission.interface import Attributes
     from steersman.schema.resources import Resource
@@ -61,41 +62,54 @@ class Matcher:
         self, attributes: Attributes, *, namespace: FindNamespace, resource: FindResource
     ) -> Resource | None:
         """Return the resource in the version of the matching rule; None without a match. Raises 404."""
-        if not self._objects.is_empty and not self._selects_object(attributes):
+        if not selects_object(self._objects, attributes):
             return None
         if self._find(self._excluded, attributes, resource) is not None:
             return None
         found = self._find(self._rules, attributes, resource) if self._rules else attributes.resource
         if found is None or self._namespaces.is_empty:
             return found
-        return found if await self._selects_namespace(attributes, namespace) else None
-
-    def _selects_object(self, attributes: Attributes) -> bool:
-        trees = (attributes.object, attributes.old_object)
-        return any(tree is not None and self._objects.matches(_labels(tree)) for tree in trees)
-
-    async def _selects_namespace(self, attributes: Attributes, find: FindNamespace) -> bool:
-        itself = is_namespace(attributes)
-        if not attributes.namespace and not itself:
-            return True
-        if itself and attributes.operation in (Operation.CREATE, Operation.UPDATE) and attributes.object is not None:
-            return self._namespaces.matches(_labels(attributes.object))
-        found = await find(attributes.namespace)
-        if found is None:
-            raise not_found("namespaces", attributes.namespace)
-        return self._namespaces.matches(_labels(found))
+        return found if await selects_namespace(self._namespaces, attributes, namespace) else None
 
     def _find(self, rules: Sequence[Tree], attributes: Attributes, find: FindResource) -> Resource | None:
-        for rule in rules:
-            if _fits(rule, attributes, attributes.resource):
-                return attributes.resource
-        if not self._equivalent:
-            return None
-        for rule in rules:
-            for other in _equivalents(rule, attributes.resource, find):
-                if _fits(rule, attributes, other):
-                    return other
+        return matching_resource(rules, attributes, find, is_equivalent=self._equivalent)
+
+
+def selects_object(selector: LabelSelector, attributes: Attributes) -> bool:
+    """True if the selector matches the new or the old object."""
+    if selector.is_empty:
+        return True
+    trees = (attributes.object, attributes.old_object)
+    return any(tree is not None and selector.matches(_labels(tree)) for tree in trees)
+
+
+async def selects_namespace(selector: LabelSelector, attributes: Attributes, find: FindNamespace) -> bool:
+    """True if the selector matches the namespace of the write, or there is none. Raises 404."""
+    itself = is_namespace(attributes)
+    if selector.is_empty or (not attributes.namespace and not itself):
+        return True
+    if itself and attributes.operation in (Operation.CREATE, Operation.UPDATE) and attributes.object is not None:
+        return selector.matches(_labels(attributes.object))
+    found = await find(attributes.namespace)
+    if found is None:
+        raise not_found("namespaces", attributes.namespace)
+    return selector.matches(_labels(found))
+
+
+def matching_resource(
+    rules: Sequence[Tree], attributes: Attributes, find: FindResource, *, is_equivalent: bool
+) -> Resource | None:
+    """Return the resource in the version of the first matching rule; ``is_equivalent``: ``matchPolicy: Equivalent``."""
+    for rule in rules:
+        if _fits(rule, attributes, attributes.resource):
+            return attributes.resource
+    if not is_equivalent:
         return None
+    for rule in rules:
+        for other in _equivalents(rule, attributes.resource, find):
+            if _fits(rule, attributes, other):
+                return other
+    return None
 
 
 def _labels(tree: Tree) -> dict[str, str]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from steersman.apiserver.admission.chain import run
+from steersman.apiserver.admission.chain import run, run_mutating
 from steersman.apiserver.generic.write_pipeline import Write
-from steersman.apiserver.generic.writing import dedupe_owner_references
+from steersman.apiserver.generic.writing import dedupe_owner_references, ensure_object_namespace
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -55,9 +55,10 @@ class ObjectWrite(Write):
         if not plugins:
             return None
         name = self.name or self.new["metadata"].get("name") or ""
-        return run(plugins, scope.mutation_attributes(self.ctx, self.new, self.old, self.options, name))
+        return run_mutating(plugins, scope.mutation_attributes(self.ctx, self.new, self.old, self.options, name))
 
     def after_mutation(self) -> None:
+        ensure_object_namespace(self.new["metadata"], self.ctx.namespace)  # a webhook may have changed it
         dedupe_owner_references(self.new["metadata"], self.ctx.warn, after_admission=True)
         self.new = self.scope.merge_into_object(self.ctx, self.new, self.old)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 import httptools
 import msgspec
@@ -57,8 +57,8 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Become usable."""
-        assert isinstance(transport, asyncio.Transport)
-        self._transport, self.is_open = transport, True
+        # uvloop's TLS transport does not extend ``asyncio.Transport``.
+        self._transport, self.is_open = cast("asyncio.Transport", transport), True
 
     def data_received(self, data: bytes) -> None:
         """Parse a part of the response."""

@@ -5,29 +5,10 @@ import pytest
 from steersman.apiserver.admission.validating_policy_input import (
     PolicyVariables,
     Spending,
-    kind_of,
     namespace_object,
 )
 from steersman.cel.admission import VARIABLE, Compiler
 from steersman.cel.values import EvalError
-from steersman.schema.resources import Resource, Subresource
-
-POD = Resource(
-    "",
-    "v1",
-    "pods",
-    "Pod",
-    "pod",
-    namespaced=True,
-    verbs=("create",),
-    subresources=(Subresource("status", "Pod", ()), Subresource("eviction", "Eviction", (), "policy", "v1")),
-)
-
-
-def test_kind_of_a_request_is_that_of_its_body():
-    assert kind_of(POD, "") == {"group": "", "version": "v1", "kind": "Pod"}
-    assert kind_of(POD, "status") == {"group": "", "version": "v1", "kind": "Pod"}
-    assert kind_of(POD, "eviction") == {"group": "policy", "version": "v1", "kind": "Eviction"}
 
 
 def test_namespace_object_has_selected_fields():

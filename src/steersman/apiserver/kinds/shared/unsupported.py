@@ -16,14 +16,6 @@ if TYPE_CHECKING:
     from steersman.apimachinery.trees import Tree
 
 
-def admission_webhook_warnings(configuration: Tree) -> Sequence[str]:
-    """Warn about a webhook configuration with a webhook that upstream would call (one with rules)."""
-    if not any(webhook.get("rules") for webhook in configuration.get("webhooks") or ()):
-        return ()
-    effect = "requests are served as if these webhooks did not exist, whatever their failurePolicy"
-    return (f"webhooks: this server does not call admission webhooks yet: {effect}",)
-
-
 def conversion_webhook_warnings(definition: Tree) -> Sequence[str]:
     """Warn about a CustomResourceDefinition whose objects a webhook should convert."""
     conversion = (definition.get("spec") or {}).get("conversion") or {}

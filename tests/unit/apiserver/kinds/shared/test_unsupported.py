@@ -5,22 +5,13 @@ from __future__ import annotations
 import pytest
 from tests.unit.apiserver.kinds.samples import CONTEXT, named
 
-from steersman.apiserver.kinds.admissionregistration.mutatingwebhookconfiguration import (
-    MutatingWebhookConfigurationStrategy,
-)
-from steersman.apiserver.kinds.admissionregistration.validatingwebhookconfiguration import (
-    ValidatingWebhookConfigurationStrategy,
-)
 from steersman.apiserver.kinds.apiextensions.customresourcedefinition.strategy import CustomResourceDefinitionStrategy
 from steersman.apiserver.kinds.apiregistration.apiservice import APIServiceStrategy
 from steersman.apiserver.kinds.shared.unsupported import (
-    admission_webhook_warnings,
     aggregation_warnings,
     conversion_webhook_warnings,
 )
 
-RULE = {"operations": ["*"], "apiGroups": ["*"], "apiVersions": ["*"], "resources": ["*"]}
-CONFIGURATION = named(webhooks=[{"name": "a.example.com", "failurePolicy": "Fail", "rules": [RULE]}])
 DEFINITION = named(spec={"group": "example.com", "versions": [], "conversion": {"strategy": "Webhook"}})
 API_SERVICE = named(spec={"group": "example.com", "version": "v1", "service": {"name": "s", "namespace": "n"}})
 
@@ -28,8 +19,6 @@ API_SERVICE = named(spec={"group": "example.com", "version": "v1", "service": {"
 @pytest.mark.parametrize(
     ("strategy", "obj", "text"),
     [
-        (ValidatingWebhookConfigurationStrategy(), CONFIGURATION, "does not call admission webhooks yet"),
-        (MutatingWebhookConfigurationStrategy(), CONFIGURATION, "does not call admission webhooks yet"),
         (CustomResourceDefinitionStrategy(), DEFINITION, "does not call conversion webhooks yet"),
         (APIServiceStrategy(), API_SERVICE, "does not proxy to aggregated API servers yet"),
     ],
@@ -38,12 +27,6 @@ API_SERVICE = named(spec={"group": "example.com", "version": "v1", "service": {"
 def test_strategy_warns_about_configuration_without_effect_on_create_and_update(strategy, obj, text, is_update):
     [warning] = strategy.warnings(CONTEXT, obj, obj if is_update else None)
     assert text in warning
-
-
-def test_admission_webhook_warnings_is_empty_when_upstream_would_call_no_webhook():
-    assert not admission_webhook_warnings(named())
-    assert not admission_webhook_warnings(named(webhooks=None))
-    assert not admission_webhook_warnings(named(webhooks=[{"name": "a.example.com", "rules": []}]))
 
 
 def test_conversion_webhook_warnings_is_empty_when_the_server_converts():

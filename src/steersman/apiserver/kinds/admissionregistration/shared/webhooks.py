@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Final
 from steersman.apiserver.generic import columns
 from steersman.apiserver.generic.strategy import Column, Strategy
 from steersman.apiserver.kinds.admissionregistration.shared.webhook_validation import validate_webhooks
-from steersman.apiserver.kinds.shared.unsupported import admission_webhook_warnings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -90,7 +89,7 @@ class WebhookConfigurationStrategy(Strategy):
         return list(validate_webhooks(obj, old))
 
     def warnings(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> Sequence[str]:
-        return (*static_name_warnings(obj), *admission_webhook_warnings(obj))
+        return static_name_warnings(obj)
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         return [columns.name_of(obj), len(obj.get("webhooks") or ()), columns.age(obj, now)]

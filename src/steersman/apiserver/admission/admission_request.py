@@ -1,0 +1,78 @@
+"""Writes as admission policies and webhooks see them: objects in the matched version, and the AdmissionRequest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from steersman.apimachinery.trees import copy_tree
+from steersman.apiserver.admission.interface import Operation
+from steersman.apiserver.generic.options import DeleteOptions, WriteOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from steersman.apimachinery.trees import Tree
+    from steersman.apiserver.admission.interface import Attributes
+    from steersman.apiserver.generic.served import ServedResource
+    from steersman.schema.resources import Resource
+
+    FindServed = Callable[[str, str, str], ServedResource | None]
+
+
+def kind_of(resource: Resource, subresource: str) -> dict[str, str]:
+    """Return group, version and kind of the request body."""
+    for known in resource.subresources if subresource else ():
+        if known.name == subresource:
+            group = known.group if known.version else resource.group
+            return {"group": group, "version": known.version or resource.version, "kind": known.kind}
+    return {"group": resource.group, "version": resource.version, "kind": resource.kind}
+
+
+def in_version(tree: Tree | None, attributes: Attributes, matched: Resource, find: FindServed) -> Tree | None:
+    """Return an object of the write in the matched version; read-only."""
+    if tree is None or kind_of(matched, attributes.subresource)["kind"] != matched.kind:
+        return tree
+    served = find(matched.group, matched.version, matched.name)
+    if served is None or served.from_storage is None:
+        return tree
+    return served.from_storage(copy_tree(tree))
+
+
+def request_of(attributes: Attributes, matched: Resource) -> Tree:
+    """Return the value of ``request``: an AdmissionRequest without objects and, as in Go, without empty strings."""
+    own, user = attributes.resource, attributes.user
+    request = {
+        "kind": kind_of(matched, attributes.subresource),
+        "resource": {"group": matched.group, "version": matched.version, "resource": matched.name},
+        "subResource": attributes.subresource,
+        "requestKind": kind_of(own, attributes.subresource),
+        "requestResource": {"group": own.group, "version": own.version, "resource": own.name},
+        "requestSubResource": attributes.subresource,
+        "name": attributes.name,
+        "namespace": attributes.namespace,
+        "operation": attributes.operation.value,
+        "userInfo": _without_empty(
+            {
+                "username": user.name,
+                "uid": user.uid,
+                "groups": list(user.groups),
+                "extra": {key: list(values) for key, values in user.extra.items()},
+            }
+        ),
+        "options": options_of(attributes),
+    }
+    return _without_empty(request) | {"dryRun": attributes.dry_run}
+
+
+def _without_empty(tree: Tree) -> Tree:
+    return {key: value for key, value in tree.items() if value not in ("", None, [], {})}
+
+
+def options_of(attributes: Attributes) -> Tree | None:
+    """Return the options of the write; None for CONNECT."""
+    options = attributes.options
+    if isinstance(options, DeleteOptions):
+        return options.tree()
+    if isinstance(options, WriteOptions):
+        return options.tree("CreateOptions" if attributes.operation is Operation.CREATE else "UpdateOptions")
+    return None

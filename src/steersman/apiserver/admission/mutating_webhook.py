@@ -1,0 +1,178 @@
+"""``MutatingAdmissionWebhook``: webhooks that change or deny writes, called one after another.
+
+After a change all mutating plugins run once more; see ``Reinvocation``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from steersman.apimachinery.codec import DecodeError, decode_json
+from steersman.apimachinery.errors import StatusError, internal_error
+from steersman.apimachinery.gotext import quote, to_json
+from steersman.apimachinery.patch.json_patch import (
+    MAX_OPERATIONS,
+    NotApplicableError,
+    apply_operations,
+    operations_of,
+)
+from steersman.apimachinery.trees import copy_tree
+from steersman.apiserver.admission.admission_request import in_version, kind_of
+from steersman.apiserver.admission.interface import Attributes, Operation, Plugin
+from steersman.apiserver.admission.validating_policy_match import is_exempt
+from steersman.apiserver.admission.webhook_calls import CallError, WebhookCaller, call_failed
+from steersman.apiserver.request import AuditLevel
+from steersman.apiserver.workers import in_worker, is_large
+from steersman.schema.decoding import decode
+from steersman.schema.loader import struct_for
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Sequence
+
+    from steersman.apimachinery.trees import Tree
+    from steersman.apimachinery.typemodel import Struct
+    from steersman.apiserver.admission.admission_request import FindServed
+    from steersman.apiserver.admission.lookups import Lookup
+    from steersman.apiserver.admission.webhook_calls import WebhookServices
+    from steersman.apiserver.admission.webhook_configuration import Candidate, Webhook
+    from steersman.apiserver.admission.webhook_review import Response
+    from steersman.schema.resources import Resource
+
+_MUTATION_KEY: Final = "mutation.webhook.admission.k8s.io/"
+_PATCH_KEY: Final = "patch.webhook.admission.k8s.io/"
+_FAILED_OPEN_KEY: Final = "failed-open.mutating.webhook.admission.k8s.io/"
+
+
+class MutatingAdmissionWebhook(Plugin):
+    """Call the matching webhooks in order, and apply their patches."""
+
+    name: ClassVar[str] = "MutatingAdmissionWebhook"
+
+    def __init__(self, services: WebhookServices) -> None:
+        self._caller: Final = WebhookCaller(services, "mutatingwebhookconfigurations", kind="admit")
+
+    def handles(self, resource: Resource, subresource: str, operation: Operation) -> bool:
+        """True for all writes, except of configurations and reviews."""
+        return not is_exempt(resource)
+
+    def skip_while_empty(self) -> Lookup[Any]:
+        """Return the configurations."""
+        return self._caller.configurations
+
+    def admit(self, attributes: Attributes) -> Awaitable[None] | None:
+        """Change the object. Raises the error of a webhook that denies the write or fails."""
+        candidates = self._caller.cached_candidates(attributes)
+        if candidates is None:
+            return self._load(attributes)
+        return self._dispatch(candidates, attributes) if candidates else None
+
+    async def _load(self, attributes: Attributes) -> None:
+        await self._dispatch(await self._caller.candidates(attributes), attributes)
+
+    async def _dispatch(self, candidates: Sequence[Candidate], attributes: Attributes) -> None:
+        state = attributes.reinvocation
+        state.begin(attributes.object)
+        for position, (webhook, matched) in enumerate(candidates):
+            if state.is_due(webhook.uid) and await self._caller.matches(webhook, matched, attributes):
+                await self._call(webhook, matched, attributes, position)
+        state.finish(attributes.object)
+
+    async def _call(self, webhook: Webhook, matched: Resource, attributes: Attributes, position: int) -> None:
+        caller, state = self._caller, attributes.reinvocation
+        mark = f"round_{int(state.is_reinvoke)}_index_{position}"
+        started = caller.services.clock.monotonic()
+        has_changed = False
+        failure: Exception | None = None
+        try:
+            response = await caller.call(webhook, matched, attributes)
+            if is_large(len(response.patch)):
+                has_changed = await in_worker(self._apply, webhook, matched, attributes, response, mark)
+            else:
+                has_changed = self._apply(webhook, matched, attributes, response, mark)
+        except (CallError, StatusError) as error:
+            failure = error
+        caller.observe(webhook, attributes, started, failure)
+        if has_changed:
+            state.note_change()
+        if webhook.is_reinvoked:
+            state.note_called(webhook.uid)
+        if isinstance(failure, CallError):
+            if webhook.ignores_failures:
+                attributes.ctx.annotate(_FAILED_OPEN_KEY + mark, webhook.name)
+            else:
+                raise call_failed(failure)
+        elif failure is not None:
+            raise failure
+        note = {"configuration": webhook.configuration, "webhook": webhook.name, "mutated": has_changed}
+        attributes.ctx.annotate(_MUTATION_KEY + mark, to_json(note))
+
+    def _apply(
+        self, webhook: Webhook, matched: Resource, attributes: Attributes, response: Response, mark: str
+    ) -> bool:
+        """Apply the patch of a response; return whether it changed the object. Raises ``CallError``, 500."""
+        if not response.patch:
+            return False
+        try:
+            operations = operations_of(decode_json(response.patch))
+        except DecodeError as error:
+            reason = f"received undecodable patch in webhook response: {error}"
+            raise CallError(webhook.name, reason) from None
+        if len(operations) > MAX_OPERATIONS:
+            raise CallError(webhook.name, f"patch in webhook response has more than {MAX_OPERATIONS} operations")
+        if not operations:
+            return False
+        if attributes.object is None:
+            detail = "attempted to modify the object, which is not supported for this operation"
+            raise internal_error(f"admission webhook {quote(webhook.name)} {detail}")
+        if response.patch_type != "JSONPatch":
+            raise CallError(webhook.name, f"unsupported patch type {quote(response.patch_type)}")
+        find = self._caller.services.sources.served
+        before = in_version(attributes.object, attributes, matched, find) or {}
+        try:
+            patched = apply_operations(before, operations)
+            has_changed = replace_object(attributes, matched, patched, before, find)
+        except (NotApplicableError, DecodeError) as error:
+            raise internal_error(str(error)) from None
+        note = {
+            "configuration": webhook.configuration,
+            "webhook": webhook.name,
+            "patch": operations,
+            "patchType": response.patch_type,
+        }
+        attributes.ctx.annotate(_PATCH_KEY + mark, to_json(note), level=AuditLevel.REQUEST)
+        return has_changed
+
+
+def replace_object(attributes: Attributes, matched: Resource, patched: Tree, before: Tree, find: FindServed) -> bool:
+    """Replace the object of the write by ``patched`` in the version of ``matched``, decoded and defaulted.
+
+    Return whether it differs from ``before``. Raises ``DecodeError``.
+    """
+    obj = attributes.object
+    served = find(matched.group, matched.version, matched.name)
+    assert obj is not None
+    kind = kind_of(matched, attributes.subresource)
+    own = served is not None and kind["kind"] == matched.kind
+    if served is not None and own:
+        tree = _decode_own(served.decode, served.struct, patched)
+        has_changed = tree != before
+        served.strategy.default(tree, served.resource.version)
+        stored = tree if served.to_storage is None else served.to_storage(copy_tree(tree))
+    else:
+        try:
+            struct = struct_for(kind["group"], kind["version"], kind["kind"])
+        except KeyError:
+            struct = None
+        stored = copy_tree(patched) if struct is None else decode(struct, copy_tree(patched)).tree
+        has_changed = stored != before
+    stored = copy_tree(stored)
+    obj.clear()
+    obj.update(stored)
+    return has_changed
+
+
+def _decode_own(decode_custom: Any, struct: Struct | None, patched: Tree) -> Tree:
+    tree: Tree = copy_tree(patched)
+    if decode_custom is not None:
+        return decode_custom(tree)[0]  # type: ignore[no-any-return]
+    return tree if struct is None else decode(struct, tree).tree

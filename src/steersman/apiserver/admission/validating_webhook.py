@@ -1,0 +1,84 @@
+"""``ValidatingAdmissionWebhook``: webhooks that allow or deny writes, called side by side."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from steersman.apimachinery.errors import StatusError
+from steersman.apiserver.admission.interface import Attributes, Operation, Plugin
+from steersman.apiserver.admission.validating_policy_match import is_exempt
+from steersman.apiserver.admission.webhook_calls import CallError, WebhookCaller, call_failed
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Sequence
+
+    from steersman.apiserver.admission.lookups import Lookup
+    from steersman.apiserver.admission.webhook_calls import WebhookServices
+    from steersman.apiserver.admission.webhook_configuration import Candidate, Webhook
+    from steersman.schema.resources import Resource
+
+_FAILED_OPEN_KEY: Final = "failed-open.validating.webhook.admission.k8s.io/round_0_index_"
+
+
+class ValidatingAdmissionWebhook(Plugin):
+    """Call the matching webhooks; one denial is enough."""
+
+    name: ClassVar[str] = "ValidatingAdmissionWebhook"
+
+    def __init__(self, services: WebhookServices) -> None:
+        self._caller: Final = WebhookCaller(services, "validatingwebhookconfigurations", kind="validating")
+
+    def handles(self, resource: Resource, subresource: str, operation: Operation) -> bool:
+        """True for all writes, except of configurations and reviews."""
+        return not is_exempt(resource)
+
+    def skip_while_empty(self) -> Lookup[Any]:
+        """Return the configurations."""
+        return self._caller.configurations
+
+    def validate(self, attributes: Attributes) -> Awaitable[None] | None:
+        """Raise the error of the first webhook that denies the write or fails."""
+        candidates = self._caller.cached_candidates(attributes)
+        if candidates is None:
+            return self._load(attributes)
+        return self._dispatch(candidates, attributes) if candidates else None
+
+    async def _load(self, attributes: Attributes) -> None:
+        await self._dispatch(await self._caller.candidates(attributes), attributes)
+
+    async def _dispatch(self, candidates: Sequence[Candidate], attributes: Attributes) -> None:
+        caller = self._caller
+        matching = [
+            (webhook, matched) for webhook, matched in candidates if await caller.matches(webhook, matched, attributes)
+        ]
+        #: In order of completion.
+        errors: list[StatusError] = []
+        if len(matching) == 1:
+            await self._call(*matching[0], attributes, 0, errors)
+        elif matching:
+            async with asyncio.TaskGroup() as group:
+                for position, (webhook, matched) in enumerate(matching):
+                    call = self._call(webhook, matched, attributes, position, errors)
+                    group.create_task(call, name=f"webhook {webhook.name}")
+        if errors:
+            raise errors[0]
+
+    async def _call(
+        self, webhook: Webhook, matched: Resource, attributes: Attributes, position: int, errors: list[StatusError]
+    ) -> None:
+        caller = self._caller
+        started = caller.services.clock.monotonic()
+        failure: Exception | None = None
+        try:
+            await caller.call(webhook, matched, attributes)
+        except CallError as error:
+            failure = error
+            if webhook.ignores_failures:
+                attributes.ctx.annotate(f"{_FAILED_OPEN_KEY}{position}", webhook.name)
+            else:
+                errors.append(call_failed(error))
+        except StatusError as error:
+            failure = error
+            errors.append(error)
+        caller.observe(webhook, attributes, started, failure)

@@ -1,0 +1,197 @@
+"""Matching and calling of webhooks, common to mutating and validating ones.
+
+Upstream: ``generic.Webhook`` and the ``callHook`` functions of staging/src/k8s.io/apiserver/pkg/admission/plugin/webhook.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+from uuid import UUID
+
+from steersman.apimachinery.errors import StatusError, internal_error
+from steersman.apimachinery.gotext import quote
+from steersman.apiserver.admission.lookups import Lookup
+from steersman.apiserver.admission.validating_policy import PolicySources, variables_of
+from steersman.apiserver.admission.validating_policy_match import selects_namespace, selects_object
+from steersman.apiserver.admission.webhook_configuration import WebhookIndex, webhooks_of
+from steersman.apiserver.admission.webhook_metrics import RejectionError, WebhookMetrics
+from steersman.apiserver.admission.webhook_review import (
+    InvalidResponseError,
+    ReviewDecodeError,
+    denial,
+    dry_run_unsupported,
+    read_response,
+    review_request,
+)
+from steersman.apiserver.webhooks.client import WebhookCallError, WebhookConfigError
+from steersman.apiserver.workers import in_worker, is_large, with_allowance
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from random import Random
+
+    from steersman.apiserver.admission.interface import Attributes
+    from steersman.apiserver.admission.webhook_configuration import Candidate, Webhook
+    from steersman.apiserver.admission.webhook_review import Response
+    from steersman.apiserver.authz.interface import Authorizer
+    from steersman.apiserver.generic.registry import Registry
+    from steersman.apiserver.webhooks.client import WebhookClients
+    from steersman.schema.resources import Resource
+
+_AGENT: Final = "kube-apiserver-admission"
+_GROUP: Final = "admissionregistration.k8s.io"
+
+
+class CallError(Exception):
+    """A webhook gave no valid response; ``failurePolicy`` decides. Upstream: ``ErrCallingWebhook``."""
+
+    def __init__(self, webhook: str, reason: str, *, code: int = 503) -> None:
+        super().__init__(f"failed calling webhook {quote(webhook)}: {reason}")
+        self.code: Final = code
+
+
+class RejectionStatusError(StatusError):
+    """A webhook denied the write. Upstream: ``ErrWebhookRejection``."""
+
+
+class WebhookServices:
+    """Dependencies of the two plugins."""
+
+    def __init__(
+        self,
+        registry: Registry,
+        *,
+        authorizer: Authorizer,
+        clients: WebhookClients,
+        dice: Random,
+        metrics: WebhookMetrics | None = None,
+    ) -> None:
+        self.registry: Final = registry
+        self.sources: Final = PolicySources(registry, authorizer=authorizer)
+        self.clients: Final = clients
+        self.clock: Final = registry.clock
+        self.dice: Final = dice
+        self.metrics: Final = metrics or WebhookMetrics()
+
+
+class WebhookCaller:
+    """Webhooks of one kind of configuration: ``admit`` (mutating) or ``validating``."""
+
+    def __init__(self, services: WebhookServices, plural: str, *, kind: str) -> None:
+        self.services: Final = services
+        self.metrics: Final = services.metrics
+        self._kind: Final = kind
+        self._is_mutating: Final = kind == "admit"
+        #: Configurations as tuples of webhooks, by name.
+        self.configurations: Final = Lookup(services.registry.stored(f"{plural}.{_GROUP}").cache, webhooks_of)
+        self._indexed: Sequence[Sequence[Webhook]] | None = None
+        self._index = WebhookIndex((), services.sources.resource)
+        services.registry.listeners.append(self._invalidate)
+
+    def _invalidate(self, group: str, version: str, name: str) -> None:
+        """Rebuild the index when served resources change: others may be equivalent then."""
+        self._indexed = None
+
+    def cached_candidates(self, attributes: Attributes) -> Sequence[Candidate] | None:
+        """Return the webhooks with a rule for the write; None if the configurations are not known yet."""
+        configurations = self.configurations.list_cached()
+        if configurations is None:
+            return None
+        if configurations is not self._indexed:
+            self._index = WebhookIndex(configurations, self.services.sources.resource)
+            self._indexed = configurations
+        return self._index.candidates(attributes)
+
+    async def candidates(self, attributes: Attributes) -> Sequence[Candidate]:
+        """Return the webhooks with a rule for the write."""
+        await self.configurations.all()
+        return self.cached_candidates(attributes) or ()
+
+    async def matches(self, webhook: Webhook, matched: Resource, attributes: Attributes) -> bool:
+        """Evaluate selectors and match conditions. Raises 403 for an error in a condition, 404 without the namespace."""
+        sources = self.services.sources
+        if not selects_object(webhook.objects, attributes):
+            return False
+        if not await selects_namespace(webhook.namespaces, attributes, sources.namespace):
+            return False
+        if not webhook.match_conditions:
+            return True
+        from steersman.apiserver.admission.validating_policy_rules import EvaluationError  # noqa: PLC0415 — loads CEL
+
+        variables = await variables_of(attributes, matched, sources)
+        operation = attributes.operation.value
+        try:
+            if await with_allowance(webhook.holds, variables):
+                return True
+        except EvaluationError as error:
+            self.metrics.observe_condition_error(webhook.name, self._kind, operation)
+            raise attributes.forbidden(str(error)) from None
+        self.metrics.observe_exclusion(webhook.name, self._kind, operation)
+        return False
+
+    async def call(self, webhook: Webhook, matched: Resource, attributes: Attributes) -> Response:
+        """Call a webhook; record its warnings and annotations.
+
+        Raises ``CallError``, ``RejectionStatusError``, and 400 for a dry run that the webhook does not support.
+        """
+        if attributes.dry_run and not webhook.has_dry_run:
+            raise dry_run_unsupported(webhook.name)
+        response = await self._exchange(webhook, matched, attributes)
+        for key, value in response.annotations:
+            attributes.ctx.annotate(f"{webhook.name}/{key}", value)
+        attributes.ctx.warn_all(response.warnings)
+        if not response.is_allowed:
+            raise RejectionStatusError(denial(webhook.name, response.status).status)
+        return response
+
+    async def _exchange(self, webhook: Webhook, matched: Resource, attributes: Attributes) -> Response:
+        services, name, version = self.services, webhook.name, webhook.review_version
+        if not version:
+            reason = "could not create admission objects: webhook does not accept known AdmissionReview versions (v1, v1beta1)"
+            raise CallError(name, reason, code=400)
+        uid = str(UUID(int=services.dice.getrandbits(128), version=4))
+        request = review_request(attributes, matched, services.sources.served, version=version, uid=uid)
+        try:
+            client = services.clients.client(webhook.target)
+        except WebhookConfigError as error:
+            raise CallError(name, f"could not get REST client: {error}", code=500) from None
+        try:
+            body = await client.post(request, timeout_seconds=webhook.timeout_seconds, agent=_AGENT)
+        except WebhookCallError as error:
+            code = 503 if error.status is None else error.status.code
+            raise CallError(name, f"failed to call webhook: {error}", code=code) from None
+
+        def read() -> Response:
+            return read_response(body, version=version, uid=uid, is_mutating=self._is_mutating)
+
+        try:
+            return await in_worker(read) if is_large(len(body)) else read()
+        except ReviewDecodeError as error:
+            raise CallError(name, f"failed to call webhook: {error}") from None
+        except InvalidResponseError as error:
+            raise CallError(name, f"received invalid webhook response: {error}") from None
+
+    def observe(self, webhook: Webhook, attributes: Attributes, started: float, error: Exception | None) -> None:
+        """Count a call that ended with ``error``."""
+        metrics, operation = self.metrics, attributes.operation.value
+        code, rejection = 200, None
+        if isinstance(error, CallError):
+            code = error.code
+            rejection = None if webhook.ignores_failures else RejectionError.CALLING_WEBHOOK
+        elif isinstance(error, RejectionStatusError):
+            code, rejection = error.code, RejectionError.NONE
+        elif error is not None:
+            code, rejection = 500, RejectionError.API_SERVER_INTERNAL
+        seconds = self.services.clock.monotonic() - started
+        is_rejected = rejection is not None
+        metrics.observe_call(webhook.name, self._kind, operation, seconds=seconds, is_rejected=is_rejected, code=code)
+        if rejection is not None:
+            shown = 0 if rejection is RejectionError.API_SERVER_INTERNAL else code
+            metrics.observe_rejection(webhook.name, self._kind, operation, rejection, shown)
+        elif error is not None:
+            metrics.observe_fail_open(webhook.name, self._kind)
+
+
+def call_failed(error: CallError) -> StatusError:
+    """Return the error of a write whose webhook failed under ``failurePolicy: Fail``."""
+    return internal_error(str(error))

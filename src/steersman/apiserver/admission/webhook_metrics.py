@@ -1,0 +1,82 @@
+"""Counters of webhook calls. Upstream: staging/src/k8s.io/apiserver/pkg/admission/metrics/metrics.go."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from enum import StrEnum
+from typing import Final
+
+#: Upper bounds of the latency histogram, in seconds.
+BUCKETS: Final = (0.005, 0.025, 0.1, 0.5, 1.0, 2.5, 10.0, 25.0)
+_CODE_MAX: Final = 600
+
+
+class RejectionError(StrEnum):
+    """Why a write was rejected: ``error_type`` of the rejection counter."""
+
+    CALLING_WEBHOOK = "calling_webhook_error"
+    API_SERVER_INTERNAL = "apiserver_internal_error"
+    NONE = "no_error"
+
+
+class Histogram:
+    """Counts by bucket."""
+
+    __slots__ = ("counts", "total_seconds")
+
+    def __init__(self) -> None:
+        #: One count for each of ``BUCKETS``, and one for greater values.
+        self.counts: Final = [0] * (len(BUCKETS) + 1)
+        self.total_seconds = 0.0
+
+    def observe(self, seconds: float) -> None:
+        """Count one value."""
+        self.counts[bisect_left(BUCKETS, seconds)] += 1
+        self.total_seconds += seconds
+
+
+class WebhookMetrics:
+    """Counters by labels, in the order of the metric's label names."""
+
+    def __init__(self) -> None:
+        #: Labels name, operation, rejected, type.
+        self.durations: Final[dict[tuple[str, str, str, str], Histogram]] = {}
+        #: Labels code, name, operation, rejected, type.
+        self.requests: Final[Counter[tuple[str, str, str, str, str]]] = Counter()
+        #: Labels error_type, name, operation, rejection_code, type.
+        self.rejections: Final[Counter[tuple[str, str, str, str, str]]] = Counter()
+        #: Labels name, type.
+        self.fail_open: Final[Counter[tuple[str, str]]] = Counter()
+        #: Labels kind, name, operation, type.
+        self.exclusions: Final[Counter[tuple[str, str, str, str]]] = Counter()
+        #: Labels kind, name, operation, type.
+        self.condition_errors: Final[Counter[tuple[str, str, str, str]]] = Counter()
+
+    def observe_call(
+        self, name: str, kind: str, operation: str, *, seconds: float, is_rejected: bool, code: int
+    ) -> None:
+        """Record one call; ``kind`` is ``admit`` or ``validating``."""
+        rejected = "true" if is_rejected else "false"
+        labels = (name, operation, rejected, kind)
+        histogram = self.durations.get(labels)
+        if histogram is None:
+            histogram = self.durations[labels] = Histogram()
+        histogram.observe(seconds)
+        self.requests[str(min(code, _CODE_MAX)), name, operation, rejected, kind] += 1
+
+    def observe_rejection(self, name: str, kind: str, operation: str, error: RejectionError, code: int) -> None:
+        """Record one rejected write."""
+        self.rejections[error.value, name, operation, str(min(code, _CODE_MAX)), kind] += 1
+
+    def observe_fail_open(self, name: str, kind: str) -> None:
+        """Record one failure that ``failurePolicy: Ignore`` covers."""
+        self.fail_open[name, kind] += 1
+
+    def observe_exclusion(self, name: str, kind: str, operation: str) -> None:
+        """Record one write that match conditions exclude."""
+        self.exclusions["webhook", name, operation, kind] += 1
+
+    def observe_condition_error(self, name: str, kind: str, operation: str) -> None:
+        """Record one write whose match conditions have an error."""
+        self.condition_errors["webhook", name, operation, kind] += 1

@@ -1,0 +1,79 @@
+"""Metrics of admission webhooks in the Prometheus format."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from steersman.apiserver.admission.webhook_metrics import BUCKETS
+from steersman.apiserver.observability.metrics import Family, counter
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from steersman.apiserver.admission.webhook_metrics import WebhookMetrics
+    from steersman.apiserver.observability.metrics import Labels
+
+K = TypeVar("K", bound="tuple[str, ...]")
+
+_CONDITION_LABELS: Final = ("kind", "name", "operation", "type")
+
+
+class WebhookMetricsCollector:
+    """Collector of the counters of ``WebhookMetrics``."""
+
+    def __init__(self, metrics: WebhookMetrics) -> None:
+        self._metrics: Final = metrics
+
+    async def collect(self) -> Iterable[Family]:
+        """Return the families that have samples."""
+        metrics = self._metrics
+        families = [
+            self._durations(),
+            _counter(
+                "apiserver_admission_webhook_request_total",
+                "Calls of admission webhooks, by name, operation, type and HTTP status code; greater codes count as 600.",
+                ("code", "name", "operation", "rejected", "type"),
+                metrics.requests,
+            ),
+            _counter(
+                "apiserver_admission_webhook_rejection_count",
+                "Writes that admission webhooks rejected, by name, operation, type, kind of error and status code.",
+                ("error_type", "name", "operation", "rejection_code", "type"),
+                metrics.rejections,
+            ),
+            _counter(
+                "apiserver_admission_webhook_fail_open_count",
+                "Failed calls of admission webhooks that failurePolicy Ignore covers, by name and type.",
+                ("name", "type"),
+                metrics.fail_open,
+            ),
+            _counter(
+                "apiserver_admission_match_condition_exclusions_total",
+                "Writes that match conditions exclude, by name, kind, operation and type.",
+                _CONDITION_LABELS,
+                metrics.exclusions,
+            ),
+            _counter(
+                "apiserver_admission_match_condition_evaluation_errors_total",
+                "Writes whose match conditions have errors, by name, kind, operation and type.",
+                _CONDITION_LABELS,
+                metrics.condition_errors,
+            ),
+        ]
+        return [family for family in families if family.samples]
+
+    def _durations(self) -> Family:
+        samples: list[tuple[str, Labels, float]] = []
+        for values, histogram in self._metrics.durations.items():
+            labels = tuple(zip(("name", "operation", "rejected", "type"), values, strict=True))
+            total = 0
+            for bound, count in zip((*(f"{each:g}" for each in BUCKETS), "+Inf"), histogram.counts, strict=True):
+                total += count
+                samples.append(("_bucket", (*labels, ("le", bound)), total))
+            samples += [("_sum", labels, histogram.total_seconds), ("_count", labels, total)]
+        text = "Latency of admission webhooks in seconds, by name, operation, type and outcome."
+        return Family("apiserver_admission_webhook_admission_duration_seconds", "histogram", text, samples)
+
+
+def _counter(name: str, text: str, labels: Sequence[str], counts: Mapping[K, int]) -> Family:
+    return counter(name, text, [(tuple(zip(labels, values, strict=True)), count) for values, count in counts.items()])

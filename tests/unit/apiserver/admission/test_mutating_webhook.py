@@ -1,0 +1,70 @@
+"""Mutating webhooks."""
+
+import pytest
+from tests.unit.apiserver.admission.hooked import Hooked, patch_response
+
+
+def add(path: str, value: object) -> dict[str, object]:
+    return {"op": "add", "path": path, "value": value}
+
+
+async def test_mutating_webhooks_run_in_order_and_see_earlier_changes():
+    responses = {"one": patch_response(add("/data/one", "1")), "two": patch_response(add("/data/two", "2"))}
+    async with Hooked(**responses) as server:
+        await server.configure("mutating", "two", configuration="b")
+        await server.configure("mutating", "one", configuration="a")
+        answer = await server.write()
+        assert answer.body["data"] == {"k": "v", "one": "1", "two": "2"}
+        assert server.called == ["one", "two"]
+        assert server.calls[1][1]["object"]["data"] == {"k": "v", "one": "1"}
+
+
+async def test_mutating_webhook_is_reinvoked_after_a_later_change():
+    async with Hooked(first={"allowed": True}, later=patch_response(add("/data/x", "1"))) as server:
+        await server.configure("mutating", "first", configuration="a", reinvocationPolicy="IfNeeded")
+        await server.configure("mutating", "later", configuration="b")
+        assert (await server.write()).code == 201
+        assert server.called == ["first", "later", "first"]
+        assert server.calls[2][1]["object"]["data"] == {"k": "v", "x": "1"}
+
+
+async def test_mutating_webhook_is_not_reinvoked_without_a_later_change():
+    async with Hooked(change=patch_response(add("/data/x", "1")), last={"allowed": True}) as server:
+        await server.configure("mutating", "change", "last", reinvocationPolicy="IfNeeded")
+        assert (await server.write()).code == 201
+        assert server.called == ["change", "last"]
+
+
+async def test_mutating_webhook_cannot_move_the_object():
+    async with Hooked(move=patch_response(add("/metadata/namespace", "other"))) as server:
+        await server.configure("mutating", "move")
+        assert (await server.write()).code == 400
+
+
+async def test_mutating_webhook_warns_and_denies():
+    async with Hooked(no={"allowed": False, "warnings": ["careful"]}) as server:
+        await server.configure("mutating", "no")
+        answer = await server.write()
+        message = 'admission webhook "no.example.com" denied the request without explanation'
+        assert (answer.code, answer.body["message"]) == (400, message)
+        assert list(answer.warnings) == ["careful"]
+
+
+@pytest.mark.parametrize(
+    ("response", "text", "ignored"),
+    [
+        (patch_response({"op": "remove", "path": "/data/none"}), "Unable to remove nonexistent key: none", False),
+        (patch_response(add("/data", "text")), "json: cannot unmarshal string into Go struct field", False),
+        (patch_response(add("/data/a", "b"), patchType="MergePatch"), 'unsupported patch type "MergePatch"', True),
+        (patch_response(add("/data/a", "b"), patchType=None), "but not response.patchType", True),
+        ({"allowed": True, "patch": "e30=", "patchType": "JSONPatch"}, "received undecodable patch", True),
+    ],
+)
+async def test_mutating_webhook_with_broken_patch_fails(response, text, ignored):
+    async with Hooked(bad=response) as server:
+        await server.configure("mutating", "bad", failurePolicy="Ignore", objectSelector={"matchLabels": {"x": "y"}})
+        await server.configure("mutating", "bad", configuration="b", objectSelector={"matchLabels": {"x": "z"}})
+        assert (await server.write(labels={"x": "y"})).code == (201 if ignored else 500)
+        answer = await server.write(name="b", labels={"x": "z"})
+        assert answer.code == 500
+        assert text in answer.body["message"]

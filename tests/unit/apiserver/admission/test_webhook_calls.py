@@ -1,0 +1,45 @@
+"""Calls of webhooks: metrics, certificates, and resources without webhooks."""
+
+from tests.unit.apiserver.admission.hooked import GROUP, RULE, Hooked
+from tests.unit.apiserver.webhooks.servers import ca_bundle
+
+
+async def test_calls_are_counted():
+    no = {"allowed": False, "status": {"code": 418}}
+    async with Hooked(yes={"allowed": True}, no=no, bad=None) as server:
+        await server.configure("validating", "yes", "no")
+        await server.configure("mutating", "bad", failurePolicy="Ignore")
+        await server.write()
+        metrics = server.services.metrics
+        assert metrics.requests == {
+            ("200", "yes.example.com", "CREATE", "false", "validating"): 1,
+            ("418", "no.example.com", "CREATE", "true", "validating"): 1,
+            ("503", "bad.example.com", "CREATE", "false", "admit"): 1,
+        }
+        assert metrics.rejections == {("no_error", "no.example.com", "CREATE", "418", "validating"): 1}
+        assert metrics.fail_open == {("bad.example.com", "admit"): 1}
+
+
+async def test_call_fails_with_certificate_of_another_authority():
+    async with Hooked(yes={"allowed": True}) as server:
+        config = {"url": f"{server.hooks.url}/yes", "caBundle": ca_bundle("another-ca")}
+        await server.configure("validating", "yes", clientConfig=config)
+        answer = await server.write()
+        assert answer.code == 500
+        assert answer.body["message"].endswith("x509: certificate signed by unknown authority")
+
+
+async def test_webhooks_are_not_called_for_configurations():
+    async with Hooked(no={"allowed": False}) as server:
+        everything = {"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["*"], "resources": ["*"]}
+        await server.configure("validating", "no", rules=[everything])
+        await server.configure("validating", "no", configuration="b", rules=[RULE])
+        assert (await server.call("DELETE", f"{GROUP}/validatingwebhookconfigurations/a")).code == 200
+        assert server.called == []
+
+
+async def test_v1beta1_review_is_sent_to_webhooks_that_prefer_it():
+    async with Hooked(yes={"allowed": True}) as server:
+        await server.configure("validating", "yes", admissionReviewVersions=["v2", "v1beta1", "v1"])
+        assert (await server.write()).code == 201
+        assert server.hooks.bodies[0]["apiVersion"] == "admission.k8s.io/v1beta1"

@@ -1,0 +1,45 @@
+"""Webhooks of configurations."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from steersman.apiserver.admission.interface import Operation
+from steersman.apiserver.admission.webhook_configuration import WebhookIndex, webhooks_of
+from steersman.apiserver.webhooks.client import WebhookConfigError
+from steersman.schema.resources import table
+
+RULE = {"apiGroups": ["apps"], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["deployments"]}
+
+
+def configuration(name: str, *webhooks: dict) -> dict:
+    return {"metadata": {"name": name}, "webhooks": [{"name": "w", **webhook} for webhook in webhooks]}
+
+
+def write(resource: str, *, subresource: str = "", operation: Operation = Operation.CREATE) -> SimpleNamespace:
+    [found] = [each for each in table().resources if (each.name, each.group) == (resource, "apps")]
+    return SimpleNamespace(
+        resource=found,
+        group_resource=found.group_resource,
+        subresource=subresource,
+        operation=operation,
+        namespace="default",
+        name="a",
+    )
+
+
+def test_index_returns_webhooks_with_a_rule_in_order():
+    rules = {**RULE, "resources": ["*/*"]}
+    trees = [configuration("a", {"rules": [RULE]}, {"rules": []}), configuration("b", {"rules": [rules]})]
+    index = WebhookIndex([webhooks_of(tree) for tree in trees], lambda *_: None)
+    assert [webhook.uid for webhook, _ in index.candidates(write("deployments"))] == ["a/w/0", "b/w/0"]
+    assert [webhook.uid for webhook, _ in index.candidates(write("deployments", subresource="scale"))] == ["b/w/0"]
+    assert not index.candidates(write("deployments", operation=Operation.DELETE))
+    assert index.candidates(write("deployments")) is index.candidates(write("deployments"))
+
+
+def test_webhook_reads_its_fields():
+    [webhook] = webhooks_of(configuration("a", {"admissionReviewVersions": ["v2", "v1beta1"], "timeoutSeconds": 3}))
+    assert (webhook.review_version, webhook.timeout_seconds, webhook.has_dry_run) == ("v1beta1", 3, False)
+    with pytest.raises(WebhookConfigError):
+        _ = webhook.target

@@ -1,0 +1,18 @@
+"""Counters of webhook calls."""
+
+from steersman.apiserver.admission.webhook_metrics import BUCKETS, Histogram, RejectionError, WebhookMetrics
+
+
+def test_histogram_counts_by_bucket():
+    histogram = Histogram()
+    for seconds in (0.005, 0.006, 100.0):
+        histogram.observe(seconds)
+    assert histogram.counts == [1, 1, *[0] * (len(BUCKETS) - 2), 1]
+
+
+def test_codes_above_600_count_as_600():
+    metrics = WebhookMetrics()
+    metrics.observe_call("a", "admit", "CREATE", seconds=1.0, is_rejected=True, code=999)
+    metrics.observe_rejection("a", "admit", "CREATE", RejectionError.NONE, 999)
+    assert list(metrics.requests) == [("600", "a", "CREATE", "true", "admit")]
+    assert list(metrics.rejections) == [("no_error", "a", "CREATE", "600", "admit")]
