@@ -15,7 +15,6 @@ from steersman.apiserver.kinds.apiextensions.customresourcedefinition.strategy i
 from steersman.apiserver.kinds.apiregistration.apiservice import APIServiceStrategy
 from steersman.apiserver.kinds.shared.unsupported import (
     admission_webhook_warnings,
-    aggregation_warnings,
     conversion_webhook_warnings,
 )
 
@@ -49,11 +48,3 @@ def test_admission_webhook_warnings_is_empty_when_upstream_would_call_no_webhook
 def test_conversion_webhook_warnings_is_empty_when_the_server_converts():
     assert not conversion_webhook_warnings(named(spec={"conversion": {"strategy": "None"}}))
     assert not conversion_webhook_warnings(named(spec={}))
-
-
-def test_aggregation_warnings_is_empty_for_local_api_services():
-    assert not aggregation_warnings(named(spec={"group": "example.com", "version": "v1"}))
-
-
-def test_aggregation_warnings_names_the_group_version():
-    assert '"example.com/v1"' in aggregation_warnings(API_SERVICE)[0]
