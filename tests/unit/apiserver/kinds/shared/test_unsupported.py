@@ -12,7 +12,6 @@ from steersman.apiserver.kinds.admissionregistration.validatingwebhookconfigurat
     ValidatingWebhookConfigurationStrategy,
 )
 from steersman.apiserver.kinds.apiextensions.customresourcedefinition.strategy import CustomResourceDefinitionStrategy
-from steersman.apiserver.kinds.apiregistration.apiservice import APIServiceStrategy
 from steersman.apiserver.kinds.shared.unsupported import (
     admission_webhook_warnings,
     conversion_webhook_warnings,
@@ -21,7 +20,6 @@ from steersman.apiserver.kinds.shared.unsupported import (
 RULE = {"operations": ["*"], "apiGroups": ["*"], "apiVersions": ["*"], "resources": ["*"]}
 CONFIGURATION = named(webhooks=[{"name": "a.example.com", "failurePolicy": "Fail", "rules": [RULE]}])
 DEFINITION = named(spec={"group": "example.com", "versions": [], "conversion": {"strategy": "Webhook"}})
-API_SERVICE = named(spec={"group": "example.com", "version": "v1", "service": {"name": "s", "namespace": "n"}})
 
 
 @pytest.mark.parametrize(
@@ -30,7 +28,6 @@ API_SERVICE = named(spec={"group": "example.com", "version": "v1", "service": {"
         (ValidatingWebhookConfigurationStrategy(), CONFIGURATION, "does not call admission webhooks yet"),
         (MutatingWebhookConfigurationStrategy(), CONFIGURATION, "does not call admission webhooks yet"),
         (CustomResourceDefinitionStrategy(), DEFINITION, "does not call conversion webhooks yet"),
-        (APIServiceStrategy(), API_SERVICE, "does not proxy to aggregated API servers yet"),
     ],
 )
 @pytest.mark.parametrize("is_update", [False, True])
