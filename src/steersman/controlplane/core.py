@@ -78,6 +78,8 @@ class ServerCore:
         #: Of service account tokens.
         self.keys = keys or ServiceAccountKeys(None)
         authentication = Authentication(options, keys=self.keys, clock=clock, loopback_token=token)
+        #: Authorities of client certificates; set before the server listens.
+        self.certificate_authorities = authentication.certificate_authorities
         self.resources = Resources(
             options, store, clock=clock, authorization=self._authorization, authentication=authentication
         )
@@ -95,7 +97,7 @@ class ServerCore:
             connections=self.resources.connections,
             put_status=status_writer.put,
             clock=clock,
-            dice=Random(secrets.randbits(64)),
+            dice=Random(secrets.randbits(64)),  # noqa: S311 — it chooses endpoints
             rejects_redirects=options.aggregator_reject_forwarding_redirect,
         )
         self.app = self._make_app(self._chain_options(authentication, metrics, in_flight), routes)

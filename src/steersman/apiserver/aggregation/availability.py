@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from steersman.apimachinery.errors import StatusError
 from steersman.apimachinery.gotext import quote
-from steersman.apiserver.aggregation.service_resolver import port_name_of, ready_endpoints
+from steersman.apiserver.webhooks.services import find_service_port, slice_addresses
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,12 +49,13 @@ def check_service(reference: Tree, service: Tree | None, slices: Sequence[Tree])
     if ((service.get("spec") or {}).get("type") or "ClusterIP") != "ClusterIP":
         return None
     port = reference.get("port") or DEFAULT_PORT
-    port_name = port_name_of(service, port)
-    if port_name is None:
+    try:
+        port_name = find_service_port(service.get("spec") or {}, reference["name"], port)
+    except StatusError:
         return Availability(False, "ServicePortError", f"{name} is not listening on port {port}")
     if not slices:
         return Availability(False, "EndpointsNotFound", f"cannot find endpointslices for {name}")
-    if not ready_endpoints(slices, port_name):
+    if not any(slice_addresses(slices, port_name)):
         message = f"endpointslices for {name} have no addresses with port name {quote(port_name)}"
         return Availability(False, "MissingEndpoints", message)
     return None

@@ -13,9 +13,10 @@ import msgspec
 from steersman.apiserver.aggregation.availability import DEFAULT_PORT
 from steersman.apiserver.aggregation.remote_user import remote_user_headers
 from steersman.apiserver.discovery.catalog import RemoteVersion
-from steersman.apiserver.proxying.connections import DialError, Outgoing
+from steersman.apiserver.proxying.connections import DialError, Outgoing, client_tls
 from steersman.apiserver.proxying.pool import ConnectionPool
 from steersman.apiserver.request import UserInfo
+from steersman.apiserver.webhooks.tls import CABundleError, tls_context
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -79,22 +80,13 @@ def spec_of(api_service: Tree) -> BackendSpec | None:
 def make_tls(spec: BackendSpec, identity: Identity | None) -> ssl.SSLContext:
     """Return a client context that verifies as the spec says. Reads files. Raises ``BackendTLSError``."""
     try:
-        if spec.is_insecure:
-            context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-            context.check_hostname = False
-            context.verify_mode = ssl.CERT_NONE
-        elif spec.ca_bundle:
-            context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-            context.load_verify_locations(cadata=base64.b64decode(spec.ca_bundle).decode("ascii"))
-        else:
-            context = ssl.create_default_context()
+        context = client_tls() if spec.is_insecure else tls_context(base64.b64decode(spec.ca_bundle))
         if identity is not None:
             context.load_cert_chain(*identity)
-    except (ssl.SSLError, binascii.Error, UnicodeDecodeError, ValueError) as error:
-        raise BackendTLSError(f"unable to load root certificates: unable to parse bytes as PEM block: {error}") from error
-    except OSError as error:
+    except (CABundleError, binascii.Error) as error:
+        raise BackendTLSError(str(error)) from error
+    except (ssl.SSLError, OSError) as error:
         raise BackendTLSError(f"unable to load the client certificate: {error.strerror or error}") from error
-    context.set_alpn_protocols(["http/1.1"])
     return context
 
 
@@ -102,7 +94,12 @@ class Backend:
     """State of one backend. Its availability is that of the stored APIService."""
 
     def __init__(
-        self, spec: BackendSpec, resolver: ServiceResolver, connections: Connections, identity: Identity | None, clock: Clock
+        self,
+        spec: BackendSpec,
+        resolver: ServiceResolver,
+        connections: Connections,
+        identity: Identity | None,
+        clock: Clock,
     ) -> None:
         self.spec: Final = spec
         self.resolver: Final = resolver

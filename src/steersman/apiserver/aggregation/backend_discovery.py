@@ -56,7 +56,9 @@ def convert_resource_list(document: Tree) -> tuple[Tree, ...]:
             rows[name] = _row(name, resource)
     for name, subresource, resource in subresources:
         # a parent that is not listed itself has no verbs
-        parent = rows.setdefault(name, {"resource": name, "scope": _scope(resource), "singularResource": "", "verbs": []})
+        parent = rows.setdefault(
+            name, {"resource": name, "scope": _scope(resource), "singularResource": "", "verbs": []}
+        )
         row = {"subresource": subresource, "responseKind": _kind(resource), "verbs": _texts(resource.get("verbs"))}
         parent.setdefault("subresources", []).append(row)
     return tuple(rows.values())

@@ -1,17 +1,16 @@
-"""From a Service and a port to an address, for clients of Services inside the API server.
+"""Services of APIServices and the locations that serve them, by the rules of ``webhooks.services``.
 
-There is no kube-proxy that would serve ClusterIPs, so a Service is resolved to one of its ready endpoints, as upstream does
-with ``--enable-aggregator-routing``. Upstream: ``k8s.io/apiserver/pkg/util/proxy/proxy.go``.
+A location includes the kubelet that dials the pods of a simulated node. Upstream: ``k8s.io/apiserver/pkg/util/proxy/proxy.go``.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-import msgspec
-
+from steersman.apimachinery.errors import StatusError
 from steersman.apimachinery.gotext import quote
 from steersman.apiserver.proxying.kubelet import Location, way_to_pods
+from steersman.apiserver.webhooks.services import Address, find_service_port, slice_addresses
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -26,54 +25,20 @@ class ResolveError(Exception):
     """A Service has no address for a port; the text says why."""
 
 
-class Endpoint(msgspec.Struct, frozen=True):
-    """One address of a Service."""
-
-    host: str
-    port: int
-    #: Node of the pod with the address; empty when it is unknown.
-    node_name: str = ""
-
-
-def port_name_of(service: Tree, port: int) -> str | None:
-    """Return the name of a Service's port (empty for an unnamed one); None if the Service does not have the port."""
-    for each in (service.get("spec") or {}).get("ports") or ():
-        if each.get("port") == port:
-            return str(each.get("name") or "")
-    return None
-
-
-def ready_endpoints(slices: Iterable[Tree], port_name: str) -> list[Endpoint]:
-    """Return the ready addresses of EndpointSlices that have the named port."""
-    endpoints = []
-    for each in slices:
-        number = next(
-            (port["port"] for port in each.get("ports") or () if (port.get("name") or "") == port_name and port.get("port")),
-            None,
-        )
-        if number is None:
-            continue
-        for endpoint in each.get("endpoints") or ():
-            if (endpoint.get("conditions") or {}).get("ready") is not False:
-                node = endpoint.get("nodeName") or ""
-                endpoints += [Endpoint(address, number, node) for address in endpoint.get("addresses") or ()]
-    return endpoints
-
-
-def resolve(service: Tree | None, slices: Iterable[Tree], *, namespace: str, name: str, port: int) -> list[Endpoint]:
+def resolve(service: Tree | None, slices: Iterable[Tree], *, namespace: str, name: str, port: int) -> list[Address]:
     """Return the addresses that serve a port of a Service, at least one. Raises ``ResolveError``."""
     if service is None:
         raise ResolveError(f"service {quote(name)} not found")
     spec = service.get("spec") or {}
     if spec.get("type") == "ExternalName":
-        return [Endpoint(spec.get("externalName") or "", port)]
-    port_name = port_name_of(service, port)
-    if port_name is None:
-        raise ResolveError(f"no service port {port} found for service {quote(name)}")
-    endpoints = ready_endpoints(slices, port_name)
-    if not endpoints:
+        return [Address(spec.get("externalName") or "", port)]
+    try:
+        addresses = list(slice_addresses(slices, find_service_port(spec, name, port)))
+    except StatusError as error:
+        raise ResolveError(str(error)) from error
+    if not addresses:
         raise ResolveError(f"no endpoints available for service {quote(f'{namespace}/{name}')}")
-    return endpoints
+    return addresses
 
 
 class ServiceResolver:

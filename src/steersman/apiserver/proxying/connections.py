@@ -14,6 +14,7 @@ import httptools
 import msgspec
 
 from steersman.apiserver.proxying.kubelet import ADDRESS_TYPES
+from steersman.apiserver.webhooks.tls import tls_error_text
 from steersman.asynckit.timeouts import wait_for
 
 if TYPE_CHECKING:
@@ -39,12 +40,6 @@ HOP_BY_HOP: Final = frozenset(
     (b"connection", b"keep-alive", b"proxy-authenticate", b"proxy-authorization", b"te", b"trailer",
      b"transfer-encoding", b"upgrade", b"proxy-connection")
 )  # fmt: skip
-
-#: Texts of Go's crypto/x509 by OpenSSL's verification errors.
-_VERIFICATION: Final = {
-    **dict.fromkeys((2, 18, 19, 20, 21), "certificate signed by unknown authority"),
-    **dict.fromkeys((9, 10), "certificate has expired or is not yet valid"),
-}
 
 
 class DialError(Exception):
@@ -330,9 +325,7 @@ def end_to_end(headers: Iterable[tuple[bytes, bytes]]) -> Headers:
 
 
 def _reason(error: OSError) -> str:
-    if isinstance(error, ssl.SSLCertVerificationError):
-        return f"tls: failed to verify certificate: x509: {_VERIFICATION.get(error.verify_code, error.verify_message)}"
     if isinstance(error, ssl.SSLError):
-        return f"tls: {error.reason or error}"
+        return tls_error_text(error)
     text = (error.strerror or str(error)).lower()
     return f"connect: {text}" if isinstance(error, ConnectionError) else text

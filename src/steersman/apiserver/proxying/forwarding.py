@@ -75,7 +75,11 @@ async def _upgrade(
 ) -> Response:
     if "steersman.upgrade" not in request.scope.get("extensions", {}):
         raise plain_error("unable to upgrade: the connection cannot be taken over")
-    headers = [*forwarded_headers(request), (b"connection", b"Upgrade"), (b"upgrade", request.header(b"upgrade").encode())]
+    headers = [
+        *forwarded_headers(request),
+        (b"connection", b"Upgrade"),
+        (b"upgrade", request.header(b"upgrade").encode()),
+    ]
     sent = Outgoing(method=request.method, target=location.path, headers=headers, body=await request.body())
     try:
         answer = await connections.ask(location, sent, as_kubelets_client=as_kubelets_client)

@@ -8,13 +8,13 @@ a kept connection only while that is younger than ``FRESH_SECONDS``.
 
 from __future__ import annotations
 
+import ssl
 from typing import TYPE_CHECKING, Final
 
 from steersman.apiserver.proxying.connections import DialError, exchange
+from steersman.apiserver.webhooks.tls import HostNameError, verify_host
 
 if TYPE_CHECKING:
-    import ssl
-
     from steersman.apiserver.proxying.connections import Answer, Connections, Outgoing, Streams
     from steersman.apiserver.proxying.kubelet import Location
     from steersman.asynckit.clock import Clock
@@ -61,7 +61,14 @@ class ConnectionPool:
 
     async def dial(self, location: Location) -> Streams:
         """Open a connection that the caller owns, for an upgrade. Raises ``DialError``."""
-        return await self._connections.dial(location, self._tls, server_hostname=self._server_hostname)
+        streams = await self._connections.dial(location, self._tls, server_hostname=self._server_hostname)
+        if self._tls is not None and self._tls.verify_mode is not ssl.CERT_NONE:
+            try:
+                verify_host(streams[1].get_extra_info("peercert") or {}, self._server_hostname)
+            except HostNameError as error:
+                streams[1].transport.abort()
+                raise DialError(str(error)) from error
+        return streams
 
     def close(self) -> None:
         """Close idle connections now, and others when their answer is complete."""

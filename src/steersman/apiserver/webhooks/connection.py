@@ -1,0 +1,270 @@
+"""HTTP/1.1 client connection of one webhook, and the bounded pool of such connections."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from typing import TYPE_CHECKING, Final
+
+import httptools
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from steersman.asynckit.clock import Clock, Timer
+
+#: Connections to one webhook. Further calls wait for a free one, within their own timeouts.
+CONNECTIONS_MAX: Final = 100
+#: Idle connections that are kept, and for how long; as in client-go's transport.
+IDLE_MAX: Final = 25
+IDLE_SECONDS: Final = 90.0
+_HEAD_BYTES_MAX: Final = 64 * 1024
+
+
+class ExchangeError(Exception):
+    """The call has no answer; the text is in Go's words."""
+
+
+class StaleConnectionError(ExchangeError):
+    """A reused connection was closed before the first byte of the answer: the call can be repeated on a new one."""
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """Complete response."""
+
+    status: int
+    content_type: str
+    body: bytes
+
+
+class Connection(asyncio.Protocol):
+    """One connection; it carries one exchange at a time."""
+
+    def __init__(self) -> None:
+        self._transport: asyncio.Transport | None = None
+        self._parser = httptools.HttpResponseParser(self)
+        self._answer: asyncio.Future[Answer] | None = None
+        self._pieces: list[bytes] = []
+        self._size = self._head_size = self._body_bytes_max = 0
+        self._content_type = ""
+        self._has_data = self._has_length = self._is_head_complete = False
+        self._uses = 0
+        self.idle_since = 0.0
+        self.is_open = False
+
+    # -- asyncio.Protocol ----------------------------------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Become usable."""
+        assert isinstance(transport, asyncio.Transport)
+        self._transport, self.is_open = transport, True
+
+    def data_received(self, data: bytes) -> None:
+        """Parse a part of the response."""
+        if self._answer is None or self._answer.done():  # data that no request asked for
+            self.abort()
+            return
+        self._has_data = True
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade:
+            self._fail(ExchangeError("unexpected protocol switch"))
+        except httptools.HttpParserError as error:
+            self._fail(
+                ExchangeError(f"net/http: HTTP/1.x transport connection broken: malformed HTTP response: {error}")
+            )
+
+    def eof_received(self) -> None:
+        """Close; a response without a length ends here."""
+
+    def connection_lost(self, error: Exception | None) -> None:
+        """Fail the exchange that is under way."""
+        self.is_open = False
+        if self._answer is None or self._answer.done():
+            return
+        if not self._has_data:
+            kind = StaleConnectionError if self._uses > 1 else ExchangeError
+            text = "read: connection reset by peer" if isinstance(error, ConnectionResetError) else "EOF"
+            self._answer.set_exception(kind(text))
+        elif self._ends_at_close():
+            self._complete()
+        else:
+            self._answer.set_exception(ExchangeError("unexpected EOF"))
+
+    # -- parser --------------------------------------------------------------------------------------------------------
+
+    def on_message_begin(self) -> None:
+        """Reset the state of the previous response."""
+        self._pieces, self._size, self._head_size = [], 0, 0
+        self._content_type, self._has_length, self._is_head_complete = "", False, False
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Note the content type."""
+        name = name.lower()
+        self._head_size += len(name) + len(value)
+        if self._head_size > _HEAD_BYTES_MAX:
+            self._fail(ExchangeError("net/http: server response headers exceeded the limit"))
+        if name == b"content-type":
+            self._content_type = value.decode("latin-1")
+        elif name in (b"content-length", b"transfer-encoding"):
+            self._has_length = True
+
+    def on_headers_complete(self) -> None:
+        """Mark the end of the head."""
+        self._is_head_complete = True
+
+    def on_body(self, body: bytes) -> None:
+        """Collect the body up to its bound."""
+        self._size += len(body)
+        if self._size > self._body_bytes_max:
+            self._fail(ExchangeError(f"response body exceeds {self._body_bytes_max} bytes"))
+            return
+        self._pieces.append(body)
+
+    def on_message_complete(self) -> None:
+        """Complete the exchange; an interim response (1xx) does not."""
+        if self._parser.get_status_code() >= 200:
+            self._complete()
+
+    # -- exchange ------------------------------------------------------------------------------------------------------
+
+    async def exchange(self, request: bytes, *, body_bytes_max: int) -> Answer:
+        """Send a request and return the response. Raises ``ExchangeError``; the connection is closed then."""
+        transport = self._transport
+        if transport is None or not self.is_open:
+            raise StaleConnectionError("EOF")
+        self._uses += 1
+        self._has_data, self._body_bytes_max = False, body_bytes_max
+        self.on_message_begin()
+        self._answer = asyncio.get_running_loop().create_future()
+        try:
+            transport.write(request)
+            return await self._answer
+        except BaseException:
+            self.abort()
+            raise
+        finally:
+            self._answer = None
+
+    def abort(self) -> None:
+        """Close the connection at once."""
+        self.is_open = False
+        if self._transport is not None:
+            self._transport.abort()
+
+    def peer_certificate(self) -> dict[str, object]:
+        """Return the verified certificate of the server."""
+        assert self._transport is not None
+        return self._transport.get_extra_info("peercert") or {}
+
+    def _ends_at_close(self) -> bool:
+        return self._is_head_complete and not self._has_length
+
+    def _complete(self) -> None:
+        if self._answer is not None and not self._answer.done():
+            body = b"".join(self._pieces)
+            self._answer.set_result(Answer(self._parser.get_status_code(), self._content_type, body))
+        if not self._parser.should_keep_alive():
+            self.is_open = False
+
+    def _fail(self, error: ExchangeError) -> None:
+        if self._answer is not None and not self._answer.done():
+            self._answer.set_exception(error)
+        self.abort()
+
+
+class Pool:
+    """Connections to one webhook: reused, and bounded in number.
+
+    ``dial`` opens a connection; it raises ``ExchangeError``.
+    """
+
+    def __init__(
+        self, dial: Callable[[], Awaitable[Connection]], *, clock: Clock, connections_max: int = CONNECTIONS_MAX
+    ) -> None:
+        self._dial: Final = dial
+        self._clock: Final = clock
+        self._connections_max: Final = connections_max
+        #: The most recently used connection is last.
+        self._idle: Final[deque[Connection]] = deque()
+        self._waiters: Final[deque[asyncio.Future[None]]] = deque()
+        self._in_use = 0
+        self._sweep: Timer | None = None
+
+    @property
+    def in_use(self) -> int:
+        """Number of exchanges under way."""
+        return self._in_use
+
+    async def exchange(self, request: bytes, *, body_bytes_max: int) -> Answer:
+        """Send a request over a free connection. Raises ``ExchangeError``."""
+        await self._acquire()
+        try:
+            connection = self._pop_idle()
+            if connection is not None:
+                try:
+                    return await self._use(connection, request, body_bytes_max)
+                except StaleConnectionError:
+                    pass
+            return await self._use(await self._dial(), request, body_bytes_max)
+        finally:
+            self._release()
+
+    async def _use(self, connection: Connection, request: bytes, body_bytes_max: int) -> Answer:
+        answer = await connection.exchange(request, body_bytes_max=body_bytes_max)
+        if connection.is_open and len(self._idle) < IDLE_MAX:
+            connection.idle_since = self._clock.monotonic()
+            self._idle.append(connection)
+            if self._sweep is None:
+                self._sweep = self._clock.timer(IDLE_SECONDS, self._close_expired)
+        else:
+            connection.abort()
+        return answer
+
+    def _pop_idle(self) -> Connection | None:
+        while self._idle:
+            connection = self._idle.pop()
+            if connection.is_open:
+                return connection
+        return None
+
+    async def _acquire(self) -> None:
+        """Wait until fewer than the maximum number of exchanges are under way; in order of arrival."""
+        if self._in_use < self._connections_max and not self._waiters:
+            self._in_use += 1
+            return
+        waiter = asyncio.get_running_loop().create_future()
+        self._waiters.append(waiter)
+        try:
+            await waiter  # ``_release`` hands its place over
+        except asyncio.CancelledError:
+            if waiter in self._waiters:
+                self._waiters.remove(waiter)
+            if waiter.done() and not waiter.cancelled():
+                self._release()
+            raise
+
+    def _release(self) -> None:
+        while self._waiters:
+            waiter = self._waiters.popleft()
+            if not waiter.done():
+                waiter.set_result(None)
+                return
+        self._in_use -= 1
+
+    def _close_expired(self) -> None:
+        self._sweep = None
+        oldest = self._clock.monotonic() - IDLE_SECONDS
+        while self._idle and (self._idle[0].idle_since <= oldest or not self._idle[0].is_open):
+            self._idle.popleft().abort()
+        if self._idle:
+            self._sweep = self._clock.timer(IDLE_SECONDS, self._close_expired)
+
+    def close(self) -> None:
+        """Close the idle connections. Exchanges under way end by themselves."""
+        if self._sweep is not None:
+            self._sweep.cancel()
+            self._sweep = None
+        while self._idle:
+            self._idle.pop().abort()

@@ -1,0 +1,208 @@
+"""Client of webhooks: calls, errors, pooling."""
+
+import asyncio
+
+import pytest
+from tests.unit.apiserver.webhooks.servers import WebhookServer, ca_bundle, http_response
+
+from steersman.apimachinery.errors import service_unavailable
+from steersman.apiserver.webhooks.client import (
+    WebhookCallError,
+    WebhookClients,
+    WebhookConfigError,
+    target_of,
+)
+from steersman.apiserver.webhooks.services import Address
+from steersman.asynckit.clock import RealClock
+
+AGENT = "test"
+
+
+class FixedService:
+    """Resolver of one address; None: no endpoints."""
+
+    def __init__(self, port: int | None) -> None:
+        self.port = port
+        self.calls: list[tuple[str, str, int]] = []
+
+    async def resolve(self, namespace: str, name: str, port: int) -> Address:
+        self.calls.append((namespace, name, port))
+        if self.port is None:
+            raise service_unavailable(f'no endpoints available for service "{name}"')
+        return Address("127.0.0.1", self.port)
+
+
+def clients(resolver: FixedService | None = None, *, connections_max: int = 100) -> WebhookClients:
+    return WebhookClients(resolver or FixedService(None), clock=RealClock(), connections_max=connections_max)
+
+
+async def echo(path: str, body: object) -> bytes:
+    return http_response({"path": path, "body": body})
+
+
+async def post(config: dict, *, seconds: float = 5.0, resolver: FixedService | None = None, **more: int) -> bytes:
+    made = clients(resolver)
+    try:
+        return await made.client(target_of(config)).post(b'{"a":1}', timeout_seconds=seconds, agent=AGENT, **more)
+    finally:
+        made.close()
+
+
+async def failure(config: dict, **more: float) -> str:
+    with pytest.raises(WebhookCallError) as caught:
+        await post(config, **more)  # type: ignore[arg-type]
+    return str(caught.value)
+
+
+async def test_post_by_url_sends_body_and_timeout():
+    async with WebhookServer(echo) as server:
+        body = await post({"url": f"{server.url}/a/b/", "caBundle": ca_bundle()}, seconds=9.5)
+    assert body == b'{"path": "/a/b", "body": {"a": 1}}'
+    assert server.targets == ["/a/b?timeout=10s"]
+
+
+async def test_post_by_service_verifies_service_name():
+    async with WebhookServer(echo, hosts=("hook.ns.svc",)) as server:
+        resolver = FixedService(server.port)
+        config = {"service": {"namespace": "ns", "name": "hook", "port": 8443}, "caBundle": ca_bundle()}
+        await post(config, resolver=resolver)
+        assert resolver.calls == [("ns", "hook", 8443)]
+        other = {"service": {"namespace": "ns", "name": "other"}, "caBundle": ca_bundle()}
+        assert await failure(other, resolver=resolver) == (
+            'Post "https://other.ns.svc:443/?timeout=5s": tls: failed to verify certificate: x509: '
+            "certificate is valid for hook.ns.svc, not other.ns.svc"
+        )
+
+
+async def test_post_by_service_without_endpoints_fails():
+    config = {"service": {"namespace": "ns", "name": "hook", "path": "/p"}}
+    expected = 'Post "https://hook.ns.svc:443/p?timeout=5s": no endpoints available for service "hook"'
+    assert await failure(config) == expected
+
+
+async def test_post_reuses_connections_and_redials_closed_ones():
+    async with WebhookServer(echo) as server:
+        client = clients().client(target_of({"url": server.url, "caBundle": ca_bundle()}))
+        for _ in range(3):
+            await client.post(b"{}", timeout_seconds=5, agent=AGENT)
+        assert server.connections == 1
+        server.close_connections()
+        await client.post(b"{}", timeout_seconds=5, agent=AGENT)
+        assert server.connections == 2
+        client.close()
+
+
+async def test_post_waits_for_a_free_connection_within_its_timeout():
+    called, release = asyncio.Event(), asyncio.Event()
+
+    async def slow(path: str, body: object) -> bytes:
+        called.set()
+        await release.wait()
+        return http_response({})
+
+    async with WebhookServer(slow) as server:
+        client = clients(connections_max=1).client(target_of({"url": server.url, "caBundle": ca_bundle()}))
+        first = asyncio.create_task(client.post(b"{}", timeout_seconds=5, agent=AGENT))
+        await called.wait()
+        with pytest.raises(WebhookCallError, match="context deadline exceeded"):
+            await client.post(b"{}", timeout_seconds=0.01, agent=AGENT)
+        second = asyncio.create_task(client.post(b"{}", timeout_seconds=5, agent=AGENT))
+        release.set()
+        assert [await first, await second] == [b"{}", b"{}"]
+        assert server.connections == 1
+        assert client.in_use == 0
+        client.close()
+
+
+async def test_post_fails_after_timeout():
+    async def hang(path: str, body: object) -> bytes:
+        await asyncio.Event().wait()
+        return b""
+
+    async with WebhookServer(hang) as server:
+        text = await failure({"url": f"{server.url}/slow", "caBundle": ca_bundle()}, seconds=0.05)
+    assert text == f'Post "{server.url}/slow?timeout=1s": context deadline exceeded'
+
+
+async def test_post_rejects_certificate_of_another_authority():
+    async with WebhookServer(echo, ca="another-ca") as server:
+        text = await failure({"url": server.url, "caBundle": ca_bundle()})
+    assert text.endswith("tls: failed to verify certificate: x509: certificate signed by unknown authority")
+
+
+async def test_post_rejects_plain_http_server():
+    async with WebhookServer(echo, tls=False) as server:
+        text = await failure({"url": server.url, "caBundle": ca_bundle()})
+    assert text.endswith("http: server gave HTTP response to HTTPS client")
+
+
+async def test_post_fails_when_connection_is_refused():
+    async with WebhookServer(echo) as server:
+        pass
+    text = await failure({"url": server.url, "caBundle": ca_bundle()})
+    assert text.endswith(f"dial tcp 127.0.0.1:{server.port}: connect: connection refused")
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        (None, "EOF"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc", "context deadline exceeded"),
+        (b"garbage\r\n\r\n", "malformed HTTP response"),
+        (http_response(b"x" * 2000), "response body exceeds 1000 bytes"),
+        (http_response(b""), "0-length response with status code: 200 and content type: application/json"),
+        (http_response({}, kind="text/html"), "serializer for text/html doesn't exist"),
+        (http_response(b"down", status=503, kind="text/plain"), "the server is currently unable to handle the request"),
+        (
+            http_response(b"oh", status=500, kind="text/plain"),
+            'an error on the server ("oh") has prevented the request from succeeding',
+        ),
+        (
+            http_response({}, status=302, headers="Location: https://127.0.0.1/\r\n"),
+            "the server responded with the status code 302 but did not return more information",
+        ),
+        (
+            http_response({"kind": "Status", "apiVersion": "v1", "status": "Failure", "message": "no"}, status=409),
+            "no",
+        ),
+    ],
+)
+async def test_post_fails_for_bad_answer(answer: bytes | None, expected: str):
+    async def respond(path: str, body: object) -> bytes | None:
+        return answer
+
+    async with WebhookServer(respond) as server:
+        text = await failure({"url": server.url, "caBundle": ca_bundle()}, seconds=0.3, response_bytes_max=1000)
+    assert expected in text
+    assert len(server.targets) == 1
+
+
+async def test_post_accepts_body_that_ends_with_the_connection():
+    async def respond(path: str, body: object) -> bytes:
+        asyncio.get_running_loop().call_soon(server.close_connections)
+        return b"HTTP/1.0 200 OK\r\nContent-Type: application/json\r\n\r\n{}"
+
+    async with WebhookServer(respond) as server:
+        assert await post({"url": server.url, "caBundle": ca_bundle()}) == b"{}"
+
+
+@pytest.mark.parametrize(
+    ("config", "expected"),
+    [
+        ({}, "webhook configuration must have either service or URL"),
+        ({"url": "https://h:x/"}, "Unparsable URL"),
+        ({"url": "http://h/"}, "Unparsable URL"),
+        ({"url": "https://h/", "caBundle": "%"}, "invalid caBundle"),
+        ({"url": "https://h/", "caBundle": "eHg="}, "unable to parse bytes as PEM block"),
+    ],
+)
+def test_client_rejects_unusable_configuration(config: dict, expected: str):
+    with pytest.raises(WebhookConfigError, match=expected):
+        clients().client(target_of(config))
+
+
+def test_client_is_shared_by_equal_configurations():
+    made = clients()
+    config = {"url": "https://h/", "caBundle": ca_bundle()}
+    assert made.client(target_of(config)) is made.client(target_of(dict(config)))
+    assert made.client(target_of(config)) is not made.client(target_of({"url": "https://h/"}))
