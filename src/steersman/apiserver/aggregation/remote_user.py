@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     Headers = list[tuple[bytes, bytes]]
 
 _EXTRA: Final = b"x-remote-extra-"
+_PREFIXES: Final = (_EXTRA, b"impersonate-")
 _OWN: Final = frozenset((b"x-remote-user", b"x-remote-uid", b"x-remote-group"))
 #: Characters of header names (RFC 9110, 5.6.2) but for the percent sign, which begins an escape.
 _LEGAL: Final = frozenset(b"!#$&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
@@ -33,8 +34,8 @@ def remote_user_headers(user: UserInfo) -> Headers:
 
 
 def without_remote_user(headers: Iterable[tuple[bytes, bytes]]) -> Headers:
-    """Return headers of a client without those that name a user."""
-    return [(name, value) for name, value in headers if name not in _OWN and not name.startswith(_EXTRA)]
+    """Return headers of a client without those that name a user, impersonated or by a front proxy."""
+    return [(name, value) for name, value in headers if name not in _OWN and not name.startswith(_PREFIXES)]
 
 
 def escape_key(key: str) -> bytes:
