@@ -91,15 +91,7 @@ class ServerCore:
         routes = Routes()
         status_writer = LoopbackStatusWriter()
         #: APIServices with a Service, and the proxy to their backends.
-        self.aggregator = Aggregator(
-            self.resources.registry,
-            self.catalog,
-            connections=self.resources.connections,
-            put_status=status_writer.put,
-            clock=clock,
-            dice=Random(secrets.randbits(64)),  # noqa: S311 — it chooses endpoints
-            rejects_redirects=options.aggregator_reject_forwarding_redirect,
-        )
+        self.aggregator = self._make_aggregator(status_writer)
         self.app = self._make_app(self._chain_options(authentication, metrics, in_flight), routes)
         agent = f"kube-apiserver/{KUBERNETES_VERSION}"
         #: Requests as the server itself, which may do everything.
@@ -129,6 +121,17 @@ class ServerCore:
         )
         add_discovery(
             routes, self.catalog, custom=self._custom.schema, clock=clock, server_address=lambda: self.address
+        )
+
+    def _make_aggregator(self, writer: LoopbackStatusWriter) -> Aggregator:
+        return Aggregator(
+            self.resources.registry,
+            self.catalog,
+            connections=self.resources.connections,
+            put_status=writer.put,
+            clock=self._clock,
+            dice=Random(secrets.randbits(64)),  # noqa: S311 — it chooses endpoints
+            rejects_redirects=self._options.aggregator_reject_forwarding_redirect,
         )
 
     def _make_app(self, options: ChainOptions, routes: Routes) -> Application:

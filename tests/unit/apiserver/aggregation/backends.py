@@ -130,10 +130,13 @@ async def register(server: InProcessAPIServer, port: int, *, name: str = NAME, *
 
 async def condition(server: InProcessAPIServer, reason: str, *, name: str = NAME) -> Any:
     """Wait for the condition ``Available`` with a reason."""
-    async with asyncio.timeout(10):
-        while True:
-            tree = (await server.request("GET", f"{API_SERVICES}/{name}")).json()
-            for each in (tree.get("status") or {}).get("conditions") or ():
-                if each["reason"] == reason:
-                    return each
-            await asyncio.sleep(0.01)
+    query = f"watch=true&resourceVersion=0&fieldSelector=metadata.name%3D{name}"
+    waiting = b""
+    async with asyncio.timeout(10), server.open("GET", f"{API_SERVICES}?{query}") as watch:
+        async for piece in watch:
+            *lines, waiting = (waiting + piece).split(b"\n")
+            for line in lines:
+                for each in (json.loads(line)["object"].get("status") or {}).get("conditions") or ():
+                    if each["reason"] == reason:
+                        return each
+    raise AssertionError("the watch ended")
