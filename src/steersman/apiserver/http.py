@@ -124,6 +124,16 @@ class Request:
                 return b"".join(pieces)
             message = await self._receive()
 
+    async def receive_piece(self) -> tuple[bytes, bool]:
+        """Return the next piece of a body that is not read as a whole, and whether more follows. Raises 400 as ``body``."""
+        if self._body is not None:
+            return self._body, False
+        message = await self._receive()
+        if message["type"] != "http.request":
+            raise bad_request("the connection was closed before the body was complete")
+        piece: bytes = message.get("body", b"")
+        return piece, bool(message.get("more_body"))
+
     async def disconnected(self) -> None:
         """Return when the client has closed the connection (used by long answers, to stop early)."""
         while (await self._receive())["type"] != "http.disconnect":

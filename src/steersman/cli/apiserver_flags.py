@@ -15,7 +15,7 @@ from steersman.cli.flag_table import Flag, FlagTable
 _EMBEDDED: Final = "objects are kept in the embedded store of --data-dir or --storage, not in etcd"
 _HTTP1: Final = "connections are HTTP/1.1"
 _MEMORY: Final = "GET, LIST and WATCH are served from memory always"
-_NO_AGGREGATION: Final = "requests are not passed on to aggregated API servers"
+_ROUTING: Final = "requests for aggregated API servers go to endpoint IPs always"
 _NO_EMULATION: Final = "all APIs of Kubernetes 1.36 are served"
 _NO_PEERS: Final = "requests are not passed on to other API servers"
 _SHUTDOWN: Final = "a stop ends watches at once and waits five seconds for other requests"
@@ -289,11 +289,15 @@ _AUTHENTICATION: Final = (
     Flag("oidc-signing-algs", values.names, "Accepted signing algorithms of ID tokens"),
     Flag("oidc-username-claim", str, "Claim used as the user name"),
     Flag("oidc-username-prefix", str, "Prefix of user names (default the issuer URL and #); - for no prefix"),
-    Flag("requestheader-allowed-names", values.names, "Common names of front proxies, for API servers behind this one"),
+    Flag(
+        "requestheader-allowed-names",
+        values.names,
+        "Common names of client certificates of front proxies; empty for any",
+    ),
     Flag(
         "requestheader-client-ca-file",
         values.path,
-        "File with the authorities of front proxies, for API servers behind this one",
+        "File with the authorities of client certificates of front proxies (default a generated one)",
     ),
     Flag(
         "requestheader-extra-headers-prefix",
@@ -410,13 +414,10 @@ _MISC: Final = (
     Flag(
         "aggregator-reject-forwarding-redirect",
         values.boolean,
-        "Reject redirects of aggregated API servers",
-        unused=_NO_AGGREGATION,
+        "Answer redirects of aggregated API servers with 502",
     ),
     Flag("allow-privileged", values.boolean, "Allow privileged containers"),
-    Flag(
-        "enable-aggregator-routing", values.boolean, "Send aggregated requests to endpoint IPs", unused=_NO_AGGREGATION
-    ),
+    Flag("enable-aggregator-routing", values.boolean, "Send aggregated requests to endpoint IPs", unused=_ROUTING),
     Flag(
         "enable-garbage-collector",
         values.boolean,
@@ -462,11 +463,10 @@ _MISC: Final = (
     Flag("peer-ca-file", str, "File with the certificate authority of other API servers", unused=_NO_PEERS),
     Flag(
         "proxy-client-cert-file",
-        str,
-        "File with the client certificate for aggregated API servers",
-        unused=_NO_AGGREGATION,
+        values.path,
+        "File with the client certificate for aggregated API servers (default a generated one)",
     ),
-    Flag("proxy-client-key-file", str, "File with the key of --proxy-client-cert-file", unused=_NO_AGGREGATION),
+    Flag("proxy-client-key-file", values.path, "File with the key of --proxy-client-cert-file"),
     Flag(
         "service-cluster-ip-range",
         str,

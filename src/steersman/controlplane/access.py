@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apiserver.authn.bearer import BearerToken, WebSocketToken
 from steersman.apiserver.authn.bootstrap_token import BootstrapTokens
-from steersman.apiserver.authn.client_certificate import ClientCertificate
+from steersman.apiserver.authn.client_certificate import CertificateAuthorities, ClientCertificate
 from steersman.apiserver.authn.interface import MASTERS_GROUP
 from steersman.apiserver.authn.issuing import TokenIssuer
 from steersman.apiserver.authn.legacy_token import LegacyTokens
+from steersman.apiserver.authn.request_header import RequestHeader
 from steersman.apiserver.authn.service_account import ServiceAccountTokens
 from steersman.apiserver.authn.static_token import StaticTokens, TokenFileError, read_token_file
 from steersman.apiserver.authn.union import Union
@@ -50,7 +51,7 @@ _ADMISSION: Final = "admissionregistration.k8s.io"
 
 
 class Authentication:
-    """Authenticators in order: client certificates, then tokens. Raises ``OptionError``.
+    """Front proxies, client certificates, then tokens. Raises ``OptionError``.
 
     Service account tokens are accepted once ``follow`` has set the source of their accounts.
     """
@@ -82,10 +83,21 @@ class Authentication:
         if options.oidc_issuer_url:
             tokens.append(_oidc(options, self.audiences, clock))
         self.tokens: Final = tuple(tokens)
-        certificates = ClientCertificate(clock)
+        #: Authorities of client certificates, to be filled in before the server listens.
+        self.certificate_authorities: Final = CertificateAuthorities()
+        certificates = ClientCertificate(clock, self.certificate_authorities)
+        front_proxies = RequestHeader(
+            self.certificate_authorities,
+            clock=clock,
+            allowed_names=options.requestheader_allowed_names,
+            username_headers=options.requestheader_username_headers,
+            uid_headers=options.requestheader_uid_headers,
+            group_headers=options.requestheader_group_headers,
+            extra_prefixes=options.requestheader_extra_headers_prefix,
+        )
         bearer = BearerToken(self.tokens, clock=clock, fixed_tokens=users, remembering=accounts)
         self.authenticator: Final[ServerAuthenticator] = Union(
-            [certificates, bearer, WebSocketToken(self.tokens)],
+            [front_proxies, certificates, bearer, WebSocketToken(self.tokens)],
             anonymous=options.anonymous_auth,
             certificates=certificates,
             bearer_tokens=bearer,

@@ -1,6 +1,7 @@
-"""APIServices of every group version that this server serves. Upstream: the autoregister controller.
+"""Autoregistration: an APIService for every group version that this server serves.
 
-Built-in ones are created once at the start; those of custom resources follow their definitions.
+Those of built-in groups are created and repaired at the start only; those of custom resources are created, repaired and
+deleted whenever definitions or APIServices change. Upstream: ``kube-aggregator/pkg/controllers/autoregister``.
 """
 
 from __future__ import annotations
@@ -11,22 +12,24 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from steersman.apiserver.discovery.catalog import CUSTOM_GROUP_PRIORITY, CUSTOM_VERSION_PRIORITY
 from steersman.schema.resources import table
 
 if TYPE_CHECKING:
     from steersman.apimachinery.trees import Tree
     from steersman.apiserver.discovery.catalog import Catalog
+    from steersman.apiserver.generic.registry import Kept
     from steersman.apiserver.server.loopback import Loopback
     from steersman.asynckit.clock import Clock
 
 
+API_SERVICES: Final = "apiservices.apiregistration.k8s.io"
 _PATH: Final = "/apis/apiregistration.k8s.io/v1/apiservices"
-#: Who answers for APIServices themselves has none.
+#: The group of APIServices itself has none.
 _OWN_GROUP: Final = "apiregistration.k8s.io"
 _AUTOMANAGED: Final = "kube-aggregator.kubernetes.io/automanaged"
-#: What custom resources get: after everything built in, all versions alike.
-_CUSTOM_GROUP_PRIORITY: Final = 1000
-_CUSTOM_VERSION_PRIORITY: Final = 100
+_ALWAYS: Final = "true"
+_ON_START: Final = "onstart"
 _RETRY_SECONDS: Final = 1.0
 
 _log = logging.getLogger(__name__)
@@ -35,9 +38,8 @@ _log = logging.getLogger(__name__)
 def plan(catalog: Catalog) -> dict[str, Tree]:
     """Return the desired APIServices by name."""
     groups = {group.name: group for group in table().groups}
-    core = catalog.group("")
-    wanted = {}
-    for served in [*([core] if core else []), *catalog.groups()]:
+    desired = {}
+    for served in catalog.local_groups():
         if served.name == _OWN_GROUP:
             continue
         built_in = groups.get(served.name)
@@ -47,52 +49,95 @@ def plan(catalog: Catalog) -> dict[str, Tree]:
             spec: Tree = {
                 "group": version.group,
                 "version": version.version,
-                "groupPriorityMinimum": built_in.priority if built_in else _CUSTOM_GROUP_PRIORITY,
-                "versionPriority": priorities.get(version.version, _CUSTOM_VERSION_PRIORITY),
+                "groupPriorityMinimum": built_in.priority if built_in else CUSTOM_GROUP_PRIORITY,
+                "versionPriority": priorities.get(version.version, CUSTOM_VERSION_PRIORITY),
             }
-            labels = {_AUTOMANAGED: "onstart" if version.version in priorities else "true"}
-            wanted[name] = {
+            labels = {_AUTOMANAGED: _ON_START if version.version in priorities else _ALWAYS}
+            desired[name] = {
                 "apiVersion": "apiregistration.k8s.io/v1",
                 "kind": "APIService",
                 "metadata": {"name": name, "labels": labels},
                 "spec": spec,
             }
-    return wanted
+    return desired
+
+
+class _Bell:
+    """Sets an event when an APIService has changed."""
+
+    def __init__(self, event: asyncio.Event) -> None:
+        self._event = event
+
+    def wake(self) -> None:
+        self._event.set()
 
 
 class APIServices:
-    """Creates and deletes APIServices: ``sync`` once at the start, then ``run`` as a task."""
+    """Creates, repairs and deletes the objects: ``sync`` once at the start, ``run`` as a task from then on."""
 
-    def __init__(self, client: Loopback, catalog: Catalog, *, clock: Clock) -> None:
+    def __init__(self, client: Loopback, catalog: Catalog, *, stored: Kept, clock: Clock) -> None:
         self._client = client
         self._catalog = catalog
+        self._stored = stored
         self._clock = clock
         self._changed = asyncio.Event()
+        self._has_synced = False
         catalog.on_change = self._changed.set
 
     async def run(self) -> None:
-        """Follow the catalog until cancelled."""
-        while True:
-            await self._changed.wait()
-            self._changed.clear()
-            try:
-                await self.sync()
-            except RuntimeError as error:
-                _log.warning("%s; trying again", error)
-                await self._clock.sleep(_RETRY_SECONDS)
-                self._changed.set()
+        """Follow the catalog and APIServices until cancelled."""
+        cache = self._stored.cache
+        bell = _Bell(self._changed)
+        cache.wakeups.add(cache.prefix, bell)
+        self._changed.set()  # for what has changed since the first sync
+        try:
+            while True:
+                await self._changed.wait()
+                self._changed.clear()
+                try:
+                    await self.sync()
+                except RuntimeError as error:
+                    _log.warning("%s; trying again", error)
+                    await self._clock.sleep(_RETRY_SECONDS)
+                    self._changed.set()
+        finally:
+            cache.wakeups.remove(cache.prefix, bell)
 
     async def sync(self) -> None:
-        """Make what is missing, remove what is served no longer. Raises RuntimeError when a call is refused."""
-        wanted = plan(self._catalog)
-        answer = await self._client.request("GET", f"{_PATH}?resourceVersion=0")
-        items = answer.json().get("items") or ()
-        there = {item["metadata"]["name"]: item["metadata"].get("labels") or {} for item in items}
-        for name, tree in wanted.items():
-            if name not in there:
-                made = await self._client.request("POST", _PATH, body=msgspec.json.encode(tree))
-                if made.code not in (201, 409):
-                    raise RuntimeError(f"APIService {name}: {made.body.decode(errors='replace')}")
-        for name, labels in there.items():
-            if name not in wanted and labels.get(_AUTOMANAGED) == "true":
-                await self._client.request("DELETE", f"{_PATH}/{name}")
+        """Create, update and delete APIServices. Raises RuntimeError when a request is rejected."""
+        cache = self._stored.cache
+        await cache.ready()
+        labels = {_ALWAYS} if self._has_synced else {_ALWAYS, _ON_START}
+        desired = plan(self._catalog)
+        stored = {entry.name: entry for entry in cache.snapshot()}
+        for name, tree in desired.items():
+            is_managed = tree["metadata"]["labels"][_AUTOMANAGED] in labels
+            if name not in stored and is_managed:
+                await self._send("POST", _PATH, tree, allowed=(201, 409))
+        for name, entry in stored.items():
+            if entry.labels.get(_AUTOMANAGED) not in labels:
+                continue
+            current = cache.layout.tree(entry)
+            if name not in desired:
+                options = {"preconditions": {"uid": current["metadata"]["uid"]}}
+                await self._send("DELETE", f"{_PATH}/{name}", options, allowed=(200, 404, 409))
+            elif current["spec"] != desired[name]["spec"]:
+                updated = {**current, "spec": desired[name]["spec"]}
+                await self._send("PUT", f"{_PATH}/{name}", updated, allowed=(200, 404, 409))
+        self._has_synced = True
+
+    async def _send(self, method: str, path: str, tree: Tree, *, allowed: tuple[int, ...]) -> None:
+        answer = await self._client.request(method, path, body=msgspec.json.encode(tree))
+        if answer.code not in allowed:
+            raise RuntimeError(f"APIService: {method} {path}: {answer.body.decode(errors='replace')}")
+
+
+class LoopbackStatusWriter:
+    """Updates the status of APIServices over the server's own client, which is set before the first call."""
+
+    client: Loopback
+
+    async def put(self, api_service: Tree) -> int:
+        """Update ``/status``; return the code of the answer."""
+        path = f"{_PATH}/{api_service['metadata']['name']}/status"
+        return (await self.client.request("PUT", path, body=msgspec.json.encode(api_service))).code

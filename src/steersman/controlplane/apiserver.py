@@ -11,6 +11,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from steersman.apiserver.authn.client_certificate import digests_of
 from steersman.apiserver.proxying.connections import client_tls
 from steersman.apiserver.server.http1.serving import Serving, listen
 from steersman.apiserver.server.http1.tls import TLSFileError, TLSFiles, load_cert_chain, tls_context
@@ -121,6 +122,7 @@ class APIServer:
             self.pki = pki = ensure_pki(directory / "pki", self._names(), now=self._clock.now())
             tls = tls_context(self._tls_files(pki))
             self._identify_to_kubelets(kubelets, pki)
+            core.aggregator.identity = self._front_proxy_identity(pki)
         except (PKIError, TLSFileError) as error:
             raise OptionError(str(error)) from error
         except ValueError as error:  # files that ``check_options`` has not read
@@ -131,6 +133,8 @@ class APIServer:
         if not address and self.options.endpoint_reconciler_type != "none":
             _log.warning("this machine has no address that others could reach: the Endpoints kubernetes are left alone")
         authentication = self._authentication_info(pki)
+        core.certificate_authorities.clients = digests_of(authentication.client_ca)
+        core.certificate_authorities.front_proxies = digests_of(authentication.request_header_client_ca)
         sock = self._listen()
         port = sock.getsockname()[1]
         core.address = _authority(self.options.advertise_address or self.options.bind_address, port)
@@ -158,6 +162,13 @@ class APIServer:
             context.load_verify_locations(options.kubelet_certificate_authority)
             context.verify_mode = ssl.CERT_REQUIRED
             context.check_hostname = True
+
+    def _front_proxy_identity(self, pki: PKI) -> tuple[Path, Path]:
+        """Return the files of the client certificate for aggregated API servers. Raises ``TLSFileError``."""
+        certificate = self.options.proxy_client_cert_file or pki.front_proxy_client.certificate
+        key = self.options.proxy_client_key_file or pki.front_proxy_client.key
+        load_cert_chain(client_tls(), certificate, key)
+        return certificate, key
 
     def _authentication_info(self, pki: PKI) -> AuthenticationInfo:
         """Return the authorities and front proxy headers to publish for aggregated API servers. Raises ``OSError``."""
@@ -225,7 +236,7 @@ class APIServer:
         return TLSFiles(
             options.tls_cert_file or pki.server.certificate,
             options.tls_private_key_file or pki.server.key,
-            (pki.ca.certificate, *more),
+            (pki.ca.certificate, *more, options.requestheader_client_ca_file or pki.front_proxy_ca.certificate),
             ssl.TLSVersion.TLSv1_3 if options.tls_min_version == "VersionTLS13" else ssl.TLSVersion.TLSv1_2,
         )
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+from random import Random
 from typing import TYPE_CHECKING, Final
 
+from steersman.apiserver.aggregation.controller import Aggregator
 from steersman.apiserver.crd.serving import CustomResources
 from steersman.apiserver.discovery.catalog import Catalog
 from steersman.apiserver.filters.max_in_flight import InFlight
@@ -23,7 +25,7 @@ from steersman.apiserver.server.request_log import RequestLog
 from steersman.apiserver.server.routes import Routes
 from steersman.asynckit.tasks import Supervisor
 from steersman.controlplane.access import Authentication, Authorization
-from steersman.controlplane.api_services import APIServices
+from steersman.controlplane.api_services import API_SERVICES, APIServices, LoopbackStatusWriter
 from steersman.controlplane.auditing import make_auditor
 from steersman.controlplane.bootstrap.default_objects import FLOW_CONTROL_HOOK, NAMESPACES_HOOK, DefaultObjects
 from steersman.controlplane.bootstrap.post_start_hooks import PostStartHooks
@@ -91,6 +93,8 @@ class ServerCore:
         #: Of service account tokens.
         self.keys = keys or ServiceAccountKeys(None)
         authentication = Authentication(options, keys=self.keys, clock=clock, loopback_token=token)
+        #: Authorities of client certificates; set before the server listens.
+        self.certificate_authorities = authentication.certificate_authorities
         self.resources = Resources(
             options, store, clock=clock, authorization=self._authorization, authentication=authentication
         )
@@ -100,10 +104,14 @@ class ServerCore:
         authentication.follow(self.resources.registry)
         self._token_uses = authentication.token_uses
         routes = Routes()
+        status_writer = LoopbackStatusWriter()
+        #: APIServices with a Service, and the proxy to their backends.
+        self.aggregator = self._make_aggregator(status_writer)
         self.app = self._make_app(self._chain_options(authentication, metrics, in_flight), routes)
         agent = f"kube-apiserver/{KUBERNETES_VERSION}"
         #: Requests as the server itself, which may do everything.
         self.client = Loopback(self.app, headers={"authorization": f"Bearer {token}", "user-agent": agent})
+        status_writer.client = self.client
         #: Objects that every cluster has.
         self.defaults = DefaultObjects(self.client, options, clock=clock, authorization=self._authorization)
         #: None when disabled.
@@ -112,7 +120,9 @@ class ServerCore:
         self._custom = CustomResources(
             self.resources.registry, self.catalog, clock=clock, writer=LoopbackDefinitionWriter(self.client)
         )
-        self._api_services = APIServices(self.client, self.catalog, clock=clock)
+        self._api_services = APIServices(
+            self.client, self.catalog, stored=self.resources.registry.stored(API_SERVICES), clock=clock
+        )
         self._add_post_start_hooks()
         add_health(routes, self._health_checks())
         add_about(routes, collectors=self._collectors(metrics))
@@ -127,9 +137,20 @@ class ServerCore:
             routes, self.catalog, custom=self._custom.schema, clock=clock, server_address=lambda: self.address
         )
 
+    def _make_aggregator(self, writer: LoopbackStatusWriter) -> Aggregator:
+        return Aggregator(
+            self.resources.registry,
+            self.catalog,
+            connections=self.resources.connections,
+            put_status=writer.put,
+            clock=self._clock,
+            dice=Random(secrets.randbits(64)),  # noqa: S311 — it chooses endpoints
+            rejects_redirects=self._options.aggregator_reject_forwarding_redirect,
+        )
+
     def _make_app(self, options: ChainOptions, routes: Routes) -> Application:
         return Application(
-            build_chain(options, resources=self.resources.router, routes=routes),
+            build_chain(options, resources=self.resources.router, routes=routes, aggregator=self.aggregator),
             clock=self._clock,
             timeout_seconds=self._options.request_timeout_seconds,
             request_log=RequestLog.if_enabled(self._clock),
@@ -226,6 +247,12 @@ class ServerCore:
         """Create the APIService of every served group version."""
         await self._api_services.sync()
         self._tasks.start("API services", self._api_services.run())
+        following = self._tasks.start("aggregated API servers", self.aggregator.run())
+        synced = self._tasks.start("first APIServices", self.aggregator.synced.wait())
+        await asyncio.wait([following, synced], return_when=asyncio.FIRST_COMPLETED)
+        if following.done():
+            synced.cancel()
+            raise RuntimeError("APIServices cannot be followed") from following.exception()
 
     def begin_shutdown(self) -> None:
         """Fail ``/readyz`` from now on; all requests are still served."""

@@ -35,7 +35,8 @@ _TOKEN_SECONDS_MIN, _TOKEN_SECONDS_MAX = 3600, 1 << 32
 _FILE_OPTIONS: Final = (
     "tls_cert_file", "tls_private_key_file", "client_ca_file", "token_auth_file", "service_account_signing_key_file",
     "service_account_key_file", "oidc_ca_file", "requestheader_client_ca_file", "kubelet_client_certificate",
-    "kubelet_client_key", "kubelet_certificate_authority", "admission_control_config_file", "audit_policy_file",
+    "kubelet_client_key", "kubelet_certificate_authority", "proxy_client_cert_file", "proxy_client_key_file",
+    "admission_control_config_file", "audit_policy_file",
     "audit_webhook_config_file",
 )  # fmt: skip
 
@@ -115,6 +116,8 @@ def _check_files(options: APIServerOptions) -> None:
         raise OptionError("--tls-cert-file and --tls-private-key-file need each other")
     if (options.kubelet_client_certificate is None) != (options.kubelet_client_key is None):
         raise OptionError("--kubelet-client-certificate and --kubelet-client-key need each other")
+    if (options.proxy_client_cert_file is None) != (options.proxy_client_key_file is None):
+        raise OptionError("--proxy-client-cert-file and --proxy-client-key-file need each other")
     for flag, path in _paths(options):
         check_readable(flag, path)
     _check_certificates(options)

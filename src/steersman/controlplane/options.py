@@ -43,7 +43,8 @@ class APIServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     #: Where the admin's kubeconfig goes; None: into the data directory.
     kubeconfig: Path | None = None
 
-    #: Authorities, names and headers of front proxies, published for API servers behind this one; None: a generated CA.
+    #: Authorities, names and headers of front proxies, trusted here and published for aggregated API servers; None: a generated
+    #: CA.
     requestheader_client_ca_file: Path | None = None
     requestheader_allowed_names: tuple[str, ...] = ("front-proxy-client",)
     requestheader_username_headers: tuple[str, ...] = ("X-Remote-User",)
@@ -101,6 +102,11 @@ class APIServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     kubelet_preferred_address_types: tuple[str, ...] = (
         "Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP",
     )  # fmt: skip
+    #: Client certificate for aggregated API servers; None: a generated one.
+    proxy_client_cert_file: Path | None = None
+    proxy_client_key_file: Path | None = None
+    #: Answer redirects of aggregated API servers with 502.
+    aggregator_reject_forwarding_redirect: bool = True
     #: Time after which an Event is deleted.
     event_ttl_seconds: float = 3600.0
     #: Seconds for which pods tolerate a Node that is not ready or unreachable, unless they have a toleration of their own.

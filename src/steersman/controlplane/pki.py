@@ -1,4 +1,5 @@
-"""Certificates of a control plane: CA, server, admin and kubelets; created on first start, renewed before expiry.
+"""The control plane's certificates: a CA, the server's, the admin's, those between the server and kubelets, and the
+front-proxy CA with the certificate for aggregated API servers. Made on first start, renewed when they are about to expire.
 
 ``cryptography`` is imported only to create certificates. Their contents are therefore also recorded beside them
 (``<name>.json``), so that a start can check them without it.
@@ -32,6 +33,9 @@ ADMIN: Final = "kubernetes-admin"
 ADMIN_STEM: Final = "admin"
 #: Signs the certificate that the aggregator shows to API servers behind this one, and nothing else.
 _FRONT_PROXY_STEM: Final = "front-proxy-ca"
+#: The server as a client of aggregated API servers: default of ``--requestheader-allowed-names``, and its file.
+FRONT_PROXY_CLIENT: Final = "front-proxy-client"
+_FRONT_PROXY_CLIENT_STEM: Final = "front-proxy-client"
 _MASTERS: Final = "system:masters"
 #: Who the server is to kubelets, and the file of that certificate without its ending.
 KUBELET_CLIENT: Final = "kube-apiserver-kubelet-client"
@@ -39,7 +43,11 @@ _KUBELET_CLIENT_STEM: Final = "apiserver-kubelet-client"
 _KUBELET_STEM: Final = "kubelet"
 _LOOPBACK: Final = ["localhost", "127.0.0.1", "::1"]
 #: Clients' certificates by their files' names; all others are servers'.
-_CLIENTS: Final = {ADMIN_STEM: ADMIN, _KUBELET_CLIENT_STEM: KUBELET_CLIENT}
+_CLIENTS: Final = {
+    ADMIN_STEM: ADMIN,
+    _KUBELET_CLIENT_STEM: KUBELET_CLIENT,
+    _FRONT_PROXY_CLIENT_STEM: FRONT_PROXY_CLIENT,
+}
 
 
 class KeyPair(msgspec.Struct, frozen=True):
@@ -56,6 +64,7 @@ class PKI(msgspec.Struct, frozen=True):
     server: KeyPair
     admin: KeyPair
     front_proxy_ca: KeyPair
+    front_proxy_client: KeyPair
     #: The server's own, as a client of kubelets; and that of the simulated nodes' kubelet.
     kubelet_client: KeyPair
     kubelet: KeyPair
@@ -104,22 +113,24 @@ def ensure_pki(directory: Path, names: list[str], *, now: datetime) -> PKI:
         server=_pair(directory, "apiserver"),
         admin=_pair(directory, ADMIN_STEM),
         front_proxy_ca=_pair(directory, _FRONT_PROXY_STEM),
+        front_proxy_client=_pair(directory, _FRONT_PROXY_CLIENT_STEM),
         kubelet_client=_pair(directory, _KUBELET_CLIENT_STEM),
         kubelet=_pair(directory, _KUBELET_STEM),
     )
     # Leaves of an old CA go with it: their facts name another issuer.
     ca = _ensure_ca(pki.ca, now)
-    _ensure_ca(pki.front_proxy_ca, now)
+    front_proxy_ca = _ensure_ca(pki.front_proxy_ca, now)
     leaves = (
-        (pki.server, names),
-        (pki.admin, [_MASTERS]),
-        (pki.kubelet_client, [_MASTERS]),
-        (pki.kubelet, _LOOPBACK),
+        (pki.server, names, pki.ca, ca.issuer),
+        (pki.admin, [_MASTERS], pki.ca, ca.issuer),
+        (pki.kubelet_client, [_MASTERS], pki.ca, ca.issuer),
+        (pki.kubelet, _LOOPBACK, pki.ca, ca.issuer),
+        (pki.front_proxy_client, [], pki.front_proxy_ca, front_proxy_ca.issuer),
     )
-    for pair, held in leaves:
+    for pair, held, authority, issuer in leaves:
         facts = _facts(pair)
-        if facts is None or facts.issuer != ca.issuer or facts.names != held or facts.not_after - now < _RENEW_BEFORE:
-            _make(pair, held, now, ca=pki.ca, issuer=ca.issuer)
+        if facts is None or facts.issuer != issuer or facts.names != held or facts.not_after - now < _RENEW_BEFORE:
+            _make(pair, held, now, ca=authority, issuer=issuer)
     return pki
 
 

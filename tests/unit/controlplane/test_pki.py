@@ -41,7 +41,13 @@ def test_a_second_start_makes_nothing_and_loads_no_cryptography(directory, monke
 def test_leaves_are_renewed_before_they_expire(directory):
     before = contents(directory)
     ensure_pki(directory, NAMES, now=NOW + 336 * DAY)
-    assert changed(directory, before) == {"apiserver", "admin", "apiserver-kubelet-client", "kubelet"}
+    assert changed(directory, before) == {
+        "apiserver",
+        "admin",
+        "apiserver-kubelet-client",
+        "kubelet",
+        "front-proxy-client",
+    }
 
 
 def test_other_names_need_another_certificate(directory):
@@ -58,6 +64,7 @@ def test_a_new_ca_signs_new_leaves(directory):
         "apiserver",
         "admin",
         "front-proxy-ca",
+        "front-proxy-client",
         "apiserver-kubelet-client",
         "kubelet",
     }

@@ -1,12 +1,14 @@
 """Client certificates: the common name is the user, each organization a group (``x509.CommonNameUserConversion``).
 
-The handshake verifies the certificate against ``--client-ca-file``, except for its time, which is checked here with each
-request. The result comes in the scope as the ASGI TLS extension says.
+The handshake verifies the certificate against the authorities of clients and of front proxies, except for its time, which is
+checked here with each request. The result comes in the scope as the ASGI TLS extension says. A certificate counts as a user's
+only if an authority of clients has signed it.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 import ssl
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,6 +24,22 @@ if TYPE_CHECKING:
 _SEEN_MAX: Final = 1024
 #: After this time the wall clock is asked again whether a certificate is valid.
 _VERIFIED_SECONDS: Final = 10.0
+_CERTIFICATE: Final = re.compile(r"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", re.DOTALL)
+
+
+class CertificateAuthorities:
+    """SHA-256 digests of the authorities of certificates, by what they vouch for. Filled in before the server listens."""
+
+    def __init__(self) -> None:
+        #: Of ``--client-ca-file``; None: every certificate that the handshake accepts is a user's.
+        self.clients: frozenset[str] | None = None
+        #: Of ``--requestheader-client-ca-file``.
+        self.front_proxies: frozenset[str] = frozenset()
+
+
+def digests_of(pem: str) -> frozenset[str]:
+    """Return the digests of the certificates in a PEM text."""
+    return frozenset(hashlib.sha256(ssl.PEM_cert_to_DER_cert(text)).hexdigest() for text in _CERTIFICATE.findall(pem))
 
 
 class _Verified:
@@ -39,8 +57,9 @@ class _Verified:
 class ClientCertificate:
     """Maps certificates to users, each once."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, authorities: CertificateAuthorities | None = None) -> None:
         self._clock: Final = clock
+        self._authorities: Final = CertificateAuthorities() if authorities is None else authorities
         self._seen: dict[str, UserInfo] = {}
         #: Those whose time was checked of late.
         self._verified: dict[str, _Verified] = {}
@@ -58,10 +77,11 @@ class ClientCertificate:
         tls = extensions.get("tls") if extensions else None
         if not tls or not (chain := tls["client_cert_chain"]):
             return None
-        first, last = tls["client_cert_valid"]
         now = self._clock.now().timestamp()
-        if not first <= now <= last:
-            raise InvalidCredentials("x509: certificate has expired or is not yet valid")
+        check_time(tls, now)
+        signers: frozenset[str] = tls.get("client_cert_authorities") or frozenset()
+        if self._authorities.clients is not None and self._authorities.clients.isdisjoint(signers):
+            raise InvalidCredentials("x509: certificate signed by unknown authority")
         user = self._seen.get(chain[0])
         if user is None:
             user = _user(tls)
@@ -69,17 +89,33 @@ class ClientCertificate:
                 self._seen.clear()
                 self._verified.clear()
             self._seen[chain[0]] = user
-        until = self._clock.monotonic() + min(_VERIFIED_SECONDS, last - now)
-        self._verified[chain[0]] = _Verified(with_authenticated_group(user), (first, last), until)
+        if self._authorities.front_proxies.isdisjoint(
+            signers
+        ):  # that of a front proxy may speak for another user next time
+            first, last = tls["client_cert_valid"]
+            until = self._clock.monotonic() + min(_VERIFIED_SECONDS, last - now)
+            self._verified[chain[0]] = _Verified(with_authenticated_group(user), (first, last), until)
         return user
+
+
+def check_time(tls: dict[str, Any], now: float) -> None:
+    """Raise ``InvalidCredentials`` unless the chain of the certificate is valid at a time in seconds since 1970."""
+    first, last = tls["client_cert_valid"]
+    if not first <= now <= last:
+        raise InvalidCredentials("x509: certificate has expired or is not yet valid")
+
+
+def common_name(tls: dict[str, Any]) -> str:
+    """Return the common name of the certificate: the last one, as in Go's ``pkix.Name``."""
+    attributes = distinguished_name.parse(tls.get("client_cert_name") or "")
+    return next((value for kind, value in reversed(attributes) if kind == "CN"), "")
 
 
 def _user(tls: dict[str, Any]) -> UserInfo:
     if tls.get("client_cert_error"):
         raise InvalidCredentials(f"client certificate: {tls['client_cert_error']}")
     attributes = distinguished_name.parse(tls.get("client_cert_name") or "")
-    # The last common name counts, as in Go's pkix.Name.
-    name = next((value for kind, value in reversed(attributes) if kind == "CN"), "")
+    name = common_name(tls)
     if not name:
         raise InvalidCredentials("the client certificate has no common name")
     groups = tuple(value for kind, value in attributes if kind == "O")

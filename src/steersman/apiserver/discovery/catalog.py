@@ -1,20 +1,26 @@
 """Catalog of served groups, versions and resources, in the order that clients rely on.
 
-Built-in groups come in upstream's order of priority; groups added at run time (custom resources) follow by name, with
-their versions in Kubernetes' version order, newest first (``v2`` > ``v1`` > ``v1beta2`` > ``v1alpha1``).
+Groups are ordered by the ``groupPriorityMinimum`` of their APIServices, versions by ``versionPriority``; custom resources
+have 1000 and 100. Equal groups are ordered by name, equal versions in Kubernetes' version order, newest first (``v2`` > ``v1``
+> ``v1beta2`` > ``v1alpha1``). Versions served by aggregated API servers are laid over the local ones.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
+    from steersman.apimachinery.trees import Tree
     from steersman.schema.resources import Resource, ResourceTable
+
+#: Priorities of the APIServices of custom resources.
+CUSTOM_GROUP_PRIORITY: Final = 1000
+CUSTOM_VERSION_PRIORITY: Final = 100
 
 _VERSION = re.compile(r"v([1-9][0-9]*)(?:(alpha|beta)([1-9][0-9]*))?")
 _STAGES = {"alpha": 0, "beta": 1, None: 2}
@@ -31,12 +37,28 @@ def version_key(version: str) -> tuple[int, int, int, int, str]:
     return (1, _STAGES[match[2]], int(match[1]), int(match[3] or 0), "")
 
 
+class RemoteVersion(msgspec.Struct, frozen=True):
+    """One group version that an aggregated API server serves."""
+
+    group: str
+    version: str
+    #: ``groupPriorityMinimum`` and ``versionPriority`` of its APIService.
+    group_priority: int
+    version_priority: int
+    #: As in aggregated discovery (``APIResourceDiscovery``).
+    resources: tuple[Tree, ...] = ()
+    #: The last attempt to read ``resources`` failed.
+    is_stale: bool = False
+
+
 class GroupVersion(msgspec.Struct):
     """One version of a group and its resources by name."""
 
     group: str
     version: str
     resources: dict[str, Resource]
+    #: Set for versions of aggregated API servers, which have no ``resources`` here.
+    remote: RemoteVersion | None = None
 
     @property
     def api_version(self) -> str:
@@ -56,8 +78,15 @@ class Catalog:
 
     def __init__(self, built_in: ResourceTable) -> None:
         self._rank = {group.name: index for index, group in enumerate(built_in.groups)}
+        self._group_priority = {group.name: group.priority for group in built_in.groups}
+        self._version_priority = {
+            (group.name, version.name): version.priority for group in built_in.groups for version in group.versions
+        }
         self._version_order = {group.name: [version.name for version in group.versions] for group in built_in.groups}
         self._groups: dict[str, Group] = {}
+        self._remote: dict[str, list[RemoteVersion]] = {}
+        #: Groups in order, the core group included; None when it must be computed again.
+        self._merged: dict[str, Group] | None = None
         self.generation = 0
         #: Called after every change; must not raise.
         self.on_change: Callable[[], None] = _nothing
@@ -73,8 +102,7 @@ class Catalog:
             group.versions.append(version)
             group.versions.sort(key=lambda v: self._version_rank(resource.group, v.version))
         version.resources[resource.name] = resource
-        self.generation += 1
-        self.on_change()
+        self._changed()
 
     def remove(self, resource: Resource) -> None:
         """Remove a resource, and its version and group if they become empty."""
@@ -87,18 +115,59 @@ class Catalog:
         group.versions = [v for v in group.versions if v.resources]
         if not group.versions:
             del self._groups[resource.group]
+        self._changed()
+
+    def set_remote(self, versions: Iterable[RemoteVersion]) -> None:
+        """Replace the versions that aggregated API servers serve. Equal input changes nothing."""
+        remote: dict[str, list[RemoteVersion]] = {}
+        for version in versions:
+            remote.setdefault(version.group, []).append(version)
+        if remote != self._remote:
+            self._remote = remote
+            self._changed()
+
+    def _changed(self) -> None:
+        self._merged = None
         self.generation += 1
         self.on_change()
 
+    def local_groups(self) -> list[Group]:
+        """Return the groups that this server serves, the core group first."""
+        return [self._groups[name] for name in sorted(self._groups, key=lambda n: (n != "", *self._group_rank(n)))]
+
     def groups(self) -> list[Group]:
         """Return all groups but the core group, in order of priority."""
-        last = len(self._rank)
-        names = sorted((n for n in self._groups if n), key=lambda n: (self._rank.get(n, last), n))
-        return [self._groups[name] for name in names]
+        return [group for name, group in self._all().items() if name]
 
     def group(self, name: str) -> Group | None:
         """Return a group by name (empty: the core group)."""
-        return self._groups.get(name)
+        return self._all().get(name)
+
+    def _all(self) -> dict[str, Group]:
+        if self._merged is None:
+            names = sorted({*self._groups, *self._remote}, key=self._group_rank)
+            self._merged = {name: self._merge(name) for name in names}
+        return self._merged
+
+    def _merge(self, name: str) -> Group:
+        local, remote = self._groups.get(name), self._remote.get(name)
+        if not remote:
+            assert local is not None
+            return local
+        versions = {version.version: version for version in (local.versions if local else ())}
+        versions |= {each.version: GroupVersion(name, each.version, {}, each) for each in remote}
+        return Group(name, sorted(versions.values(), key=self._priority_key, reverse=True))
+
+    def _priority_key(self, version: GroupVersion) -> tuple[int, tuple[int, int, int, int, str]]:
+        if version.remote is not None:
+            return version.remote.version_priority, version_key(version.version)
+        priority = self._version_priority.get((version.group, version.version), CUSTOM_VERSION_PRIORITY)
+        return priority, version_key(version.version)
+
+    def _group_rank(self, name: str) -> tuple[int, int, str]:
+        local = self._group_priority.get(name, CUSTOM_GROUP_PRIORITY) if name in self._groups else 0
+        priority = max((local, *(each.group_priority for each in self._remote.get(name, ()))))
+        return -priority, self._rank.get(name, len(self._rank)), name
 
     def is_built_in(self, name: str) -> bool:
         """True if the group is built in."""
@@ -106,7 +175,7 @@ class Catalog:
 
     def group_version(self, group: str, version: str) -> GroupVersion | None:
         """Return one version of a group; None if it is not served."""
-        found = self._groups.get(group)
+        found = self._all().get(group)
         return next((v for v in found.versions if v.version == version), None) if found else None
 
     def _version_rank(self, group: str, version: str) -> tuple[int, tuple[int, ...], str]:

@@ -100,15 +100,18 @@ def aggregated(groups: list[Group]) -> Tree:
 
 def _aggregated_group(group: Group) -> Tree:
     metadata: Tree = {"name": group.name} if group.name else {}
-    versions = [
-        {
-            "version": version.version,
-            "resources": [_aggregated_resource(resource) for _, resource in sorted(version.resources.items())],
-            "freshness": "Current",
-        }
-        for version in group.versions
-    ]
-    return {"metadata": metadata, "versions": versions}
+    return {"metadata": metadata, "versions": [_aggregated_version(version) for version in group.versions]}
+
+
+def _aggregated_version(version: GroupVersion) -> Tree:
+    remote = version.remote
+    if remote is None:
+        resources = [_aggregated_resource(resource) for _, resource in sorted(version.resources.items())]
+        return {"version": version.version, "resources": resources, "freshness": "Current"}
+    row: Tree = {"version": version.version}
+    if remote.resources:
+        row["resources"] = list(remote.resources)
+    return {**row, "freshness": "Stale" if remote.is_stale else "Current"}
 
 
 def _aggregated_resource(resource: Resource) -> Tree:

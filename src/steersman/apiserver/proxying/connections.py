@@ -1,6 +1,6 @@
-"""The server's way to kubelets, pods and services: one HTTP/1.1 request over a connection of its own.
+"""The server's way to kubelets, pods and services: HTTP/1.1 requests, each over a connection of its own or a pooled one.
 
-What is asked for on behalf of a client is passed on as it comes, in pieces; a connection that was upgraded is handed over.
+Answers are passed on in pieces as they come; an upgraded connection is handed over.
 """
 
 from __future__ import annotations
@@ -14,15 +14,17 @@ import httptools
 import msgspec
 
 from steersman.apiserver.proxying.kubelet import ADDRESS_TYPES
+from steersman.apiserver.webhooks.tls import tls_error_text
 from steersman.asynckit.timeouts import wait_for
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Sequence
+    from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 
     from steersman.apiserver.proxying.kubelet import Location
     from steersman.asynckit.clock import Clock
 
     Headers = list[tuple[bytes, bytes]]
+    Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 #: As upstream's dialer.
 _DIAL_SECONDS: Final = 30.0
@@ -52,12 +54,21 @@ class Outgoing(msgspec.Struct, frozen=True, kw_only=True):
     target: str
     headers: Headers = []
     body: bytes = b""
+    #: Pieces of a body that is sent as it comes, instead of ``body``; the headers give its length, or it is chunked.
+    stream: AsyncIterator[bytes] | None = None
+
+    @property
+    def is_chunked(self) -> bool:
+        """Report whether the body is sent with ``Transfer-Encoding: chunked``."""
+        return self.stream is not None and not any(name == b"content-length" for name, _ in self.headers)
 
     def head(self, authority: str) -> bytes:
         """Its bytes up to the body."""
         lines = [f"{self.method} {self.target} HTTP/1.1".encode(), b"host: " + authority.encode()]
         lines += [name + b": " + value for name, value in self.headers]
-        if self.body or self.method in ("POST", "PUT", "PATCH"):
+        if self.is_chunked:
+            lines.append(b"transfer-encoding: chunked")
+        elif self.stream is None and (self.body or self.method in ("POST", "PUT", "PATCH")):
             lines.append(b"content-length: %d" % len(self.body))
         return b"\r\n".join(lines) + b"\r\n\r\n"
 
@@ -72,6 +83,13 @@ class Answer:
         self.headers: Headers = []
         #: What followed the head of an upgraded connection already.
         self.rest = b""
+        #: Receives the connection, and whether it can carry another request, instead of it being closed.
+        self.on_close: Callable[[bool], None] | None = None
+        self._is_closed = False
+        self._is_keep_alive = False
+        #: The whole request was sent; the task that sends a streamed body.
+        self.is_sent = True
+        self.sending: asyncio.Task[None] | None = None
         self._has_body = has_body
         self._parser = httptools.HttpResponseParser(self)
         self._pieces: list[bytes] = []
@@ -90,6 +108,7 @@ class Answer:
             self.headers.clear()
             return
         self._head_is_whole = True
+        self._is_keep_alive = self.code != 101 and self._parser.should_keep_alive()
         self._is_whole = not self._has_body
 
     def on_body(self, body: bytes) -> None:
@@ -118,7 +137,8 @@ class Answer:
         except httptools.HttpParserUpgrade as upgrade:
             self.rest = data[upgrade.args[0] :]
         except httptools.HttpParserError as error:
-            if self._is_whole:  # whatever comes after the end is nobody's
+            if self._is_whole:  # data after the end of the answer belongs to no request
+                self._is_keep_alive = False
                 return
             raise DialError(f"malformed HTTP response: {error}") from error
 
@@ -158,7 +178,16 @@ class Answer:
 
         An orderly end of TLS would wait for the other side's part of it.
         """
-        self.writer.transport.abort()
+        if self._is_closed:
+            return
+        self._is_closed = True
+        if self.sending is not None:
+            self.sending.cancel()
+        is_reusable = self._is_whole and self._is_keep_alive and self.is_sent
+        if self.on_close is not None:
+            self.on_close(is_reusable)
+        else:
+            self.writer.transport.abort()
 
 
 class Connections:
@@ -179,40 +208,36 @@ class Connections:
 
     async def ask(self, location: Location, sent: Outgoing, *, as_kubelets_client: bool) -> Answer:
         """Send, and wait for the head of the answer. Raises ``DialError``."""
-        port = int(location.port) if location.port.isdigit() else {"https": 443}.get(location.scheme, 80)
         tls = None
         if location.scheme == "https":
             tls = self.kubelet_tls if as_kubelets_client else self._without_identity()
+        reader, writer = await self.dial(location, tls)
+        return await exchange(reader, writer, sent, location.authority)
+
+    async def dial(self, location: Location, tls: ssl.SSLContext | None, *, server_hostname: str = "") -> Streams:
+        """Open a connection. ``server_hostname``: the name to verify, unless it is the host's. Raises ``DialError``."""
+        port = int(location.port) if location.port.isdigit() else {"https": 443}.get(location.scheme, 80)
         target = msgspec.structs.replace(location, port=str(port)).authority
+        name = server_hostname or location.host if tls is not None else None
         try:
             dialing = (
-                asyncio.open_connection(location.host, port, ssl=tls, limit=_BUFFER_BYTES)
+                asyncio.open_connection(location.host, port, ssl=tls, server_hostname=name, limit=_BUFFER_BYTES)
                 if location.way is None
-                else self._dial_through(location.way, target, tls)
+                else self._dial_through(location.way, target, tls, server_hostname=name)
             )
-            reader, writer = await wait_for(dialing, _DIAL_SECONDS, clock=self._clock)
+            return await wait_for(dialing, _DIAL_SECONDS, clock=self._clock)
         except TimeoutError:
             raise DialError(f"dial tcp {target}: i/o timeout") from None
         except socket.gaierror:
             raise DialError(f"dial tcp: lookup {location.host}: no such host") from None
+        except ssl.SSLError as error:
+            raise DialError(_reason(error)) from error
         except OSError as error:
             raise DialError(f"dial tcp {target}: {_reason(error)}") from error
-        answer = Answer(reader, writer, has_body=sent.method != "HEAD")
-        try:
-            writer.write(sent.head(location.authority) + sent.body)
-            await writer.drain()
-            await answer.read_head()
-        except OSError as error:
-            answer.close()
-            raise DialError(_reason(error)) from error
-        except BaseException:
-            answer.close()
-            raise
-        return answer
 
     async def _dial_through(
-        self, way: Location, target: str, tls: ssl.SSLContext | None
-    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        self, way: Location, target: str, tls: ssl.SSLContext | None, *, server_hostname: str | None
+    ) -> Streams:
         """A connection that a proxy makes (RFC 9110, 9.3.6). Raises ``DialError``, ``OSError``."""
         answer = await self.ask(way, Outgoing(method="CONNECT", target=target), as_kubelets_client=way.is_kubelet)
         if answer.code != 200:
@@ -220,7 +245,7 @@ class Connections:
             raise DialError(f"dial tcp {target}: {why}")
         if tls is not None:
             try:
-                await answer.writer.start_tls(tls)
+                await answer.writer.start_tls(tls, server_hostname=server_hostname)
             except BaseException:
                 answer.close()
                 raise
@@ -230,6 +255,58 @@ class Connections:
         if self._insecure is None:
             self._insecure = client_tls()
         return self._insecure
+
+
+async def exchange(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, sent: Outgoing, authority: str
+) -> Answer:
+    """Send a request over a connection, and wait for the head of the answer. Raises ``DialError``, and closes it then."""
+    answer = Answer(reader, writer, has_body=sent.method != "HEAD")
+    sending: asyncio.Task[None] | None = None
+    try:
+        writer.write(sent.head(authority) + sent.body)
+        if sent.stream is not None:
+            answer.is_sent = False
+            sending = asyncio.create_task(_send_stream(answer, sent), name="request body to a backend")
+            answer.sending = sending
+            await _head_or_failure(answer, sending)
+        else:
+            await writer.drain()
+            await answer.read_head()
+    except OSError as error:
+        answer.close()
+        raise DialError(_reason(error)) from error
+    except BaseException:
+        answer.close()
+        raise
+    return answer
+
+
+async def _head_or_failure(answer: Answer, sending: asyncio.Task[None]) -> None:
+    """Wait for the head. An answer may come before the body is sent; without one, a failure to send it is raised."""
+    reading = asyncio.create_task(answer.read_head(), name="answer of a backend")
+    try:
+        await asyncio.wait([reading, sending], return_when=asyncio.FIRST_COMPLETED)
+        if sending.done() and not reading.done() and (error := sending.exception()) is not None:
+            raise error
+        await reading
+    finally:
+        if not reading.done():
+            reading.cancel()
+            await asyncio.wait([reading])
+
+
+async def _send_stream(answer: Answer, sent: Outgoing) -> None:
+    assert sent.stream is not None
+    writer, is_chunked = answer.writer, sent.is_chunked
+    async for piece in sent.stream:
+        if piece:
+            writer.write(b"%x\r\n%b\r\n" % (len(piece), piece) if is_chunked else piece)
+            await writer.drain()
+    if is_chunked:
+        writer.write(b"0\r\n\r\n")
+    await writer.drain()
+    answer.is_sent = True
 
 
 def client_tls() -> ssl.SSLContext:
@@ -249,6 +326,6 @@ def end_to_end(headers: Iterable[tuple[bytes, bytes]]) -> Headers:
 
 def _reason(error: OSError) -> str:
     if isinstance(error, ssl.SSLError):
-        return f"tls: {error.reason or error}"
+        return tls_error_text(error)
     text = (error.strerror or str(error)).lower()
     return f"connect: {text}" if isinstance(error, ConnectionError) else text

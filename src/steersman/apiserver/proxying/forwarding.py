@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from steersman.apiserver.proxying.connections import Answer, Connections
     from steersman.apiserver.proxying.kubelet import Location
 
+if TYPE_CHECKING:
+    Headers = list[tuple[bytes, bytes]]
+
 #: Of an error's text, as upstream's response checker.
 _ERROR_BYTES_MAX: Final = 50_000
 #: What a client proves itself with is for this server alone.
@@ -73,14 +76,18 @@ async def _upgrade(
 ) -> Response:
     if "steersman.upgrade" not in request.scope.get("extensions", {}):
         raise plain_error("unable to upgrade: the connection cannot be taken over")
-    headers = [*_forwarded(request), (b"connection", b"Upgrade"), (b"upgrade", request.header(b"upgrade").encode())]
+    headers = [
+        *forwarded_headers(request),
+        (b"connection", b"Upgrade"),
+        (b"upgrade", request.header(b"upgrade").encode()),
+    ]
     sent = Outgoing(method=request.method, target=location.path, headers=headers, body=await request.body())
     try:
         answer = await connections.ask(location, sent, as_kubelets_client=as_kubelets_client)
     except DialError as error:
         raise plain_error(f"error dialing backend: {error}") from error
     if answer.code != 101:
-        return _passed_back(answer)
+        return pass_back(answer)
     made = Response(101, content_type=b"", headers=answer.headers)
     made.tunnel = Tunnel(answer.reader, answer.writer, answer.rest)
     return made
@@ -94,16 +101,17 @@ async def proxy(
         raise no_proxy(location)
     if wants_upgrade(request):
         return await _upgrade(connections, location, request, as_kubelets_client=as_kubelets_client)
-    headers = [*_forwarded(request), *_origin(request)]
+    headers = [*forwarded_headers(request), *origin_headers(request)]
     sent = Outgoing(method=request.method, target=location.path, headers=headers, body=await request.body())
     try:
         answer = await connections.ask(location, sent, as_kubelets_client=as_kubelets_client)
     except DialError as error:
         raise service_unavailable(f"error trying to reach service: {error}") from error
-    return _passed_back(answer)
+    return pass_back(answer)
 
 
-def _passed_back(answer: Answer) -> Response:
+def pass_back(answer: Answer) -> Response:
+    """Return the answer of a backend without the headers of its connection; its body is streamed."""
     headers = end_to_end(answer.headers)
     if answer.code in _BODILESS:
         answer.close()
@@ -111,7 +119,7 @@ def _passed_back(answer: Answer) -> Response:
     return Response(answer.code, content_type=b"", headers=headers, stream=answer.pieces())
 
 
-def _forwarded(request: Request) -> list[tuple[bytes, bytes]]:
+def forwarded_headers(request: Request) -> Headers:
     """The client's headers without what is this server's alone."""
     left_out = (*_CREDENTIALS, b"host", b"content-length")
     found = [(name, value) for name, value in end_to_end(request.headers) if name not in left_out]
@@ -128,8 +136,8 @@ def _without_token(protocols: bytes) -> bytes:
     return b", ".join(word for word in words if not word.startswith(_TOKEN_PROTOCOL))
 
 
-def _origin(request: Request) -> list[tuple[bytes, bytes]]:
-    """What the one who is asked may want to know of where it is seen."""
+def origin_headers(request: Request) -> Headers:
+    """Return headers that name the URL of the request as the client sees it."""
     return [
         (b"x-forwarded-uri", request.scope.get("raw_path") or request.path.encode()),
         (b"x-forwarded-host", request.header(b"host").encode()),

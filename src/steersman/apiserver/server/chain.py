@@ -20,6 +20,7 @@ from steersman.apiserver.server.dispatching import dispatching
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from steersman.apiserver.aggregation.controller import Aggregator
     from steersman.apiserver.authn.interface import ServerAuthenticator
     from steersman.apiserver.authz.interface import Authorizer
     from steersman.apiserver.filters.audit import Auditor
@@ -48,8 +49,10 @@ class ChainOptions(msgspec.Struct, frozen=True, kw_only=True):
     request_timeout_seconds: float = 60.0
 
 
-def build_chain(options: ChainOptions, *, resources: Handler, routes: Routes) -> Handler:
-    """What answers a request: the filters from the outside in, then ``resources`` or whoever ``routes`` names."""
+def build_chain(
+    options: ChainOptions, *, resources: Handler, routes: Routes, aggregator: Aggregator | None = None
+) -> Handler:
+    """Return the handler of all requests: the filters from the outside in, then ``aggregator``, ``resources`` or ``routes``."""
     around, inside = ((), ()) if options.auditor is None else _recording(options.auditor)
     filters: list[Filter] = [
         errors(),
@@ -63,7 +66,7 @@ def build_chain(options: ChainOptions, *, resources: Handler, routes: Routes) ->
         _limits(options),
         authorization(options.authorizer),
     ]
-    handler = dispatching(resources, routes)
+    handler = dispatching(resources, routes, aggregator)
     for wrap in reversed(filters):
         handler = wrap(handler)
     return handler

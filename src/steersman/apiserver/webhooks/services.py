@@ -28,6 +28,8 @@ class Address(NamedTuple):
 
     host: str
     port: int
+    #: Node of the pod with the address, where an EndpointSlice names it.
+    node_name: str = ""
 
 
 class ServiceResolver(Protocol):
@@ -118,7 +120,8 @@ def slice_addresses(slices: Iterable[Tree], port_name: str) -> Iterable[Address]
         numbers = _ports(each.get("ports"), port_name)
         for endpoint in each.get("endpoints") or () if numbers else ():
             if (endpoint.get("conditions") or {}).get("ready") is not False:
-                yield from (Address(address, numbers[0]) for address in endpoint.get("addresses") or ())
+                node = endpoint.get("nodeName") or ""
+                yield from (Address(address, numbers[0], node) for address in endpoint.get("addresses") or ())
 
 
 def endpoints_addresses(endpoints: Tree, port_name: str) -> Iterable[Address]:

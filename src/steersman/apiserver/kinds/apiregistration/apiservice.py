@@ -11,7 +11,6 @@ from steersman.apiserver.generic import columns
 from steersman.apiserver.generic.strategy import Column, Strategy
 from steersman.apiserver.kinds.shared.conditions import STATUSES
 from steersman.apiserver.kinds.shared.status_writes import keep_metadata
-from steersman.apiserver.kinds.shared.unsupported import aggregation_warnings
 from steersman.apiserver.kinds.shared.validation import check_all
 
 if TYPE_CHECKING:
@@ -75,9 +74,6 @@ class APIServiceStrategy(Strategy):
             for position, condition in enumerate(conditions)
             if condition.get("status") not in STATUSES
         ]
-
-    def warnings(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> Sequence[str]:
-        return aggregation_warnings(obj)
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         service = (obj.get("spec") or {}).get("service")

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from steersman.apimachinery.gotext import quote
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -23,13 +21,3 @@ def conversion_webhook_warnings(definition: Tree) -> Sequence[str]:
         return ()
     effect = 'objects are converted as with strategy "None"'
     return (f"spec.conversion.strategy: this server does not call conversion webhooks yet: {effect}",)
-
-
-def aggregation_warnings(api_service: Tree) -> Sequence[str]:
-    """Warn about an APIService whose group version another server should answer."""
-    spec = api_service.get("spec") or {}
-    if spec.get("service") is None:
-        return ()
-    group_version = quote(f"{spec.get('group') or ''}/{spec.get('version') or ''}")
-    effect = f"requests for {group_version} are not forwarded to the service"
-    return (f"spec.service: this server does not proxy to aggregated API servers yet: {effect}",)

@@ -7,6 +7,7 @@ the connection (``docs/decisions/0008-client-certificates.md``).
 
 from __future__ import annotations
 
+import hashlib
 import ssl
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     import asyncio
 
 _TLS_VERSIONS: Final = {"TLSv1.2": 0x0303, "TLSv1.3": 0x0304}
+#: ``ENCODING_DER`` of the private module ``_ssl``.
+_DER: Final = 2
 #: Of a chain that cannot be determined: it is valid at no time.
 NEVER: Final[tuple[float, ...]] = (float("inf"), float("-inf"))
 
@@ -29,8 +32,9 @@ def address(transport: asyncio.Transport, name: str) -> tuple[str, int] | None:
 def tls_extension(transport: asyncio.Transport) -> dict[str, Any]:
     """Return the ASGI TLS extension (https://asgi.readthedocs.io/en/latest/specs/tls.html); nothing without TLS.
 
-    Computed once per connection. The server's own certificate is left out. ``client_cert_valid`` is added: the first and
-    last second since 1970 at which the whole chain is valid.
+    Computed once per connection. The server's own certificate is left out. Two keys are added: ``client_cert_valid``, the
+    first and last second since 1970 at which the whole chain is valid, and ``client_cert_authorities``, the SHA-256 digests of
+    the authorities in it.
     """
     tls = transport.get_extra_info("ssl_object")
     if tls is None:
@@ -38,12 +42,14 @@ def tls_extension(transport: asyncio.Transport) -> dict[str, Any]:
     certificate = tls.getpeercert(binary_form=True)
     chain = [ssl.DER_cert_to_PEM_cert(certificate)] if certificate else []
     subject = (tls.getpeercert() or {}).get("subject", ())
+    verified = _verified_chain(tls) if chain else []
     extension = {
         "server_cert": None,
         "client_cert_chain": chain,
         "client_cert_name": distinguished_name.from_ssl(subject) if chain else None,
         "client_cert_error": None,
-        "client_cert_valid": validity(_verified_chain(tls)) if chain else None,
+        "client_cert_valid": validity([each.get_info() for each in verified]) if chain else None,
+        "client_cert_authorities": authorities(verified),
         "tls_version": _TLS_VERSIONS.get(tls.version()),
         "cipher_suite": None,
     }
@@ -60,11 +66,16 @@ def validity(chain: list[dict[str, Any]]) -> tuple[float, ...]:
     )
 
 
-def _verified_chain(tls: ssl.SSLObject) -> list[dict[str, Any]]:
+def authorities(chain: list[Any]) -> frozenset[str]:
+    """Return the SHA-256 digests of a chain's certificates but the client's own, unless that is all there is."""
+    return frozenset(hashlib.sha256(each.public_bytes(_DER)).hexdigest() for each in chain[1:] or chain)
+
+
+def _verified_chain(tls: ssl.SSLObject) -> list[Any]:
     """Return the certificates from the client's to the CA's; empty for a resumed session, which does not keep them.
 
     ``SSLObject.get_verified_chain`` is public from Python 3.13 on, and returns encoded certificates; the method below it
-    is the same in all versions and returns decoded ones.
+    is the same in all versions and returns objects with ``get_info`` and ``public_bytes``.
     """
     get_chain = getattr(getattr(tls, "_sslobj", None), "get_verified_chain", None)
-    return [certificate.get_info() for certificate in (get_chain() if get_chain is not None else None) or ()]
+    return list((get_chain() if get_chain is not None else None) or ())

@@ -1,0 +1,105 @@
+"""Pooled connections, against a server on the test's event loop."""
+
+import pytest
+from tests.unit.listening import listening
+
+from steersman.apiserver.proxying import pool
+from steersman.apiserver.proxying.connections import Connections, DialError, Outgoing
+from steersman.apiserver.proxying.kubelet import Location
+from steersman.apiserver.proxying.pool import ConnectionPool
+from steersman.asynckit.clock import FakeClock, RealClock
+
+ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+GET = Outgoing(method="GET", target="/")
+
+
+class Server:
+    def __init__(self, answer: bytes = ANSWER) -> None:
+        self.connections = 0
+        self.answer = answer
+
+    async def __call__(self, reader, writer) -> None:
+        self.connections += 1
+        while True:
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(self.answer)
+            await writer.drain()
+
+
+def pool_of(clock) -> ConnectionPool:
+    return ConnectionPool(Connections(RealClock()), tls=None, server_hostname="", clock=clock)
+
+
+def at(port: int) -> Location:
+    return Location("127.0.0.1", str(port), scheme="http")
+
+
+async def test_connection_is_reused_after_a_complete_answer():
+    server, connections = Server(), pool_of(RealClock())
+    async with listening(server) as port:
+        for _ in range(5):
+            assert await (await connections.ask(at(port), GET)).text(10) == b"ok"
+        assert (server.connections, connections.open_count) == (1, 1)
+        connections.close()
+        assert connections.open_count == 0
+
+
+async def test_connection_is_not_reused_after_an_answer_that_was_not_read():
+    server, connections = Server(), pool_of(RealClock())
+    server.answer = b"HTTP/1.1 200 OK\r\nContent-Length: 2000000\r\n\r\nok"
+    async with listening(server) as port:
+        for _ in range(2):
+            (await connections.ask(at(port), GET)).close()
+        assert (server.connections, connections.open_count) == (2, 0)
+
+
+async def test_connection_that_was_idle_for_too_long_is_closed():
+    clock, server = FakeClock(), Server()
+    connections = pool_of(clock)
+    async with listening(server) as port:
+        await (await connections.ask(at(port), GET)).text(10)
+        await clock.advance(pool.IDLE_SECONDS)
+        await (await connections.ask(at(port), GET)).text(10)
+        assert (server.connections, connections.open_count) == (2, 1)
+        connections.close()
+
+
+async def test_request_with_a_body_gets_no_connection_that_may_just_be_closed():
+    clock, server = FakeClock(), Server()
+    connections = pool_of(clock)
+    async with listening(server) as port:
+        await (await connections.ask(at(port), GET)).text(10)
+        await clock.advance(pool.FRESH_SECONDS)
+        (await connections.ask(at(port), Outgoing(method="POST", target="/"))).close()
+        assert server.connections == 2
+        connections.close()
+
+
+async def test_request_beyond_the_bound_fails_at_once(monkeypatch):
+    monkeypatch.setattr(pool, "OPEN_MAX", 1)
+    server, connections = Server(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nok"), pool_of(RealClock())
+    async with listening(server) as port:
+        answer = await connections.ask(at(port), GET)
+        with pytest.raises(DialError, match="1 connections are open"):
+            await connections.ask(at(port), GET)
+        answer.close()
+
+
+async def test_streamed_body_is_sent_in_chunks_when_its_length_is_unknown():
+    received = []
+
+    async def serve(reader, writer) -> None:
+        received.append(await reader.readuntil(b"0\r\n\r\n"))
+        writer.write(ANSWER)
+        await writer.drain()
+
+    async def body():
+        yield b"abc"
+        yield b"de"
+
+    connections = pool_of(RealClock())
+    async with listening(serve) as port:
+        sent = Outgoing(method="POST", target="/", stream=body())
+        assert await (await connections.ask(at(port), sent)).text(10) == b"ok"
+    assert received[0].endswith(b"transfer-encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n")
+    connections.close()
