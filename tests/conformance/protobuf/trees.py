@@ -1,4 +1,4 @@
-"""Random objects of a type of the schema, as JSON bodies have them."""
+"""Random objects of a type of the schema, as JSON bodies have them. Protobuf has no empty lists and maps."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class Trees:
             case Struct():
                 return self._object(type_, depth)
             case ListOf():
-                return [self.of(type_.item, depth + 1) for _ in range(self._random.randint(0, 2 if depth < 4 else 1))]
+                return [self.of(type_.item, depth + 1) for _ in range(self._random.randint(1, 2 if depth < 4 else 1))]
             case MapOf():
-                keys = self._random.sample(("b", "a", "z/y", "ä", "10", "9", ""), self._random.randint(0, 3))
+                keys = self._random.sample(("b", "a", "z/y", "ä", "10", "9", ""), self._random.randint(1, 3))
                 return {key: self.of(type_.value, depth + 1) for key in keys}
             case Scalar():
                 return self._leaf(type_.kind, depth)
@@ -48,7 +48,7 @@ class Trees:
 
     @staticmethod
     def _is_of_kind(type_: Struct, name: str) -> bool:
-        return name in OF_KIND and "metadata" in type_.fields
+        return name in OF_KIND and ("metadata" in type_.fields or type_.go_name == "DeleteOptions")
 
     def _leaf(self, kind: ScalarKind, depth: int) -> Any:
         choice = self._random.choice
