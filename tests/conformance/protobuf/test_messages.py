@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import random
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -93,16 +94,16 @@ def test_every_list_has_metadata_and_items_under_the_same_numbers():
         assert {f.json_name: f.number for f in fields_of(name)} == {"metadata": 1, "items": 2}
 
 
-def canonical(definition: str, source: Any) -> Any:
+def canonical(definition: str, seed: int) -> Any:
     """Return a random object as Go would hold it."""
-    return decode(struct(definition), Trees(source).of(struct(definition))).tree
+    return decode(struct(definition), Trees(random.Random(seed)).of(struct(definition))).tree
 
 
 @pytest.mark.parametrize("definition", KINDS)
 @settings(max_examples=3, deadline=None)
-@given(source=st.randoms(use_true_random=False))
-def test_json_to_protobuf_to_json_is_the_identity(definition, source):
-    tree = canonical(definition, source)
+@given(seed=st.integers(0, 2**32))
+def test_json_to_protobuf_to_json_is_the_identity(definition, seed):
+    tree = canonical(definition, seed)
     raw = encoder_of(definition).encode(tree)
     again = decode(struct(definition), protobuf.decode_message(struct(definition), raw))
     assert again.unknown == []
@@ -128,9 +129,9 @@ def independent_messages() -> dict[str, Any]:
 
 @pytest.mark.parametrize("definition", KINDS)
 @settings(max_examples=3, deadline=None)
-@given(source=st.randoms(use_true_random=False))
-def test_google_protobuf_reads_and_writes_the_same_fields(definition, source):
-    raw = encoder_of(definition).encode(canonical(definition, source))
+@given(seed=st.integers(0, 2**32))
+def test_google_protobuf_reads_and_writes_the_same_fields(definition, seed):
+    raw = encoder_of(definition).encode(canonical(definition, seed))
     message = independent_messages()[definition].FromString(raw)
     assert unknown_fields(message) == []
     # The order of map entries is an implementation's own; recorded bytes show upstream's.
