@@ -68,10 +68,10 @@ def offered_protocols(request: Request) -> list[str]:
     return [name for name in names if name and not name.startswith(TOKEN_PREFIX)]
 
 
-def watch_over_websocket(request: Request, events: AsyncIterator[bytes]) -> Response:
-    """Answer 101 and send each event as a text message. Raises 400.
+def watch_over_websocket(request: Request, events: AsyncIterator[bytes], *, is_protobuf: bool = False) -> Response:
+    """Answer 101 and send each event as a message: JSON as text, length-delimited protobuf as binary. Raises 400.
 
-    Events are JSON whatever the subprotocol: upstream agrees to what a client of a watch offers and does not look at it.
+    The subprotocol changes nothing: upstream agrees to what a client of a watch offers and does not look at it.
     """
     offered = offered_protocols(request)
     chosen = next((name for name in offered if name in (BINARY_PROTOCOL, BASE64_PROTOCOL)), "")
@@ -79,7 +79,7 @@ def watch_over_websocket(request: Request, events: AsyncIterator[bytes]) -> Resp
         chosen = offered[0]
     elif offered and not chosen:
         raise bad_request(f"requested protocol(s) are not supported: {_listed(offered)}")
-    return _switch(request, chosen, Messages(events, _text_of_lines))
+    return _switch(request, chosen, Messages(events, _binary_of_frames if is_protobuf else _text_of_lines))
 
 
 def bytes_over_websocket(request: Request, pieces: AsyncIterator[bytes]) -> Response:
@@ -142,6 +142,17 @@ class Messages:
 def _text_of_lines(piece: bytes) -> bytes:
     """Encode one message for each line, which keeps its end, as upstream's JSON encoder writes it."""
     return b"".join([frame(TEXT, line) for line in piece.splitlines(keepends=True)])
+
+
+def _binary_of_frames(piece: bytes) -> bytes:
+    """Encode one message for each event, without its length of four bytes."""
+    messages = []
+    start = 0
+    while start < len(piece):
+        end = start + 4 + int.from_bytes(piece[start : start + 4], "big")
+        messages.append(frame(BINARY, piece[start + 4 : end]))
+        start = end
+    return b"".join(messages)
 
 
 def _binary(piece: bytes) -> bytes:

@@ -9,6 +9,7 @@ from steersman.apiserver.http import Request
 from steersman.apiserver.websocket import (
     BINARY,
     TEXT,
+    _binary_of_frames,
     accept_key,
     bytes_over_websocket,
     close_frame,
@@ -143,3 +144,8 @@ async def test_the_stream_is_closed_with_its_messages():
     await anext(response.stream)
     await response.stream.aclose()
     assert ended == [True]
+
+
+def test_binary_of_frames_sends_each_event_of_a_piece_as_a_message():
+    piece = b"".join(len(event).to_bytes(4, "big") + event for event in (b"one", b"", b"three"))
+    assert _binary_of_frames(piece) == frame(BINARY, b"one") + frame(BINARY, b"") + frame(BINARY, b"three")

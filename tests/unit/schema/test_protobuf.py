@@ -121,7 +121,6 @@ def test_unknown_numbers_are_passed_over():
         body("ConfigMap", length_delimited(1, length_delimited(1, b"\xff"))),
         body("ConfigMap", varint(1 << 3) + b"\x05"),
         body("Nothing", b""),
-        body("CustomResourceDefinition", b"", "apiextensions.k8s.io/v1"),
     ],
 )
 def test_what_cannot_be_read_is_refused(broken):
@@ -138,3 +137,29 @@ def test_decode_body_pads_years():
     seconds = length_delimited(8, integer(1, -62135596799))  # creationTimestamp
     tree = protobuf.decode_body(body("ConfigMap", length_delimited(1, string(1, "a") + seconds)))
     assert tree["metadata"]["creationTimestamp"] == "0001-01-01T00:00:01Z"
+
+
+def test_encode_body_writes_the_envelope():
+    raw = protobuf.encode_body({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201})
+    envelope = protobuf.open_envelope(raw)
+    assert (envelope.api_version, envelope.kind) == ("v1", "Status")
+    assert raw.endswith(b"\x1a\x00\x22\x00")
+    assert protobuf.decode_body(raw)["code"] == 201
+
+
+def test_decode_body_takes_a_missing_kind_from_the_caller():
+    anonymous = protobuf.MAGIC + length_delimited(1, b"") + length_delimited(2, NAMED)
+    assert protobuf.decode_body(anonymous, "v1", "ConfigMap")["kind"] == "ConfigMap"
+
+
+@pytest.mark.parametrize("version", ["v1", "v1beta1"])
+@pytest.mark.parametrize("items", [None, [], [{"metadata": {"name": "a"}}]])
+def test_partial_object_metadata_lists_are_encoded(version, items):
+    tree = {"kind": "PartialObjectMetadataList", "apiVersion": f"meta.k8s.io/{version}", "metadata": {}, "items": items}
+    decoded = protobuf.decode_body(protobuf.encode_body(tree))
+    assert [item["metadata"]["name"] for item in decoded.get("items", [])] == ["a"] * len(items or [])
+
+
+def test_definition_of_rejects_custom_kinds():
+    with pytest.raises(KeyError):
+        protobuf.encode_body({"kind": "Widget", "apiVersion": "example.com/v1", "metadata": {}})

@@ -11,6 +11,8 @@ from steersman.apimachinery.errors import not_acceptable, path_not_found
 from steersman.apimachinery.yaml_codec import encode_yaml
 from steersman.apiserver.discovery import documents
 from steersman.apiserver.http import Response, page_not_found
+from steersman.schema.protobuf import MEDIA_TYPE as PROTOBUF
+from steersman.schema.protobuf import encode_body
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -21,36 +23,56 @@ if TYPE_CHECKING:
 _AGGREGATED_VERSIONS = ("v2", "v2beta1")
 
 
+_JSON = "application/json"
+_YAML = "application/yaml"
+_OFFERED = (_JSON, _YAML, PROTOBUF)
+_WILDCARDS = frozenset({"*/*", "application/*"})
+
+
 class Form(msgspec.Struct, frozen=True):
     """Negotiated form of a discovery document."""
 
-    yaml: bool = False
+    media_type: str = _JSON
     #: Version of ``APIGroupDiscoveryList``; empty for the legacy documents.
     aggregated: str = ""
 
     @property
     def content_type(self) -> bytes:
-        base = "application/yaml" if self.yaml else "application/json"
+        base = self.media_type
         if self.aggregated:
             base += f";g=apidiscovery.k8s.io;v={self.aggregated};as=APIGroupDiscoveryList"
         return base.encode()
 
 
 def negotiate(accept: str) -> Form:
-    """Return the first acceptable form of an Accept header. Raises 406."""
-    for alternative in (accept or "*/*").split(","):
-        name, *parameters = (part.strip() for part in alternative.split(";"))
-        wanted = dict(p.split("=", 1) for p in parameters if "=" in p and not p.startswith("q="))
-        if name not in ("application/json", "application/yaml", "*/*", "application/*"):
+    """Return the acceptable form of highest quality of an Accept header. Raises 406."""
+    for name, wanted in sorted(_alternatives(accept or "*/*"), key=_preference):
+        if name not in _OFFERED and name not in _WILDCARDS:
             continue
-        yaml = name == "application/yaml"
+        media_type = _JSON if name in _WILDCARDS else name
         if not wanted.keys() & {"as", "g", "v"}:
-            return Form(yaml=yaml)
+            return Form(media_type)
         if wanted.get("as") == "APIGroupDiscoveryList" and wanted.get("g") == "apidiscovery.k8s.io":
             version = wanted.get("v", "")
             if version in _AGGREGATED_VERSIONS:
-                return Form(yaml=yaml, aggregated=version)
-    raise not_acceptable(["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"])
+                return Form(media_type, aggregated=version)
+    raise not_acceptable(_OFFERED)
+
+
+def _alternatives(accept: str) -> Iterator[tuple[str, dict[str, str]]]:
+    for alternative in accept.split(","):
+        name, *parameters = (part.strip() for part in alternative.split(";"))
+        yield name, dict(parameter.split("=", 1) for parameter in parameters if "=" in parameter)
+
+
+def _preference(alternative: tuple[str, dict[str, str]]) -> tuple[float, bool]:
+    """Return the sorting key: the highest quality first, and a wildcard after media types of equal quality."""
+    name, parameters = alternative
+    try:
+        quality = float(parameters.get("q") or 1)
+    except ValueError:
+        quality = 0.0
+    return -quality, name in _WILDCARDS
 
 
 class DiscoveryHandlers:
@@ -114,7 +136,7 @@ class DiscoveryHandlers:
     ) -> Response:
         form = negotiate(request.header(b"accept"))
         if form.aggregated and not aggregates:
-            form = Form(yaml=form.yaml)
+            form = Form(form.media_type)
         if self._generation != self._catalog.generation:
             self._generation = self._catalog.generation
             self._bodies.clear()
@@ -123,8 +145,13 @@ class DiscoveryHandlers:
             tree = build(form)
             if form.aggregated:
                 tree["apiVersion"] = f"apidiscovery.k8s.io/{form.aggregated}"
-            body = _as_yaml(tree) if form.yaml else msgspec.json.encode(tree)
+            body = msgspec.json.encode(tree)
+            # As upstream, whose ETag is one of the JSON in every form.
             tag = b'"' + hashlib.sha512(body).hexdigest().upper().encode() + b'"'
+            if form.media_type == _YAML:
+                body = encode_yaml(tree)
+            elif form.media_type == PROTOBUF:
+                body = encode_body(tree)
             found = self._bodies[path, form] = (body, tag)
         body, tag = found
         if not aggregates:
@@ -135,7 +162,3 @@ class DiscoveryHandlers:
             if tag.decode() in request.header(b"if-none-match"):
                 return Response(304, content_type=b"", headers=about)
         return Response(200, body, content_type=form.content_type, headers=about)
-
-
-def _as_yaml(tree: dict[str, Any]) -> bytes:
-    return encode_yaml(tree)

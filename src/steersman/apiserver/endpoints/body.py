@@ -143,7 +143,7 @@ class ObjectDecoder:
                     return document.tree, [document.strict_error()]
                 return document.tree, [] if options.lenient else document.duplicates
             if media_type == PROTOBUF:
-                return protobuf.decode_body(raw), []
+                return protobuf.decode_body(raw, self._api_version, self.kind), []
             tree = decode_json(raw)
         except DecodeError as error:
             why = unreadable_json(error) if media_type == JSON else error

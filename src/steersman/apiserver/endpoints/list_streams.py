@@ -55,6 +55,20 @@ async def streamed(pieces: AsyncIterator[bytes], head: bytes, tail: bytes, *, pr
     yield b"\n  ]\n}" if pretty else tail
 
 
+async def joined_items(served: ServedResource, head: bytes, items: list[bytes], tail: bytes) -> AsyncIterator[bytes]:
+    """The whole list piece by piece, of elements that need no separator."""
+    pieces = [head]
+    size = len(head)
+    for item in items:
+        pieces.append(item)
+        size += len(item)
+        if size >= PIECE_BYTES:
+            yield b"".join(pieces)
+            await served.clock.sleep(0)
+            pieces, size = [], 0
+    yield b"".join([*pieces, tail])
+
+
 def _pretty_piece(before: bytes, piece: bytes, *, is_first: bool) -> bytes:
     """Elements in lines, two levels deep; the first piece with what stands before them."""
     lines = prettify(b'{"":[%b]}' % piece).partition(b"\n")[2].partition(b"\n")[2].removesuffix(b"\n  ]\n}")

@@ -1,8 +1,8 @@
 """Which form an answer takes: what ``Accept``, ``Accept-Encoding`` and ``pretty`` ask for.
 
-Served are JSON and YAML of everything, Tables and metadata alone of every resource, and of the kinds in
-``meta_protobuf`` (metadata alone, Status) protobuf as well. A clause of ``Accept`` that cannot be met is passed over
-for the next one; when none can be met the answer is 406, before anything is looked up.
+Served are JSON and YAML of everything, protobuf of everything but Tables and custom objects (of these, metadata alone),
+Tables and metadata alone of every resource. A clause of ``Accept`` that cannot be met is passed over for the next one; when
+none can be met the answer is 406, before anything is looked up.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from steersman.apimachinery import meta_protobuf
 from steersman.apimachinery.errors import Reason, failure, not_acceptable
 from steersman.apimachinery.text_cache import text_cache
+from steersman.schema.protobuf import MEDIA_TYPE
 
 if TYPE_CHECKING:
     from steersman.apimachinery.errors import StatusError
@@ -26,7 +26,7 @@ class Media(StrEnum):
 
     JSON = "application/json"
     YAML = "application/yaml"
-    PROTOBUF = meta_protobuf.MEDIA_TYPE
+    PROTOBUF = MEDIA_TYPE
 
 
 class Shape(StrEnum):
@@ -61,7 +61,8 @@ _META_VERSIONS: Final = {"v1": "meta.k8s.io/v1", "v1beta1": "meta.k8s.io/v1beta1
 _LINES: Final = Form(pretty=True)
 _OFFERED: Final = (Media.JSON, Media.YAML, Media.PROTOBUF)
 _OFFERED_OF_CUSTOM: Final = (Media.JSON, Media.YAML)
-_STREAMED: Final = (f"{Media.JSON};stream=watch",)
+_STREAMED: Final = (f"{Media.JSON};stream=watch", f"{Media.PROTOBUF};stream=watch")
+_STREAMED_OF_CUSTOM: Final = (f"{Media.JSON};stream=watch",)
 _ROUTED: Final = frozenset({*_OFFERED, "*/*"})
 _TRUE: Final = frozenset({"1", "t", "T", "true", "TRUE", "True"})
 #: What people type into; these get lines without asking.
@@ -97,7 +98,9 @@ def _refused(accept: str, *, stream: bool, is_custom: bool) -> StatusError:
     if not is_custom and not _has_route(accept):
         why = f"406: Not Acceptable\n\nAvailable representations: {', '.join(_OFFERED)}"
         return failure(406, Reason.NOT_ACCEPTABLE, why, details={})
-    return not_acceptable(_STREAMED if stream else _OFFERED_OF_CUSTOM if is_custom else _OFFERED)
+    if stream:
+        return not_acceptable(_STREAMED_OF_CUSTOM if is_custom else _STREAMED)
+    return not_acceptable(_OFFERED_OF_CUSTOM if is_custom else _OFFERED)
 
 
 def _has_route(accept: str) -> bool:
@@ -127,7 +130,7 @@ def _negotiated(accept: str, stream: bool, is_custom: bool, has_table: bool) -> 
             form = _matched(clause, media)
             if form is not None and form.shape is Shape.TABLE and not has_table:
                 continue
-            if form is not None and not (media is Media.PROTOBUF and not _in_protobuf(form, stream=stream)):
+            if form is not None and (media is not Media.PROTOBUF or _in_protobuf(form, is_custom=is_custom)):
                 # YAML has no stream; upstream gives up here instead of trying what comes next.
                 return None if stream and media is Media.YAML else form
     return None
@@ -145,9 +148,9 @@ def _negotiated_status(accept: str) -> Form | None:
     return None
 
 
-def _in_protobuf(form: Form, *, stream: bool) -> bool:
-    """Whether this can be said in protobuf."""
-    return not stream and form.shape in (Shape.METADATA, Shape.METADATA_LIST)
+def _in_protobuf(form: Form, *, is_custom: bool) -> bool:
+    """Report whether objects have this form in protobuf: custom ones have no message of their own."""
+    return not is_custom or form.shape in (Shape.METADATA, Shape.METADATA_LIST)
 
 
 def _matched(clause: _Clause, media: Media) -> Form | None:

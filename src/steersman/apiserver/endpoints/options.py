@@ -138,7 +138,7 @@ def _decode_options(body: bytes, media_type: str) -> dict[str, Any]:
 def _parse(body: bytes, media_type: str) -> Any:
     if media_type == YAML:
         return decode_yaml(body).tree
-    return protobuf.decode_body(body) if media_type == PROTOBUF else _decode_json(body)
+    return protobuf.decode_body(body, kind="DeleteOptions") if media_type == PROTOBUF else _decode_json(body)
 
 
 def _decode_json(body: bytes) -> Any:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from steersman.apimachinery import meta_protobuf
 from steersman.apimachinery.codec import encode, prettify
 from steersman.apimachinery.yaml_codec import encode_yaml
 from steersman.apiserver.endpoints.list_streams import (
@@ -23,17 +22,20 @@ from steersman.apiserver.endpoints.list_streams import (
     streamed,
 )
 from steersman.apiserver.endpoints.negotiation import PLAIN, Media, accepts_gzip, negotiate_status
+from steersman.apiserver.endpoints.protobuf_views import ProtobufView
 from steersman.apiserver.endpoints.views import tree_bytes, view_of
 from steersman.apiserver.generic.entry import Entry
 from steersman.apiserver.http import Response
 from steersman.apiserver.workers import LARGE_BYTES, in_worker
+from steersman.schema import protobuf
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import AsyncIterator, Sequence
 
     from steersman.apimachinery.errors import StatusError
     from steersman.apimachinery.trees import Tree
     from steersman.apiserver.endpoints.negotiation import Form
+    from steersman.apiserver.endpoints.views import View
     from steersman.apiserver.generic.served import ServedResource
     from steersman.apiserver.generic.strategy import Column
     from steersman.apiserver.http import Request
@@ -65,14 +67,17 @@ async def render_object(
         else:
             body = served.object_bytes(obj)
         return Response(code, body) if len(body) <= GZIP_ABOVE_BYTES else await _whole(request, form, body, code=code)
-    view = view_of(served, form, include=request.param("includeObject"))
+    view: View | ProtobufView = view_of(served, form, include=request.param("includeObject"))
+    is_protobuf = form.media is Media.PROTOBUF
+    if is_protobuf:
+        view = ProtobufView(served, form)
     if not isinstance(obj, Entry):
         body = view.whole_of(obj)
     elif len(obj.raw) > LARGE_BYTES:
         body = await in_worker(view.whole, obj)
     else:
         body = view.whole(obj)
-    return await _whole(request, form, body, code=code)
+    return await (_answer if is_protobuf else _whole)(request, form, body, code=code)
 
 
 async def render_tree(
@@ -99,6 +104,8 @@ async def render_list(
 ) -> Response:
     """A list. ``metadata`` is its ListMeta. Raises as ``render_object``."""
     view = view_of(served, form, include=request.param("includeObject"), is_list=True)
+    if form.media is Media.PROTOBUF:
+        return await _protobuf_list(request, form, *await ProtobufView(served, form).encode_list(entries, metadata))
     size = sum([len(entry.raw) for entry in entries])
     streams = size > PIECE_BYTES if view.is_raw else len(entries) > PIECE_OBJECTS or size > _STREAMED_BYTES
     head, tail = view.list_ends(metadata, is_empty=not entries)
@@ -112,6 +119,17 @@ async def render_list(
         return Response(200, stream=stream)
     length = len(head) + size + len(entries) - 1 + len(tail)
     return Response(200, stream=stream, headers=[(b"content-length", b"%d" % length)])
+
+
+async def _protobuf_list(request: Request, form: Form, size: int, pieces: AsyncIterator[bytes]) -> Response:
+    """A list of ``size`` bytes in protobuf, which has the sizes of all objects in front of them."""
+    content_type = _CONTENT_TYPES[form.media]
+    if size <= PIECE_BYTES:
+        return await _answer(request, form, b"".join([piece async for piece in pieces]))
+    if accepts_gzip(request):
+        return Response(200, stream=compressed(pieces), content_type=content_type, headers=_GZIPPED)
+    length = [(b"content-length", b"%d" % size)]
+    return Response(200, stream=pieces, content_type=content_type, headers=length)
 
 
 def render_status(request: Request, error: StatusError) -> Response:
@@ -128,6 +146,11 @@ async def _whole(request: Request, form: Form, body: bytes, *, code: int = 200) 
         body = await in_worker(_encoded, form, body)
     else:
         body = _encoded(form, body)
+    return await _answer(request, form, body, code=code)
+
+
+async def _answer(request: Request, form: Form, body: bytes, *, code: int = 200) -> Response:
+    """An answer in one piece, in the negotiated form."""
     headers = []
     if len(body) > GZIP_ABOVE_BYTES and accepts_gzip(request):
         body = await asyncio.to_thread(gzip, body)
@@ -143,4 +166,4 @@ def _encoded(form: Form, body: bytes) -> bytes:
         case Media.YAML:
             return encode_yaml(_decode(body))
         case Media.PROTOBUF:
-            return meta_protobuf.encode(_decode(body))
+            return protobuf.encode_body(_decode(body))

@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from steersman.apimachinery.errors import StatusError, plain_error, resource_expired
 from steersman.apiserver.endpoints.list_options import read_list_options
-from steersman.apiserver.endpoints.negotiation import Shape, negotiate
+from steersman.apiserver.endpoints.negotiation import Media, Shape, negotiate
+from steersman.apiserver.endpoints.protobuf_views import ProtobufView
 from steersman.apiserver.endpoints.views import TableView, bookmark_tree, view_of
 from steersman.apiserver.generic.change_ring import EventType
-from steersman.apiserver.generic.feed import Feed, error_frame, event_frame, shared_feed
+from steersman.apiserver.generic.feed import Feed, error_frame, protobuf_event_frame, shared_feed
 from steersman.apiserver.generic.listing import parse_version
 from steersman.apiserver.http import Response
 from steersman.apiserver.websocket import is_websocket, watch_over_websocket
+from steersman.schema.protobuf import encode_body
 
 if TYPE_CHECKING:
     from steersman.apimachinery.trees import Tree
@@ -39,6 +41,7 @@ _INITIAL_OBJECTS: Final = 500
 _INITIAL_BYTES: Final = 192 * 1024
 #: Timers of event loops may call this much too early.
 _EARLY_SECONDS: Final = 0.002
+_PROTOBUF_STREAM: Final = f"{Media.PROTOBUF};stream=watch".encode()
 #: A cursor that no ring holds.
 _NOWHERE: Final = -1
 
@@ -55,16 +58,30 @@ async def watch(served: ServedResource, request: Request) -> Response:
     view = view_of(served, form, include=request.param("includeObject"))
     if not served.cache.is_ready:
         await served.cache.ready()
-    shown = _TableEvents(view) if isinstance(view, TableView) else view
-    stream = WatchStream(served, _feed(served, options, form, shown), shown, options=options, revision=revision)
+    shown: _Shown = _TableEvents(view) if isinstance(view, TableView) else view
+    content_type = b"application/json"
+    if form.media is Media.PROTOBUF:
+        shown = ProtobufView(served, form)
+        content_type = _PROTOBUF_STREAM
+    feed = _feed(served, options, form, shown)
+    stream = WatchStream(served, feed, shown, options=options, revision=revision)
     stream.begin_now()
-    return watch_over_websocket(request, stream) if is_websocket(request) else Response(200, stream=stream)
+    if is_websocket(request):
+        return watch_over_websocket(request, stream, is_protobuf=form.media is Media.PROTOBUF)
+    return Response(200, stream=stream, content_type=content_type)
 
 
 def _feed(served: ServedResource, options: ListOptions, form: Form, view: _Shown) -> Feed:
     cache, selection = served.cache, options.selection
     if isinstance(view, _TableEvents):
         return Feed(cache, selection, whole=view.whole, head=None)
+    if isinstance(view, ProtobufView):
+        identity = (*selection.identity, served.resource.api_version, form.shape, form.meta_version, form.media)
+        return shared_feed(
+            cache.feeds,
+            identity,
+            lambda: Feed(cache, selection, whole=view.whole, head=None, frame=protobuf_event_frame),
+        )
     head = served.head if form.shape is Shape.OBJECT and served.from_storage is None else None
     identity = (*selection.identity, served.resource.api_version, form.shape, form.meta_version)
     return shared_feed(cache.feeds, identity, lambda: Feed(cache, selection, whole=view.whole, head=head))
@@ -321,10 +338,12 @@ class WatchStream:
 
     def _bookmark_frame(self, revision: int, *, ends_initial_events: bool) -> bytes:
         tree = bookmark_tree(self._served, revision, ends_initial_events=ends_initial_events)
-        return event_frame(EventType.BOOKMARK, self._view.whole_of(tree))
+        return self._feed.event(EventType.BOOKMARK, self._view.whole_of(tree))
 
     def _failed(self, error: StatusError) -> bytes:
         self._begun = self._over = True
+        if self._feed.is_protobuf:
+            return self._feed.event(EventType.ERROR, encode_body(error.status))
         return error_frame(error.status)
 
     def _too_old(self) -> StatusError:

@@ -51,6 +51,8 @@ class Entry(msgspec.Struct, gc=False, eq=False):
     revision: int
     _labels: dict[str, str] | None = None
     _fields: tuple[str, ...] | None = None
+    #: Encoded forms other than ``raw``, by a name of the encoder's choice; they go when the object changes.
+    _encoded: dict[str, bytes] | None = None
 
     @property
     def name(self) -> str:
@@ -76,6 +78,20 @@ class Entry(msgspec.Struct, gc=False, eq=False):
     def has_fields(self) -> bool:
         """Report whether ``fields`` were read before."""
         return self._fields is not None
+
+    def encoded(self, form: str, encode: Callable[[Entry], bytes]) -> bytes:
+        """Return the object in another form; ``encode`` runs on first use. All readers share the result."""
+        encoded = self._encoded
+        if encoded is None:
+            encoded = self._encoded = {}
+        raw = encoded.get(form)
+        if raw is None:
+            raw = encoded[form] = encode(self)
+        return raw
+
+    def has_encoded(self, form: str) -> bool:
+        """Report whether the object was encoded in this form before."""
+        return self._encoded is not None and form in self._encoded
 
     def tree(self) -> Tree:
         """A new tree of the object in the storage version, without kind and apiVersion."""

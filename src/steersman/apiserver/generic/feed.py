@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery.codec import encode
+from steersman.apimachinery.protowire import length_delimited, varint
 from steersman.apiserver.generic.change_ring import EventType
 
 if TYPE_CHECKING:
@@ -24,20 +25,34 @@ _BYTES_MAX: Final = 256 * 1024
 _KEPT: Final = 3
 
 _HEADS: Final = {type_: b'{"type":"%b","object":' % type_.value.encode() for type_ in EventType}
+#: ``WatchEvent`` up to its object, a ``RawExtension``.
+_PROTOBUF_HEADS: Final = {type_: length_delimited(1, type_.value.encode()) + b"\x12" for type_ in EventType}
 
 
 class Feed:
     """What watchers with one selection and one form are sent."""
 
-    __slots__ = ("__weakref__", "_kept", "_raw_heads", "_whole", "cache", "selection")
+    __slots__ = ("__weakref__", "_kept", "_raw_heads", "_whole", "cache", "event", "is_protobuf", "selection")
 
     def __init__(
-        self, cache: WatchCache, selection: Selection, *, whole: Callable[[Entry], bytes], head: bytes | None
+        self,
+        cache: WatchCache,
+        selection: Selection,
+        *,
+        whole: Callable[[Entry], bytes],
+        head: bytes | None,
+        frame: Callable[[EventType, bytes], bytes] | None = None,
     ) -> None:
-        """``whole`` encodes an object; where that is ``head + raw[1:]``, ``head`` saves the calls."""
+        """``whole`` encodes an object; where that is ``head + raw[1:]``, ``head`` saves the calls.
+
+        ``frame`` makes an event of an encoded object; by default a line of JSON.
+        """
         self.cache = cache
         self.selection = selection
         self._whole = whole
+        #: Makes an event of an encoded object, also of one that is no entry (a bookmark, an error).
+        self.event: Final = event_frame if frame is None else frame
+        self.is_protobuf: Final = frame is protobuf_event_frame
         self._raw_heads = {type_: text + head for type_, text in _HEADS.items()} if head is not None else None
         #: (from, to, bytes) of the latest reads.
         self._kept: list[tuple[int, int, bytes]] = []
@@ -60,7 +75,7 @@ class Feed:
         heads = self._raw_heads
         if heads is not None:
             return b"%b%b}\n" % (heads[type_], entry.raw[1:])
-        return b"%b%b}\n" % (_HEADS[type_], self._whole(entry))
+        return self.event(type_, self._whole(entry))
 
     def _encode(self, changes: list[Change], cursor: int) -> tuple[bytes, int]:
         selection = self.selection
@@ -115,6 +130,16 @@ def shared_feed(
 def event_frame(type_: EventType, obj: bytes) -> bytes:
     """An event with an object that is no entry: a bookmark, an error."""
     return b"%b%b}\n" % (_HEADS[type_], obj)
+
+
+def protobuf_event_frame(type_: EventType, obj: bytes) -> bytes:
+    """Return an event as a length-delimited ``WatchEvent``; ``obj`` is an object with its envelope.
+
+    Upstream: ``LengthDelimitedFramer`` and ``protobuf.NewRawSerializer``.
+    """
+    raw = length_delimited(1, obj)
+    event = _PROTOBUF_HEADS[type_] + varint(len(raw)) + raw
+    return len(event).to_bytes(4, "big") + event
 
 
 def error_frame(status: Tree) -> bytes:

@@ -73,3 +73,10 @@ async def test_unknown_versions_of_known_groups_are_404_in_a_status(handlers, pa
     with pytest.raises(StatusError) as caught:
         await handlers.below(request(path))
     assert caught.value.status["message"] == "the server could not find the requested resource"
+
+
+def test_negotiate_prefers_the_highest_quality():
+    protobuf = "application/vnd.kubernetes.protobuf"
+    assert negotiate(f"{protobuf},application/json").content_type == protobuf.encode()
+    assert negotiate(f"{protobuf};q=0.5,application/json").content_type == b"application/json"
+    assert negotiate(f"{protobuf};q=x,*/*").content_type == b"application/json"

@@ -43,7 +43,9 @@ def ask(accept: str = "", *, query: dict[str, str] | None = None, agent: str = "
         (METADATA, Form(shape=Shape.METADATA)),
         (METADATA_LIST, Form(shape=Shape.METADATA_LIST)),
         ("application/json;as=Chart;v=v1;g=meta.k8s.io,application/json", PLAIN),
-        (f"{PROTOBUF},application/json", PLAIN),
+        (f"{PROTOBUF},application/json", Form(Media.PROTOBUF)),
+        (PROTOBUF, Form(Media.PROTOBUF)),
+        (f"{PROTOBUF};q=0.5,application/json", PLAIN),
         (f"{PROTOBUF};as=PartialObjectMetadata;v=v1;g=meta.k8s.io", Form(Media.PROTOBUF, Shape.METADATA)),
         ("application/json;q=0.5,application/yaml", Form(Media.YAML)),
         ("*/*,application/yaml", Form(Media.YAML)),
@@ -62,7 +64,6 @@ def test_the_first_alternative_that_can_be_met_counts(accept, expected):
         "application/json;as=Table",
         "application/json;v=v1",
         f"{PROTOBUF};as=Table;v=v1;g=meta.k8s.io",
-        PROTOBUF,
         "application/json;as=APIGroupDiscoveryList;v=v2;g=apidiscovery.k8s.io",
     ],
 )
@@ -87,16 +88,34 @@ def test_custom_resources_take_ranges_of_types():
     assert refused.value.message == "only the following media types are accepted: application/json, application/yaml"
 
 
-@pytest.mark.parametrize("accept", ["application/yaml", "application/yaml,application/json", PROTOBUF])
-def test_only_json_has_a_stream(accept):
+@pytest.mark.parametrize("accept", ["application/yaml", "application/yaml,application/json"])
+def test_negotiate_rejects_yaml_streams(accept):
     with pytest.raises(StatusError) as refused:
         ask(accept, stream=True)
-    assert refused.value.message == "only the following media types are accepted: application/json;stream=watch"
+    assert refused.value.message == (
+        "only the following media types are accepted:"
+        " application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"
+    )
 
 
-@pytest.mark.parametrize("accept", ["", "application/json;stream=watch", f"{PROTOBUF};stream=watch,application/json"])
+def test_negotiate_rejects_protobuf_of_custom_objects():
+    for stream in (False, True):
+        with pytest.raises(StatusError) as refused:
+            ask(PROTOBUF, stream=stream, is_custom=True)
+        assert refused.value.code == 406
+        assert ask(f"{PROTOBUF},application/json", stream=stream, is_custom=True) == PLAIN
+        metadata = ask(f"{PROTOBUF};as=PartialObjectMetadata;v=v1;g=meta.k8s.io", stream=stream, is_custom=True)
+        assert metadata == Form(Media.PROTOBUF, Shape.METADATA)
+
+
+@pytest.mark.parametrize("accept", ["", "application/json;stream=watch"])
 def test_streams_of_json(accept):
     assert ask(accept, stream=True) == PLAIN
+
+
+@pytest.mark.parametrize("accept", [PROTOBUF, f"{PROTOBUF};stream=watch,application/json"])
+def test_negotiate_accepts_protobuf_streams(accept):
+    assert ask(accept, stream=True) == Form(Media.PROTOBUF)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from tests.unit.apiserver.reading import World
 from steersman.apimachinery.selectors import parse_label_selector
 from steersman.apiserver.generic.change_ring import Change, EventType
 from steersman.apiserver.generic.entry import Entry, Layout
-from steersman.apiserver.generic.feed import Feed, seen, shared_feed
+from steersman.apiserver.generic.feed import Feed, protobuf_event_frame, seen, shared_feed
 from steersman.apiserver.generic.selection import select
 
 LAYOUT = Layout("ConfigMap", "v1")
@@ -109,3 +109,8 @@ async def test_feeds_live_as_long_as_their_readers():
     assert shared_feed(feeds, ("other",), make) is not one
     del one
     assert list(feeds) == []
+
+
+def test_protobuf_event_frame_is_a_length_delimited_watch_event():
+    frame = protobuf_event_frame(EventType.ADDED, b"k8s\x00x")
+    assert frame == b"\x00\x00\x00\x10" + b"\x0a\x05ADDED" + b"\x12\x07" + b"\x0a\x05k8s\x00x"

@@ -7,7 +7,6 @@ from tests.unit.apiserver.kinds.samples import CONTEXT, named
 
 from steersman.apiserver.kinds.apiextensions.customresourcedefinition.strategy import CustomResourceDefinitionStrategy
 from steersman.apiserver.kinds.shared.unsupported import (
-    aggregation_warnings,
     conversion_webhook_warnings,
 )
 
