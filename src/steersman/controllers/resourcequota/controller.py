@@ -97,7 +97,7 @@ class ResourceQuotas(Shell):
         informer.start()
 
     def _device_claim_changed(self, change: Change[Any]) -> None:
-        """The first list is news, too."""
+        """Recalculate quotas for each ResourceClaim of the initial list as well."""
         self._object_changed(_DEVICE_CLAIMS, Added(change.new) if isinstance(change, Added) else change)
 
     def _object_changed(self, resource: str, change: Change[Any]) -> None:
