@@ -111,7 +111,9 @@ def test_a_module_holds_nothing_that_the_compiler_misunderstands(path):
                 faults.append(f"{node.name}: a default that is no value of its type (msgspec.field)")
             lost = sorted({keyword.arg or "**" for keyword in node.keywords} - HARMLESS)
             faults += [f"{node.name}: the compiler drops {keyword}=" for keyword in lost]
-            if node.name in decoded_structs(path) and any(isinstance(item.annotation, ast.Subscript) for item in fields):
+            if node.name in decoded_structs(path) and any(
+                isinstance(item.annotation, ast.Subscript) for item in fields
+            ):
                 faults.append(f"{node.name}: is decoded, and the compiler forgets what its containers hold")
         if bases(node) & {"str", "int", "float", "list", "dict", "tuple"}:
             faults.append(f"{node.name} extends a built-in type")

@@ -34,7 +34,8 @@ def sources_of(path: Path) -> list[str]:
     if path.suffix == ".py":
         return [path.read_text()]
     return [
-        "async def block():\n" + textwrap.indent(textwrap.dedent(block), "  ") for block in _BLOCK.findall(path.read_text())
+        "async def block():\n" + textwrap.indent(textwrap.dedent(block), "  ")
+        for block in _BLOCK.findall(path.read_text())
     ]
 
 
