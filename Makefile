@@ -12,15 +12,16 @@ SOURCES = $(shell find src -name '*.py')
 JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help up test node lint bench compiled codegen wheel clean
+.PHONY: help up test node lint docs bench compiled codegen wheel clean
 
 help:
 	@echo "make up       start the control plane and say how to reach it (Ctrl-C stops it)"
 	@echo "make test     install what the tests need and run them all"
-	@echo "make lint     ruff, mypy, import contracts, generated tables up to date"
+	@echo "make lint     ruff, mypy, import contracts, generated tables up to date, wording"
+	@echo "make docs     build the documentation site into build/site; warnings are errors"
 	@echo "make bench    measure, beside a bare handler in the same run"
 	@echo "make compiled build the package with compiled modules, which bench measures and wheels hold"
-	@echo "make codegen  make the schema tables anew"
+	@echo "make codegen  generate the schema tables"
 	@echo "make wheel    build the package"
 
 up: $(VENV)/.installed
@@ -44,6 +45,13 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m codegen --check
+	$(BIN)/python -m scripts.wording
+
+# Links between pages, into the API reference and to headings are checked; links to other hosts are not.
+docs: export NO_MKDOCS_2_WARNING := 1
+docs: $(VENV)/.installed-docs
+	$(BIN)/mkdocs build --strict --quiet
+	@echo "the site is in build/site: open build/site/index.html, or run $(BIN)/mkdocs serve"
 
 # Measured is what users get: the modules of every request compiled, where there is a compiler.
 bench: export PYTHONPATH := $(COMPILED)
@@ -97,3 +105,9 @@ $(VENV)/.installed-dev: $(VENV)/bin/python pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	@$(BIN)/python -m compileall -q src
 	@touch $@ $(VENV)/.installed
+
+# Apart from what tests need: neither `make test` nor `make lint` needs the site.
+$(VENV)/.installed-docs: $(VENV)/bin/python pyproject.toml
+	@echo "installing what the documentation site needs into $(VENV)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+	@touch $@

@@ -1,4 +1,4 @@
-"""Renders the generated tree as text, writes it, and tells what is out of date."""
+"""Renders the generated tree as text, writes it, and reports what is out of date."""
 
 from __future__ import annotations
 

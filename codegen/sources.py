@@ -1,4 +1,4 @@
-"""What the pinned packages say: type definitions, resources and verbs."""
+"""Contents of the pinned packages: type definitions, resources and verbs."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def overlay(name: str) -> Any:
 
 
 def api_methods() -> list[ApiMethod]:
-    """All resources and subresources that the typed models know."""
+    """Return the resources and subresources of the typed models."""
     package = importlib.import_module("lightkube.resources")
     found: dict[tuple[str, ...], ApiMethod] = {}
     for module_info in pkgutil.iter_modules(package.__path__):

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 FINALIZER = "example.com/goodbye"
 
 
-# What there is: a custom resource as a struct
+# The API: a custom resource as a struct
 
 
 class WebsiteSpec(msgspec.Struct, omit_defaults=True):
@@ -92,7 +92,7 @@ DEFINITION: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Plan:
-    """What is to be done for one website."""
+    """Intended actions for one website."""
 
     #: Written as it is here, or None: nothing.
     website: Website | None = None
@@ -102,7 +102,7 @@ class Plan:
 
 
 def plan_website(website: Website, page: ConfigMap | None, *, now: str) -> Plan:
-    """``page``: the ConfigMap of its name, whoever's it is."""
+    """``page``: the ConfigMap of its name, owned by the website or not."""
     if is_being_deleted(website):  # its page goes with it, by its owner reference; we only say goodbye
         return Plan(website=without_finalizer(website, FINALIZER) if has_finalizer(website, FINALIZER) else None)
     if not has_finalizer(website, FINALIZER):

@@ -70,14 +70,18 @@ FENCE = re.compile(r"^```(\w+)\n", re.MULTILINE)
 EXAMPLES_RUN = {
     "README.md": {"console": 3, "python": 1},
     "docs/architecture.md": {"mermaid": 1},
+    "docs/ci.md": {"sh": 1},
     "docs/command-line.md": {"console": None},
     "docs/components.md": {"console": 1},
     "docs/controllers.md": {"toml": 1, "python": 1},
     "docs/coordinated-leader-election.md": {"sh": 4},
     "docs/drop-in.md": {"yaml": 2},
+    "docs/embed.md": {"python": 2},
+    "docs/first-operator-test.md": {"python": 2},
     "docs/logs.md": {"text": 2, "json": 1, "python": 1},
     "docs/nodes.md": {"yaml": 4, "console": 1},
     "docs/stages.md": {"yaml": 2},
+    "docs/test-with-pytest.md": {"python": 1},
     "docs/toolkit.md": {"python": None},
     "docs/toolkit-controllers.md": {"python": None},
     "docs/tour.md": {"console": None},
@@ -90,3 +94,19 @@ def test_examples_of_a_page_are_run_by_a_test(page):
     for language, count in Counter(FENCE.findall(page.read_text())).items():
         assert language in covered, f"no test runs the {language} blocks"
         assert covered[language] in (None, count), f"a test knows {covered[language]} {language} blocks"
+
+
+#: Paths of the repository in code spans; placeholders such as ``<kind>`` are no paths.
+REPOSITORY_PATH = re.compile(r"`((?:src|tests|docs|codegen|scripts|examples)/[\w./-]+)`")
+
+
+def test_files_named_in_contributing_exist():
+    named = REPOSITORY_PATH.findall((ROOT / "CONTRIBUTING.md").read_text())
+    assert len(named) > 30
+    assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+def test_each_page_is_in_the_navigation_of_the_site():
+    listed = re.findall(r"([\w./-]+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE)
+    pages = [page.relative_to(ROOT / "docs").as_posix() for page in (ROOT / "docs").rglob("*.md")]
+    assert sorted(listed) == sorted([*pages, "CHANGELOG.md", "CONTRIBUTING.md"])

@@ -48,7 +48,7 @@ class _Scanner:
             self._fail("after top-level value")
 
     def _value_start(self, open_brackets: list[bytes]) -> None:
-        """A scalar, or the way into containers down to their first scalar or their end."""
+        """Read to the end of the next scalar or empty container, and push the containers opened before it."""
         while True:
             char = self._peek_after_space()
             if char == b"{":

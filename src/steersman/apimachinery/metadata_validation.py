@@ -210,7 +210,7 @@ def validate_finalizer_name(name: str, path: Path) -> Errors:
 
 
 def validate_finalizers(finalizers: Sequence[str], path: Path) -> Errors:
-    """Names, and no contradiction between the two that say what becomes of dependents."""
+    """Validate finalizer names; ``orphan`` and ``foregroundDeletion`` exclude each other. Upstream: ``ValidateFinalizers``."""
     errors: Errors = []
     for name in finalizers:
         errors += validate_finalizer_name(name, path)

@@ -59,7 +59,7 @@ class _Held:
         self._large: Final[dict[tuple[int, str], int]] = {}
 
     def by_verb(self, verb: str) -> int:
-        """Return the rules that allow a verb."""
+        """Return the bit set of rules that allow ``verb``, by name or by ``*``."""
         return self._of(self._verbs, verb) | self._of(self._verbs, ALL)
 
     def by_group(self, group: str) -> int:

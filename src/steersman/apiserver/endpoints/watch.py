@@ -107,7 +107,7 @@ class Push(Protocol):
     """Writes to the client of one watch from outside its task (the ASGI extension ``steersman.push``)."""
 
     def __call__(self, piece: bytes) -> bool:
-        """Write a piece; False, and nothing is written, where the task has to do it."""
+        """Write a frame; return False, with nothing written, if the watch task must write it instead."""
 
     @property
     def is_paused(self) -> bool:

@@ -15,7 +15,7 @@ _log = logging.getLogger(__name__)
 
 
 def errors() -> Filter:
-    """Answers StatusErrors as they are, and anything else with a 500 that leads to the traceback in the log."""
+    """Convert StatusErrors to responses, and log any other exception as a 500 with the audit id."""
 
     def wrap(handler: Handler) -> Handler:
         async def filtered(request: Request) -> Response:

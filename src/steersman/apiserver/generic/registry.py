@@ -103,7 +103,7 @@ class Registry:
         return served
 
     def resource(self, group: str, version: str, name: str) -> Resource | None:
-        """What a URL names, objects or not; None when there is nothing."""
+        """Return the served or built-in resource of a URL, stored or not; None if there is none."""
         served = self._served.get((group, version, name))
         return self._built_in.get((group, version, name)) if served is None else served.resource
 

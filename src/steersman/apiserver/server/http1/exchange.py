@@ -136,7 +136,7 @@ class Exchange:
         return {"type": "http.disconnect"}
 
     async def send(self, message: Message) -> None:
-        """ASGI's ``send``. Raises RuntimeError for messages out of order, and for a body of another length than promised."""
+        """Send an ASGI message. Raises RuntimeError if it is out of order or the body differs from its Content-Length."""
         if self._flow.write_paused and not self.is_disconnected:
             await self._flow.drain()
         if self.is_disconnected:

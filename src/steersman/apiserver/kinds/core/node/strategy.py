@@ -101,7 +101,7 @@ class NodeStrategy(Strategy):
 
 
 def sync_first(tree: Tree, *, one: str, many: str) -> None:
-    """A field that became a list still says its first item; where both are given and differ, the older one rules."""
+    """Make the deprecated field ``one`` equal the first item of ``many``; if both are set and differ, ``one`` wins."""
     single, several = tree.get(one), tree.get(many)
     if single and (not several or several[0] != single):
         tree[many] = [single]

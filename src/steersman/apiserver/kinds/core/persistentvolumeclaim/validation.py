@@ -34,7 +34,7 @@ _RESIZES: Final = (
 
 
 def validate_claim(obj: Tree, old: Tree | None = None) -> list[FieldError]:
-    """Everything that is wrong with a PersistentVolumeClaim."""
+    """Validate a PersistentVolumeClaim. Upstream: ``ValidatePersistentVolumeClaim``."""
     before = (old or {}).get("spec") or {}
     return list(
         validate_claim_spec(

@@ -20,7 +20,7 @@ NOT_POSITIVE: Final = "must be greater than zero"
 
 
 def check_access_modes(modes: Sequence[str] | None, path: Path) -> Iterator[FieldError]:
-    """Known modes; that of a single pod stands alone."""
+    """Validate access modes: only supported ones, ReadWriteOncePod not with others."""
     known = [mode for mode in modes or () if mode in ACCESS_MODES]
     for mode in modes or ():
         if mode not in ACCESS_MODES:

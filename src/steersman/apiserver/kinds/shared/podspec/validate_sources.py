@@ -292,7 +292,7 @@ def check_csi(source: Tree, path: Path) -> Iterator[FieldError]:
 
 
 def check_pull_policy(policy: Any, path: Path) -> Iterator[FieldError]:
-    """When an image is pulled."""
+    """Validate an image pull policy."""
     yield from check_supported(policy, PULL_POLICIES, path)
 
 

@@ -1,0 +1,149 @@
+"""Check docstrings, comments, names and pages against ``tests/architecture/wording.toml``. Part of ``make lint``.
+
+    python -m scripts.wording [--all] [--shrink]
+
+Folders that are listed as not yet clean are skipped. ``--all`` prints their findings too; ``--shrink`` removes those without
+findings from the list.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import re
+import sys
+import tokenize
+import tomllib
+from collections import defaultdict
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+ROOT = Path(__file__).parents[1]
+RULES = ROOT / "tests" / "architecture" / "wording.toml"
+CHECKED = ("src", "tests", "docs", "benchmarks", "codegen", "examples", "scripts", "README.md", "CONTRIBUTING.md")
+#: Lines of these pages quote replaced words.
+QUOTING = ("CONTRIBUTING.md", "docs/decisions/0013-language.md")
+_CODE = re.compile(r"`[^`]*`")
+
+
+class Rules(NamedTuple):
+    """Rules of the check."""
+
+    openings: frozenset[str]
+    words: re.Pattern[str]
+    names: re.Pattern[str]
+    not_yet: tuple[str, ...]
+
+
+class Finding(NamedTuple):
+    """A place that breaks a rule."""
+
+    path: str
+    line: int
+    kind: str
+    text: str
+
+
+def load_rules(path: Path = RULES) -> Rules:
+    """Return the rules of a file."""
+    table = tomllib.loads(path.read_text())
+    return Rules(
+        frozenset(table["openings"]),
+        re.compile(rf"\b(?:{'|'.join(table['words'])})\b", re.IGNORECASE),
+        re.compile(rf"_*(?:{'|'.join(table['names']['forbidden'])})", re.IGNORECASE),
+        tuple(table["not_yet"]["folders"]),
+    )
+
+
+def check_page(path: str, text: str, rules: Rules) -> Iterator[Finding]:
+    """Yield replaced words in a page. Code is not prose: fenced blocks and code spans are left out."""
+    is_code = False
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.startswith("```"):
+            is_code = not is_code
+        elif not is_code and (word := rules.words.search(_CODE.sub("", line))):
+            yield Finding(path, number, "word", f"{word[0]}: {line.strip()}")
+
+
+def check_source(path: str, text: str, rules: Rules) -> Iterator[Finding]:
+    """Yield openings and replaced words of docstrings, replaced words of comments, and replaced names."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            yield from _check_docstring(path, node, rules)
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and rules.names.fullmatch(node.name):
+            yield Finding(path, node.lineno, "name", node.name)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and rules.names.fullmatch(node.id):
+            yield Finding(path, node.lineno, "name", node.id)
+    lines = iter(text.splitlines(keepends=True))
+    for token in tokenize.generate_tokens(lambda: next(lines, "")):
+        if token.type == tokenize.COMMENT and rules.words.search(token.string):
+            yield Finding(path, token.start[0], "comment", token.string)
+
+
+def _check_docstring(
+    path: str, node: ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef, rules: Rules
+) -> Iterator[Finding]:
+    docstring = ast.get_docstring(node)
+    if not docstring:
+        return
+    line = 1 if isinstance(node, ast.Module) else node.lineno
+    if docstring.split()[0].strip(".,:;`") in rules.openings:
+        yield Finding(path, line, "opening", docstring.splitlines()[0])
+    elif word := rules.words.search(_CODE.sub("", docstring)):
+        yield Finding(path, line, "word", f"{word[0]}: {docstring.splitlines()[0]}")
+
+
+def findings_by_folder(root: Path, rules: Rules, checked: Iterable[str] = CHECKED) -> dict[str, list[Finding]]:
+    """Return all findings by the folder of their file, relative to ``root``; folders without findings are left out."""
+    found = defaultdict(list)
+    for path in _files(root, checked):
+        name = path.relative_to(root).as_posix()
+        if name in QUOTING:
+            continue
+        check = check_page if path.suffix == ".md" else check_source
+        if results := list(check(name, path.read_text(), rules)):
+            found[path.parent.relative_to(root).as_posix()] += results
+    return dict(found)
+
+
+def _files(root: Path, checked: Iterable[str]) -> Iterator[Path]:
+    for name in checked:
+        place = root / name
+        if place.is_file():
+            yield place
+        else:
+            yield from sorted(path for suffix in ("py", "md") for path in place.rglob(f"*.{suffix}"))
+
+
+def shrink(text: str, clean: Iterable[str]) -> str:
+    """Return the rules' text without the folders ``clean``."""
+    removed = {f'  "{folder}",' for folder in clean}
+    return "".join(line for line in text.splitlines(keepends=True) if line.rstrip("\n") not in removed)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Print the findings; return 1 if there are any, or if a folder of the list has none."""
+    parser = argparse.ArgumentParser(prog="python -m scripts.wording", description="Check the wording of the project.")
+    parser.add_argument("--all", action="store_true", help="print findings of folders that are not yet clean, too")
+    parser.add_argument("--shrink", action="store_true", help="remove clean folders from the list")
+    given = parser.parse_args(arguments)
+    rules = load_rules()
+    found = findings_by_folder(ROOT, rules)
+    clean = [folder for folder in rules.not_yet if folder not in found]
+    if given.shrink and clean:
+        RULES.write_text(shrink(RULES.read_text(), clean))
+        clean = []
+    failures = [finding for folder, results in found.items() if folder not in rules.not_yet for finding in results]
+    for path, line, kind, text in [each for results in found.values() for each in results] if given.all else failures:
+        print(f"{path}:{line}: {kind}: {text}")
+    for folder in clean:
+        print(f"{folder} has no findings: remove it from {RULES.relative_to(ROOT)} (--shrink)")
+    print(f"{len(failures)} findings, {len(rules.not_yet)} folders not yet clean", file=sys.stderr)
+    return 1 if failures or clean else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
