@@ -120,7 +120,7 @@ def ensure_pki(directory: Path, names: list[str], *, now: datetime) -> PKI:
     # Leaves of an old CA go with it: their facts name another issuer.
     ca = _ensure_ca(pki.ca, now)
     front_proxy_ca = _ensure_ca(pki.front_proxy_ca, now)
-    leaves = (
+    leaves: tuple[tuple[KeyPair, list[str], KeyPair, str], ...] = (
         (pki.server, names, pki.ca, ca.issuer),
         (pki.admin, [_MASTERS], pki.ca, ca.issuer),
         (pki.kubelet_client, [_MASTERS], pki.ca, ca.issuer),

@@ -131,8 +131,8 @@ class MutatingAdmissionWebhook(Plugin):
         try:
             patched = apply_operations(before, operations)
             has_changed = replace_object(attributes, matched, patched, before, find)
-        except (NotApplicableError, DecodeError) as error:
-            raise internal_error(str(error)) from None
+        except (NotApplicableError, DecodeError) as fault:
+            raise internal_error(str(fault)) from None
         note = {
             "configuration": webhook.configuration,
             "webhook": webhook.name,

@@ -78,7 +78,7 @@ class ValidatingAdmissionWebhook(Plugin):
                 attributes.ctx.annotate(f"{_FAILED_OPEN_KEY}{position}", webhook.name)
             else:
                 errors.append(call_failed(error))
-        except StatusError as error:
-            failure = error
-            errors.append(error)
+        except StatusError as denial:
+            failure = denial
+            errors.append(denial)
         caller.observe(webhook, attributes, started, failure)

@@ -157,19 +157,19 @@ class WebhookCaller:
             raise CallError(name, f"could not get REST client: {error}", code=500) from None
         try:
             body = await client.post(request, timeout_seconds=webhook.timeout_seconds, agent=_AGENT)
-        except WebhookCallError as error:
-            code = 503 if error.status is None else error.status.code
-            raise CallError(name, f"failed to call webhook: {error}", code=code) from None
+        except WebhookCallError as failure:
+            code = 503 if failure.status is None else failure.status.code
+            raise CallError(name, f"failed to call webhook: {failure}", code=code) from None
 
         def read() -> Response:
             return read_response(body, version=version, uid=uid, is_mutating=self._is_mutating)
 
         try:
             return await in_worker(read) if is_large(len(body)) else read()
-        except ReviewDecodeError as error:
-            raise CallError(name, f"failed to call webhook: {error}") from None
-        except InvalidResponseError as error:
-            raise CallError(name, f"received invalid webhook response: {error}") from None
+        except ReviewDecodeError as garbled:
+            raise CallError(name, f"failed to call webhook: {garbled}") from None
+        except InvalidResponseError as invalid:
+            raise CallError(name, f"received invalid webhook response: {invalid}") from None
 
     def observe(self, webhook: Webhook, attributes: Attributes, started: float, error: Exception | None) -> None:
         """Count a call that ended with ``error``."""

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Final
 
 #: Upper bounds of the latency histogram, in seconds.
-BUCKETS: Final = (0.005, 0.025, 0.1, 0.5, 1.0, 2.5, 10.0, 25.0)
+BUCKETS: Final[tuple[float, ...]] = (0.005, 0.025, 0.1, 0.5, 1.0, 2.5, 10.0, 25.0)
 _CODE_MAX: Final = 600
 
 
