@@ -85,6 +85,7 @@ EXAMPLES_RUN = {
     "docs/toolkit.md": {"python": None},
     "docs/toolkit-controllers.md": {"python": None},
     "docs/tour.md": {"console": None},
+    "docs/webhooks.md": {"yaml": 1},
 }
 
 

@@ -1,0 +1,122 @@
+"""Admission webhooks of a started server, and the example of docs/webhooks.md."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import re
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from tests.unit.apiserver.webhooks.servers import WebhookServer, ca_bundle, http_response
+
+from steersman.apimachinery.errors import StatusError
+from steersman.client import Client, connect
+from steersman.testing import ControlPlane
+
+PAGE = Path(__file__).parents[2] / "docs" / "webhooks.md"
+HUGE = http_response(b"x" * 100_000_000)
+CORE = {"apiVersion": "v1"}
+
+
+async def respond(path: str, review: Any) -> bytes | None:
+    request = review["request"]
+    if path == "/hang":
+        await asyncio.Event().wait()
+    failures = {"/huge": HUGE, "/close": None, "/garbage": http_response(b"<html>", kind="text/html")}
+    if path in failures:
+        return failures[path]
+    if path == "/redirect":
+        return http_response(b"", status=307, headers="Location: https://127.0.0.1:1/\r\n")
+    allowed = "deny" not in request["object"]["metadata"].get("labels", {})
+    return http_response({**review, "response": {"uid": request["uid"], "allowed": allowed}})
+
+
+@pytest.fixture
+def server() -> Iterator[ControlPlane]:
+    with ControlPlane() as started:
+        yield started
+
+
+@pytest.fixture
+async def client(server: ControlPlane) -> AsyncIterator[Client]:
+    async with connect(server.kubeconfig) as made:
+        yield made
+
+
+def config_map(name: str, **labels: str) -> dict[str, Any]:
+    return {**CORE, "kind": "ConfigMap", "metadata": {"name": name, "namespace": "default", "labels": labels}}
+
+
+def configuration(name: str, client_config: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    [text] = re.findall(r"^```yaml\n(.*?)^```$", PAGE.read_text(), re.DOTALL | re.MULTILINE)
+    tree = yaml.safe_load(text)
+    tree["metadata"]["name"] = name
+    tree["webhooks"][0] |= {"clientConfig": client_config, **fields}
+    return tree
+
+
+async def refusal(client: Client, tree: dict[str, Any]) -> str:
+    with pytest.raises(StatusError) as caught:
+        await client.create(tree)
+    return caught.value.message
+
+
+async def test_webhook_of_the_page_denies_by_url(client: Client):
+    async with WebhookServer(respond) as hook:
+        await client.create(configuration("demo", {"url": f"{hook.url}/validate", "caBundle": ca_bundle()}))
+        await client.create(config_map("a"))
+        text = await refusal(client, config_map("b", deny="yes"))
+        assert text == 'admission webhook "demo.example.com" denied the request without explanation'
+
+
+async def test_webhook_is_called_through_its_service(client: Client):
+    async with WebhookServer(respond, hosts=("hook.default.svc",)) as hook:
+        metadata = {"name": "hook", "namespace": "default"}
+        # EndpointSlices cannot hold loopback addresses.
+        spec = {"type": "ExternalName", "externalName": "localhost"}
+        service = {"name": "hook", "namespace": "default", "path": "/validate", "port": hook.port}
+        await client.create(configuration("demo", {"service": service, "caBundle": ca_bundle()}))
+        assert 'services "hook" not found' in await refusal(client, config_map("a"))
+        await client.create({**CORE, "kind": "Service", "metadata": metadata, "spec": spec})
+        await client.create(config_map("a"))
+        assert "denied the request" in await refusal(client, config_map("b", deny="yes"))
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("hang", "context deadline exceeded"),
+        ("huge", "response body exceeds 16777216 bytes"),
+        ("close", "EOF"),
+        ("garbage", "serializer for text/html doesn't exist"),
+        ("redirect", "the server responded with the status code 307"),
+    ],
+)
+async def test_failing_webhook_costs_its_timeout_and_holds_up_no_other_request(client: Client, path: str, text: str):
+    async with WebhookServer(respond) as hook:
+        config = {"url": f"{hook.url}/{path}", "caBundle": ca_bundle()}
+        await client.create(configuration("demo", config, timeoutSeconds=2))
+        async with asyncio.timeout(15):
+            failing = asyncio.create_task(refusal(client, config_map("a")))
+            secret = {**CORE, "kind": "Secret", "metadata": {"name": "a", "namespace": "default"}}
+            await client.create(secret)
+            assert not (path == "hang" and failing.done())
+            assert text in await failing
+
+
+async def test_webhook_with_another_certificate_is_rejected(client: Client):
+    async with WebhookServer(respond, ca="another-ca") as hook:
+        await client.create(configuration("demo", {"url": f"{hook.url}/x", "caBundle": ca_bundle()}))
+        assert "x509: certificate signed by unknown authority" in await refusal(client, config_map("a"))
+        assert hook.targets == []
+
+
+async def test_webhook_that_is_the_api_server_itself_fails(server: ControlPlane, client: Client):
+    ca = base64.b64encode(server.ca.read_bytes()).decode()
+    url = f"{server.url}/api/v1/namespaces/default/configmaps"
+    await client.create(configuration("demo", {"url": url, "caBundle": ca}))
+    assert "failed calling webhook" in await refusal(client, config_map("a"))
