@@ -40,7 +40,7 @@ def merge_tolerations(first: Sequence[Tree], second: Sequence[Tree]) -> list[Tre
 
 
 class _Widest:
-    """Of each key, effect, operator and value the two different tolerations that last longest."""
+    """The two different tolerations that last longest of each key, effect, operator and value."""
 
     __slots__ = ("_by_class",)
 

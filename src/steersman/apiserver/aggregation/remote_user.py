@@ -1,4 +1,4 @@
-"""Headers by which a front proxy tells a backend whose request it forwards (``X-Remote-*``).
+"""Headers with which a front proxy names the user of a forwarded request (``X-Remote-*``).
 
 Upstream: ``k8s.io/client-go/transport/round_trippers.go``, ``SetAuthProxyHeaders``.
 """

@@ -57,7 +57,7 @@ async def things(seen: Seen) -> bytes:
 
 
 class Backend:
-    """What the server has seen."""
+    """Requests that the server received."""
 
     def __init__(self, respond: Respond) -> None:
         self.respond = respond
