@@ -78,7 +78,7 @@ async def test_policies_may_name_only_parameters_that_their_writers_can_read():
             "validations": [{"expression": "true"}],
         },
     }
-    reference = {"name": "a", "namespace": "default"}
+    reference = {"name": "a", "namespace": "default", "parameterNotFoundAction": "Deny"}
     binding = {
         "metadata": {"name": "b"},
         "spec": {"policyName": "p", "validationActions": ["Deny"], "paramRef": reference},

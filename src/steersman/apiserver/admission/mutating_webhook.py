@@ -19,7 +19,7 @@ from steersman.apimachinery.patch.json_patch import (
 from steersman.apimachinery.trees import copy_tree
 from steersman.apiserver.admission.admission_request import in_version, kind_of
 from steersman.apiserver.admission.interface import Attributes, Operation, Plugin
-from steersman.apiserver.admission.validating_policy_match import is_exempt
+from steersman.apiserver.admission.validating_policy_match import is_exempt_from_webhooks
 from steersman.apiserver.admission.webhook_calls import CallError, WebhookCaller, call_failed
 from steersman.apiserver.request import AuditLevel
 from steersman.apiserver.workers import in_worker, is_large
@@ -53,7 +53,7 @@ class MutatingAdmissionWebhook(Plugin):
 
     def handles(self, resource: Resource, subresource: str, operation: Operation) -> bool:
         """True for all writes, except of configurations and reviews."""
-        return not is_exempt(resource)
+        return not is_exempt_from_webhooks(resource)
 
     def skip_while_empty(self) -> Lookup[Any]:
         """Return the configurations."""

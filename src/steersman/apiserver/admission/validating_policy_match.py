@@ -38,9 +38,23 @@ _EXEMPT: Final = frozenset(
 )
 
 
+#: Webhook configurations, which webhooks could otherwise protect from repair; policies see them.
+_WEBHOOK_CONFIGURATIONS: Final = frozenset(
+    (
+        "mutatingwebhookconfigurations.admissionregistration.k8s.io",
+        "validatingwebhookconfigurations.admissionregistration.k8s.io",
+    )
+)
+
+
 def is_exempt(resource: Resource) -> bool:
-    """True if the resource is exempt from policies."""
+    """Return whether the resource is exempt from policies."""
     return resource.group_resource in _EXEMPT
+
+
+def is_exempt_from_webhooks(resource: Resource) -> bool:
+    """Return whether webhooks are never called for the resource."""
+    return is_exempt(resource) or resource.group_resource in _WEBHOOK_CONFIGURATIONS
 
 
 def is_namespace(attributes: Attributes) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from steersman.apimachinery.errors import StatusError
 from steersman.apiserver.admission.interface import Attributes, Operation, Plugin
-from steersman.apiserver.admission.validating_policy_match import is_exempt
+from steersman.apiserver.admission.validating_policy_match import is_exempt_from_webhooks
 from steersman.apiserver.admission.webhook_calls import CallError, WebhookCaller, call_failed
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class ValidatingAdmissionWebhook(Plugin):
 
     def handles(self, resource: Resource, subresource: str, operation: Operation) -> bool:
         """True for all writes, except of configurations and reviews."""
-        return not is_exempt(resource)
+        return not is_exempt_from_webhooks(resource)
 
     def skip_while_empty(self) -> Lookup[Any]:
         """Return the configurations."""

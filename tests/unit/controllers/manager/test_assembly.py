@@ -151,7 +151,11 @@ async def test_selected_logs_controllers_that_cannot_run(cluster, caplog, monkey
 
 async def test_assemble_skips_controllers_that_build_none(cluster):
     identities = OneIdentity(cluster.client._transport, options(), clock=cluster.clock)
-    manager = await assemble(options(controllers=("root-ca-cert-publisher",)), identities, identity="me")
+    manager = await assemble(
+        options(controllers=("kube-apiserver-serving-clustertrustbundle-publisher-controller",)),
+        identities,
+        identity="me",
+    )
     assert manager._runnables == []
 
 
