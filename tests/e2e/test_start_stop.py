@@ -29,7 +29,7 @@ UP_MOMENTS = [
     "up steersman.controlplane.process:run_until_stopped",
     "up steersman.controlplane.process:Reasons.wait",
     "up steersman.controlplane.up:up",
-    "up steersman.storage.sqlite.files:Files.open",
+    pytest.param("up steersman.storage.sqlite.files:Files.open", marks=pytest.mark.interpreted),
     "up steersman.controlplane.apiserver:ensure_pki",
     "up steersman.controlplane.bootstrap.post_start_hooks:PostStartHooks.run",
     "up steersman.controlplane.bootstrap.post_start_hooks:create_default_service_accounts",
@@ -150,6 +150,7 @@ def test_apiserver_ends_orderly_when_stopped_while_it_starts(tmp_path: Path) -> 
     assert Start(tmp_path, "apiserver", "--ephemeral", "--port=0", moment=moment).ended() == (0, "")
 
 
+@pytest.mark.interpreted
 def test_data_directory_of_a_stopped_start_can_be_opened(tmp_path: Path) -> None:
     """Each start takes over what the one before left at its moment."""
     for moment in (

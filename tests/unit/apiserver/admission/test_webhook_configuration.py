@@ -28,6 +28,7 @@ def write(resource: str, *, subresource: str = "", operation: Operation = Operat
     )
 
 
+@pytest.mark.interpreted
 def test_index_returns_webhooks_with_a_rule_in_order():
     rules = {**RULE, "resources": ["*/*"]}
     trees = [configuration("a", {"rules": [RULE]}, {"rules": []}), configuration("b", {"rules": [rules]})]
