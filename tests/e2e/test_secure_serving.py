@@ -81,7 +81,7 @@ async def until_event(client: Client, identity: str) -> dict[str, str]:
         client.watch(EVENTS, namespace="kube-system", field_selector=selector) as events,
     ):
         async for event in events:
-            if event.object.get("message") == f"{identity} became leader":
+            if isinstance(event.object, dict) and event.object.get("message") == f"{identity} became leader":
                 return dict(event.object["involvedObject"])
     raise AssertionError("the watch has ended")
 
