@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from steersman.apimachinery.trees import Tree
     from steersman.client.changes import Change
     from steersman.nodes.pod_addresses import PodAddresses
+    from steersman.nodes.pod_admission import PodAdmission
     from steersman.runtime.context import ControllerContext
     from steersman.runtime.result import Result
 
@@ -50,10 +51,11 @@ class ProcessPodController(Controller):
         context: ControllerContext,
         *,
         addresses: PodAddresses,
+        admission: PodAdmission,
         kubeconfig: Path | None = None,
         directory: Path | None = None,
     ) -> None:
-        """``addresses`` are shared with simulated pods.
+        """``addresses`` and ``admission`` are shared with simulated pods.
 
         ``directory`` of the pods' files; None: a temporary directory that is removed when this process exits.
         """
@@ -64,6 +66,7 @@ class ProcessPodController(Controller):
         self._directory = directory or Path()
         self._guard = Guard()
         self._addresses = addresses
+        self._admission = admission
         self._running = Supervisor("process pods")
         self._pod_workers: dict[str, PodWorker] = {}
         self._resources: dict[str, PodResources] = {}
@@ -92,6 +95,7 @@ class ProcessPodController(Controller):
         if isinstance(change, Deleted):
             self._pod_deleted(change.latest)
             return False
+        self._admission.observe(change.latest, old=getattr(change, "old", None))
         return self._node_of(change.latest) is not None
 
     def _node_changed(self, change: Change[Tree]) -> None:
@@ -108,15 +112,18 @@ class ProcessPodController(Controller):
             self.enqueue(pod)
 
     async def start(self) -> None:
-        """Adopt the addresses of existing pods, and enqueue pods observed before their node."""
+        """Adopt addresses and resources of existing pods, and enqueue pods observed before their node."""
         adopt_addresses(self._addresses, self._pods.lister, self._nodes.lister)
         for pod in self._pods.lister:
+            if (node := self._node_of(pod)) is not None:
+                self._admission.adopt(pod, node)
             self._enqueue_if_concerned(pod)
 
     def _pod_deleted(self, pod: Tree) -> None:
         """Stop the containers and remove the files of a deleted pod."""
         uid = uid_of(pod)
         self._addresses.forget(uid)
+        self._admission.forget(uid)
         if uid in self._pod_workers and uid not in self._stopping:
             self._stopping.add(uid)
             self._running.start(f"end of {key_of(pod)}", self._stop(uid, key_of(pod), 0.0))
@@ -156,12 +163,21 @@ class ProcessPodController(Controller):
             if is_terminating(pod):
                 await self._delete(pod)
             elif not is_finished(pod):
-                self._start_worker(key, pod, node)
+                await self._admit(key, pod, node)
             return None
         await self._report_status(key, pod, node, worker)
         if is_terminating(pod):
             await self._terminate(key, pod, worker)
         return None
+
+    async def _admit(self, key: str, pod: Tree, node: Tree) -> None:
+        """Start the pod's containers, or fail it if the node rejects it."""
+        rejection = self._admission.admit(pod, node)
+        if rejection is None:
+            self._start_worker(key, pod, node)
+        else:
+            self._recorder.event(pod, "Warning", *rejection)
+            await self._write_status(key, pod, rejection.status(pod, now=self.clock.now()))
 
     def _start_worker(self, key: str, pod: Tree, node: Tree) -> None:
         uid = uid_of(pod)
@@ -177,15 +193,18 @@ class ProcessPodController(Controller):
         ip = host_ip if spec_of(pod).get("hostNetwork") else pod_address(pod, node, self._addresses)
         status = worker.status(pod, host_ip=host_ip, pod_ip=ip)
         if _differs(status, status_of(pod)):
-            patch = {"metadata": {"uid": uid_of(pod)}, "status": status}
-            try:
-                written = await self.client.patch(
-                    PODS, name_of(pod), patch, patch_type=PatchType.STRATEGIC, namespace=namespace_of(pod),
-                    subresource="status",
-                )  # fmt: skip
-            except NotFound:
-                return
-            self.own_writes.note(key, self._pods, written)
+            await self._write_status(key, pod, status)
+
+    async def _write_status(self, key: str, pod: Tree, status: Tree) -> None:
+        patch = {"metadata": {"uid": uid_of(pod)}, "status": status}
+        try:
+            written = await self.client.patch(
+                PODS, name_of(pod), patch, patch_type=PatchType.STRATEGIC, namespace=namespace_of(pod),
+                subresource="status",
+            )  # fmt: skip
+        except NotFound:
+            return
+        self.own_writes.note(key, self._pods, written)
 
     async def _terminate(self, key: str, pod: Tree, worker: PodWorker) -> None:
         uid = uid_of(pod)
