@@ -90,6 +90,9 @@ def test_process_pod_of_the_page_runs_its_operator(whole: ControlPlane, tmp_path
     pod = yaml.safe_load(blocks("docs/nodes.md", "yaml")[3].replace("/home/me/operator.py", str(operator)))
     account = pod["spec"]["serviceAccountName"]
     pod["metadata"]["name"] = "operator"
+    # The page's file is in a home directory; this one is below ``/tmp``, which a sandbox hides.
+    pod["spec"]["volumes"] = [{"name": "code", "hostPath": {"path": str(tmp_path)}}]
+    pod["spec"]["containers"][0]["volumeMounts"] = [{"name": "code", "mountPath": str(tmp_path)}]
     post(whole, "/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": account}})
     binding = {
         "metadata": {"name": account},

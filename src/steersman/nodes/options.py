@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 _PODS: Final = ("v1", "Pod")
 _NODES: Final = ("v1", "Node")
+#: Values of ``process_isolation``.
+ISOLATIONS: Final = ("auto", "namespaces", "none")
 
 
 class NodesOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,6 +42,8 @@ class NodesOptions(msgspec.Struct, frozen=True, kw_only=True):
     simulated_storage: bool = True
     #: True to run pods that request it as local processes.
     process_pods: bool = False
+    #: Isolation of their containers in namespaces: ``auto`` where the machine allows it, ``namespaces``, or ``none``.
+    process_isolation: str = "auto"
     #: Directory of their files; None: below the directory for temporary files.
     process_dir: Path | None = None
     #: Address at which the nodes' kubelet listens for API servers; port 0: any free one.
@@ -58,6 +62,9 @@ class NodesOptions(msgspec.Struct, frozen=True, kw_only=True):
     def check(self) -> None:
         """Raise TemplateError for a file or directory that cannot be used; it names the flag and the file."""
         self.templates(), self.pod_stages(), self.chaos_rules()
+        if self.process_isolation not in ISOLATIONS:
+            expected = ", ".join(ISOLATIONS)
+            raise TemplateError(f'--process-isolation: "{self.process_isolation}": expected one of {expected}')
         if self.process_dir is not None and self.process_dir.exists() and not self.process_dir.is_dir():
             raise TemplateError(f"--process-dir: {self.process_dir} is a file, expected a directory")
 

@@ -195,6 +195,7 @@ def add_kubelet(
             admission=admission,
             kubeconfig=options.kubeconfig,
             directory=options.process_dir,
+            isolation=options.process_isolation,
         )
         manager.add(controller)
         hosts.append(controller.host)

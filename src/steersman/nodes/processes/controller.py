@@ -19,6 +19,7 @@ from steersman.nodes.pods import BY_NODE, NODES, PODS, adopt_addresses, nodes_of
 from steersman.nodes.processes.fields import ContainerConfigError
 from steersman.nodes.processes.files import make_private, remove
 from steersman.nodes.processes.host import ProcessHost
+from steersman.nodes.processes.isolation import find_obstacle
 from steersman.nodes.processes.pod_worker import PodWorker
 from steersman.nodes.processes.process import Guard
 from steersman.nodes.processes.resources import ApiAddress, PodResources
@@ -41,6 +42,10 @@ REFRESH_SECONDS: Final = 60.0
 _EXIT_GRACE_SECONDS: Final = 5.0
 
 
+class IsolationError(RuntimeError):
+    """Isolation of process pods was required, and this machine does not allow it."""
+
+
 class ProcessPodController(Controller):
     """Controller of pods that are bound to simulated nodes and selected to run as processes."""
 
@@ -52,10 +57,12 @@ class ProcessPodController(Controller):
         *,
         addresses: PodAddresses,
         admission: PodAdmission,
+        isolation: str = "none",
         kubeconfig: Path | None = None,
         directory: Path | None = None,
     ) -> None:
-        """``addresses`` and ``admission`` are shared with simulated pods.
+        """``addresses`` and ``admission`` are shared with simulated pods; ``isolation`` is one of
+        ``nodes.options.ISOLATIONS``.
 
         ``directory`` of the pods' files; None: a temporary directory that is removed when this process exits.
         """
@@ -67,6 +74,9 @@ class ProcessPodController(Controller):
         self._guard = Guard()
         self._addresses = addresses
         self._admission = admission
+        self._isolation = isolation
+        #: Why containers are not isolated although they should be; empty otherwise.
+        self._obstacle = ""
         self._running = Supervisor("process pods")
         self._pod_workers: dict[str, PodWorker] = {}
         self._resources: dict[str, PodResources] = {}
@@ -136,9 +146,18 @@ class ProcessPodController(Controller):
             self._directory = self._guard.folder = Path(tempfile.mkdtemp(prefix="steersman-pods-"))
         make_private(self._directory)
         try:
+            await self._probe_isolation()
             await super().run()
         finally:
             await self._stop_all()
+
+    async def _probe_isolation(self) -> None:
+        """Find out whether this machine can isolate containers. Raises ``IsolationError`` if it must."""
+        if self._isolation == "none":
+            return
+        self._obstacle = await find_obstacle()
+        if self._obstacle and self._isolation == "namespaces":
+            raise IsolationError(f"--process-isolation=namespaces: {self._obstacle}")
 
     async def _stop_all(self) -> None:
         workers = [worker for worker in self._pod_workers.values() if not worker.is_over]
@@ -182,8 +201,17 @@ class ProcessPodController(Controller):
     def _start_worker(self, key: str, pod: Tree, node: Tree) -> None:
         uid = uid_of(pod)
         resources = PodResources(
-            self.client, pod, node, directory=self._directory, guard=self._guard, api=self._api, recorder=self._recorder
+            self.client,
+            pod,
+            node,
+            directory=self._directory,
+            guard=self._guard,
+            api=self._api,
+            recorder=self._recorder,
+            is_isolated=self._isolation != "none" and not self._obstacle,
         )
+        if self._obstacle:
+            self._recorder.event(pod, "Warning", "NotIsolated", f"Containers run without isolation: {self._obstacle}")
         worker = PodWorker(pod, resources, changed=lambda: self.queue.add(key))
         self._resources[uid], self._pod_workers[uid] = resources, worker
         self._running.start(key, worker.run())

@@ -59,7 +59,7 @@ class World:
 
 
 @asynccontextmanager
-async def cluster(folder):
+async def cluster(folder, *, isolation="none"):
     kubeconfig = folder / "kubeconfig"
     kubeconfig.write_text(json.dumps(KUBECONFIG))
     async with InProcessAPIServer() as server:
@@ -74,6 +74,7 @@ async def cluster(folder):
             kubeconfig=kubeconfig,
             addresses=PodAddresses(),
             admission=PodAdmission(),
+            isolation=isolation,
             directory=folder / "pods",
         )
         context.informers.start()
