@@ -196,6 +196,7 @@ def add_kubelet(
             kubeconfig=options.kubeconfig,
             directory=options.process_dir,
             isolation=options.process_isolation,
+            images=options.local_images(),
         )
         manager.add(controller)
         hosts.append(controller.host)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from steersman.client.changes import Change
     from steersman.nodes.pod_addresses import PodAddresses
     from steersman.nodes.pod_admission import PodAdmission
+    from steersman.nodes.processes.images import LocalImages
     from steersman.runtime.context import ControllerContext
     from steersman.runtime.result import Result
 
@@ -58,11 +59,12 @@ class ProcessPodController(Controller):
         addresses: PodAddresses,
         admission: PodAdmission,
         isolation: str = "none",
+        images: LocalImages | None = None,
         kubeconfig: Path | None = None,
         directory: Path | None = None,
     ) -> None:
         """``addresses`` and ``admission`` are shared with simulated pods; ``isolation`` is one of
-        ``nodes.options.ISOLATIONS``.
+        ``nodes.options.ISOLATIONS``; ``images``: local commands in place of images.
 
         ``directory`` of the pods' files; None: a temporary directory that is removed when this process exits.
         """
@@ -75,6 +77,7 @@ class ProcessPodController(Controller):
         self._addresses = addresses
         self._admission = admission
         self._isolation = isolation
+        self._images = images
         #: Why containers are not isolated although they should be; empty otherwise.
         self._obstacle = ""
         self._running = Supervisor("process pods")
@@ -208,6 +211,7 @@ class ProcessPodController(Controller):
             guard=self._guard,
             api=self._api,
             recorder=self._recorder,
+            images=self._images,
             is_isolated=self._isolation != "none" and not self._obstacle,
         )
         if self._obstacle:

@@ -16,6 +16,7 @@ from steersman.nodes.expansion import expand
 from steersman.nodes.processes.environment import Sources, command_line, container_environment
 from steersman.nodes.processes.fields import ContainerConfigError
 from steersman.nodes.processes.files import VolumeFile, inside, link, make_private, write_files
+from steersman.nodes.processes.images import LocalImages
 from steersman.nodes.processes.isolation import Mount, container_sandbox, hostname
 from steersman.nodes.processes.process import Launch
 from steersman.nodes.processes.volumes import host_path, is_directory, is_read_only, token_projections, volume_files
@@ -74,9 +75,11 @@ class PodResources:
         api: ApiAddress,
         recorder: EventRecorder,
         is_isolated: bool = False,
+        images: LocalImages | None = None,
     ) -> None:
-        """``is_isolated``: containers run in sandboxes."""
+        """``is_isolated``: containers run in sandboxes; ``images``: local commands in place of images."""
         self._is_isolated = is_isolated
+        self._images = images or LocalImages()
         self.clock = client.clock
         self._recorder = recorder
         self._claims = directory / "claims"
@@ -116,26 +119,34 @@ class PodResources:
         except ClientError as error:
             raise ContainerConfigError(str(error)) from error
         private = make_private(self.directory / "containers" / container["name"])
+        image = self._images.find(container.get("image") or "")
+        path = ""
+        if image is not None:
+            container, path = image.applied_to(container), image.directory
+        variables = _machine_environment(path) | self._api.variables | {"HOSTNAME": hostname(self.pod)}
         mounts = [self._mount(each, container, sources) for each in container.get("volumeMounts") or ()]
-        return (self._isolated if self._is_isolated else self._exposed)(container, sources, mounts, private)
+        return (self._isolated if self._is_isolated else self._exposed)(container, sources, mounts, private, variables)
 
-    def _isolated(self, container: Tree, sources: Sources, mounts: Sequence[Mount], private: Path) -> Launch:
+    def _isolated(
+        self, container: Tree, sources: Sources, mounts: Sequence[Mount], private: Path, variables: Mapping[str, str]
+    ) -> Launch:
         """Return the launch in a sandbox, with volumes at their mount paths."""
-        base = {**_machine_environment("/tmp"), **self._api.variables, "HOSTNAME": hostname(self.pod)}  # noqa: S108
         paths = {mount.path: mount.path for mount in mounts}
-        base |= {ROOT: "/", MOUNTS: json.dumps(paths, separators=(",", ":"))}
+        base = {**variables, "HOME": "/tmp", ROOT: "/", MOUNTS: json.dumps(paths, separators=(",", ":"))}  # noqa: S108
         environment = container_environment(container, sources, base)
         sandbox = container_sandbox(self.pod, container, mounts, private=private)
         return Launch(command_line(container, environment), environment, Path("/"), sandbox)
 
-    def _exposed(self, container: Tree, sources: Sources, mounts: Sequence[Mount], root: Path) -> Launch:
+    def _exposed(
+        self, container: Tree, sources: Sources, mounts: Sequence[Mount], root: Path, variables: Mapping[str, str]
+    ) -> Launch:
         """Return the launch without isolation: symbolic links below a private directory stand for the mounts."""
         for mount in sorted(mounts, key=lambda each: each.path):
             link(inside(root, mount.path), Path(mount.source or ""))
         paths = {mount.path: mount.source or "" for mount in mounts}
         temporary = make_private(root / "tmp")
-        base = {**_machine_environment(str(root)), **self._api.variables, "HOSTNAME": hostname(self.pod)}
-        base |= {"TMPDIR": str(temporary), ROOT: str(root), MOUNTS: json.dumps(paths, separators=(",", ":"))}
+        base = {**variables, "HOME": str(root), "TMPDIR": str(temporary), ROOT: str(root)}
+        base[MOUNTS] = json.dumps(paths, separators=(",", ":"))
         if SERVICE_ACCOUNT in paths:
             base["KUBECONFIG"] = str(_write_kubeconfig(root, paths[SERVICE_ACCOUNT], self._api.url, self._namespace))
         environment = container_environment(container, sources, base)
@@ -237,13 +248,13 @@ def _referenced(pod: Tree, kind: str) -> set[str]:
     return {name for name in found if name}
 
 
-def _machine_environment(home: str) -> dict[str, str]:
+def _machine_environment(folder: str) -> dict[str, str]:
     """Return the variables inherited from this machine. The directory of this Python interpreter comes first in
     ``PATH``.
     """
     inherited = {name: os.environ[name] for name in _INHERITED if name in os.environ}
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
-    return {**inherited, "PATH": path, "HOME": home}
+    path = os.pathsep.join(filter(None, (folder, str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath))))
+    return {**inherited, "PATH": path}
 
 
 def _write_kubeconfig(root: Path, account: str, url: str, namespace: str) -> Path:

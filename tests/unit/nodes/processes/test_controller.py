@@ -59,7 +59,7 @@ class World:
 
 
 @asynccontextmanager
-async def cluster(folder, *, isolation="none"):
+async def cluster(folder, *, isolation="none", images=None):
     kubeconfig = folder / "kubeconfig"
     kubeconfig.write_text(json.dumps(KUBECONFIG))
     async with InProcessAPIServer() as server:
@@ -75,6 +75,7 @@ async def cluster(folder, *, isolation="none"):
             addresses=PodAddresses(),
             admission=PodAdmission(),
             isolation=isolation,
+            images=images,
             directory=folder / "pods",
         )
         context.informers.start()
