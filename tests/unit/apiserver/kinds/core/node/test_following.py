@@ -2,7 +2,7 @@
 
 import json
 
-from steersman.apiserver.kinds.core.node.following import _bound, _needs, node_graph
+from steersman.apiserver.kinds.core.node.following import _claim_and_secrets, _pod_references, node_graph
 from steersman.testing import InProcessAPIServer
 
 POD = {
@@ -31,7 +31,7 @@ POD = {
 
 
 def test_a_pod_needs_what_it_mentions():
-    needs = _needs(POD)
+    needs = _pod_references(POD)
     assert needs.node == "n1"
     named = {(kind, name) for kind, namespace, name in needs.refs if name and namespace == "ns"}
     assert named == {
@@ -47,19 +47,19 @@ def test_a_pod_needs_what_it_mentions():
 
 def test_a_mirror_pod_and_one_without_a_node_need_nothing():
     mirror = {**POD, "metadata": {"name": "p", "annotations": {"kubernetes.io/config.mirror": "x"}}}
-    assert _needs(mirror).refs == frozenset()
-    assert _needs({"metadata": {"name": "p"}, "spec": {}}) is None
+    assert _pod_references(mirror).refs == frozenset()
+    assert _pod_references({"metadata": {"name": "p"}, "spec": {}}) is None
 
 
 def test_a_bound_volume_needs_its_secrets():
     claim = {"namespace": "ns", "name": "c"}
     csi = {"nodePublishSecretRef": {"name": "s", "namespace": "vault"}}
     spec = {"claimRef": claim, "csi": csi, "azureFile": {"secretName": "f"}}
-    assert _bound({"spec": spec}) == (
+    assert _claim_and_secrets({"spec": spec}) == (
         ("PersistentVolumeClaim", "ns", "c"),
         [("Secret", "vault", "s"), ("Secret", "ns", "f")],
     )
-    assert _bound({"spec": {"csi": csi}}) == (None, [])
+    assert _claim_and_secrets({"spec": {"csi": csi}}) == (None, [])
 
 
 async def test_pods_come_and_go_with_what_they_need():
