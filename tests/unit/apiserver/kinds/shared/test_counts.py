@@ -8,12 +8,12 @@ from tests.unit.apiserver.kinds.objects import told
 from steersman.apimachinery.field import Path
 from steersman.apiserver.kinds.shared.counts import (
     ABOVE_REPLICAS,
-    check_count_or_share,
+    check_at_most_100_percent,
+    check_int_or_percent,
     check_none_above,
     check_none_negative,
     check_not_decremented,
-    check_share_is_no_more_than_all,
-    is_nothing,
+    is_zero,
 )
 
 P = Path("status")
@@ -39,25 +39,25 @@ def test_some_counts_only_grow(new: int | None, old: int | None, count: int):
 
 @pytest.mark.parametrize("value", [0, 3, "0%", "25%", "100%", "150%"])
 def test_a_number_or_a_percentage_will_do(value: int | str):
-    assert told(check_count_or_share(value, P)) == []
+    assert told(check_int_or_percent(value, P)) == []
 
 
 @pytest.mark.parametrize("value", ["25", "-1%", "a%", "", "2.5%"])
 def test_other_texts_are_no_share(value: str):
-    (fault,) = told(check_count_or_share(value, P))
+    (fault,) = told(check_int_or_percent(value, P))
     assert fault.startswith(f'status: Invalid value: "{value}": a valid percent string must be a numeric string')
 
 
 def test_a_count_is_not_negative():
-    assert told(check_count_or_share(-1, P)) == ["status: Invalid value: -1: must be greater than or equal to 0"]
+    assert told(check_int_or_percent(-1, P)) == ["status: Invalid value: -1: must be greater than or equal to 0"]
 
 
 @pytest.mark.parametrize(("value", "count"), [("100%", 0), ("101%", 1), (101, 0), ("a", 0)])
 def test_a_share_is_at_most_everything(value: int | str, count: int):
-    errors = told(check_share_is_no_more_than_all(value, P))
+    errors = told(check_at_most_100_percent(value, P))
     assert errors == [f'status: Invalid value: "{value}": must not be greater than 100%'] * count
 
 
 @pytest.mark.parametrize(("value", "nothing"), [(0, True), (1, False), ("0%", True), ("1%", False), ("50%", False)])
 def test_nothing_is_a_zero_of_either_form(value: int | str, nothing: bool):
-    assert is_nothing(value) is nothing
+    assert is_zero(value) is nothing

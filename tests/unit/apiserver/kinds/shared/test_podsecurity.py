@@ -203,7 +203,7 @@ def test_a_namespace_without_labels_asks_for_nothing() -> None:
     for labels in (None, {}, {"app": "x"}):
         policy, errors = policy_of(labels)
         assert policy == Policy()
-        assert policy.asks_nothing
+        assert policy.is_privileged
         assert errors == []
 
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Final
 from steersman.apimachinery import field
 from steersman.apiserver.kinds.shared.counts import (
     ABOVE_REPLICAS,
-    check_count_or_share,
+    check_at_most_100_percent,
+    check_int_or_percent,
     check_none_above,
     check_none_negative,
     check_not_decremented,
-    check_share_is_no_more_than_all,
-    is_nothing,
+    is_zero,
 )
 from steersman.apiserver.kinds.shared.go_form import go_form
 from steersman.apiserver.kinds.shared.template_selectors import (
@@ -93,8 +93,8 @@ def _validate_strategy(strategy: Tree, path: Path) -> Iterator[FieldError]:
 def _validate_rolling_update(rolling: Tree, path: Path) -> Iterator[FieldError]:
     """It must be able to move: to take a pod away, or to add one."""
     unavailable, surge = rolling.get("maxUnavailable", 0), rolling.get("maxSurge", 0)
-    yield from check_count_or_share(unavailable, path.child("maxUnavailable"))
-    yield from check_count_or_share(surge, path.child("maxSurge"))
-    if is_nothing(unavailable) and is_nothing(surge):
+    yield from check_int_or_percent(unavailable, path.child("maxUnavailable"))
+    yield from check_int_or_percent(surge, path.child("maxSurge"))
+    if is_zero(unavailable) and is_zero(surge):
         yield field.invalid(path.child("maxUnavailable"), unavailable, "may not be 0 when `maxSurge` is 0")
-    yield from check_share_is_no_more_than_all(unavailable, path.child("maxUnavailable"))
+    yield from check_at_most_100_percent(unavailable, path.child("maxUnavailable"))

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Final
 from steersman.apimachinery import field, names
 from steersman.apiserver.kinds.shared.counts import (
     ABOVE_REPLICAS,
-    check_count_or_share,
+    check_at_most_100_percent,
+    check_int_or_percent,
     check_none_above,
     check_none_negative,
     check_not_decremented,
-    check_share_is_no_more_than_all,
-    is_nothing,
+    is_zero,
 )
 from steersman.apiserver.kinds.shared.go_form import go_form
 from steersman.apiserver.kinds.shared.podspec.validate import validate_pod_template, validate_template_metadata
@@ -134,10 +134,10 @@ def _validate_rolling_update(rolling: Tree, path: Path) -> Iterator[FieldError]:
     if unavailable is None:
         return
     where = path.child("maxUnavailable")
-    yield from check_count_or_share(unavailable, where)
-    if is_nothing(unavailable):
+    yield from check_int_or_percent(unavailable, where)
+    if is_zero(unavailable):
         yield field.invalid(where, unavailable, "cannot be 0")
-    yield from check_share_is_no_more_than_all(unavailable, where)
+    yield from check_at_most_100_percent(unavailable, where)
 
 
 def _validate_claims(spec: Tree, path: Path) -> Iterator[FieldError]:

@@ -24,7 +24,7 @@ from steersman.apiserver.kinds.core.pod.validation import validate_pod_create
 from steersman.apiserver.kinds.shared.podspec.defaults import default_pod, drop_init_container_annotations
 from steersman.apiserver.kinds.shared.podspec.disabled import drop_disabled_status
 from steersman.apiserver.kinds.shared.podspec.label_keys import merge_label_keys
-from steersman.apiserver.kinds.shared.podspec.profile_annotations import take_over_app_armor
+from steersman.apiserver.kinds.shared.podspec.profile_annotations import apply_app_armor_annotations
 from steersman.apiserver.kinds.shared.podspec.resources import qos_class
 from steersman.apiserver.kinds.shared.podspec.warnings import pod_warnings
 
@@ -99,7 +99,7 @@ class PodStrategy(Strategy):
         _normalize_grace_period(spec)
         merge_label_keys(spec, metadata.get("labels") or {})
         if metadata.get("annotations"):
-            for text in take_over_app_armor(obj):
+            for text in apply_app_armor_annotations(obj):
                 ctx.warn(text)
         facts = ctx.spec_facts = ctx.facts_for(spec)  # final: no later hook changes the spec
         if not facts.qos_class:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 from steersman.apimachinery import field
 from steersman.apiserver.kinds.shared.conditions import validate_conditions
 from steersman.apiserver.kinds.shared.counts import (
-    check_count_or_share,
+    check_at_most_100_percent,
+    check_int_or_percent,
     check_none_negative,
-    check_share_is_no_more_than_all,
 )
 from steersman.apiserver.kinds.shared.go_form import go_form
 from steersman.apiserver.kinds.shared.validation import validate_label_selector
@@ -34,8 +34,8 @@ def validate_budget(obj: Tree, old: Tree | None = None) -> Iterator[FieldError]:
         )
     for name in ("minAvailable", "maxUnavailable"):
         if (limit := spec.get(name)) is not None:
-            yield from check_count_or_share(limit, _SPEC.child(name))
-            yield from check_share_is_no_more_than_all(limit, _SPEC.child(name))
+            yield from check_int_or_percent(limit, _SPEC.child(name))
+            yield from check_at_most_100_percent(limit, _SPEC.child(name))
     old_selector = (old.get("spec") or {}).get("selector") if old is not None else None
     lax = next(validate_label_selector(old_selector, _SPEC), None) is not None
     yield from validate_label_selector(spec.get("selector"), _SPEC.child("selector"), allow_invalid_values=lax)

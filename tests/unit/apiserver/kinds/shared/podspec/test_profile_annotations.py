@@ -7,8 +7,8 @@ from tests.unit.apiserver.kinds.objects import told
 
 from steersman.apimachinery.field import Path
 from steersman.apiserver.kinds.shared.podspec.profile_annotations import (
+    apply_app_armor_annotations,
     has_profiles,
-    take_over_app_armor,
     validate_profile_annotations,
     validate_profiles_match,
 )
@@ -42,7 +42,7 @@ def test_three_kinds_of_annotations_choose_profiles(name: str, has: bool):
 )
 def test_what_an_old_client_says_of_app_armor_becomes_the_field(text: str, profile: dict):
     obj = pod({ARMOR: text})
-    warnings = list(take_over_app_armor(obj))
+    warnings = list(apply_app_armor_annotations(obj))
     assert obj["spec"]["containers"][0]["securityContext"] == {"appArmorProfile": profile}
     assert warnings == [
         f'metadata.annotations[{ARMOR}]: deprecated since v1.30; use the "appArmorProfile" field instead'
@@ -61,7 +61,7 @@ def test_what_an_old_client_says_of_app_armor_becomes_the_field(text: str, profi
 )
 def test_sometimes_there_is_nothing_to_take_over(obj: dict):
     before = repr(obj)
-    assert list(take_over_app_armor(obj)) == []
+    assert list(apply_app_armor_annotations(obj)) == []
     assert repr(obj) == before
 
 

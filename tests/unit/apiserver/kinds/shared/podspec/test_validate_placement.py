@@ -11,8 +11,8 @@ from steersman.apiserver.kinds.shared.podspec.validate_placement import (
     validate_affinity,
     validate_gates,
     validate_node_selector,
-    validate_spread,
     validate_tolerations,
+    validate_topology_spread_constraints,
 )
 
 P = Path("p")
@@ -188,7 +188,7 @@ def test_what_is_wrong_with_a_toleration_is_told(toleration: dict, fault: str):
 
 def spread_faults(*constraints: dict, rules: PodRules = TEMPLATE_RULES) -> list[str]:
     usual = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule", "labelSelector": {}}
-    return told(validate_spread([{**usual, **one} for one in constraints], P, rules))
+    return told(validate_topology_spread_constraints([{**usual, **one} for one in constraints], P, rules))
 
 
 @pytest.mark.parametrize(
