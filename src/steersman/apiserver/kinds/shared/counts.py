@@ -40,7 +40,7 @@ def check_not_decremented(new: Tree, old: Tree, name: str, path: Path) -> Iterat
 
 
 def check_int_or_percent(value: int | str, path: Path) -> Iterator[FieldError]:
-    """Validate an ``IntOrString`` such as ``3`` or ``25%``."""
+    """Validate an ``IntOrString``, for example ``3`` or ``25%``."""
     if isinstance(value, str):
         yield from check_all(path, value, names.check_percent(value))
     else:

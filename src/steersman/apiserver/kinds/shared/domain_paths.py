@@ -18,7 +18,7 @@ _matches_http_path: Final = re.compile(_HTTP_PATH).fullmatch
 
 
 def check_domain_prefixed_path(value: str, path: Path) -> Iterator[FieldError]:
-    """Validate a domain-prefixed path such as ``example.com/anything``. Upstream: ``IsDomainPrefixedPath``."""
+    """Validate a domain-prefixed path, for example ``example.com/anything``. Upstream: ``IsDomainPrefixedPath``."""
     if not value:
         yield field.required(path)
         return

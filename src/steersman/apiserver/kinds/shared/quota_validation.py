@@ -139,7 +139,7 @@ def _scope_selector(spec: Tree) -> Iterator[FieldError]:
     if selector is None:
         return
     path = _SPEC.child("scopeSelector", "matchExpressions")
-    found: list[str] = []
+    names: list[str] = []
     for requirement in selector.get("matchExpressions") or ():
         scope, operator = requirement.get("scopeName") or "", requirement.get("operator") or ""
         values = requirement.get("values") or []
@@ -159,8 +159,8 @@ def _scope_selector(spec: Tree) -> Iterator[FieldError]:
                 yield field.invalid(path.child("values"), values, detail)
         else:
             yield field.invalid(path.child("operator"), operator, "not a valid selector operator")
-        found.append(scope)
-    yield from _conflicts(found, spec.get("scopes"), path)
+        names.append(scope)
+    yield from _conflicts(names, spec.get("scopes"), path)
 
 
 # -- limit ranges -----------------------------------------------------------------------------------------------------

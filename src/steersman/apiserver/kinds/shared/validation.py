@@ -71,7 +71,7 @@ def validate_dns_subdomain(value: str, path: Path) -> Iterator[FieldError]:
 
 
 def validate_qualified_name(value: str, path: Path) -> Iterator[FieldError]:
-    """Validate a qualified name, such as ``example.com/name``."""
+    """Validate a qualified name, for example ``example.com/name``."""
     yield from check_all(path, value, names.check_qualified_name(value))
 
 

@@ -1,4 +1,4 @@
-"""What is refused of DaemonSets."""
+"""Validation of DaemonSets. Upstream: ``ValidateDaemonSet``."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _TEMPLATE: Final = _SPEC.child("template")
 
 
 def validate_daemon_set(obj: Tree, facts_for: FactsFor = new_facts) -> Iterator[FieldError]:
-    """Everything that is wrong with a DaemonSet."""
+    """Validate a DaemonSet."""
     spec = obj["spec"]
     selector, template = spec.get("selector"), spec.get("template") or {}
     yield from validate_label_selector(selector, _SPEC.child("selector"))
@@ -54,13 +54,13 @@ def validate_daemon_set(obj: Tree, facts_for: FactsFor = new_facts) -> Iterator[
 
 
 def validate_daemon_set_update(obj: Tree, old: Tree, facts_for: FactsFor = new_facts) -> Iterator[FieldError]:
-    """Everything that is wrong with a change."""
+    """Validate an update of a DaemonSet."""
     yield from validate_daemon_set(obj, facts_for=facts_for)
     yield from check_selector_unchanged(obj, old)
 
 
 def validate_daemon_set_status(obj: Tree, old: Tree) -> Iterator[FieldError]:
-    """Counts that cannot be."""
+    """Validate the status: counters."""
     status = obj.get("status") or {}
     counts = (
         "currentNumberScheduled",
@@ -92,7 +92,7 @@ def _validate_strategy(strategy: Tree, path: Path) -> Iterator[FieldError]:
 
 
 def _validate_rolling_update(rolling: Tree, path: Path) -> Iterator[FieldError]:
-    """Either old pods go before new ones come, or the other way round, and something must move."""
+    """Validate a rolling update: exactly one of ``maxSurge`` and ``maxUnavailable`` is not 0."""
     unavailable, surge = rolling.get("maxUnavailable", 0), rolling.get("maxSurge", 0)
     yield from check_int_or_percent(unavailable, path.child("maxUnavailable"))
     yield from check_int_or_percent(surge, path.child("maxSurge"))

@@ -1,4 +1,4 @@
-"""What is refused of StatefulSets."""
+"""Validation of StatefulSets. Upstream: ``ValidateStatefulSet``."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _MUTABLE: Final = (
     "persistentVolumeClaimRetentionPolicy",
     "minReadySeconds",
 )
-#: What pods get from the controller.
+#: Fields of Pods that the controller sets.
 _IDENTITY: Final = ("hostname", "subdomain")
 _IMMUTABLE_DETAIL: Final = (
     "updates to statefulset spec for fields other than "
@@ -54,7 +54,7 @@ _IMMUTABLE_DETAIL: Final = (
 
 
 def validate_stateful_set(obj: Tree, facts_for: FactsFor = new_facts) -> Iterator[FieldError]:
-    """Everything that is wrong with a new StatefulSet."""
+    """Validate a new StatefulSet."""
     spec = obj["spec"]
     yield from _validate_policies(spec, _SPEC)
     yield from _validate_claims(spec, _SPEC.child("volumeClaimTemplates"))
@@ -66,7 +66,7 @@ def validate_stateful_set(obj: Tree, facts_for: FactsFor = new_facts) -> Iterato
 
 
 def validate_stateful_set_update(obj: Tree, old: Tree, facts_for: FactsFor = new_facts) -> Iterator[FieldError]:
-    """Everything that is wrong with a change. Templates that were never valid may stay so."""
+    """Validate an update. Templates that were invalid already may stay unchanged."""
     spec, before = obj["spec"], old["spec"]
     yield from _validate_policies(spec, _SPEC)
     yield from _validate_counts(spec, _SPEC)
@@ -77,7 +77,7 @@ def validate_stateful_set_update(obj: Tree, old: Tree, facts_for: FactsFor = new
 
 
 def validate_stateful_set_status(obj: Tree, old: Tree) -> Iterator[FieldError]:
-    """Counts that contradict each other."""
+    """Validate the status: counters."""
     status = obj.get("status") or {}
     parts = ("readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas")
     yield from check_none_negative(status, ("replicas", *parts, "observedGeneration", "collisionCount"), _STATUS)
@@ -158,15 +158,15 @@ def _validate_pods(
             yield from check_labels_match(template, selector, where)
         if with_template:
             yield from _validate_template(spec, where, facts_for=facts_for)
-        # upstream looks at these also where it has just looked at the whole template, and reports them twice
+        # upstream validates these again after the whole template, and reports them twice
         yield from validate_template_metadata(template, where)
     yield from check_always_restarts(template, where, kind="StatefulSet")
 
 
 def _validate_template(spec: Tree, path: Path, facts_for: FactsFor = new_facts) -> Iterator[FieldError]:
-    """The template as its pods will be: with a volume for each claim, in place of one of the same name.
+    """Validate the template of the Pods: with a volume for each claim template, instead of one of the same name.
 
-    Hostname and subdomain are the controller's to say, whatever stands there.
+    Hostname and subdomain are ignored, as the controller sets them.
     """
     template = spec.get("template") or {}
     pod = {name: value for name, value in (template.get("spec") or {}).items() if name not in _IDENTITY}

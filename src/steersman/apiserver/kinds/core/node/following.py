@@ -117,8 +117,8 @@ def _refs(pod: Tree, spec: Tree, namespace: str) -> Iterator[Ref]:
     for claim in spec.get("resourceClaims") or ():
         if name := claim.get("resourceClaimName"):
             yield "ResourceClaim", namespace, name
-    for made in (pod.get("status") or {}).get("resourceClaimStatuses") or ():
-        if name := made.get("resourceClaimName"):
+    for status in (pod.get("status") or {}).get("resourceClaimStatuses") or ():
+        if name := status.get("resourceClaimName"):
             yield "ResourceClaim", namespace, name
 
 

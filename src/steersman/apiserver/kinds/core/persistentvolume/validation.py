@@ -184,10 +184,10 @@ def _node_affinity(spec: Tree) -> Iterator[FieldError]:
 
 
 def _sources(spec: Tree, volume_name: str) -> Iterator[FieldError]:
-    given = [name for name in _SOURCES if spec.get(name) is not None]
-    if not given:
+    sources = [name for name in _SOURCES if spec.get(name) is not None]
+    if not sources:
         yield field.required(_SPEC, "must specify a volume type")
-    for number, name in enumerate(given):
+    for number, name in enumerate(sources):
         shown = {"gcePersistentDisk": "persistentDisk"}.get(name, name)
         if number:
             yield field.forbidden(_SPEC.child("cephFS" if name == "cephfs" else name), _MORE_THAN_ONE)

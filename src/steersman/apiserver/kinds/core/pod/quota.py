@@ -123,10 +123,10 @@ def _computed(requests: Amounts, limits: Amounts) -> Amounts:
 def _specified_resources(holder: Tree) -> set[str]:
     """Return the quota resources that the ``resources`` of a container or Pod specify."""
     resources = holder.get("resources") or {}
-    said: set[str] = set()
+    resource_names: set[str] = set()
     for name in resources.get("requests") or ():
-        said |= {name, _REQUESTS + name}
-    return said | {_LIMITS + name for name in resources.get("limits") or ()}
+        resource_names |= {name, _REQUESTS + name}
+    return resource_names | {_LIMITS + name for name in resources.get("limits") or ()}
 
 
 def _containers(spec: Tree) -> Iterator[Tree]:

@@ -89,15 +89,15 @@ def keep_all_but_resources(pod: Tree, old: Tree) -> None:
     kinds = ("containers", "initContainers")
     if any(len(spec.get(kind) or ()) != len(before.get(kind) or ()) for kind in kinds):
         return
-    kept = dict(before)
+    old_spec = dict(before)
     for kind in kinds:
         if before.get(kind):
-            kept[kind] = _with_resources(spec[kind], before[kind])
+            old_spec[kind] = _with_resources(spec[kind], before[kind])
     if spec.get("resources") is None:
-        kept.pop("resources", None)
+        old_spec.pop("resources", None)
     else:
-        kept["resources"] = spec["resources"]
-    _revert_all_but_spec(pod, old, kept)
+        old_spec["resources"] = spec["resources"]
+    _revert_all_but_spec(pod, old, old_spec)
 
 
 def _with_resources(containers: list[Tree], before: list[Tree]) -> list[Tree]:

@@ -197,5 +197,5 @@ def _readiness_gates(spec: Tree, status: Tree) -> str:
     first: dict[str, str] = {}
     for condition in status.get("conditions") or ():
         first.setdefault(condition.get("type", ""), condition.get("status", ""))
-    met = sum(first.get(gate["conditionType"]) == "True" for gate in gates)
-    return f"{met}/{len(gates)}"
+    true_gates = sum(first.get(gate["conditionType"]) == "True" for gate in gates)
+    return f"{true_gates}/{len(gates)}"

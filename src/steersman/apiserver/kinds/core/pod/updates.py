@@ -119,8 +119,8 @@ def _check_deadline(deadline: int | None, before: int | None) -> tuple[list[Fiel
 def _check_tolerations(tolerations: Sequence[Tree], before: Sequence[Tree]) -> list[FieldError]:
     """Validate that tolerations are only added; ``tolerationSeconds`` may change."""
     path = _SPEC.child("tolerations")
-    kept = {tree_key(_without_seconds(toleration)) for toleration in tolerations}
-    if any(tree_key(_without_seconds(toleration)) not in kept for toleration in before):
+    new_keys = {tree_key(_without_seconds(toleration)) for toleration in tolerations}
+    if any(tree_key(_without_seconds(toleration)) not in new_keys for toleration in before):
         return [field.forbidden(path, "existing toleration can not be modified except its tolerationSeconds")]
     return list(validate_tolerations(tolerations, path))
 

@@ -1,4 +1,4 @@
-"""What is refused of PodDisruptionBudgets."""
+"""Validation of PodDisruptionBudgets."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _EVICTION_POLICIES: Final = ("AlwaysAllow", "IfHealthyBudget")
 
 
 def validate_budget(obj: Tree, old: Tree | None = None) -> Iterator[FieldError]:
-    """Everything that is wrong with a budget. Selectors that were never right may stay so."""
+    """Validate a PodDisruptionBudget. Invalid selector values that ``old`` has are accepted."""
     spec = obj.get("spec") or {}
     if spec.get("minAvailable") is not None and spec.get("maxUnavailable") is not None:
         yield field.invalid(
@@ -45,7 +45,7 @@ def validate_budget(obj: Tree, old: Tree | None = None) -> Iterator[FieldError]:
 
 
 def validate_budget_status(obj: Tree) -> Iterator[FieldError]:
-    """Counts that cannot be, and conditions."""
+    """Validate the status: counters and conditions."""
     status = obj.get("status") or {}
     yield from validate_conditions(status.get("conditions"), _STATUS.child("conditions"))
     counts = ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods")

@@ -178,17 +178,19 @@ def selinux(_: dict[str, str], spec: Tree, version: int) -> Violation | None:
         return context.get("seLinuxOptions") or {}
 
     def is_bad(context: Tree) -> bool:
-        given = options(context)
-        return (given.get("type") or "") not in types or bool(given.get("user") or given.get("role"))
+        options_of_holder = options(context)
+        return (options_of_holder.get("type") or "") not in types or bool(
+            options_of_holder.get("user") or options_of_holder.get("role")
+        )
 
     who = setters(spec, is_bad)
     if not who:
         return None
     holders = [options(context_of(spec)), *(options(context_of(container)) for container in containers(spec))]
     wrong = sorted({given.get("type") or "" for given in holders} - set(types))
-    said = [f"{plural('type', 'types', len(wrong))} {quoted(wrong)}"] if wrong else []
-    said += [f"{name} may not be set" for name in ("user", "role") if any(given.get(name) for given in holders)]
-    return Violation("seLinuxOptions", f"{who} set forbidden securityContext.seLinuxOptions: {'; '.join(said)}")
+    details = [f"{plural('type', 'types', len(wrong))} {quoted(wrong)}"] if wrong else []
+    details += [f"{name} may not be set" for name in ("user", "role") if any(given.get(name) for given in holders)]
+    return Violation("seLinuxOptions", f"{who} set forbidden securityContext.seLinuxOptions: {'; '.join(details)}")
 
 
 def seccomp(annotations: dict[str, str], spec: Tree, version: int) -> Violation | None:
@@ -227,8 +229,8 @@ def _seccomp_annotations(annotations: dict[str, str], spec: Tree) -> Violation |
 
 def sysctls(_: dict[str, str], spec: Tree, version: int) -> Violation | None:
     """Check sysctls: allowed ones only."""
-    given = [sysctl.get("name", "") for sysctl in context_of(spec).get("sysctls") or ()]
-    bad = [name for name in given if _SYSCTLS.get(name, version + 1) > version]
+    sysctl_names = [sysctl.get("name", "") for sysctl in context_of(spec).get("sysctls") or ()]
+    bad = [name for name in sysctl_names if _SYSCTLS.get(name, version + 1) > version]
     return Violation("forbidden sysctls", ", ".join(bad)) if bad else None
 
 

@@ -52,5 +52,5 @@ def violations(standard: Standard, metadata: Tree, spec: Tree) -> list[Violation
     if standard.level == RESTRICTED:
         checks = [check for name, check in _BASELINE.items() if _OVERRIDDEN.get(name, 1 << 31) > standard.version]
         checks += _RESTRICTED.values()
-    found = (check(annotations, spec, standard.version) for check in checks)
-    return [violation for violation in found if violation is not None]
+    results = (check(annotations, spec, standard.version) for check in checks)
+    return [violation for violation in results if violation is not None]

@@ -85,13 +85,13 @@ def policy_of(labels: Mapping[str, str] | None, defaults: Policy = _DEFAULTS) ->
     if not labels or not has_policy_labels(labels):
         return defaults, errors
     modes: dict[str, Standard] = {}
-    given = {"enforce": defaults.enforce, "audit": defaults.audit, "warn": defaults.warn}
+    standards = {"enforce": defaults.enforce, "audit": defaults.audit, "warn": defaults.warn}
     for mode, fallback in (("enforce", RESTRICTED), ("audit", PRIVILEGED), ("warn", PRIVILEGED)):
         level, version = labels.get(_PREFIX + mode), labels.get(f"{_PREFIX}{mode}-version")
         if level is not None and level not in LEVELS:
             errors.append(invalid(_LABELS.key(_PREFIX + mode), level, f"must be one of {', '.join(LEVELS)}"))
             level = fallback
-        minor = given[mode].version if version is None else LATEST
+        minor = standards[mode].version if version is None else LATEST
         if version is not None and version != "latest":
             match = _VERSION.fullmatch(version)
             if match is None:
@@ -99,11 +99,11 @@ def policy_of(labels: Mapping[str, str] | None, defaults: Policy = _DEFAULTS) ->
                 errors.append(invalid(where, version, 'must be "latest" or "v1.x"'))
             else:
                 minor = int(match[1])
-        modes[mode] = Standard(level or given[mode].level, minor)
+        modes[mode] = Standard(level or standards[mode].level, minor)
     enforce, warn = modes["enforce"], modes["warn"]
     if _PREFIX + "warn" not in labels and labels.get(_PREFIX + "enforce") in LEVELS:
         # without ``warn`` label, the enforced level warns
-        kept = warn.version if f"{_PREFIX}warn-version" in labels else enforce.version
+        version_to_warn = warn.version if f"{_PREFIX}warn-version" in labels else enforce.version
         if LEVELS.index(enforce.level) > LEVELS.index(warn.level):
-            modes["warn"] = Standard(enforce.level, kept)
+            modes["warn"] = Standard(enforce.level, version_to_warn)
     return Policy(enforce, modes["audit"], modes["warn"]), errors

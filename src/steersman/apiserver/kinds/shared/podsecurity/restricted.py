@@ -63,11 +63,11 @@ def capabilities(_: dict[str, str], spec: Tree, version: int) -> Violation | Non
 
     keeping = names_where(spec, lambda container: "ALL" not in given(container, "drop"))
     adding = names_where(spec, added)
-    said = [f'{named(keeping)} must set securityContext.capabilities.drop=["ALL"]'] if keeping else []
+    details = [f'{named(keeping)} must set securityContext.capabilities.drop=["ALL"]'] if keeping else []
     if adding:
         listed = quoted(sorted(set().union(*map(added, containers(spec)))))
-        said.append(f"{named(adding)} must not include {listed} in securityContext.capabilities.add")
-    return Violation("unrestricted capabilities", "; ".join(said)) if said else None
+        details.append(f"{named(adding)} must not include {listed} in securityContext.capabilities.add")
+    return Violation("unrestricted capabilities", "; ".join(details)) if details else None
 
 
 def volumes(_: dict[str, str], spec: Tree, __: int) -> Violation | None:

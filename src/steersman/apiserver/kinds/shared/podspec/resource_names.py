@@ -64,7 +64,7 @@ def is_native(name: str) -> bool:
 
 
 def is_extended(name: str) -> bool:
-    """Report whether the resource is extended, such as ``example.com/gpu``."""
+    """Report whether the resource is extended, for example ``example.com/gpu``."""
     if is_native(name) or name.startswith("requests."):
         return False
     return not names.check_qualified_name(f"requests.{name}")

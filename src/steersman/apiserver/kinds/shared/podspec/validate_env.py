@@ -129,17 +129,17 @@ def validate_env_from(sources: Sequence[Tree] | None, path: Path) -> Iterator[Fi
         prefix = source.get("prefix")
         if prefix:
             yield from check_all(here.child("prefix"), prefix, names.check_relaxed_env_var_name(prefix))
-        given = [name for name in ("configMapRef", "secretRef") if source.get(name) is not None]
-        for name in given:
+        references = [name for name in ("configMapRef", "secretRef") if source.get(name) is not None]
+        for name in references:
             referred = source[name].get("name")
             if not referred:
                 yield field.required(here.child(name, "name"))
             else:
                 faults = names.name_is_dns_subdomain(referred, prefix=True)
                 yield from check_all(here.child(name, "name"), referred, faults)
-        if not given:
+        if not references:
             yield field.invalid(path, "", "must specify one of: `configMapRef` or `secretRef`")
-        elif len(given) > 1:
+        elif len(references) > 1:
             yield field.invalid(path, "", "may not have more than one field specified at a time")
 
 

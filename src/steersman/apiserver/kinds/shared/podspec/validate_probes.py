@@ -53,11 +53,11 @@ def validate_lifecycle(lifecycle: Tree, path: Path, grace_seconds: int | None) -
 def _validate_handler(handler: Tree, path: Path, grace_seconds: int | None, *, is_hook: bool) -> Iterator[FieldError]:
     """Validate that a handler has exactly one action. Lifecycle hooks cannot use gRPC, probes cannot sleep."""
     unknown = "grpc" if is_hook else "sleep"
-    given = [name for name in _HANDLERS if name != unknown and handler.get(name) is not None]
-    if not given:
+    actions = [name for name in _HANDLERS if name != unknown and handler.get(name) is not None]
+    if not actions:
         yield field.required(path, "must specify a handler type")
         return
-    first, *surplus = given
+    first, *surplus = actions
     yield from _validate_action(first, handler[first], path.child(first), grace_seconds)
     for name in surplus:
         yield field.forbidden(path.child(name), "may not specify more than 1 handler type")

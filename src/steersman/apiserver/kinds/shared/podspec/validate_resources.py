@@ -100,10 +100,10 @@ def _check_request(name: str, request: str, limit: str | None, path: Path) -> It
         if not resource_names.may_overcommit(name):
             yield field.required(path.child("limits"), "Limit must be set for non overcommitable resources")
         return
-    wanted, most = parse(request), parse(limit)
-    if wanted != most and not resource_names.may_overcommit(name):
+    requested, most = parse(request), parse(limit)
+    if requested != most and not resource_names.may_overcommit(name):
         yield field.invalid(path.child("requests"), request, f"must be equal to {name} limit of {limit}")
-    elif wanted > most:
+    elif requested > most:
         yield field.invalid(path.child("requests"), request, f"must be less than or equal to {name} limit of {limit}")
 
 

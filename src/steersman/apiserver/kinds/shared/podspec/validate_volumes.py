@@ -77,7 +77,9 @@ def validate_volumes(spec: Tree, path: Path, rules: PodRules) -> tuple[list[Fiel
     usable: dict[str, Tree] = {}
     volumes = spec.get("volumes") or ()
     pod_name = rules.pod_name
-    made = {f"{pod_name}-{v.get('name', '')}" for v in volumes if pod_name and v.get("ephemeral") is not None}
+    ephemeral_claims = {
+        f"{pod_name}-{v.get('name', '')}" for v in volumes if pod_name and v.get("ephemeral") is not None
+    }
     for position, volume in enumerate(volumes):
         here = path.index(position)
         name = volume.get("name") or ""
@@ -92,18 +94,18 @@ def validate_volumes(spec: Tree, path: Path, rules: PodRules) -> tuple[list[Fiel
             usable[name] = volume
         errors += faults
         claim = (volume.get("persistentVolumeClaim") or {}).get("claimName")
-        if claim in made:
+        if claim in ephemeral_claims:
             detail = "must not reference a PVC that gets created for an ephemeral volume"
             errors.append(field.invalid(here.child("persistentVolumeClaim", "claimName"), claim, detail))
     return errors, usable
 
 
 def _validate_source(volume: Tree, path: Path, rules: PodRules) -> Iterator[FieldError]:
-    given = sorted((name for name in volume if name in _PLACE), key=_PLACE.__getitem__)
-    if not given:
+    sources = sorted((name for name in volume if name in _PLACE), key=_PLACE.__getitem__)
+    if not sources:
         yield field.required(path, "must specify a volume type")
         return
-    for number, name in enumerate(given):
+    for number, name in enumerate(sources):
         if number and name != "emptyDir":
             yield field.forbidden(path.child(_SURPLUS_NAMES.get(name, name)), _MORE_THAN_ONE)
             continue
