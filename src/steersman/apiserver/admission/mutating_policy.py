@@ -46,7 +46,7 @@ class _Policy:
 
     @property
     def rules(self) -> MutatingRules:
-        """The compiled expressions."""
+        """Return the compiled expressions."""
         if self._rules is None:
             from steersman.apiserver.admission.mutating_policy_rules import MutatingRules  # noqa: PLC0415
 

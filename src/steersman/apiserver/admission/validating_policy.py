@@ -75,7 +75,7 @@ class _Policy:
 
     @property
     def rules(self) -> ValidatingRules:
-        """The compiled expressions."""
+        """Return the compiled expressions."""
         if self._rules is None:
             from steersman.apiserver.admission.validating_policy_rules import ValidatingRules  # noqa: PLC0415
 
@@ -185,7 +185,7 @@ async def _applies(binding: Binding, attributes: Attributes, sources: PolicySour
 
 
 async def variables_of(attributes: Attributes, matched: Resource, sources: PolicySources) -> Tree:
-    """The values of the variables that all policies have."""
+    """Return the values of the variables that all policies have."""
     from steersman.apiserver.admission import validating_policy_input as given  # noqa: PLC0415 — loads the language
 
     return {

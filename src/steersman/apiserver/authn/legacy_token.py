@@ -1,6 +1,6 @@
-"""Tokens of service accounts that lie in Secrets: without an end, valid as long as the Secret holds them.
+"""Legacy service account tokens in Secrets: no expiry, valid as long as the Secret contains them.
 
-Whoever fills the Secrets signs with the same key; the claims are those of ``pkg/serviceaccount/legacy.go``.
+The token controller signs them. Upstream: ``pkg/serviceaccount/legacy.go``.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 ISSUER: Final = "kubernetes/serviceaccount"
 _CLAIM: Final = "kubernetes.io/serviceaccount/"
-#: Keys of the audit log.
+#: Keys of audit annotations.
 _NOTED: Final = "authentication.k8s.io/"
 _INVALID_SINCE: Final = "kubernetes.io/legacy-token-invalid-since"
 _LAST_USED: Final = "kubernetes.io/legacy-token-last-used"
 
 
 class LegacyTokens:
-    """A ``TokenAuthenticator``."""
+    """Token authenticator of legacy service account tokens."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class LegacyTokens:
         audiences: Sequence[str],
         on_use: Callable[[Tree], None],
     ) -> None:
-        """``on_use`` is told of the Secret whose token was used."""
+        """``on_use``: called with the Secret of an authenticated token."""
         self._keys: Final = keys
         self._objects: Final = objects
         self._secrets: Final = secrets
@@ -53,7 +53,7 @@ class LegacyTokens:
         self._on_use: Final = on_use
 
     async def authenticate_token(self, token: str) -> UserInfo | None:
-        """The account; None for tokens of other issuers. Raises ``InvalidCredentials``."""
+        """Return the service account; None for tokens of other issuers. Raises ``InvalidCredentials``."""
         if not jws.looks_signed(token):
             return None
         try:
@@ -68,11 +68,11 @@ class LegacyTokens:
         raise InvalidCredentials("invalid signature")
 
     async def review(self, token: str, audiences: Sequence[str]) -> Reviewed | None:
-        """As ``authenticate_token``; these tokens are for this server only."""
+        """Review a token; legacy tokens are valid for this server's audiences only."""
         return await review_for_server(self, token, audiences, own=self._audiences)
 
     async def _check(self, claims: dict[str, Any], token: str) -> UserInfo:
-        """Whether account and Secret are still there and hold this token."""
+        """Check that ServiceAccount and Secret exist and that the Secret contains this token."""
         namespace, account, uid, name = (
             _text(claims, part) for part in ("namespace", "service-account.name", "service-account.uid", "secret.name")
         )
@@ -103,9 +103,9 @@ class LegacyTokens:
 
 
 def last_used_patch(secret: Tree, now: datetime) -> Tree | None:
-    """The merge patch that notes today's use of a Secret's token; None when it is noted.
+    """Return the merge patch that sets today's last-used label of a Secret; None if it is set.
 
-    A clock that is a little ahead of ours may have written tomorrow's date.
+    Tomorrow's date is accepted, as another writer's clock may be ahead.
     """
     metadata = secret["metadata"]
     noted = (metadata.get("labels") or {}).get(_LAST_USED)

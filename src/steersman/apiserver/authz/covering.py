@@ -1,6 +1,7 @@
-"""Comparison of held permissions with permissions to be granted.
+"""Coverage of policy rules: which permissions to be granted are not held. Upstream:
+pkg/registry/rbac/validation/policy_comparator.go
 
-Permissions that are spread over several held rules add up. Upstream: pkg/registry/rbac/validation/policy_comparator.go
+Permissions may be spread over several held rules.
 """
 
 from __future__ import annotations
@@ -17,15 +18,15 @@ from steersman.apiserver.authz.policy import ALL, PolicyRule
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-#: Permissions that a refusal lists.
+#: Maximum number of missing permissions that are listed.
 _UNCOVERED_MAX: Final = 1000
-#: Combinations of groups of values that are looked at for one rule.
+#: Maximum number of combinations of value groups examined for one rule.
 _COMBINATIONS_MAX: Final = 100_000
-#: Sets of so few rules are made each time, as there may be one for each value.
+#: Bit sets of at most this many rules are not cached, as each value may have one.
 _SMALL_SET: Final = 16
 
 
-#: Work of a comparison for one rule that is wanted, in units of the work meter.
+#: Work units charged per requested rule.
 _UNITS_PER_RULE: Final = 40
 
 
@@ -41,7 +42,7 @@ def uncovered(held: Sequence[PolicyRule], wanted: Iterable[PolicyRule]) -> list[
 
 
 class _Held:
-    """Held rules by the values that they allow. Sets of rules are bits of a number."""
+    """Held rules, indexed by the values that they allow. Sets of rules are bit sets."""
 
     def __init__(self, rules: Iterable[PolicyRule]) -> None:
         distinct = tuple(dict.fromkeys(rules))
@@ -146,8 +147,8 @@ def _uncovered_values(*dimensions: dict[int, list[str]]) -> Iterator[tuple[str, 
             yield from product(*(dimension[mask] for dimension, mask in zip(dimensions, masks, strict=True)))
 
 
-def compacted(single: Iterable[PolicyRule]) -> list[PolicyRule]:
-    """Single permissions on the same thing as one rule, to be told in few words."""
+def compact_rules(single: Iterable[PolicyRule]) -> list[PolicyRule]:
+    """Merge single permissions on the same resource into one rule, for messages. Upstream: ``CompactRules``."""
     verbs: dict[PolicyRule, list[str]] = {}
     paths = []
     for rule in single:

@@ -50,7 +50,7 @@ FIXED = {"secret": UserInfo("ann"), "with space": UserInfo("bob"), "ümlaut": Us
 
 
 def test_bearer_of_fixed_token_is_known_at_once():
-    user = BearerToken([], clock=FakeClock(), fixed_tokens=FIXED).at_once(b"Bearer secret")
+    user = BearerToken([], clock=FakeClock(), fixed_tokens=FIXED).authenticate_cached(b"Bearer secret")
     assert user == UserInfo("ann", (AUTHENTICATED_GROUP,))
 
 
@@ -58,7 +58,7 @@ def test_bearer_of_fixed_token_is_known_at_once():
     "header", [b"", b"secret", b"bearer secret", b"Bearer with space", "Bearer ümlaut".encode(), b"Bearer other"]
 )
 def test_other_headers_are_left_to_the_authenticators(header):
-    assert BearerToken([], clock=FakeClock(), fixed_tokens=FIXED).at_once(header) is None
+    assert BearerToken([], clock=FakeClock(), fixed_tokens=FIXED).authenticate_cached(header) is None
 
 
 class State:
@@ -81,37 +81,37 @@ class Remembering:
 
 async def test_verified_token_is_known_at_once_until_its_time_is_over():
     clock = FakeClock()
-    bearer = BearerToken(TOKENS, clock=clock, remembering=Remembering(clock))
-    assert bearer.at_once(b"Bearer good") is None
+    bearer = BearerToken(TOKENS, clock=clock, token_cache=Remembering(clock))
+    assert bearer.authenticate_cached(b"Bearer good") is None
     await bearer.authenticate(request(("Authorization", "Bearer good")))
     await clock.advance(9.9)
-    assert bearer.at_once(b"Bearer good") is ALICE
+    assert bearer.authenticate_cached(b"Bearer good") is ALICE
     await clock.advance(0.1)
-    assert bearer.at_once(b"Bearer good") is None
-    assert bearer.at_once(b"Bearer bad") is None
+    assert bearer.authenticate_cached(b"Bearer good") is None
+    assert bearer.authenticate_cached(b"Bearer bad") is None
 
 
 async def test_verified_token_is_asked_for_again_when_a_bound_object_is_written():
     clock = FakeClock()
-    remembering = Remembering(clock)
-    bearer = BearerToken(TOKENS, clock=clock, remembering=remembering)
+    token_cache = Remembering(clock)
+    bearer = BearerToken(TOKENS, clock=clock, token_cache=token_cache)
     await bearer.authenticate(request(("Authorization", "Bearer good")))
-    remembering.state.current = False
-    assert bearer.at_once(b"Bearer good") is None
+    token_cache.state.current = False
+    assert bearer.authenticate_cached(b"Bearer good") is None
 
 
 async def test_long_header_is_not_kept():
     clock = FakeClock()
-    bearer = BearerToken(TOKENS, clock=clock, remembering=Remembering(clock))
+    bearer = BearerToken(TOKENS, clock=clock, token_cache=Remembering(clock))
     for length in (4096, 4097):
         header = "Bearer good ".ljust(length, "x")
         assert await bearer.authenticate(request(("Authorization", header))) == ALICE
-        assert (bearer.at_once(header.encode()) is ALICE) == (length == 4096)
+        assert (bearer.authenticate_cached(header.encode()) is ALICE) == (length == 4096)
 
 
 async def test_expired_headers_are_forgotten_when_another_is_verified():
     clock = FakeClock()
-    bearer = BearerToken(TOKENS, clock=clock, remembering=Remembering(clock))
+    bearer = BearerToken(TOKENS, clock=clock, token_cache=Remembering(clock))
     for spelling in ("Bearer good", "bearer good", "BEARER good"):
         await bearer.authenticate(request(("Authorization", spelling)))
     await clock.advance(10)

@@ -63,9 +63,9 @@ async def test_a_certificate_that_expires_ends_with_the_next_request():
 
 async def test_verified_certificate_is_known_at_once_in_the_group_of_the_authenticated():
     authenticator = ClientCertificate(CLOCK)
-    assert authenticator.at_once(tls()["tls"]) is None
+    assert authenticator.authenticate_cached(tls()["tls"]) is None
     await authenticator.authenticate(request(tls()))
-    user = authenticator.at_once(tls()["tls"])
+    user = authenticator.authenticate_cached(tls()["tls"])
     assert (user.name, user.groups) == ("alice", ("devs", "ops", "system:authenticated"))
 
 
@@ -76,12 +76,12 @@ async def test_verified_certificate_is_known_for_seconds_and_not_beyond_its_time
     extension = tls(client_cert_valid=(NOW - 1, NOW + seconds_left))
     await authenticator.authenticate(request(extension))
     await clock.advance(known_seconds - 0.1)
-    assert authenticator.at_once(extension["tls"]) is not None
+    assert authenticator.authenticate_cached(extension["tls"]) is not None
     await clock.advance(0.1)
-    assert authenticator.at_once(extension["tls"]) is None
+    assert authenticator.authenticate_cached(extension["tls"]) is None
 
 
 async def test_certificate_with_another_chain_is_verified_again():
     authenticator = ClientCertificate(CLOCK)
     await authenticator.authenticate(request(tls()))
-    assert authenticator.at_once(tls(client_cert_valid=(NOW - 2, NOW - 1))["tls"]) is None
+    assert authenticator.authenticate_cached(tls(client_cert_valid=(NOW - 2, NOW - 1))["tls"]) is None

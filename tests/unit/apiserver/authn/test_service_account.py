@@ -9,8 +9,8 @@ from steersman.apiserver.authn.account_claims import Bound, Ref
 from steersman.apiserver.authn.interface import InvalidCredentials
 from steersman.apiserver.authn.issuing import TokenIssuer
 from steersman.apiserver.authn.keys import PrivateKey
-from steersman.apiserver.authn.notes import note_for
-from steersman.apiserver.authn.service_account import Found, ServiceAccountTokens
+from steersman.apiserver.authn.notes import set_current_request
+from steersman.apiserver.authn.service_account import BoundObject, ServiceAccountTokens
 from steersman.apiserver.http import Request
 from steersman.apiserver.request import Annotations
 from steersman.asynckit.clock import FakeClock
@@ -37,7 +37,7 @@ class Objects:
     """What there is, by kind and name."""
 
     def __init__(self) -> None:
-        self.found = {("ServiceAccount", "ns", "robot"): Found("u1")}
+        self.found = {("ServiceAccount", "ns", "robot"): BoundObject("u1")}
 
     async def find(self, kind, name, *, namespace):
         return self.found.get((kind, namespace, name))
@@ -133,7 +133,7 @@ async def test_a_token_is_for_its_audiences_only(world):
     assert reviewed.audiences == ("backup",)
 
 
-@pytest.mark.parametrize("now", [None, Found("u9")], ids=["gone", "made again"])
+@pytest.mark.parametrize("now", [None, BoundObject("u9")], ids=["gone", "made again"])
 @pytest.mark.parametrize(
     ("bound", "key"),
     [
@@ -145,7 +145,7 @@ async def test_a_token_is_for_its_audiences_only(world):
     ids=["account", "pod", "secret", "node"],
 )
 async def test_a_token_ends_with_its_account_and_with_what_it_is_bound_to(world, bound, key, now):
-    world.objects.found.setdefault(key, Found("u2"))
+    world.objects.found.setdefault(key, BoundObject("u2"))
     token = await world.issue(bound)
     assert await world.tokens.authenticate_token(token) is not None
     world.objects.found[key] = now
@@ -155,7 +155,7 @@ async def test_a_token_ends_with_its_account_and_with_what_it_is_bound_to(world,
 async def test_an_object_on_its_way_out_counts_for_a_minute(world):
     token = await world.issue()
     deleted = world.clock.now().timestamp()
-    world.objects.found["ServiceAccount", "ns", "robot"] = Found("u1", deleted)
+    world.objects.found["ServiceAccount", "ns", "robot"] = BoundObject("u1", deleted)
     await world.clock.advance(59)
     assert await world.tokens.authenticate_token(token) is not None
     await world.clock.advance(2)
@@ -163,7 +163,7 @@ async def test_an_object_on_its_way_out_counts_for_a_minute(world):
 
 
 async def test_pod_and_node_are_told_and_a_pods_node_need_not_exist(world):
-    world.objects.found["Pod", "ns", "p"] = Found("u2")
+    world.objects.found["Pod", "ns", "p"] = BoundObject("u2")
     bound = Bound("ns", ROBOT.serviceaccount, pod=Ref("p", "u2"), node=Ref("n"))
     user = await world.tokens.authenticate_token(await world.issue(bound))
     extra = {key.removeprefix("authentication.kubernetes.io/"): value for key, value in user.extra.items()}
@@ -190,7 +190,7 @@ async def test_a_token_that_should_have_been_renewed_is_noted(world):
     token = await world.issue(Bound("ns", Ref("robot", "u1"), warnafter=after))
     request = Request({"method": "GET", "path": "/", "query_string": b"", "headers": []}, receive=None)
     request.annotations = Annotations()
-    note_for(request)
+    set_current_request(request)
     await world.tokens.authenticate_token(token)
     assert request.annotations.values == {}
     await world.clock.advance(130)
@@ -217,9 +217,9 @@ async def test_verified_token_holds_for_ten_seconds(world):
 
 
 @pytest.mark.parametrize("key", [("ServiceAccount", "ns", "robot"), ("Pod", "ns", "p")])
-@pytest.mark.parametrize("now", [None, Found("u2")], ids=["deleted", "written"])
+@pytest.mark.parametrize("now", [None, BoundObject("u2")], ids=["deleted", "written"])
 async def test_verified_token_ends_when_a_bound_object_is_deleted_or_written(world, key, now):
-    world.objects.found["Pod", "ns", "p"] = Found("u2")
+    world.objects.found["Pod", "ns", "p"] = BoundObject("u2")
     _, user = await verified(world, await world.issue(Bound("ns", ROBOT.serviceaccount, pod=Ref("p", "u2"))))
     assert user() is not None
     world.objects.found[key] = now
@@ -246,6 +246,6 @@ async def test_verified_token_is_checked_again_once_its_use_is_worth_a_note(worl
 async def test_token_is_not_verified_while_its_account_is_being_deleted_or_when_it_is_unknown(world):
     token = await world.issue()
     assert world.tokens.verified(token) is None
-    world.objects.found["ServiceAccount", "ns", "robot"] = Found("u1", world.clock.now().timestamp())
+    world.objects.found["ServiceAccount", "ns", "robot"] = BoundObject("u1", world.clock.now().timestamp())
     assert await world.tokens.authenticate_token(token) is not None
     assert world.tokens.verified(token) is None

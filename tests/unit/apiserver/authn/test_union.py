@@ -69,14 +69,14 @@ def with_known_callers() -> Union:
 
 
 def test_bearer_of_fixed_token_is_known_at_once():
-    assert with_known_callers().at_once(asking(b"Bearer secret")) == UserInfo("ann", (AUTHENTICATED_GROUP,))
+    assert with_known_callers().authenticate_cached(asking(b"Bearer secret")) == UserInfo("ann", (AUTHENTICATED_GROUP,))
 
 
 def test_caller_without_credentials_is_not_known_at_once():
-    assert with_known_callers().at_once(asking()) is None
-    assert Union([], anonymous=True).at_once(asking(b"Bearer secret")) is None
+    assert with_known_callers().authenticate_cached(asking()) is None
+    assert Union([], anonymous=True).authenticate_cached(asking(b"Bearer secret")) is None
 
 
 def test_certificate_goes_before_a_fixed_token():
-    assert with_known_callers().at_once(asking(b"Bearer secret", ["a certificate"])) is None
-    assert Union([], anonymous=True).at_once(asking(chain=["a certificate"])) is None
+    assert with_known_callers().authenticate_cached(asking(b"Bearer secret", ["a certificate"])) is None
+    assert Union([], anonymous=True).authenticate_cached(asking(chain=["a certificate"])) is None

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from steersman.apimachinery.workmeter import InterruptedWorkError, Interruption, metered
 from steersman.apiserver.authz import covering
-from steersman.apiserver.authz.covering import compacted, uncovered
+from steersman.apiserver.authz.covering import compact_rules, uncovered
 from steersman.apiserver.authz.policy import PolicyRule
 
 
@@ -68,7 +68,7 @@ def test_permissions_on_one_thing_are_told_together():
     single = uncovered(
         [], [rule("get list", "pods secrets", names=("a",)), PolicyRule(("get",), non_resource_urls=("/x",))]
     )
-    assert [str(each) for each in compacted(single)] == [
+    assert [str(each) for each in compact_rules(single)] == [
         '{NonResourceURLs:["/x"], Verbs:["get"]}',
         '{APIGroups:[""], Resources:["pods"], ResourceNames:["a"], Verbs:["get" "list"]}',
         '{APIGroups:[""], Resources:["secrets"], ResourceNames:["a"], Verbs:["get" "list"]}',

@@ -3,7 +3,7 @@
 import pytest
 
 from steersman.apiserver.authz.node import NodeAuthorizer, node_of
-from steersman.apiserver.authz.node_graph import NodeGraph, PodNeeds
+from steersman.apiserver.authz.node_graph import NodeGraph, PodReferences
 from steersman.apiserver.authz.policy import PolicyRule
 from steersman.apiserver.request import RequestInfo, UserInfo
 
@@ -16,7 +16,7 @@ ON_NODE = (("spec.nodeName", "n1", True),)
 def nodes():
     graph = NodeGraph()
     refs = [("Secret", "ns", "s"), ("ServiceAccount", "ns", "a"), ("PersistentVolumeClaim", "ns", "c")]
-    graph.set_pod("ns", "p", PodNeeds("n1", frozenset(refs)))
+    graph.set_pod("ns", "p", PodReferences("n1", frozenset(refs)))
     graph.set_owned("ResourceSlice", "r", "n1")
     rules = [PolicyRule(("get", "list"), ("",), ("services",)), PolicyRule(("get",), non_resource_urls=("/x",))]
     return NodeAuthorizer(lambda: graph, lambda: rules)

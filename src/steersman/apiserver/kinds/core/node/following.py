@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from steersman.apiserver.authz.node_graph import NodeGraph, PodNeeds
+from steersman.apiserver.authz.node_graph import NodeGraph, PodReferences
 from steersman.apiserver.kinds.shared.podspec.secrets import secret_names
 
 if TYPE_CHECKING:
@@ -91,15 +91,15 @@ def node_graph(registry: Registry) -> NodeGraph:
     return graph
 
 
-def _pod_references(pod: Tree) -> PodNeeds | None:
+def _pod_references(pod: Tree) -> PodReferences | None:
     """Return the objects a Pod references. Mirror pods get no access to objects, so they reference none."""
     spec = pod.get("spec") or {}
     node = spec.get("nodeName")
     if not node:
         return None
     if _MIRROR in (pod["metadata"].get("annotations") or {}):
-        return PodNeeds(node)
-    return PodNeeds(node, frozenset(_refs(pod, spec, pod["metadata"].get("namespace") or "")))
+        return PodReferences(node)
+    return PodReferences(node, frozenset(_refs(pod, spec, pod["metadata"].get("namespace") or "")))
 
 
 def _refs(pod: Tree, spec: Tree, namespace: str) -> Iterator[Ref]:

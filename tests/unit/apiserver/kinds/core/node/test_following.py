@@ -72,6 +72,6 @@ async def test_pods_come_and_go_with_what_they_need():
         spec = {"nodeName": "n1", "containers": [{"name": "c", "image": "i"}]}
         body = json.dumps({"metadata": {"name": "p"}, "spec": spec}).encode()
         assert (await server.request("POST", "/api/v1/namespaces/default/pods", body=body)).code == 201
-        assert graph.belongs("n1", "ServiceAccount", "default", "default")
+        assert graph.has_path("n1", "ServiceAccount", "default", "default")
         await server.request("DELETE", "/api/v1/namespaces/default/pods/p?gracePeriodSeconds=0")
-        assert not graph.belongs("n1", "ServiceAccount", "default", "default")
+        assert not graph.has_path("n1", "ServiceAccount", "default", "default")
