@@ -224,15 +224,15 @@ def is_significant(pod: Tree, old: Tree) -> bool:
 
 def namespace_warnings(name: str, standard: Standard, pods: Iterable[Tree]) -> list[str]:
     """Return warnings about the pods that violate a standard, grouped by violation."""
-    found: dict[str, list[str]] = {}
+    pods_by_violation: dict[str, list[str]] = {}
     for pod in pods:
         broken = violations(standard, pod["metadata"], pod["spec"])
         if broken:
             reasons = ", ".join(violation.reason for violation in broken)
-            found.setdefault(reasons, []).append(pod["metadata"]["name"])
-    if not found:
+            pods_by_violation.setdefault(reasons, []).append(pod["metadata"]["name"])
+    if not pods_by_violation:
         return []
-    listed = sorted(f"{_first_of(names)}: {reasons}" for reasons, names in found.items())
+    listed = sorted(f"{_first_of(names)}: {reasons}" for reasons, names in pods_by_violation.items())
     return [f'existing pods in namespace "{name}" violate the new PodSecurity enforce level "{standard}"', *listed]
 
 

@@ -120,9 +120,9 @@ class WebhookIndex:
         return candidates
 
     def _match(self, attributes: Attributes) -> list[Candidate]:
-        found: list[Candidate] = []
+        candidates: list[Candidate] = []
         for webhook in self._webhooks:
             matched = matching_resource(webhook.rules, attributes, self._find, is_equivalent=webhook.is_equivalent)
             if matched is not None:
-                found.append((webhook, matched))
-        return found
+                candidates.append((webhook, matched))
+        return candidates

@@ -166,8 +166,8 @@ class OIDCTokens:
         return UserInfo(options.prefix + name, self._groups(claims), extra=extra)
 
     def _groups(self, claims: Mapping[str, Any]) -> tuple[str, ...]:
-        said = claims.get(self._options.groups_claim) if self._options.groups_claim else None
-        groups = [said] if isinstance(said, str) else said or []
+        claim = claims.get(self._options.groups_claim) if self._options.groups_claim else None
+        groups = [claim] if isinstance(claim, str) else claim or []
         if not isinstance(groups, list) or not all(isinstance(group, str) for group in groups):
             raise _invalid(f"the claim {self._options.groups_claim} names no groups")
         return tuple(self._options.groups_prefix + group for group in groups)

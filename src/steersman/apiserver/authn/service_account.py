@@ -190,10 +190,10 @@ class ServiceAccountTokens:
             await self._check_object(kind, ref, namespace)
 
     async def _check_object(self, kind: str, ref: Ref, namespace: str) -> None:
-        found = await self._objects.find(kind, ref.name, namespace=namespace)
-        if found is None or found.uid != ref.uid:
+        bound_object = await self._objects.find(kind, ref.name, namespace=namespace)
+        if bound_object is None or bound_object.uid != ref.uid:
             raise InvalidCredentials(f"the {kind} that the token is bound to is not there any more")
-        deleted = found.deleted_seconds
+        deleted = bound_object.deleted_seconds
         if deleted is not None and deleted < self._clock.now().timestamp() - _LEEWAY_SECONDS:
             raise InvalidCredentials(f"the {kind} that the token is bound to has been deleted")
 

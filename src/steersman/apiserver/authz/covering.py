@@ -30,15 +30,15 @@ _SMALL_SET: Final = 16
 _UNITS_PER_RULE: Final = 40
 
 
-def uncovered(held: Sequence[PolicyRule], wanted: Iterable[PolicyRule]) -> list[PolicyRule]:
-    """Return the single permissions of ``wanted`` that no rule of ``held`` gives, 1,000 at the most.
+def uncovered(held: Sequence[PolicyRule], requested: Iterable[PolicyRule]) -> list[PolicyRule]:
+    """Return the single permissions of ``requested`` that no rule of ``held`` covers, at most 1,000.
 
     A rule stands for the product of its lists. Their values are grouped by the held rules that allow them, so that the
     cost grows with the number of groups and not with the product. A rule with more combinations of groups than
     ``_COMBINATIONS_MAX`` counts as not covered.
     """
     index = _Held(held)
-    return list(islice((each for rule in wanted for each in _uncovered(index, rule)), _UNCOVERED_MAX))
+    return list(islice((each for rule in requested for each in _uncovered(index, rule)), _UNCOVERED_MAX))
 
 
 class _Held:
@@ -72,8 +72,8 @@ class _Held:
         resource, _, subresource = path.partition("/")
         if not subresource:
             return self._of(self._resources, resource) | self._of(self._resources, ALL)
-        found = self._of(self._resources, path) | self._of(self._resources, ALL)
-        return found | self._of(self._resources, f"{ALL}/{subresource}")
+        bits = self._of(self._resources, path) | self._of(self._resources, ALL)
+        return bits | self._of(self._resources, f"{ALL}/{subresource}")
 
     def by_name(self, name: str) -> int:
         """Return the rules about an object of that name; the empty name stands for any."""
@@ -81,12 +81,12 @@ class _Held:
 
     def by_url(self, url: str) -> int:
         """Return the rules about a path outside the API."""
-        found = self._of(self._urls, url)
+        bits = self._of(self._urls, url)
         for length in self._prefix_lengths:
             if length > len(url):
                 break
-            found |= self._of(self._prefixes, url[:length])
-        return found
+            bits |= self._of(self._prefixes, url[:length])
+        return bits
 
     def _of(self, table: dict[str, list[int]], value: str) -> int:
         positions = table.get(value)
@@ -155,10 +155,10 @@ def compact_rules(single: Iterable[PolicyRule]) -> list[PolicyRule]:
         if rule.non_resource_urls:
             paths.append(rule)
         else:
-            thing = PolicyRule((), rule.api_groups, rule.resources, rule.resource_names)
-            verbs.setdefault(thing, []).extend(rule.verbs)
-    together = [
-        PolicyRule(tuple(said), thing.api_groups, thing.resources, thing.resource_names)
-        for thing, said in verbs.items()
+            target = PolicyRule((), rule.api_groups, rule.resources, rule.resource_names)
+            verbs.setdefault(target, []).extend(rule.verbs)
+    merged_rules = [
+        PolicyRule(tuple(merged), target.api_groups, target.resources, target.resource_names)
+        for target, merged in verbs.items()
     ]
-    return [*paths, *together]
+    return [*paths, *merged_rules]

@@ -87,9 +87,9 @@ class Chain:
 
     def rules_for(self, user: UserInfo, namespace: str) -> Rules:
         """Return the rules of all resolvers."""
-        said = [resolver.rules_for(user, namespace) for resolver in self._resolvers]
+        resolved = [resolver.rules_for(user, namespace) for resolver in self._resolvers]
         return Rules(
-            tuple(rule for rules in said for rule in rules.rules),
-            incomplete=any(rules.incomplete for rules in said),
-            error=", ".join(rules.error for rules in said if rules.error),
+            tuple(rule for rules in resolved for rule in rules.rules),
+            incomplete=any(rules.incomplete for rules in resolved),
+            error=", ".join(rules.error for rules in resolved if rules.error),
         )

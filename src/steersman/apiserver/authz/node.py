@@ -130,8 +130,8 @@ class NodeAuthorizer:
     def _pod(self, node: str, info: RequestInfo) -> Decision:
         verb, subresource = info.verb, info.subresource
         if subresource in ("status", "eviction"):
-            wanted = ("create",) if subresource == "eviction" else ("update", "patch")
-            return ALLOW if verb in wanted else NO_OPINION
+            allowed_verbs = ("create",) if subresource == "eviction" else ("update", "patch")
+            return ALLOW if verb in allowed_verbs else NO_OPINION
         if subresource:
             return NO_OPINION
         if verb == "get":

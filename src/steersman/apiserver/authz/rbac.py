@@ -137,14 +137,14 @@ class RBAC:
 
     def rules_for(self, user: UserInfo, namespace: str) -> Rules:
         """Return the rules of all roles that the user has in a namespace."""
-        held: list[PolicyRule] = []
+        held_rules: list[PolicyRule] = []
         missing: list[str] = []
         for grant, rules in self._rights_of(user).rules(namespace):
             if rules is None:
                 missing.append(grant.missing)
             else:
-                held += rules
-        return Rules(tuple(held), error=_aggregate(missing))
+                held_rules += rules
+        return Rules(tuple(held_rules), error=_aggregate(missing))
 
     def role_rules(self, kind: str, namespace: str, name: str) -> tuple[PolicyRule, ...] | None:
         """Return the rules of the role that a binding in ``namespace`` refers to; None if it does not exist."""

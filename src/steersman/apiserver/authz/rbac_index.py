@@ -153,14 +153,14 @@ class RBACIndex:
         keys = set(self._by_user.get(user.name, ()))
         for group in user.groups:
             keys |= self._by_group.get(group, set())
-        held: dict[str, list[Grant]] = {}
+        grants_by_namespace: dict[str, list[Grant]] = {}
         for key in sorted(keys):
             namespace, name = key
             binding = self._bindings[key]
             subject = next(s for s in binding.subjects or () if _applies(s, namespace, user))
             grant = Grant(namespace, name, binding.role_ref.kind, binding.role_ref.name, subject)
-            held.setdefault(namespace, []).append(grant)
-        return held
+            grants_by_namespace.setdefault(namespace, []).append(grant)
+        return grants_by_namespace
 
     def rules(self, grant: Grant) -> tuple[PolicyRule, ...] | None:
         """Return the rules of the granted role; None if it does not exist."""

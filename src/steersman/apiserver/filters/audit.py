@@ -171,8 +171,8 @@ async def _record_failed_authentication(auditor: Auditor, request: Request) -> N
 
 
 def _attempted_methods(request: Request) -> str:
-    scheme, found, _ = request.header(b"authorization").strip().partition(" ")
-    methods: list[str] = [name for name in ("basic", "bearer") if found and scheme.lower() == name]
+    scheme, token, _ = request.header(b"authorization").strip().partition(" ")
+    methods: list[str] = [name for name in ("basic", "bearer") if token and scheme.lower() == name]
     if request.scope.get("extensions", {}).get("tls", {}).get("client_cert_chain"):
         methods.append("x509")
     return ",".join(methods)
@@ -250,10 +250,10 @@ async def _record_response(auditor: Auditor, event: AuditEvent, request: Request
 def _record_response_body(event: AuditEvent, response: Response) -> None:
     headers = dict(response.headers)
     media_type = headers.get(b"content-type", b"").partition(b";")[0].decode("latin-1")
-    kept = ResponseBody([response.body], media_type, gzipped=headers.get(b"content-encoding") == b"gzip")
-    event.response_body = kept
+    body = ResponseBody([response.body], media_type, gzipped=headers.get(b"content-encoding") == b"gzip")
+    event.response_body = body
     if response.stream is not None:
-        response.stream = _recorded(response.stream, kept, event)
+        response.stream = _recorded(response.stream, body, event)
 
 
 async def _recorded(stream: AsyncIterator[bytes], kept: ResponseBody, event: AuditEvent) -> AsyncIterator[bytes]:

@@ -43,18 +43,18 @@ _NAMESPACE_SUBRESOURCES: Final = frozenset({"status", "finalize"})
 
 def request_info() -> Filter:
     """Set ``request.info``. Requests for a cached path share one object."""
-    kept: dict[tuple[str, str], RequestInfo] = {}
+    cache: dict[tuple[str, str], RequestInfo] = {}
 
     def wrap(handler: Handler) -> Handler:
         def filtered(request: Request) -> Awaitable[Response]:
             key = (request.method, request.path)
-            info = kept.get(key)
+            info = cache.get(key)
             if info is None:
                 info = parse(request.method, request.path)
                 if len(request.path) <= _KEPT_PATH_MAX:
-                    if len(kept) >= _KEPT_MAX:
-                        kept.clear()
-                    kept[key] = info
+                    if len(cache) >= _KEPT_MAX:
+                        cache.clear()
+                    cache[key] = info
             if request.raw_query and info.is_resource and not info.name and info.verb in _REFINED:
                 info = refine(info, request.raw_query)
             request.info = info

@@ -67,9 +67,9 @@ async def _probe_component(port: int, plain_port: int) -> Health:
     """Probe upstream's port; if it is closed, the port of ``steersman``'s component."""
     health = await probe_port(port)
     if health.message.endswith("connection refused"):
-        ours = await probe_port(plain_port, is_tls=False)
-        if ours.is_healthy:
-            return ours
+        result = await probe_port(plain_port, is_tls=False)
+        if result.is_healthy:
+            return result
     return health
 
 

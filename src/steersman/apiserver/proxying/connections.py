@@ -168,13 +168,13 @@ class Answer:
 
     async def text(self, size_max: int) -> bytes:
         """Read the body up to ``size_max`` bytes."""
-        found = b""
+        text = b""
         async for piece in self.pieces():
-            found += piece
-            if len(found) >= size_max:
+            text += piece
+            if len(text) >= size_max:
                 break
         self.close()
-        return found[:size_max]
+        return text[:size_max]
 
     def close(self) -> None:
         """Close the connection and drop unread data. Idempotent.

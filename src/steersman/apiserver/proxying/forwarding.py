@@ -88,9 +88,9 @@ async def _upgrade(
         raise plain_error(f"error dialing backend: {error}") from error
     if answer.code != 101:
         return pass_back(answer)
-    made = Response(101, content_type=b"", headers=answer.headers)
-    made.tunnel = Tunnel(answer.reader, answer.writer, answer.rest)
-    return made
+    response = Response(101, content_type=b"", headers=answer.headers)
+    response.tunnel = Tunnel(answer.reader, answer.writer, answer.rest)
+    return response
 
 
 async def proxy(
@@ -122,13 +122,13 @@ def pass_back(answer: Answer) -> Response:
 def forwarded_headers(request: Request) -> Headers:
     """Return the client's headers without credentials and hop-by-hop headers, with ``X-Forwarded-For``."""
     left_out = (*_CREDENTIALS, b"host", b"content-length")
-    found = [(name, value) for name, value in end_to_end(request.headers) if name not in left_out]
+    headers = [(name, value) for name, value in end_to_end(request.headers) if name not in left_out]
     client = request.scope.get("client")
     if client:
-        known = [value for name, value in found if name == b"x-forwarded-for"]
-        found = [(name, value) for name, value in found if name != b"x-forwarded-for"]
-        found.append((b"x-forwarded-for", b", ".join([*known, client[0].encode()])))
-    return [(name, _without_token(value) if name == b"sec-websocket-protocol" else value) for name, value in found]
+        known = [value for name, value in headers if name == b"x-forwarded-for"]
+        headers = [(name, value) for name, value in headers if name != b"x-forwarded-for"]
+        headers.append((b"x-forwarded-for", b", ".join([*known, client[0].encode()])))
+    return [(name, _without_token(value) if name == b"sec-websocket-protocol" else value) for name, value in headers]
 
 
 def _without_token(protocols: bytes) -> bytes:

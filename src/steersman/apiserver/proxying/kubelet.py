@@ -82,9 +82,9 @@ def way_to_pods(nodes: ServedResource, name: str) -> Location | None:
 
 
 def _preferred(addresses: Sequence[Tree], types: Sequence[str]) -> str:
-    for wanted in types:
+    for type_ in types:
         for address in addresses:
-            if address.get("type") == wanted:
+            if address.get("type") == type_:
                 return str(address.get("address") or "")
     known = " ".join(f"{{{address.get('type', '')} {address.get('address', '')}}}" for address in addresses)
     raise plain_error(f"no preferred addresses found; known addresses: [{known}]")

@@ -50,10 +50,10 @@ class ConnectionPool:
     async def ask(self, location: Location, sent: Outgoing) -> Answer:
         """Send a request and wait for the response head. ``location`` has no path. Raises ``DialError``."""
         is_repeatable = sent.method in _REPEATABLE and sent.stream is None and not sent.body
-        kept = self._take(location, IDLE_SECONDS if is_repeatable else FRESH_SECONDS)
-        if kept is not None:
+        idle = self._take(location, IDLE_SECONDS if is_repeatable else FRESH_SECONDS)
+        if idle is not None:
             try:
-                return await self._exchange(location, kept, sent)
+                return await self._exchange(location, idle, sent)
             except DialError:
                 if not is_repeatable:
                     raise

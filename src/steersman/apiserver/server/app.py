@@ -67,8 +67,8 @@ class Application:
         if scope["type"] != "http":
             raise ValueError(f"no {scope['type']} here, only http")
         request = Request(scope, receive)
-        brought = request.first_headers.get(b"audit-id")
-        audit_id = brought[:_AUDIT_ID_MAX] if brought else self._audit_ids.next()
+        client_audit_id = request.first_headers.get(b"audit-id")
+        audit_id = client_audit_id[:_AUDIT_ID_MAX] if client_audit_id else self._audit_ids.next()
         request.audit_id = audit_id.decode("latin-1")
         log = self._request_log
         received = 0.0 if log is None else log.now()

@@ -471,9 +471,9 @@ class ServerConnection:
         if self._idle_since is None:
             return
         clock = self._server.clock
-        left = self._idle_since + self._server.timeouts.idle - clock.monotonic()
-        if left > 0:
-            self._idle_timer = clock.timer(left, self._end_pause)
+        remaining_seconds = self._idle_since + self._server.timeouts.idle - clock.monotonic()
+        if remaining_seconds > 0:
+            self._idle_timer = clock.timer(remaining_seconds, self._end_pause)
         else:
             self._close()
 
