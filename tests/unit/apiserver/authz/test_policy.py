@@ -57,8 +57,8 @@ def test_paths_are_whole_or_end_in_a_star(url, path, allowed):
 
 
 def test_a_rule_is_told_in_gos_names_without_what_is_empty():
-    told = str(rule(("secrets", "pods"), names=("a",), verbs=("get",)))
-    assert told == '{APIGroups:[""], Resources:["secrets" "pods"], ResourceNames:["a"], Verbs:["get"]}'
+    text = str(rule(("secrets", "pods"), names=("a",), verbs=("get",)))
+    assert text == '{APIGroups:[""], Resources:["secrets" "pods"], ResourceNames:["a"], Verbs:["get"]}'
 
 
 def test_objects_are_read_as_far_as_they_matter():

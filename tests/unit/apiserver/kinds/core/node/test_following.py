@@ -1,4 +1,4 @@
-"""The graph of nodes follows what is stored."""
+"""Feed of the node authorizer's graph."""
 
 import json
 
@@ -30,7 +30,7 @@ POD = {
 }
 
 
-def test_a_pod_needs_what_it_mentions():
+def test_pod_references_lists_mentioned_objects():
     needs = _pod_references(POD)
     assert needs.node == "n1"
     named = {(kind, name) for kind, namespace, name in needs.refs if name and namespace == "ns"}
@@ -45,13 +45,13 @@ def test_a_pod_needs_what_it_mentions():
     }
 
 
-def test_a_mirror_pod_and_one_without_a_node_need_nothing():
+def test_pod_references_is_empty_for_mirror_and_unscheduled_pods():
     mirror = {**POD, "metadata": {"name": "p", "annotations": {"kubernetes.io/config.mirror": "x"}}}
     assert _pod_references(mirror).refs == frozenset()
     assert _pod_references({"metadata": {"name": "p"}, "spec": {}}) is None
 
 
-def test_a_bound_volume_needs_its_secrets():
+def test_claim_and_secrets_of_bound_volume():
     claim = {"namespace": "ns", "name": "c"}
     csi = {"nodePublishSecretRef": {"name": "s", "namespace": "vault"}}
     spec = {"claimRef": claim, "csi": csi, "azureFile": {"secretName": "f"}}
@@ -62,7 +62,7 @@ def test_a_bound_volume_needs_its_secrets():
     assert _claim_and_secrets({"spec": {"csi": csi}}) == (None, [])
 
 
-async def test_pods_come_and_go_with_what_they_need():
+async def test_node_graph_follows_pods():
     async with InProcessAPIServer() as server:
         registry = server.core.resources.registry
         graph = node_graph(registry)
