@@ -1,4 +1,4 @@
-"""What belongs to which node."""
+"""Graph of nodes and related objects."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,7 +9,7 @@ SECRET = ("Secret", "ns", "s")
 CLAIM = ("PersistentVolumeClaim", "ns", "c")
 
 
-def test_a_pod_brings_what_it_needs_to_its_node():
+def test_set_pod_relates_references_to_node():
     graph = NodeGraph()
     graph.set_pod("ns", "p", PodReferences("n1", frozenset([SECRET, CLAIM])))
     assert graph.has_path("n1", "Pod", "ns", "p")
@@ -21,7 +21,7 @@ def test_a_pod_brings_what_it_needs_to_its_node():
     assert not graph.has_path("n1", *CLAIM)
 
 
-def test_a_volume_and_its_secrets_come_through_the_claim():
+def test_set_volume_relates_secrets_through_claim():
     graph = NodeGraph()
     graph.set_volume("v", CLAIM, [("Secret", "vault", "k")])
     assert not graph.has_path("n1", "PersistentVolume", "", "v")
@@ -32,7 +32,7 @@ def test_a_volume_and_its_secrets_come_through_the_claim():
     assert not graph.has_path("n1", "PersistentVolume", "", "v")
 
 
-def test_some_objects_are_one_nodes_alone():
+def test_set_owned_relates_object_to_one_node():
     graph = NodeGraph()
     graph.set_owned("VolumeAttachment", "a", "n1")
     assert graph.has_path("n1", "VolumeAttachment", "", "a")
@@ -40,7 +40,7 @@ def test_some_objects_are_one_nodes_alone():
     assert not graph.has_path("n1", "VolumeAttachment", "", "a")
 
 
-def test_all_of_a_kind_can_be_forgotten():
+def test_clear_removes_all_objects_of_a_kind():
     graph = NodeGraph()
     graph.set_pod("ns", "p", PodReferences("n1", frozenset([SECRET, CLAIM])))
     graph.set_volume("v", CLAIM)
@@ -56,7 +56,7 @@ NEEDS = st.one_of(st.none(), st.builds(PodReferences, st.sampled_from(["n1", "n2
 
 
 @given(st.lists(st.tuples(st.sampled_from("pq"), NEEDS), max_size=10))
-def test_counts_say_what_a_scan_of_all_pods_says(steps):
+def test_has_path_equals_scan_of_all_pods(steps):
     graph, pods = NodeGraph(), {}
     for name, needs in steps:
         graph.set_pod("ns", name, needs)
