@@ -46,7 +46,7 @@ class _Policy:
 
     @property
     def rules(self) -> MutatingRules:
-        """The compiled expressions."""
+        """Return the compiled expressions."""
         if self._rules is None:
             from steersman.apiserver.admission.mutating_policy_rules import MutatingRules  # noqa: PLC0415
 
@@ -130,7 +130,7 @@ class MutatingAdmissionPolicy(Plugin):
         except ConfigurationError as error:
             fail("", f"failed to configure policy: {error}")
             return []
-        found: list[_Invocation] = []
+        invocations: list[_Invocation] = []
         for binding in bindings:
             if binding.matcher is not None:
                 where = await binding.matcher.match(attributes, namespace=sources.namespace, resource=sources.resource)
@@ -141,8 +141,8 @@ class MutatingAdmissionPolicy(Plugin):
             except ConfigurationError as error:
                 fail(binding.name, f"failed to configure binding: {error}")
                 continue
-            found += [_Invocation(policy, binding.name, matched, parameter) for parameter in parameters]
-        return found
+            invocations += [_Invocation(policy, binding.name, matched, parameter) for parameter in parameters]
+        return invocations
 
     async def _run(self, invocations: Sequence[_Invocation], attributes: Attributes) -> list[_Fault]:
         """Invoke all policies, then reinvoke those that require it."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def conversion_webhook_warnings(definition: Tree) -> Sequence[str]:
-    """Warn about a CustomResourceDefinition whose objects a webhook should convert."""
+    """Yield a warning about a CustomResourceDefinition with webhook conversion."""
     conversion = (definition.get("spec") or {}).get("conversion") or {}
     if conversion.get("strategy") != "Webhook":
         return ()

@@ -25,6 +25,6 @@ def test_strategy_warns_about_configuration_without_effect_on_create_and_update(
     assert text in warning
 
 
-def test_conversion_webhook_warnings_is_empty_when_the_server_converts():
+def test_conversion_webhook_warnings_is_empty_without_webhook():
     assert not conversion_webhook_warnings(named(spec={"conversion": {"strategy": "None"}}))
     assert not conversion_webhook_warnings(named(spec={}))
