@@ -21,9 +21,9 @@ from lightkube.models.authorization_v1 import (
     SubjectAccessReviewSpec,
 )
 
+from steersman.apimachinery.bounded_cache import BoundedCache
 from steersman.apimachinery.errors import Reason, StatusError, failure, unauthorized
 from steersman.apimachinery.gotext import quote
-from steersman.apimachinery.remembering import Remembered
 from steersman.asynckit.timeouts import Timeout
 from steersman.client.errors import ClientError
 from steersman.runtime.http import Page
@@ -98,8 +98,8 @@ class DelegatedAccess:
         self._metrics = metrics
         self._is_always_allowed = PathMatcher(always_allow_paths)
         self._times = cache_times or CacheTimes()
-        self._users: Remembered[_Cached] = Remembered()
-        self._verdicts: Remembered[_Cached] = Remembered()
+        self._users: BoundedCache[_Cached] = BoundedCache()
+        self._verdicts: BoundedCache[_Cached] = BoundedCache()
 
     async def __call__(self, request: Request) -> Page | None:
         """Authenticate and authorize the request."""
