@@ -88,9 +88,10 @@ class DelegatedAccess:
         always_allow_paths: Sequence[str] = ALWAYS_ALLOWED_PATHS,
         cache_times: CacheTimes | None = None,
     ) -> None:
-        """Without ``token_reviewer`` tokens are ignored; without ``access_reviewer`` nothing is allowed but the paths.
+        """Create the guard; without ``token_reviewer`` tokens are ignored.
 
-        Raises ValueError for a path with a ``*`` that is not its last character.
+        Without ``access_reviewer`` only the always-allowed paths are permitted. Raises ValueError for a path
+        with a ``*`` that is not its last character.
         """
         self._token_reviewer = token_reviewer
         self._access_reviewer = access_reviewer
