@@ -56,10 +56,10 @@ class NodeController(Controller):
         reports_status: bool = True,
         kubelet: KubeletAddress | None = None,
     ) -> None:
-        """Without ``reports_status`` stages write the node status: nodes are registered without conditions, with
-        heartbeats.
+        """Create the controller; ``kubelet`` is the address for API servers, None without a kubelet.
 
-        ``kubelet`` is the address at which API servers reach the nodes' kubelet; None: there is no kubelet.
+        Without ``reports_status`` stages write the node status: nodes are registered without conditions, with
+        heartbeats.
         """
         super().__init__(context, workers=_WORKERS)
         self._kubelet = kubelet

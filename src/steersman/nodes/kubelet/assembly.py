@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Kubelet(NamedTuple):
-    """The kubelet as other components of the nodes see it."""
+    """Interface of the kubelet for other components of the nodes."""
 
     #: Address for API servers; None: it does not listen.
     address: KubeletAddress | None = None

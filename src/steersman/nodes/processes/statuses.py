@@ -60,7 +60,7 @@ class ContainerFacts(msgspec.Struct):
 
 
 class End(msgspec.Struct, frozen=True):
-    """Reason why a pod failed for good, independent of its containers."""
+    """Final failure of a pod, independent of its containers."""
 
     reason: str
     message: str
