@@ -10,6 +10,7 @@ from steersman.nodes.kubelet.simulated import SimulatedHost
 from steersman.nodes.node_object import KubeletAddress, is_simulated
 from steersman.nodes.pod_status import is_finished
 from steersman.nodes.pods import NODES, PODS
+from steersman.runtime.http import ListenError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -181,7 +182,7 @@ def add_kubelet(
     admission: PodAdmission,
 ) -> Kubelet:
     """Listen if certificates are configured, and add the controllers; ``addresses`` and ``admission`` are shared by all
-    pods. Raises ``OSError``.
+    pods. Raises ``ListenError``.
     """
     lookup = _InformerLookup(context)
     hosts: list[Host] = []
@@ -204,7 +205,7 @@ def add_kubelet(
     if not options.serves_kubelet:
         return Kubelet(None, is_others)
     hosts.append(SimulatedHost(lookup.newest, lookup.node_of, clock=context.clock))
-    sock = socket.create_server((options.kubelet_address, options.kubelet_port))
+    sock = _listen(options.kubelet_address, options.kubelet_port)
     sock.setblocking(False)
     manager.add(
         LazyKubeletServer(
@@ -212,3 +213,10 @@ def add_kubelet(
         )
     )
     return Kubelet(KubeletAddress(options.kubelet_address, sock.getsockname()[1]), is_others)
+
+
+def _listen(address: str, port: int) -> socket.socket:
+    try:
+        return socket.create_server((address, port))
+    except OSError as error:
+        raise ListenError.of(f"{address} port {port}", error) from error
