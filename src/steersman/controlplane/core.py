@@ -17,6 +17,7 @@ from steersman.apiserver.discovery.catalog import Catalog
 from steersman.apiserver.filters.max_in_flight import InFlight
 from steersman.apiserver.filters.request_metrics import RequestMetrics
 from steersman.apiserver.health.checks import Check, Unhealthy
+from steersman.apiserver.observability.conversion_metrics import ConversionMetricsCollector
 from steersman.apiserver.observability.webhook_metrics import WebhookMetricsCollector
 from steersman.apiserver.server.app import Application
 from steersman.apiserver.server.chain import ChainOptions, build_chain
@@ -117,9 +118,7 @@ class ServerCore:
         #: None when disabled.
         self.bootstrap = self._make_bootstrap_controller(options, store) if with_bootstrap_controller else None
         self._tasks = Supervisor("control plane")
-        self._custom = CustomResources(
-            self.resources.registry, self.catalog, clock=clock, writer=LoopbackDefinitionWriter(self.client)
-        )
+        self._custom = self._make_custom_resources()
         self._api_services = APIServices(
             self.client, self.catalog, stored=self.resources.registry.stored(API_SERVICES), clock=clock
         )
@@ -179,6 +178,7 @@ class ServerCore:
             StorageMetrics(self.store, self.resources.registry).collect,
             self.app.loop_guard.collect,
             WebhookMetricsCollector(self.resources.webhook_metrics).collect,
+            ConversionMetricsCollector(self.resources.conversions.metrics).collect,
         ]
         if self._auditor is not None:
             collectors.append(self._auditor.collect)
@@ -197,6 +197,15 @@ class ServerCore:
         if self.bootstrap is not None:
             await self.bootstrap.start_loops()
         self.app.loop_guard.begin_logging()
+
+    def _make_custom_resources(self) -> CustomResources:
+        return CustomResources(
+            self.resources.registry,
+            self.catalog,
+            clock=self._clock,
+            writer=LoopbackDefinitionWriter(self.client),
+            conversions=self.resources.conversions,
+        )
 
     def _make_bootstrap_controller(self, options: APIServerOptions, store: Store) -> BootstrapController:
         # Loads the client, which most tests do without.

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
-from steersman.apimachinery.errors import internal_error
+from steersman.apimachinery.errors import StatusError, internal_error
 from steersman.apimachinery.gotext import quote
 from steersman.apimachinery.trees import copy_tree
-from steersman.apiserver.admission.admission_request import kind_of
+from steersman.apiserver.admission.admission_request import in_request_version, kind_of
 from steersman.apiserver.admission.interface import Attributes, Operation, Plugin
 from steersman.apiserver.admission.lookups import Lookup
 from steersman.apiserver.admission.validating_policy import Binding, PolicySources, variables_of
@@ -24,7 +24,6 @@ from steersman.schema.resources import Resource  # noqa: TC001 — compiled name
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from steersman.apimachinery.errors import StatusError
     from steersman.apimachinery.trees import Tree
     from steersman.apimachinery.typemodel import Struct
     from steersman.apiserver.admission.mutating_policy_rules import MutatingRules
@@ -162,9 +161,15 @@ class MutatingAdmissionPolicy(Plugin):
         from steersman.apiserver.admission.validating_policy_rules import EvaluationError  # noqa: PLC0415
 
         policy, matched = invocation.policy, invocation.matched
-        variables = await variables_of(attributes, matched, self._sources)
-        variables["params"] = invocation.parameter
         faults: list[_Fault] = []
+        try:
+            variables = await variables_of(attributes, matched, self._sources)
+        except StatusError as failed:
+            if policy.fails:
+                text = f"failed to configure binding: failed to convert object version: {failed.message}"
+                faults.append(_Fault(_denial(policy.name, invocation.binding, text)))
+            return faults
+        variables["params"] = invocation.parameter
 
         def fail(error: EvaluationError) -> None:
             if policy.fails:
@@ -188,7 +193,9 @@ class MutatingAdmissionPolicy(Plugin):
                 continue
             own = struct is served.struct
             variables["object"] = (
-                _replace_object(changed, attributes, served) if own else _replace_body(changed, attributes, struct)
+                await _replace_object(changed, attributes, served)
+                if own
+                else _replace_body(changed, attributes, struct)
             )
         return faults
 
@@ -213,7 +220,7 @@ def _replace_body(changed: Tree, attributes: Attributes, struct: Struct) -> Tree
     return tree
 
 
-def _replace_object(changed: Tree, attributes: Attributes, served: ServedResource) -> Tree:
+async def _replace_object(changed: Tree, attributes: Attributes, served: ServedResource) -> Tree:
     """Replace the object by a mutated one, decoded and defaulted. Return it in the matched version."""
     tree: Tree = copy_tree(changed)
     unknown: list[str] = []
@@ -224,11 +231,11 @@ def _replace_object(changed: Tree, attributes: Attributes, served: ServedResourc
     if unknown and not served.is_custom:
         raise internal_error("strict decoding error: " + ", ".join(f"unknown field {quote(name)}" for name in unknown))
     served.strategy.default(tree, served.resource.version)
-    stored = tree if served.to_storage is None else served.to_storage(copy_tree(tree))
     obj = attributes.object
     if obj is not None:
+        replacement = await in_request_version(tree, attributes, served)
         obj.clear()
-        obj.update(copy_tree(stored))
+        obj.update(replacement)
     return tree
 
 
