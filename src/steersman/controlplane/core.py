@@ -11,6 +11,7 @@ import secrets
 from random import Random
 from typing import TYPE_CHECKING, Final
 
+from steersman.apiserver.aggregation.backend_openapi import AggregatedDocuments
 from steersman.apiserver.aggregation.controller import Aggregator
 from steersman.apiserver.crd.serving import CustomResources
 from steersman.apiserver.discovery.catalog import Catalog
@@ -123,17 +124,26 @@ class ServerCore:
             self.client, self.catalog, stored=self.resources.registry.stored(API_SERVICES), clock=clock
         )
         self._add_post_start_hooks()
+        self._add_paths(routes, metrics)
+
+    def _add_paths(self, routes: Routes, metrics: RequestMetrics) -> None:
+        """Add the paths that are no resources."""
         add_health(routes, self._health_checks())
         add_about(routes, collectors=self._collectors(metrics))
         add_openid(
             routes,
-            options.service_account_issuer[0],
+            self._options.service_account_issuer[0],
             address=lambda: self.address,
             keys=self.keys.public_keys,
-            jwks_uri=options.service_account_jwks_uri,
+            jwks_uri=self._options.service_account_jwks_uri,
         )
         add_discovery(
-            routes, self.catalog, custom=self._custom.schema, clock=clock, server_address=lambda: self.address
+            routes,
+            self.catalog,
+            custom=self._custom.schema,
+            clock=self._clock,
+            server_address=lambda: self.address,
+            remote=AggregatedDocuments(self.aggregator),
         )
 
     def _make_aggregator(self, writer: LoopbackStatusWriter) -> Aggregator:
@@ -178,6 +188,7 @@ class ServerCore:
             StorageMetrics(self.store, self.resources.registry).collect,
             self.app.loop_guard.collect,
             WebhookMetricsCollector(self.resources.webhook_metrics).collect,
+            self.aggregator.metrics.collect,
             ConversionMetricsCollector(self.resources.conversions.metrics).collect,
         ]
         if self._auditor is not None:
