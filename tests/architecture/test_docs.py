@@ -74,6 +74,7 @@ EXAMPLES_RUN = {
     "docs/command-line.md": {"console": None},
     "docs/components.md": {"console": 1},
     "docs/controllers.md": {"toml": 1, "python": 1},
+    "docs/conversion.md": {"yaml": 1},
     "docs/coordinated-leader-election.md": {"sh": 4},
     "docs/drop-in.md": {"yaml": 2},
     "docs/embed.md": {"python": 2},
