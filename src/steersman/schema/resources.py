@@ -41,8 +41,10 @@ class Resource(msgspec.Struct, frozen=True):
     definition: str = ""
     #: Where its objects lie in the store, ``/registry/services/specs``; empty when nothing is stored.
     key_prefix: str = ""
-    #: The ``apiVersion`` that stored objects carry; resources that are one in the store have the same.
+    #: The ``apiVersion`` of objects in the cache of the store; resources that are one in the store have the same.
     storage_api_version: str = ""
+    #: The ``apiVersion`` inside stored values, where it is an older version with the same fields; empty: ``storage_api_version``.
+    stored_api_version: str = ""
     #: Told to everybody who uses it, of custom resources whose definition says so.
     deprecation_warning: str = ""
 
@@ -50,6 +52,11 @@ class Resource(msgspec.Struct, frozen=True):
     def api_version(self) -> str:
         """As objects carry it: ``v1``, ``apps/v1``."""
         return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def stored_as(self) -> str:
+        """Return the ``apiVersion`` inside stored values."""
+        return self.stored_api_version or self.storage_api_version
 
     @property
     def group_resource(self) -> str:
