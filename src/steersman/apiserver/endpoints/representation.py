@@ -60,7 +60,7 @@ async def render_object(
     Raises 406 for the form of a list, 400 for an ``includeObject`` that is none.
     """
     if form is PLAIN:
-        if type(obj) is not Entry:
+        if isinstance(obj, dict):
             body = encode(obj)
         elif len(obj.raw) > LARGE_BYTES and served.from_storage is not None:
             body = await in_worker(served.object_bytes, obj)
@@ -71,7 +71,7 @@ async def render_object(
     is_protobuf = form.media is Media.PROTOBUF
     if is_protobuf:
         view = ProtobufView(served, form)
-    if not isinstance(obj, Entry):
+    if isinstance(obj, dict):
         body = view.whole_of(obj)
     elif len(obj.raw) > LARGE_BYTES:
         body = await in_worker(view.whole, obj)
