@@ -24,7 +24,6 @@ from steersman.apiserver.endpoints.list_streams import (
 from steersman.apiserver.endpoints.negotiation import PLAIN, Media, accepts_gzip, negotiate_status
 from steersman.apiserver.endpoints.protobuf_views import ProtobufView
 from steersman.apiserver.endpoints.views import tree_bytes, view_of
-from steersman.apiserver.generic.entry import Entry
 from steersman.apiserver.http import Response
 from steersman.apiserver.workers import LARGE_BYTES, in_worker
 from steersman.schema import protobuf
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from steersman.apimachinery.trees import Tree
     from steersman.apiserver.endpoints.negotiation import Form
     from steersman.apiserver.endpoints.views import View
+    from steersman.apiserver.generic.entry import Entry
     from steersman.apiserver.generic.served import ServedResource
     from steersman.apiserver.generic.strategy import Column
     from steersman.apiserver.http import Request
