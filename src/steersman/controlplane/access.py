@@ -95,7 +95,7 @@ class Authentication:
             group_headers=options.requestheader_group_headers,
             extra_prefixes=options.requestheader_extra_headers_prefix,
         )
-        bearer = BearerToken(self.tokens, clock=clock, fixed_tokens=users, remembering=accounts)
+        bearer = BearerToken(self.tokens, clock=clock, fixed_tokens=users, token_cache=accounts)
         self.authenticator: Final[ServerAuthenticator] = Union(
             [front_proxies, certificates, bearer, WebSocketToken(self.tokens)],
             anonymous=options.anonymous_auth,

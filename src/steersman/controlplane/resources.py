@@ -15,6 +15,7 @@ from steersman.apiserver.admission.validating_policy import ValidatingAdmissionP
 from steersman.apiserver.admission.validating_webhook import ValidatingAdmissionWebhook
 from steersman.apiserver.admission.webhook_calls import WebhookServices
 from steersman.apiserver.admission.webhook_metrics import WebhookMetrics
+from steersman.apiserver.crd.conversion_webhook import ConversionServices
 from steersman.apiserver.endpoints.router import Router
 from steersman.apiserver.endpoints.subresources import subresources
 from steersman.apiserver.endpoints.unsafe_delete import FEATURE_GATE
@@ -81,6 +82,7 @@ class Resources:
         #: HTTPS clients of admission and conversion webhooks.
         self.webhook_clients = WebhookClients(services, clock=clock)
         self.webhook_metrics = WebhookMetrics()
+        self.conversions = ConversionServices(self.webhook_clients, clock=clock, dice=dice)
         webhooks = WebhookServices(
             self.registry,
             authorizer=authorizer,

@@ -44,6 +44,16 @@ _REASONS: Final = {
 }
 
 
+class ListenError(OSError):
+    """An address that cannot be listened on; the text is one line for users."""
+
+    @classmethod
+    def of(cls, where: str, error: OSError) -> Self:
+        """Return the error for an address, ``127.0.0.1 port 10257``."""
+        reason = os.strerror(error.errno).lower() if error.errno else str(error)
+        return cls(f"cannot listen on {where}: {reason}")
+
+
 class Page(NamedTuple):
     """HTTP response."""
 
@@ -119,13 +129,18 @@ class HttpServer:
         return int(self._socket.getsockname()[1])
 
     def bind(self) -> None:
-        """Bind the address before the server is entered. Raises ``OSError``."""
-        if self._socket is None:
+        """Bind the address before the server is entered. Raises ``ListenError``."""
+        if self._socket is not None:
+            return
+        try:
             self._socket = (
                 _bound(self._socket_path)
                 if self._socket_path
                 else _bound_port(self._host, self._port, shares_port=self._shares_port)
             )
+        except OSError as error:
+            where = self._socket_path or f"{self._host or '*'} port {self._port}"
+            raise ListenError.of(where, error) from error
 
     def close(self) -> None:
         """Close the socket of a server that was bound and never entered. Idempotent."""
