@@ -1,4 +1,4 @@
-"""What bodies say they are."""
+"""Group, version and kind of bodies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Statuses that the constructors make, and what the predicates say of them."""
+"""Status errors of the constructors, and predicates."""
 
 from __future__ import annotations
 

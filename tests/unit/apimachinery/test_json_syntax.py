@@ -1,4 +1,4 @@
-"""Faults of JSON text, told as Go tells them."""
+"""Syntax errors of JSON text with the messages of Go."""
 
 from __future__ import annotations
 

@@ -21,14 +21,14 @@ T1, T2 = "2024-01-01T00:00:01Z", "2024-01-01T00:00:02Z"
 
 
 def without_nulls(tree):
-    """What decoding does."""
+    """Drop nulls, as decoding does."""
     if isinstance(tree, dict):
         return {key: without_nulls(value) for key, value in tree.items() if value is not None}
     return [without_nulls(item) for item in tree] if isinstance(tree, list) else tree
 
 
 class Cluster:
-    """One object of a kind, and those who write to it."""
+    """One object of a kind, and its writers."""
 
     def __init__(self, struct, kind, api_version) -> None:
         self.struct = struct
@@ -351,7 +351,7 @@ def test_apply_drops_an_oversized_annotation(maps):
 
 
 class Renamed:
-    """A second version of config maps that calls ``k`` of the data ``K``."""
+    """Second version of config maps, in which the data key ``k`` is ``K``."""
 
     def __init__(self, struct) -> None:
         self.of_all = struct
@@ -394,7 +394,7 @@ def test_apply_keeps_fields_of_a_version_that_is_not_served(maps, config_map):
     assert maps.live["data"] == {"k": "v", "l": "v"}
 
 
-# No empty objects and lists where nothing of them is owned: decoding may take those that an apply has emptied for null.
+# Without empty objects and lists that are not owned: decoding drops those that an apply has emptied.
 NAMES = st.sampled_from(["a", "b", "c"])
 PARTS = st.lists(
     st.fixed_dictionaries(
@@ -443,7 +443,7 @@ def test_apply_by_a_single_manager_results_in_its_last_config(widget, first, sec
 
 
 def named(widget, obj):
-    """The leaves of an object, whatever empty parts stand around them."""
+    """Return the leaves of an object, without empty containers around them."""
     spec = {name: value for name, value in obj.get("spec", {}).items() if value not in ({}, [])}
     return leaves(root_shape(widget).below({"spec": spec}))
 

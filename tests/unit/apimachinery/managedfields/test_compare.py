@@ -1,4 +1,4 @@
-"""How two objects differ."""
+"""Difference of two objects."""
 
 from __future__ import annotations
 

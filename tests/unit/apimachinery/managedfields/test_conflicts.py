@@ -1,4 +1,4 @@
-"""The refusal of an apply."""
+"""Conflicts of an apply."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What creators own is remembered by the form of objects, and is what a comparison finds."""
+"""Cached fields of creators equal those of a comparison."""
 
 from __future__ import annotations
 

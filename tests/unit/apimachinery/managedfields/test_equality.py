@@ -1,4 +1,4 @@
-"""Equality as ownership knows it."""
+"""JSON equality for ownership."""
 
 from __future__ import annotations
 

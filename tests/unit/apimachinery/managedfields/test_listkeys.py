@@ -1,4 +1,4 @@
-"""Which item of a list is which."""
+"""Item keys of sets and associative lists."""
 
 from __future__ import annotations
 

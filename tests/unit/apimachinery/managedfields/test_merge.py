@@ -1,4 +1,4 @@
-"""An applied tree laid over the live one."""
+"""Merge of an applied tree into the live one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who owns what after a write: the parts that updates and applies share."""
+"""Owners after a write: the rules shared by update and apply."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is owned of a value."""
+"""Owned parts of values by type."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Times of entries that nothing happened to."""
+"""Times of unchanged entries."""
 
 from __future__ import annotations
 

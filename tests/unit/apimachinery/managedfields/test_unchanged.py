@@ -1,4 +1,4 @@
-"""Telling a repeated apply without merging."""
+"""Detection of repeated applies without merging."""
 
 from __future__ import annotations
 

@@ -187,7 +187,7 @@ def test_update_merges_many_managers_into_ancient_changes(live, write):
 
 
 class Renamed:
-    """A second version that calls ``k`` of the data ``K``."""
+    """Second version, in which the data key ``k`` is ``K``."""
 
     def __init__(self, struct) -> None:
         self.of_all = struct

@@ -1,4 +1,4 @@
-"""Whether an applied tree fits its type."""
+"""Validation of an applied tree against its type."""
 
 from __future__ import annotations
 

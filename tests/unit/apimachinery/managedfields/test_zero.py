@@ -1,4 +1,4 @@
-"""What an empty object looks like."""
+"""Zero values of built-in kinds."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def test_apply_merge_patch_merges_removes_and_replaces(
 
 
 def diff(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
-    """A patch that makes ``new`` of ``old``."""
+    """Return a patch that changes ``old`` to ``new``."""
     patch: dict[str, Any] = {key: None for key in old if key not in new}
     for key, value in new.items():
         both_objects = isinstance(value, dict) and isinstance(old.get(key), dict)

@@ -1,4 +1,4 @@
-"""What label selectors mean."""
+"""Matching of label selectors."""
 
 from __future__ import annotations
 
