@@ -21,7 +21,7 @@ _FINALIZERS = ("kubernetes.io/pvc-protection", "kubernetes.io/pv-protection", _C
 
 
 class Protection:
-    """All objects are deleted sometimes, used or not; claims grow, and drivers are slow."""
+    """Objects are deleted at random, used or not; claims grow, and drivers are slow."""
 
     controllers = ("persistentvolumeclaim-protection-controller", "persistentvolume-protection-controller",
                    "volumeattributesclass-protection-controller", "persistentvolume-expander-controller")  # fmt: skip
