@@ -203,8 +203,8 @@ async def test_stale_token_is_annotated(world):
 async def verified(world, token):
     """Return the user for which the token is cached now."""
     await world.tokens.authenticate_token(token)
-    remembered = world.tokens.verified(token)
-    return remembered, lambda: remembered.at(world.clock.monotonic())
+    cached = world.tokens.verified(token)
+    return cached, lambda: cached.at(world.clock.monotonic())
 
 
 async def test_verified_expires_after_ten_seconds(world):
