@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import datetime
 
+    from steersman.apimachinery.managedfields.schema import Versions
     from steersman.apiserver.spec_facts import SpecFacts, SpecFactsCache
 
 _log: Final = logging.getLogger(__name__)
@@ -267,6 +268,7 @@ class RequestContext:
         "user",
         "verb",
         "version",
+        "versions",
         "warnings",
     )
 
@@ -296,6 +298,8 @@ class RequestContext:
         self.path_name = path_name
         #: Version that the client speaks (``v1``), of the group of the resource.
         self.version = version
+        #: Versions of the resource for managed fields, if their conversions wait for a call; None: those of the scope.
+        self.versions: Versions | None = None
         #: What authorization was asked for: ``create``, ``update``, ``patch``, …
         self.verb = verb
         self.subresource = subresource

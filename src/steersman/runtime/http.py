@@ -80,7 +80,7 @@ class _Route(NamedTuple):
 
 
 class HttpServer:
-    """Serves pages by exact path, each given the query's parameters. Listens while entered."""
+    """HTTP server for pages by exact path, each of which receives the query parameters. Listens while entered."""
 
     def __init__(
         self,
@@ -93,12 +93,11 @@ class HttpServer:
         guard: RequestGuard | None = None,
         shares_port: bool = False,
     ) -> None:
-        """Port 0: any that is free, see ``port``.
+        """Create a server; port 0 selects a free one, see ``port``.
 
-        ``socket_path``: a Unix socket instead; ``@`` begins a name in Linux' abstract namespace.
-
-        ``guard`` returns None for a request that may be served, otherwise the answer. ``shares_port``: other processes may
-        listen on the port, too (``SO_REUSEPORT``).
+        ``socket_path``: a Unix socket instead; ``@`` begins a name in Linux' abstract namespace. ``guard``
+        returns None for a permitted request, otherwise the response. ``shares_port``: other processes may
+        listen on the port as well (``SO_REUSEPORT``).
         """
         self._host = host
         self._port = port

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
-from steersman.apimachinery.errors import internal_error
+from steersman.apimachinery.errors import StatusError, internal_error
 from steersman.apimachinery.gotext import quote
 from steersman.apimachinery.trees import copy_tree
-from steersman.apiserver.admission.admission_request import kind_of
+from steersman.apiserver.admission.admission_request import in_request_version, kind_of
 from steersman.apiserver.admission.interface import Attributes, Operation, Plugin
 from steersman.apiserver.admission.lookups import Lookup
 from steersman.apiserver.admission.validating_policy import Binding, PolicySources, variables_of
@@ -24,7 +24,6 @@ from steersman.schema.resources import Resource  # noqa: TC001 — compiled name
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from steersman.apimachinery.errors import StatusError
     from steersman.apimachinery.trees import Tree
     from steersman.apimachinery.typemodel import Struct
     from steersman.apiserver.admission.mutating_policy_rules import MutatingRules
@@ -46,7 +45,7 @@ class _Policy:
 
     @property
     def rules(self) -> MutatingRules:
-        """The compiled expressions."""
+        """Return the compiled expressions."""
         if self._rules is None:
             from steersman.apiserver.admission.mutating_policy_rules import MutatingRules  # noqa: PLC0415
 
@@ -77,9 +76,9 @@ class _Invocation(NamedTuple):
         metadata = (self.parameter or {}).get("metadata") or {}
         return "/".join((self.policy.name, self.binding, metadata.get("namespace", ""), metadata.get("name", "")))
 
-    def faults_for(self, message: str) -> list[_Fault]:
+    def faults_for(self, message: str, reason: str = "Invalid") -> list[_Fault]:
         """Return the fault of a failed expression; none under ``failurePolicy: Ignore``."""
-        return [_Fault(_denial(self.policy.name, self.binding, message), "Invalid")] if self.policy.fails else []
+        return [_Fault(_denial(self.policy.name, self.binding, message), reason)] if self.policy.fails else []
 
 
 class MutatingAdmissionPolicy(Plugin):
@@ -138,7 +137,7 @@ class MutatingAdmissionPolicy(Plugin):
         except ConfigurationError as error:
             fail("", f"failed to configure policy: {error}")
             return []
-        found: list[_Invocation] = []
+        invocations: list[_Invocation] = []
         for binding in bindings:
             if binding.matcher is not None:
                 where = await binding.matcher.match(attributes, namespace=sources.namespace, resource=sources.resource)
@@ -149,8 +148,8 @@ class MutatingAdmissionPolicy(Plugin):
             except ConfigurationError as error:
                 fail(binding.name, f"failed to configure binding: {error}")
                 continue
-            found += [_Invocation(policy, binding.name, matched, parameter) for parameter in parameters]
-        return found
+            invocations += [_Invocation(policy, binding.name, matched, parameter) for parameter in parameters]
+        return invocations
 
     async def _run(self, invocations: Sequence[_Invocation], attributes: Attributes) -> list[_Fault]:
         """Invoke the policies; in a second run those that require it. Upstream: ``dispatchInvocations``.
@@ -184,7 +183,12 @@ class MutatingAdmissionPolicy(Plugin):
         """Return the variables of an invocation; None if a match condition is false or fails."""
         from steersman.apiserver.admission.validating_policy_rules import EvaluationError  # noqa: PLC0415
 
-        variables = await variables_of(attributes, invocation.matched, self._sources)
+        try:
+            variables = await variables_of(attributes, invocation.matched, self._sources)
+        except StatusError as error:
+            text = f"failed to configure binding: failed to convert object version: {error.message}"
+            faults.extend(invocation.faults_for(text, ""))
+            return None
         variables["params"] = invocation.parameter
         try:
             return variables if await with_allowance(invocation.policy.holds, variables) else None
@@ -212,7 +216,9 @@ class MutatingAdmissionPolicy(Plugin):
                 continue
             own = struct is served.struct
             variables["object"] = (
-                _replace_object(changed, attributes, served) if own else _replace_body(changed, attributes, struct)
+                await _replace_object(changed, attributes, served)
+                if own
+                else _replace_body(changed, attributes, struct)
             )
             has_applied = True
         return has_applied
@@ -238,7 +244,7 @@ def _replace_body(changed: Tree, attributes: Attributes, struct: Struct) -> Tree
     return tree
 
 
-def _replace_object(changed: Tree, attributes: Attributes, served: ServedResource) -> Tree:
+async def _replace_object(changed: Tree, attributes: Attributes, served: ServedResource) -> Tree:
     """Replace the object by a mutated one, decoded and defaulted. Return it in the matched version."""
     tree: Tree = copy_tree(changed)
     unknown: list[str] = []
@@ -249,11 +255,11 @@ def _replace_object(changed: Tree, attributes: Attributes, served: ServedResourc
     if unknown and not served.is_custom:
         raise internal_error("strict decoding error: " + ", ".join(f"unknown field {quote(name)}" for name in unknown))
     served.strategy.default(tree, served.resource.version)
-    stored = tree if served.to_storage is None else served.to_storage(copy_tree(tree))
     obj = attributes.object
     if obj is not None:
+        replacement = await in_request_version(tree, attributes, served)
         obj.clear()
-        obj.update(copy_tree(stored))
+        obj.update(replacement)
     return tree
 
 

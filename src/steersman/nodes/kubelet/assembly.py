@@ -22,12 +22,13 @@ if TYPE_CHECKING:
     from steersman.nodes.kubelet.server import KubeletServer
     from steersman.nodes.options import NodesOptions
     from steersman.nodes.pod_addresses import PodAddresses
+    from steersman.nodes.pod_admission import PodAdmission
     from steersman.runtime.context import ControllerContext
     from steersman.runtime.manager import Manager
 
 
 class Kubelet(NamedTuple):
-    """The kubelet as other components of the nodes see it."""
+    """Interface of the kubelet for other components of the nodes."""
 
     #: Address for API servers; None: it does not listen.
     address: KubeletAddress | None = None
@@ -173,10 +174,15 @@ def metrics_page(
 
 
 def add_kubelet(
-    manager: Manager, context: ControllerContext, options: NodesOptions, *, addresses: PodAddresses
+    manager: Manager,
+    context: ControllerContext,
+    options: NodesOptions,
+    *,
+    addresses: PodAddresses,
+    admission: PodAdmission,
 ) -> Kubelet:
-    """Listen if certificates are configured, and add the controllers; ``addresses`` are shared by all pods. Raises
-    ``ListenError``.
+    """Listen if certificates are configured, and add the controllers; ``addresses`` and ``admission`` are shared by all
+    pods. Raises ``ListenError``.
     """
     lookup = _InformerLookup(context)
     hosts: list[Host] = []
@@ -185,7 +191,13 @@ def add_kubelet(
         from steersman.nodes.processes.controller import ProcessPodController  # noqa: PLC0415 — off unless asked for
 
         controller = ProcessPodController(
-            context, addresses=addresses, kubeconfig=options.kubeconfig, directory=options.process_dir
+            context,
+            addresses=addresses,
+            admission=admission,
+            kubeconfig=options.kubeconfig,
+            directory=options.process_dir,
+            isolation=options.process_isolation,
+            images=options.local_images(),
         )
         manager.add(controller)
         hosts.append(controller.host)

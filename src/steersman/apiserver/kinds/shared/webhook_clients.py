@@ -1,4 +1,6 @@
-"""How a webhook is reached (by URL, or as a Service), and in which versions. Admission and conversion webhooks share the rules."""
+"""Validation of webhook client configurations (URL or Service) and review versions, for admission and conversion
+webhooks.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +17,14 @@ if TYPE_CHECKING:
     from steersman.apimachinery.field import FieldError, Path
     from steersman.apimachinery.trees import Tree
 
-#: Of the reviews that API servers send.
+#: Versions of AdmissionReview and ConversionReview that API servers send.
 REVIEW_VERSIONS: Final = ("v1", "v1beta1")
 
 _FORM: Final = "; desired format: https://host[/path]"
 
 
 def validate_client(config: Tree, path: Path) -> Iterator[FieldError]:
-    """Exactly one of the two ways."""
+    """Validate that exactly one of ``url`` and ``service`` is set, and its value."""
     url, service = config.get("url"), config.get("service")
     if (url is None) == (service is None):
         yield field.required(path, "exactly one of url or service is required")
@@ -35,7 +37,7 @@ def validate_client(config: Tree, path: Path) -> Iterator[FieldError]:
 def validate_review_versions(
     versions: Sequence[str], path: Path, *, must_be_known: bool = True, if_empty: str = ""
 ) -> Iterator[FieldError]:
-    """The versions that a webhook understands, at least one of which the API server must speak."""
+    """Validate review versions, at least one of which the API server must support."""
     if not versions:
         yield field.required(path, if_empty)
         return
