@@ -47,6 +47,7 @@ _TEXTS: Final = {
     "chaos": "YAML file of rules that make pods and nodes fail",
     "process_pods": "Run pods that ask for it as local processes of your user",
     "process_dir": "Directory for files of such pods (default below the temporary directory)",
+    "metrics": "Serve metrics.k8s.io with made-up usage of simulated pods, for kubectl top and HorizontalPodAutoscalers",
     "kubelet_address": "IP address that the kubelet of the nodes listens on",
     "kubelet_port": "Port of the kubelet; 0 for any free port",
     "kubelet_certificate_file": "File with the serving certificate of the kubelet",
