@@ -80,7 +80,7 @@ EXAMPLES_RUN = {
     "docs/embed.md": {"python": 2},
     "docs/first-operator-test.md": {"python": 2},
     "docs/logs.md": {"text": 2, "json": 1, "python": 1},
-    "docs/nodes.md": {"yaml": 4, "console": 1},
+    "docs/nodes.md": {"yaml": 5, "console": 1},
     "docs/stages.md": {"yaml": 2},
     "docs/test-with-pytest.md": {"python": 1},
     "docs/toolkit.md": {"python": None},

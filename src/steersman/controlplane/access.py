@@ -95,7 +95,7 @@ class Authentication:
             group_headers=options.requestheader_group_headers,
             extra_prefixes=options.requestheader_extra_headers_prefix,
         )
-        bearer = BearerToken(self.tokens, clock=clock, fixed_tokens=users, remembering=accounts)
+        bearer = BearerToken(self.tokens, clock=clock, fixed_tokens=users, token_cache=accounts)
         self.authenticator: Final[ServerAuthenticator] = Union(
             [front_proxies, certificates, bearer, WebSocketToken(self.tokens)],
             anonymous=options.anonymous_auth,
@@ -104,7 +104,7 @@ class Authentication:
         )
 
     def follow(self, registry: Registry) -> None:
-        """Look up there what tokens are bound to."""
+        """Look up the objects that tokens are bound to in ``registry``."""
         self._objects.follow(registry)
 
 
@@ -194,7 +194,7 @@ class Authorization:
         return None if entry is None else (entry.tree().get("spec") or {}).get("paramKind")
 
     def follow(self, registry: Registry) -> None:
-        """Decide by what is stored there, from now on."""
+        """Authorize by the objects stored in ``registry`` from now on."""
         self._registry = registry
         self._caches.extend(follow_rbac(self._index, registry))
 

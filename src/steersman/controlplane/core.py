@@ -200,7 +200,7 @@ class ServerCore:
         return collectors
 
     async def start(self) -> None:
-        """Run the post-start hooks and publish the server, which is ready when it returns. Raises what a hook raises."""
+        """Run the post-start hooks and publish the server, which is ready when this returns. Raises a hook's error."""
         if self._auditor is not None:
             self._auditor.start()
         self._tasks.start("last uses of tokens", self._token_uses.run(self.client))
@@ -251,7 +251,7 @@ class ServerCore:
             hooks.add(name, after=[_REGISTRATION])
 
     async def _namespaces_known(self) -> None:
-        """Admission plugins read objects on demand; those of namespaces are needed by every write."""
+        """Wait for the namespace cache, which every write needs; other caches of admission are filled on demand."""
         await self.resources.registry.stored("namespaces").cache.ready()
 
     async def _serve_custom(self) -> None:
@@ -301,7 +301,7 @@ class ServerCore:
         if self.bootstrap is not None:
             await self.bootstrap.close()
         await self._tasks.close()
-        if self._auditor is not None:  # after all whose requests are recorded
+        if self._auditor is not None:  # after all components whose requests are recorded
             await self._auditor.close()
         await self.resources.close()
         await self.store.close()

@@ -120,7 +120,7 @@ class Resources:
         return None if entry is None else entry.tree()["metadata"].get("labels") or {}
 
     async def close(self) -> None:
-        """End watches that are left, and what fills caches."""
+        """Close the remaining watches and the tasks that fill caches."""
         self.registry.close()
         self.webhook_clients.close()
         await self._tasks.close()

@@ -7,7 +7,7 @@ import random
 from ipaddress import ip_network
 from typing import Any
 
-from tests.unit.apiserver.kinds.objects import context, copy, told
+from tests.unit.apiserver.kinds.objects import context, copy, error_texts
 
 from steersman.apimachinery.trees import Tree
 from steersman.apiserver.kinds.core.service.allocation import (
@@ -94,4 +94,4 @@ class Cluster:
     @staticmethod
     def _check(errors: Any) -> None:
         if errors:
-            raise Refused(told(errors))
+            raise Refused(error_texts(errors))

@@ -71,12 +71,15 @@ class MutatingAdmissionWebhook(Plugin):
         await self._dispatch(await self._caller.candidates(attributes), attributes)
 
     async def _dispatch(self, candidates: Sequence[Candidate], attributes: Attributes) -> None:
-        state = attributes.reinvocation
-        state.begin(attributes.object)
+        is_reinvoke = attributes.reinvocation.is_reinvoke
+        own = attributes.reinvocation.of_plugin(self.name)
+        if is_reinvoke:
+            own.begin_second_run(attributes.object)
         for position, (webhook, matched) in enumerate(candidates):
-            if state.is_due(webhook.uid) and await self._caller.matches(webhook, matched, attributes):
+            is_due = not is_reinvoke or own.is_due(webhook.uid)
+            if is_due and await self._caller.matches(webhook, matched, attributes):
                 await self._call(webhook, matched, attributes, position)
-        state.finish(attributes.object)
+        own.finish(attributes.object)
 
     async def _call(self, webhook: Webhook, matched: Resource, attributes: Attributes, position: int) -> None:
         caller, state = self._caller, attributes.reinvocation
@@ -90,10 +93,12 @@ class MutatingAdmissionWebhook(Plugin):
         except (CallError, StatusError) as error:
             failure = error
         caller.observe(webhook, attributes, started, failure)
+        own = state.of_plugin(self.name)
         if has_changed:
-            state.note_change()
+            state.is_required = True
+            own.require_called()
         if webhook.is_reinvoked:
-            state.note_called(webhook.uid)
+            own.note_called(webhook.uid)
         if isinstance(failure, CallError):
             if webhook.ignores_failures:
                 attributes.ctx.annotate(_FAILED_OPEN_KEY + mark, webhook.name)

@@ -60,8 +60,8 @@ class PolicySources:
 
     def of_kind(self, api_version: str, kind: str) -> ServedResource | None:
         """Return the resource that stores objects of a kind."""
-        found = [self.served(r.group, r.version, r.name) for r in self._registry.of_kind(api_version, kind)]
-        return next((served for served in found if served is not None), None)
+        candidates = [self.served(r.group, r.version, r.name) for r in self._registry.of_kind(api_version, kind)]
+        return next((served for served in candidates if served is not None), None)
 
 
 class _Policy:
@@ -75,7 +75,7 @@ class _Policy:
 
     @property
     def rules(self) -> ValidatingRules:
-        """The compiled expressions."""
+        """Return the compiled expressions."""
         if self._rules is None:
             from steersman.apiserver.admission.validating_policy_rules import ValidatingRules  # noqa: PLC0415
 
@@ -184,12 +184,12 @@ class ValidatingAdmissionPolicy(Plugin):
 async def _applies(binding: Binding, attributes: Attributes, sources: PolicySources) -> bool:
     if binding.matcher is None:
         return True
-    found = await binding.matcher.match(attributes, namespace=sources.namespace, resource=sources.resource)
-    return found is not None
+    matched = await binding.matcher.match(attributes, namespace=sources.namespace, resource=sources.resource)
+    return matched is not None
 
 
 async def variables_of(attributes: Attributes, matched: Resource, sources: PolicySources) -> Tree:
-    """The values of the variables that all policies have."""
+    """Return the values of the variables that all policies have."""
     from steersman.apiserver.admission import validating_policy_input as given  # noqa: PLC0415 — loads the language
 
     new, old = await objects_in_version(attributes, matched, sources.served)

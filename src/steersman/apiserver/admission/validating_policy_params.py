@@ -44,10 +44,10 @@ async def collect(reference: Tree | None, served: ServedResource | None, *, name
             )
     elif reference.get("namespace"):
         raise ConfigurationError("paramRef.namespace must not be provided for a cluster-scoped `paramKind`")
-    found = await _find(reference, served, within)
-    if not found and reference.get("parameterNotFoundAction") == "Deny":
+    parameters = await _find(reference, served, within)
+    if not parameters and reference.get("parameterNotFoundAction") == "Deny":
         raise ConfigurationError("no params found for policy binding with `Deny` parameterNotFoundAction")
-    return found
+    return parameters
 
 
 async def _find(reference: Tree, served: ServedResource, namespace: str) -> list[Tree]:

@@ -149,15 +149,15 @@ def _verify_v1(fields: dict[str, Any], api_version: str, kind: str, *, uid: str,
 
 def denial(webhook: str, status: dict[str, Any] | None) -> StatusError:
     """Return the error of a write that a webhook denies. Upstream: ``ToStatusErr``."""
-    found = {key: value for key, value in (status or {}).items() if key in _STATUS_FIELDS and value is not None}
-    code = found.get("code") or 0
-    found["code"] = 400 if code < 400 else min(code, _CODE_MAX)
-    if found.get("status") in (None, "", "Success"):
-        found["status"] = "Failure"
+    fields = {key: value for key, value in (status or {}).items() if key in _STATUS_FIELDS and value is not None}
+    code = fields.get("code") or 0
+    fields["code"] = 400 if code < 400 else min(code, _CODE_MAX)
+    if fields.get("status") in (None, "", "Success"):
+        fields["status"] = "Failure"
     prefix = f"admission webhook {quote(webhook)} denied the request"
-    why = found.get("message") or found.get("reason")
-    found["message"] = f"{prefix}: {why}" if why else f"{prefix} without explanation"
-    return StatusError({"kind": "Status", "apiVersion": "v1", "metadata": {}, **found})
+    why = fields.get("message") or fields.get("reason")
+    fields["message"] = f"{prefix}: {why}" if why else f"{prefix} without explanation"
+    return StatusError({"kind": "Status", "apiVersion": "v1", "metadata": {}, **fields})
 
 
 _STATUS_FIELDS: Final = ("status", "message", "reason", "details", "code")

@@ -1,4 +1,4 @@
-"""Making tokens of service accounts."""
+"""Issuer of service account tokens."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 class SigningKeys(Protocol):
-    """Has the key to sign with."""
+    """Source of the signing key."""
 
     async def signing(self) -> SigningKey:
-        """The key."""
+        """Return the current signing key."""
 
 
 class TokenIssuer:
-    """Signs tokens as one issuer."""
+    """Issuer of service account tokens for one issuer URL."""
 
     def __init__(
         self,
@@ -37,12 +37,12 @@ class TokenIssuer:
     ) -> None:
         self._keys: Final = keys
         self._issuer: Final = issuer
-        #: What this server is called; tokens are for it unless others are asked for.
+        #: Default audiences: those of this server.
         self.audiences: Final = tuple(audiences)
         self._randomness: Final = randomness
 
     async def issue(self, bound: Bound, *, audiences: Sequence[str], now: datetime, life_seconds: int) -> str:
-        """A new token. Signing takes a millisecond, so it is done in a thread."""
+        """Sign a new token. Runs in a thread, as signing takes a millisecond."""
         key = await self._keys.signing()
         claims = new_claims(
             bound,

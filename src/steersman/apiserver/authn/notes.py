@@ -1,6 +1,6 @@
-"""What authenticators want to be told of a request that they do not see: they look at credentials, and not at requests.
+"""Audit annotations and warnings of authenticators, which see credentials and not the request.
 
-A request's notes are those of the task that serves it. Nobody hears them without an audit log and a client to warn.
+The request is that of the current task, in a context variable.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ if TYPE_CHECKING:
 _served: Final[ContextVar[Request | None]] = ContextVar("request whose credentials are looked at", default=None)
 
 
-def note_for(request: Request) -> None:
-    """From now on what this task's authenticators say is about ``request``."""
+def set_current_request(request: Request) -> None:
+    """Set the current task's request, which receives annotations and warnings."""
     _served.set(request)
 
 
 def annotate(key: str, value: str) -> None:
-    """For the audit log."""
+    """Add an audit annotation to the current request."""
     request = _served.get()
     if request is not None and request.annotations is not None:
         request.annotations.add(key, value)
 
 
 def warn(text: str) -> None:
-    """For the client."""
+    """Add a warning to the current request's response."""
     request = _served.get()
     if request is not None:
         request.warnings.add(text)

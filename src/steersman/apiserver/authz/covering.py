@@ -1,6 +1,7 @@
-"""Comparison of held permissions with permissions to be granted.
+"""Coverage of policy rules: which permissions to be granted are not held. Upstream:
+pkg/registry/rbac/validation/policy_comparator.go
 
-Permissions that are spread over several held rules add up. Upstream: pkg/registry/rbac/validation/policy_comparator.go
+Permissions may be spread over several held rules.
 """
 
 from __future__ import annotations
@@ -17,31 +18,31 @@ from steersman.apiserver.authz.policy import ALL, PolicyRule
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-#: Permissions that a refusal lists.
+#: Maximum number of missing permissions that are listed.
 _UNCOVERED_MAX: Final = 1000
-#: Combinations of groups of values that are looked at for one rule.
+#: Maximum number of combinations of value groups examined for one rule.
 _COMBINATIONS_MAX: Final = 100_000
-#: Sets of so few rules are made each time, as there may be one for each value.
+#: Bit sets of at most this many rules are not cached, as each value may have one.
 _SMALL_SET: Final = 16
 
 
-#: Work of a comparison for one rule that is wanted, in units of the work meter.
+#: Work units charged per requested rule.
 _UNITS_PER_RULE: Final = 40
 
 
-def uncovered(held: Sequence[PolicyRule], wanted: Iterable[PolicyRule]) -> list[PolicyRule]:
-    """Return the single permissions of ``wanted`` that no rule of ``held`` gives, 1,000 at the most.
+def uncovered(held: Sequence[PolicyRule], requested: Iterable[PolicyRule]) -> list[PolicyRule]:
+    """Return the single permissions of ``requested`` that no rule of ``held`` covers, at most 1,000.
 
     A rule stands for the product of its lists. Their values are grouped by the held rules that allow them, so that the
     cost grows with the number of groups and not with the product. A rule with more combinations of groups than
     ``_COMBINATIONS_MAX`` counts as not covered.
     """
     index = _Held(held)
-    return list(islice((each for rule in wanted for each in _uncovered(index, rule)), _UNCOVERED_MAX))
+    return list(islice((each for rule in requested for each in _uncovered(index, rule)), _UNCOVERED_MAX))
 
 
 class _Held:
-    """Held rules by the values that they allow. Sets of rules are bits of a number."""
+    """Held rules, indexed by the values that they allow. Sets of rules are bit sets."""
 
     def __init__(self, rules: Iterable[PolicyRule]) -> None:
         distinct = tuple(dict.fromkeys(rules))
@@ -71,8 +72,8 @@ class _Held:
         resource, _, subresource = path.partition("/")
         if not subresource:
             return self._of(self._resources, resource) | self._of(self._resources, ALL)
-        found = self._of(self._resources, path) | self._of(self._resources, ALL)
-        return found | self._of(self._resources, f"{ALL}/{subresource}")
+        bits = self._of(self._resources, path) | self._of(self._resources, ALL)
+        return bits | self._of(self._resources, f"{ALL}/{subresource}")
 
     def by_name(self, name: str) -> int:
         """Return the rules about an object of that name; the empty name stands for any."""
@@ -80,12 +81,12 @@ class _Held:
 
     def by_url(self, url: str) -> int:
         """Return the rules about a path outside the API."""
-        found = self._of(self._urls, url)
+        bits = self._of(self._urls, url)
         for length in self._prefix_lengths:
             if length > len(url):
                 break
-            found |= self._of(self._prefixes, url[:length])
-        return found
+            bits |= self._of(self._prefixes, url[:length])
+        return bits
 
     def _of(self, table: dict[str, list[int]], value: str) -> int:
         positions = table.get(value)
@@ -146,18 +147,18 @@ def _uncovered_values(*dimensions: dict[int, list[str]]) -> Iterator[tuple[str, 
             yield from product(*(dimension[mask] for dimension, mask in zip(dimensions, masks, strict=True)))
 
 
-def compacted(single: Iterable[PolicyRule]) -> list[PolicyRule]:
-    """Single permissions on the same thing as one rule, to be told in few words."""
+def compact_rules(single: Iterable[PolicyRule]) -> list[PolicyRule]:
+    """Merge single permissions on the same resource into one rule, for messages. Upstream: ``CompactRules``."""
     verbs: dict[PolicyRule, list[str]] = {}
     paths = []
     for rule in single:
         if rule.non_resource_urls:
             paths.append(rule)
         else:
-            thing = PolicyRule((), rule.api_groups, rule.resources, rule.resource_names)
-            verbs.setdefault(thing, []).extend(rule.verbs)
-    together = [
-        PolicyRule(tuple(said), thing.api_groups, thing.resources, thing.resource_names)
-        for thing, said in verbs.items()
+            target = PolicyRule((), rule.api_groups, rule.resources, rule.resource_names)
+            verbs.setdefault(target, []).extend(rule.verbs)
+    merged_rules = [
+        PolicyRule(tuple(merged), target.api_groups, target.resources, target.resource_names)
+        for target, merged in verbs.items()
     ]
-    return [*paths, *together]
+    return [*paths, *merged_rules]

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from steersman.apimachinery.bounded_cache import BoundedCache
 from steersman.apimachinery.codec import encode
-from steersman.apimachinery.remembering import Remembered
 from steersman.apiserver.generic.entry_parts import PARTS_BYTES, labels_of, labels_text, tree_in_parts, version_of
 
 if TYPE_CHECKING:
@@ -34,8 +34,8 @@ _NO_LABELS: Final[dict[str, str]] = {}
 #: Equal label sets share one dict, equal field values one tuple; most pods of a workload have the same. Emptied when
 #: full, so both are bounded.
 _SETS_BYTES: Final = 4 * 1024 * 1024
-_label_sets: Final = Remembered[dict[str, str]](entries_max=4096, bytes_max=_SETS_BYTES, name="label sets")
-_field_sets: Final = Remembered[tuple[str, ...]](entries_max=4096, bytes_max=_SETS_BYTES, name="field values")
+_label_sets: Final = BoundedCache[dict[str, str]](entries_max=4096, bytes_max=_SETS_BYTES, name="label sets")
+_field_sets: Final = BoundedCache[tuple[str, ...]](entries_max=4096, bytes_max=_SETS_BYTES, name="field values")
 
 
 class UnreadableValueError(Exception):

@@ -92,10 +92,10 @@ class Sources:
         """Return the snapshot of the catalog as it is now. To be called on the event loop."""
         if self._generation != self._catalog.generation:
             self._generation = self._catalog.generation
-            found = [self._source(version) for version in self._group_versions()]
+            sources = [self._source(version) for version in self._group_versions()]
             known = self._snapshot.group_versions
-            if len(found) != len(known) or any(a is not b for a, b in zip(found, known, strict=True)):
-                self._snapshot = Snapshot(found)
+            if len(sources) != len(known) or any(a is not b for a, b in zip(sources, known, strict=True)):
+                self._snapshot = Snapshot(sources)
         return self._snapshot
 
     def _source(self, version: GroupVersion) -> GroupVersionSource:

@@ -1,4 +1,4 @@
-"""A WebSocket that carries a stream to the client: frames out, control frames in."""
+"""WebSocket connection that carries a stream to the client: writes frames, handles control frames."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
     Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
-#: Of a client's message, which is dropped, at once.
+#: Maximum size of a client message, which is dropped.
 _PIECE_BYTES: Final = 64 * 1024
 _CONTROL_BYTES_MAX: Final = 125
-#: Time for the client to answer the end of the stream; then the connection is closed anyway.
+#: Time for the client's close frame, after which the connection is closed.
 _CLOSING_SECONDS: Final = 2.0
 _OPCODE: Final = 0x0F
 _MASKED: Final = 0x80
@@ -25,9 +25,9 @@ _MASKED: Final = 0x80
 async def converse(
     take: Callable[[], Streams], frames: AsyncIterator[bytes], headers: list[tuple[bytes, bytes]]
 ) -> None:
-    """Answer 101 with ``headers`` on the connection that ``take`` gives, and write ``frames`` until one side ends it.
+    """Respond with 101 and ``headers`` on the connection from ``take``, and write ``frames`` until one side closes.
 
-    Raises what ``frames`` raises. The connection is closed after it.
+    Raises what ``frames`` raises. Closes the connection.
     """
     reader, writer = take()
     lines = [b"HTTP/1.1 101 Switching Protocols", *(name + b": " + value for name, value in headers)]
@@ -63,7 +63,7 @@ async def _send(frames: AsyncIterator[bytes], writer: asyncio.StreamWriter) -> N
 
 
 async def _receive(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Answer pings and drop messages until the client closes, leaves, or breaks the protocol."""
+    """Respond to pings and drop messages until the client closes, disconnects, or violates the protocol."""
     with contextlib.suppress(OSError, asyncio.IncompleteReadError):
         while True:
             first, second = await reader.readexactly(2)

@@ -1,4 +1,4 @@
-"""Making tokens."""
+"""Issuing of tokens."""
 
 from datetime import UTC, datetime
 
@@ -9,7 +9,7 @@ from steersman.apiserver.authn.issuing import TokenIssuer
 from .test_service_account import Ring
 
 
-async def test_every_token_has_an_id_of_its_own():
+async def test_issue_creates_unique_token_ids():
     issuer = TokenIssuer(Ring(), issuer="i", audiences=("a",))
     now = datetime(2030, 1, 1, tzinfo=UTC)
     bound = Bound("ns", Ref("robot", "u"))

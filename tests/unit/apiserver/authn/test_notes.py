@@ -1,6 +1,6 @@
-"""What authenticators say of a request that they do not see."""
+"""Audit annotations and warnings of authenticators."""
 
-from steersman.apiserver.authn.notes import annotate, note_for, warn
+from steersman.apiserver.authn.notes import annotate, set_current_request, warn
 from steersman.apiserver.http import Request
 from steersman.apiserver.request import Annotations
 
@@ -9,23 +9,23 @@ def request() -> Request:
     return Request({"method": "GET", "path": "/", "query_string": b"", "headers": []}, receive=None)
 
 
-async def test_notes_are_about_the_request_that_is_served():
+async def test_annotate_and_warn_apply_to_current_request():
     of = request()
     of.annotations = Annotations()
-    note_for(of)
+    set_current_request(of)
     annotate("a", "b")
     warn("old")
     assert (of.annotations.values, of.warnings.texts) == ({"a": "b"}, ["old"])
 
 
-async def test_without_a_request_nothing_is_noted():
+async def test_annotate_does_nothing_without_request():
     annotate("a", "b")
     warn("old")
 
 
-async def test_a_request_that_nobody_records_is_still_warned_of():
+async def test_warn_applies_to_request_without_audit():
     of = request()
-    note_for(of)
+    set_current_request(of)
     annotate("a", "b")
     warn("old")
     assert (of.annotations, of.warnings.texts) == (None, ["old"])

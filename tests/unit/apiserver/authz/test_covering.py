@@ -1,4 +1,4 @@
-"""What somebody holds against what is to be granted."""
+"""Held permissions compared with permissions to be granted."""
 
 import pytest
 from hypothesis import given
@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from steersman.apimachinery.workmeter import InterruptedWorkError, Interruption, metered
 from steersman.apiserver.authz import covering
-from steersman.apiserver.authz.covering import compacted, uncovered
+from steersman.apiserver.authz.covering import compact_rules, uncovered
 from steersman.apiserver.authz.policy import PolicyRule
 
 
@@ -26,7 +26,7 @@ HELD = [
 
 
 @pytest.mark.parametrize(
-    "wanted",
+    "requested",
     [
         rule("get list", "configmaps"),
         rule("get", "configmaps", names=("x",)),
@@ -38,12 +38,12 @@ HELD = [
         rule("get", ""),
     ],
 )
-def test_rights_add_up_over_rules(wanted):
-    assert uncovered(HELD, [wanted]) == []
+def test_uncovered_is_empty_when_several_rules_cover(requested):
+    assert uncovered(HELD, [requested]) == []
 
 
 @pytest.mark.parametrize(
-    "wanted",
+    "requested",
     [
         rule("get", "jobs/status", ("batch",)),
         rule("get", "jobs", ("*",)),
@@ -56,19 +56,19 @@ def test_rights_add_up_over_rules(wanted):
         PolicyRule(("post",), non_resource_urls=("/livez/x",)),
     ],
 )
-def test_a_star_is_covered_by_a_star_only_and_all_by_all(wanted):
-    assert uncovered(HELD, [wanted]) == [wanted]
+def test_uncovered_requires_wildcard_for_wildcard(requested):
+    assert uncovered(HELD, [requested]) == [requested]
 
 
-def test_only_what_is_missing_is_told():
+def test_uncovered_returns_missing_permissions_only():
     assert uncovered(HELD, [rule("get list", "configmaps secrets")]) == [rule("get", "secrets")]
 
 
-def test_permissions_on_one_thing_are_told_together():
+def test_compact_rules_merges_verbs_of_one_resource():
     single = uncovered(
         [], [rule("get list", "pods secrets", names=("a",)), PolicyRule(("get",), non_resource_urls=("/x",))]
     )
-    assert [str(each) for each in compacted(single)] == [
+    assert [str(each) for each in compact_rules(single)] == [
         '{NonResourceURLs:["/x"], Verbs:["get"]}',
         '{APIGroups:[""], Resources:["pods"], ResourceNames:["a"], Verbs:["get" "list"]}',
         '{APIGroups:[""], Resources:["secrets"], ResourceNames:["a"], Verbs:["get" "list"]}',
@@ -80,13 +80,13 @@ RULES = st.lists(st.builds(rule, st.sampled_from(["get", "get list", "*"]), WORD
 
 
 @given(RULES, RULES)
-def test_everybody_holds_what_he_holds_and_what_is_missing_covers_the_rest(held, wanted):
+def test_uncovered_of_own_rules_is_empty_and_missing_rules_cover_the_rest(held, requested):
     assert uncovered(held, held) == []
-    assert uncovered([*held, *uncovered(held, wanted)], wanted) == []
+    assert uncovered([*held, *uncovered(held, requested)], requested) == []
 
 
 def covers(held, single):
-    """Report whether one held rule gives a single permission."""
+    """Report whether one held rule covers a single permission."""
     [verb] = single.verbs
     [path] = single.resources
     resource, _, subresource = path.partition("/")
@@ -107,32 +107,32 @@ GRANTS = st.lists(
 
 
 @given(GRANTS, GRANTS)
-def test_uncovered_equals_comparison_of_single_permissions(held, wanted):
+def test_uncovered_equals_comparison_of_single_permissions(held, requested):
     singles = [
         PolicyRule((verb,), (group,), (resource,), names)
-        for each in wanted
+        for each in requested
         for group in each.api_groups
         for resource in each.resources
         for verb in each.verbs
         for names in [(name,) for name in each.resource_names] or [()]
     ]
     missing = {single for single in singles if not any(covers(each, single) for each in held)}
-    assert set(uncovered(held, wanted)) == missing
+    assert set(uncovered(held, requested)) == missing
 
 
 @pytest.mark.interpreted
-def test_uncovered_is_bounded_for_a_rule_with_a_huge_product():
+def test_uncovered_is_bounded_for_rule_with_huge_product():
     words = " ".join(f"w{number}" for number in range(1000))
     huge = rule(words, words, tuple(words.split()), tuple(words.split()))
     assert uncovered([rule("*", "*", ("*",))], [huge]) == []
     assert len(uncovered([], [huge])) == 1000
 
 
-def test_uncovered_counts_a_rule_as_missing_when_it_has_too_many_combinations():
+def test_uncovered_reports_rule_with_too_many_combinations():
     words = [f"w{number}" for number in range(50)]
     held = [PolicyRule((word,), (word,), (word,), (word,)) for word in words]
-    wanted = PolicyRule(tuple(words), tuple(words), tuple(words), tuple(words))
-    assert len(uncovered(held, [wanted])) == 1000
+    requested = PolicyRule(tuple(words), tuple(words), tuple(words), tuple(words))
+    assert len(uncovered(held, [requested])) == 1000
 
 
 URLS = st.lists(st.sampled_from(["/a", "/a/b", "/a/*", "/a*", "*", "/", "/b/*"]), min_size=1, max_size=3, unique=True)
@@ -147,17 +147,17 @@ PATHS = st.lists(
 
 
 @given(PATHS, PATHS)
-def test_uncovered_equals_comparison_of_single_paths(held, wanted):
-    singles = {(verb, url) for each in wanted for url in each.non_resource_urls for verb in each.verbs}
+def test_uncovered_equals_comparison_of_single_paths(held, requested):
+    singles = {(verb, url) for each in requested for url in each.non_resource_urls for verb in each.verbs}
     missing = {
         (verb, url)
         for verb, url in singles
         if not any(each.allows_verb(verb) and each.allows_path(url) for each in held)
     }
-    assert {(each.verbs[0], each.non_resource_urls[0]) for each in uncovered(held, wanted)} == missing
+    assert {(each.verbs[0], each.non_resource_urls[0]) for each in uncovered(held, requested)} == missing
 
 
-def test_uncovered_looks_up_each_value_once_however_many_rules_are_held(monkeypatch):
+def test_uncovered_looks_up_each_value_once(monkeypatch):
     lookups = 0
     look_up = covering._Held._of
 

@@ -1,4 +1,4 @@
-"""WebSockets of a started server, with a client that behaves as a browser does."""
+"""WebSockets of a started server, with a browser-like client."""
 
 import asyncio
 import base64
@@ -22,7 +22,7 @@ LOG = "/api/v1/namespaces/a/pods/b/log"
 
 
 class Source:
-    """Pieces that a test puts in; records that it was closed."""
+    """Stream of pieces that a test adds; records its closing."""
 
     def __init__(self):
         self.pieces, self.closed = asyncio.Queue(), asyncio.Event()
@@ -60,7 +60,7 @@ async def serving(source):
         await server.stop(grace_seconds=1)
 
 
-async def test_events_are_text_messages_until_the_watch_ends():
+async def test_events_are_text_messages_until_watch_ends():
     source = Source()
     async with serving(source) as session, session.ws_connect(WATCH, origin="http://localhost") as socket:
         for number in range(3):
@@ -79,7 +79,7 @@ async def test_events_are_text_messages_until_the_watch_ends():
     ("protocols", "decode"),
     [((), bytes), (("binary.k8s.io",), bytes), (("base64.binary.k8s.io",), base64.b64decode)],
 )
-async def test_bytes_are_messages_of_the_protocol(protocols, decode):
+async def test_bytes_are_messages_of_subprotocol(protocols, decode):
     source = Source()
     async with serving(source) as session, session.ws_connect(LOG, protocols=protocols) as socket:
         source.pieces.put_nowait(b"line\n")
@@ -88,7 +88,7 @@ async def test_bytes_are_messages_of_the_protocol(protocols, decode):
         assert socket.protocol == (protocols[0] if protocols else None)
 
 
-async def test_client_pings_are_answered_and_messages_dropped():
+async def test_pings_are_answered_and_messages_dropped():
     source = Source()
     async with serving(source) as session, session.ws_connect(WATCH, autoping=False) as socket:
         await socket.send_str("x" * 200_000)
@@ -96,7 +96,7 @@ async def test_client_pings_are_answered_and_messages_dropped():
         assert await socket.receive() == (aiohttp.WSMsgType.PONG, b"now", "")
 
 
-async def test_stream_is_closed_when_the_client_closes():
+async def test_stream_is_closed_when_client_closes():
     source = Source()
     async with serving(source) as session:
         async with session.ws_connect(WATCH):
@@ -106,7 +106,7 @@ async def test_stream_is_closed_when_the_client_closes():
 
 
 @pytest.mark.parametrize("sent", [b"\x81\x01x", b"\x89\xfe\x00\x80"])
-async def test_stream_is_closed_when_the_client_breaks_the_protocol(sent):
+async def test_stream_is_closed_on_protocol_error(sent):
     source = Source()
     async with serving(source) as session, connected_to(*session.address) as (reader, writer):
         head = f"GET {WATCH} HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
@@ -117,7 +117,7 @@ async def test_stream_is_closed_when_the_client_breaks_the_protocol(sent):
         await source.closed.wait()
 
 
-async def test_watches_end_with_the_server():
+async def test_watches_end_at_shutdown():
     source = Source()
     async with serving(source) as session, session.ws_connect(WATCH) as socket:
         session.app.end_watches()
@@ -125,7 +125,7 @@ async def test_watches_end_with_the_server():
         await source.closed.wait()
 
 
-async def test_failure_of_the_stream_closes_the_connection_and_is_logged(caplog):
+async def test_failed_stream_closes_connection_and_is_logged(caplog):
     class Failing(Source):
         async def __anext__(self):
             raise RuntimeError("the source broke")
@@ -135,7 +135,7 @@ async def test_failure_of_the_stream_closes_the_connection_and_is_logged(caplog)
     assert "the source broke" in caplog.text
 
 
-async def test_refused_handshake_is_a_status():
+async def test_rejected_handshake_is_a_status():
     async with serving(Source()) as session:
         headers = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13"}
         async with session.get(WATCH, headers=headers) as answer:

@@ -1,4 +1,4 @@
-"""ClusterRoles."""
+"""Strategy of ClusterRoles."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class ClusterRoleStrategy(GrantingStrategy):
-    """What may be done everywhere, or (through a RoleBinding) within a namespace."""
+    """Strategy of ClusterRoles."""
 
     group_resource = "clusterroles.rbac.authorization.k8s.io"
     check_grant = staticmethod(check_role)

@@ -1,4 +1,4 @@
-"""Roles."""
+"""Strategy of Roles."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class RoleStrategy(GrantingStrategy):
-    """What may be done within one namespace."""
+    """Strategy of Roles."""
 
     group_resource = "roles.rbac.authorization.k8s.io"
     check_grant = staticmethod(check_role)

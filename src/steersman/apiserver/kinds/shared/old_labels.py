@@ -1,4 +1,4 @@
-"""Labels of nodes that are old, and what their users are told."""
+"""Warnings about deprecated node labels."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ _TEXTS: Final = {
 
 
 def label_warning(label: str, place: object) -> Iterator[str]:
-    """What to say of a label at a place that names it, if it is an old one."""
+    """Yield a warning if the label named by the field at ``place`` is deprecated."""
     text = _TEXTS.get(label)
     if text is not None:
         yield f"{place}: {text}"
 
 
 def key_warning(label: str, place: object) -> Iterator[str]:
-    """What to say of a label that stands at a place, if it is an old one."""
+    """Yield a warning if the label that is a key at ``place`` is deprecated."""
     text = _TEXTS.get(label)
     if text is not None:
         yield f"{place}: {label} is {text}"
 
 
 def selector_warnings(selector: Tree | None, place: str) -> Iterator[str]:
-    """What to say of the labels in a LabelSelector."""
+    """Yield warnings about deprecated labels in a LabelSelector."""
     for position, expression in enumerate((selector or {}).get("matchExpressions") or ()):
         yield from key_warning(expression.get("key") or "", f"{place}.matchExpressions[{position}].key")
     for label in sorted((selector or {}).get("matchLabels") or ()):

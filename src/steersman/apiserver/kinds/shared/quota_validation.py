@@ -1,4 +1,4 @@
-"""What is refused of ResourceQuotas and LimitRanges."""
+"""Validation of ResourceQuotas and LimitRanges, and warnings about quotas."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _POD_SCOPES: Final = ("Terminating", "NotTerminating", "BestEffort", "NotBestEff
 _SCOPES_THAT_EXIST: Final = (*_POD_SCOPES, "CrossNamespacePodAffinity")
 _SCOPES: Final = (*_POD_SCOPES, "PriorityClass", "CrossNamespacePodAffinity", "VolumeAttributesClass")
 _EXCLUSIVE: Final = (("BestEffort", "NotBestEffort"), ("Terminating", "NotTerminating"))
-#: What a scope that looks at running pods may count.
+#: Resources that scopes of Pods may count.
 _POD_RESOURCES: Final = frozenset(
     ("pods", *(f"{prefix}{name}" for prefix in ("", "requests.", "limits.") for name in ("cpu", "memory")))
 )
@@ -34,7 +34,7 @@ _ONLY_EXISTS: Final = (
     "ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity"
 )
 _LIMIT_TYPES: Final = ("Pod", "Container", "PersistentVolumeClaim")
-#: Below this, ratios are taken in thousandths.
+#: Below this, ratios are computed in milli-units.
 _MILLI_MAX: Final = ((1 << 63) - 1) // 1000
 
 
@@ -42,7 +42,7 @@ _MILLI_MAX: Final = ((1 << 63) - 1) // 1000
 
 
 def quota_warnings(obj: Tree) -> list[str]:
-    """Of requests that may be more than limits, which no pod can have."""
+    """Yield warnings about requests that exceed limits, which no Pod can satisfy."""
     hard = (obj.get("spec") or {}).get("hard") or {}
     warnings: list[str] = []
     for name in sorted(hard):
@@ -54,7 +54,7 @@ def quota_warnings(obj: Tree) -> list[str]:
 
 
 def validate_quota(obj: Tree) -> list[FieldError]:
-    """Everything that is wrong with a quota's spec."""
+    """Validate the spec of a ResourceQuota."""
     spec = obj.get("spec") or {}
     errors = list(_amounts(spec.get("hard") or {}, _SPEC.child("hard")))
     errors += _scopes(spec)
@@ -63,7 +63,7 @@ def validate_quota(obj: Tree) -> list[FieldError]:
 
 
 def validate_quota_update(obj: Tree, old: Tree) -> list[FieldError]:
-    """As ``validate_quota``; and the scopes stay."""
+    """Validate an update; scopes are immutable."""
     errors = validate_quota(obj)
     new = (obj.get("spec") or {}).get("scopes") or []
     if set(new) != set((old.get("spec") or {}).get("scopes") or []):
@@ -72,7 +72,7 @@ def validate_quota_update(obj: Tree, old: Tree) -> list[FieldError]:
 
 
 def validate_quota_status(obj: Tree) -> list[FieldError]:
-    """Everything that is wrong with a quota's status."""
+    """Validate the status of a ResourceQuota."""
     status = obj.get("status") or {}
     return [
         error for name in ("hard", "used") for error in _amounts(status.get(name) or {}, field.Path("status", name))
@@ -89,7 +89,7 @@ def _amounts(amounts: Tree, path: Path) -> Iterator[FieldError]:
 
 
 def _fits(scope: str, name: str) -> bool:
-    """Whether a scope can be applied to what is counted."""
+    """Report whether the scope applies to the resource."""
     if scope == "BestEffort":
         return name == "pods"
     if scope == "VolumeAttributesClass":
@@ -97,7 +97,7 @@ def _fits(scope: str, name: str) -> bool:
     return scope not in _SCOPES or name in _POD_RESOURCES
 
 
-#: Errors about one scope; they are all the same text.
+#: Errors about one scope, which have the same text.
 _MISFITS_MAX: Final = 100
 
 
@@ -123,7 +123,7 @@ def _conflicts(found: Sequence[str], shown: Any, path: Path) -> Iterator[FieldEr
 
 
 def _go_selector(selector: Tree) -> Tree:
-    """As upstream's type shows itself, which has no names of its own for JSON."""
+    """Return the selector as Go prints the internal type, which has no JSON names."""
     names_ = {"ScopeName": "scopeName", "Operator": "operator", "Values": "values"}
     zeros = {"ScopeName": "", "Operator": "", "Values": None}
     return {
@@ -139,7 +139,7 @@ def _scope_selector(spec: Tree) -> Iterator[FieldError]:
     if selector is None:
         return
     path = _SPEC.child("scopeSelector", "matchExpressions")
-    found: list[str] = []
+    names: list[str] = []
     for requirement in selector.get("matchExpressions") or ():
         scope, operator = requirement.get("scopeName") or "", requirement.get("operator") or ""
         values = requirement.get("values") or []
@@ -159,15 +159,15 @@ def _scope_selector(spec: Tree) -> Iterator[FieldError]:
                 yield field.invalid(path.child("values"), values, detail)
         else:
             yield field.invalid(path.child("operator"), operator, "not a valid selector operator")
-        found.append(scope)
-    yield from _conflicts(found, spec.get("scopes"), path)
+        names.append(scope)
+    yield from _conflicts(names, spec.get("scopes"), path)
 
 
 # -- limit ranges -----------------------------------------------------------------------------------------------------
 
 
 def validate_limit_range(obj: Tree) -> list[FieldError]:
-    """Everything that is wrong with a LimitRange."""
+    """Validate a LimitRange."""
     errors: list[FieldError] = []
     seen: set[str] = set()
     for position, item in enumerate((obj.get("spec") or {}).get("limits") or ()):

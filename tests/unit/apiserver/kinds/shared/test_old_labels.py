@@ -22,18 +22,18 @@ from steersman.apiserver.kinds.shared.old_labels import key_warning, label_warni
         ("kubernetes.io/arch", []),
     ],
 )
-def test_old_labels_warn(label, warnings):
+def test_label_warning_for_deprecated_labels(label, warnings):
     assert list(label_warning(label, "here")) == warnings
 
 
-def test_a_place_that_does_not_name_the_label_has_it_named():
+def test_key_warning_includes_label():
     assert list(key_warning("app.kubernetes.io/created-by", "here")) == [
         "here: app.kubernetes.io/created-by is deprecated since v1.9"
     ]
     assert list(key_warning("app.kubernetes.io/name", "here")) == []
 
 
-def test_selectors_warn_of_expressions_and_labels_in_order():
+def test_selector_warnings_order_expressions_before_labels():
     selector = {
         "matchLabels": {"beta.kubernetes.io/os": "linux", "beta.kubernetes.io/arch": "arm64"},
         "matchExpressions": [{"key": "a"}, {"key": "beta.kubernetes.io/os"}],
@@ -45,5 +45,5 @@ def test_selectors_warn_of_expressions_and_labels_in_order():
     ]
 
 
-def test_no_selector_warns_of_nothing():
+def test_selector_warnings_is_empty_without_selector():
     assert list(selector_warnings(None, "s")) == []

@@ -1,4 +1,4 @@
-"""Lists in a schema that are sets or maps: what their items must be, and their keys."""
+"""Validation of ``x-kubernetes-list-type`` and ``x-kubernetes-list-map-keys``: sets, maps and their items."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LIST_TYPES: Final = ("atomic", "set", "map")
 
 
 def validate_lists(schema: Tree, path: Path) -> Iterator[FieldError]:
-    """What a schema says of the kind of list that its values are."""
+    """Validate the list type of a schema."""
     list_type, keys, items = schema.get(_LIST_TYPE), schema.get(_KEYS) or (), schema.get("items")
     if list_type is not None:
         yield from _list_type(schema, list_type, path)
@@ -50,7 +50,7 @@ def _atomic(items: Tree, path: Path) -> Iterator[FieldError]:
     if items.get("type") == "array" and list_type not in (None, "atomic"):
         yield field.invalid(path.child(_LIST_TYPE), list_type, detail)
     if items.get("type") == "object" and items.get(_MAP_TYPE) != "atomic":
-        # Upstream shows the list type here.
+        # upstream reports the list type as value
         yield field.invalid(path.child(_MAP_TYPE), list_type, detail)
 
 
@@ -77,14 +77,14 @@ def _keys(keys: list[str], items: Tree, path: Path) -> Iterator[FieldError]:
             yield field.invalid(path.child(_KEYS), keys, "entries must all be names of item properties")
         elif properties[key].get("type") in ("array", "object"):
             detail = f"must be a scalar type if parent array's {_LIST_TYPE} is map"
-            # Upstream shows the type of the item here.
+            # upstream reports the item's type as value
             yield field.invalid(path.child("items", "properties").key(key).child("type"), items["type"], detail)
         if position in repeats:
             yield field.invalid(path.child(_KEYS), keys, "must not contain duplicate entries")
 
 
 def _items_not_null(list_type: str, items: Tree, keys: list[str] | tuple[()], path: Path) -> Iterator[FieldError]:
-    """Items and keys are always there."""
+    """Validate that items of sets and keys of maps are not nullable."""
     if items.get("nullable"):
         yield field.forbidden(path.child("nullable"), f"cannot be nullable when {_LIST_TYPE} is {list_type}")
     if list_type == "set":

@@ -1,4 +1,4 @@
-"""What the OpenAPI schema of a custom resource may say, besides that it must be structural."""
+"""Validation of the OpenAPI schema of a custom resource, without structural rules (``structural.py``)."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ _has_line_break: Final = re.compile(r"[\n\r]").search
 
 
 class _Place(NamedTuple):
-    """Where in the object a schema applies."""
+    """Position of a schema in the object."""
 
-    #: Why there can be no defaults here, empty when there can.
+    #: Reason why defaults are forbidden here; empty if allowed.
     no_defaults: str = ""
     in_metadata: bool = False
     is_root: bool = False
 
 
 def validate_schema(schema: Tree, path: Path) -> Iterator[FieldError]:
-    """Everything that is wrong with the schema of a whole object."""
+    """Validate the schema of a whole object."""
     yield from _schema(schema, path, _Place(is_root=True))
 
 
@@ -71,7 +71,7 @@ def _supported(schema: Tree, path: Path, place: _Place) -> Iterator[FieldError]:
 
 
 def _below(schema: Tree, path: Path, place: _Place) -> Iterator[FieldError]:
-    """The schemas within a schema."""
+    """Yield the subschemas of a schema with path and position."""
     inside = place._replace(is_root=False)
     properties, others = schema.get("properties") or {}, schema.get("additionalProperties")
     if properties and others not in (None, True):
@@ -125,7 +125,7 @@ def _map_type(schema: Tree, path: Path) -> Iterator[FieldError]:
 
 
 def _rule(rule: Tree, schema: Tree, path: Path) -> Iterator[FieldError]:
-    """The form of a validation rule; its expressions are looked at in ``cel_rules``."""
+    """Validate the form of a CEL rule; ``cel_rules.py`` compiles its expressions."""
     text, message = (rule.get("rule") or "").strip(), rule.get("message") or ""
     if not text:
         yield field.required(path.child("rule"), "rule is not specified")

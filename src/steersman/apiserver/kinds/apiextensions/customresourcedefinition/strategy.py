@@ -1,4 +1,4 @@
-"""CustomResourceDefinitions."""
+"""Strategy of CustomResourceDefinitions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _PENDING: Final = (
 
 
 class CustomResourceDefinitionStrategy(Strategy):
-    """Its status says which names were accepted, and in which versions objects may still be stored."""
+    """Strategy of CustomResourceDefinitions. Status: accepted names, stored versions and conditions."""
 
     group_resource = "customresourcedefinitions.apiextensions.k8s.io"
     checks_preconditions_itself = True
@@ -90,7 +90,7 @@ class CustomResourceDefinitionStrategy(Strategy):
 
 
 def _add_stored_version(obj: Tree) -> None:
-    """Objects may be stored in the storage version from now on."""
+    """Add the storage version to ``status.storedVersions``."""
     name = next((v.get("name", "") for v in obj["spec"].get("versions") or () if v.get("storage")), None)
     status = obj.setdefault("status", {})
     stored = status.get("storedVersions") or []

@@ -1,6 +1,8 @@
-"""Schemas must be structural: the type of every field is said once, outside of all logic (``allOf``, ``anyOf``, …).
+"""Validation that schemas are structural: the type of every field is specified once, outside of ``allOf``, ``anyOf``
+and so on.
 
-Then pruning, defaults and server-side apply know the structure of an object without evaluating anything.
+Pruning, defaulting and server-side apply depend on it, as they know the structure of an object without evaluation.
+Upstream: ``pkg/apiserver/schema``.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ _INT_OR_STRING: Final = "x-kubernetes-int-or-string"
 _INTEGER_OR_STRING: Final = [{"type": "integer"}, {"type": "string"}]
 _LISTS: Final = ("anyOf", "allOf", "oneOf")
 
-#: What a schema within logic must not say, and what it must be instead.
+#: Keywords forbidden within logical junctors, and the value they must have instead.
 _FORBIDDEN_IN_LOGIC: Final[Mapping[str, str]] = {
     "type": "empty",
     "title": "empty",
@@ -37,7 +39,7 @@ _FORBIDDEN_IN_LOGIC: Final[Mapping[str, str]] = {
     "x-kubernetes-map-type": "undefined",
     "x-kubernetes-validations": "empty",
 }
-#: What structural schemas have no place for.
+#: Keywords that structural schemas do not support.
 _UNSUPPORTED: Final = (
     ("id", "id"),
     ("$schema", "schema"),
@@ -47,12 +49,12 @@ _UNSUPPORTED: Final = (
     ("additionalItems", "additionalItems"),
     ("definitions", "definitions"),
 )
-#: What upstream does not keep in a structural schema.
+#: Keywords that upstream drops from structural schemas.
 _NOT_KEPT: Final = frozenset(("externalDocs", "example"))
 
 
 class _Level(Enum):
-    """Where a schema stands, by how a missing type is told."""
+    """Level of a schema, which determines the error for a missing type."""
 
     ROOT = "at the root"
     ITEM = "for specified array items"
@@ -60,7 +62,7 @@ class _Level(Enum):
 
 
 def check_convertible(schema: Any) -> str:
-    """Why a schema cannot be read as a structural one at all, empty when it can."""
+    """Return why a schema cannot be converted to a structural one; empty if it can."""
     if not isinstance(schema, dict):
         return ""
     for key, shown in _UNSUPPORTED:
@@ -78,7 +80,7 @@ def check_convertible(schema: Any) -> str:
 
 
 def validate_structural(schema: Tree, path: Path) -> list[FieldError]:
-    """Everything that keeps a schema from being structural, sorted by text."""
+    """Validate that a schema is structural. Errors are sorted by text."""
     return sorted([*_invariants(schema, _Level.ROOT, path), *_complete(schema, schema, path, path)], key=str)
 
 
@@ -119,7 +121,7 @@ def _type(schema: Tree, level: _Level, path: Path) -> Iterator[FieldError]:
 
 
 def _resource(schema: Tree, level: _Level, path: Path) -> Iterator[FieldError]:
-    """What a schema may say of the fields that all objects have."""
+    """Validate the schemas of ``apiVersion``, ``kind`` and ``metadata``."""
     properties = schema.get("properties") or {}
     embedded = bool(schema.get(_EMBEDDED))
     is_resource = level is _Level.ROOT or embedded
@@ -138,10 +140,10 @@ def _resource(schema: Tree, level: _Level, path: Path) -> Iterator[FieldError]:
 
 
 def _says_more_than_names(metadata: Tree) -> bool:
-    told = {key for key, value in metadata.items() if value or value is False} - _NOT_KEPT - {"type", "default"}
+    keywords = {key for key, value in metadata.items() if value or value is False} - _NOT_KEPT - {"type", "default"}
     if metadata.get("properties", {}).keys() <= {"name", "generateName"}:
-        told.discard("properties")
-    return bool(told)
+        keywords.discard("properties")
+    return bool(keywords)
 
 
 def _logic(schema: Tree, path: Path, *, skip_any_of: bool = False) -> Iterator[FieldError]:
@@ -186,7 +188,7 @@ def _within_logic(schema: Tree, path: Path, *, skip_any_of: bool = False) -> Ite
 
 
 def _complete(logic: Tree, schema: Tree, place: Path, path: Path) -> Iterator[FieldError]:
-    """Fields that logic speaks of must be specified outside of it."""
+    """Validate that fields in logical junctors are specified outside of them."""
     if logic.get("not") is not None:
         yield from _complete_part(logic["not"], schema, place, path.child("not"))
     for key in ("allOf", "anyOf", "oneOf"):

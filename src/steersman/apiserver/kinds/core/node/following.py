@@ -1,10 +1,14 @@
-"""Tells the node authorizer's graph of pods and volumes, once there are nodes that ask."""
+"""Feed of the node authorizer's graph from the watch caches of Pods, PersistentVolumes, VolumeAttachments and others.
+
+Starts with the first registered Node request; the authorizer itself is ``authz/node.py``, the graph
+``authz/node_graph.py``.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from steersman.apiserver.authz.node_graph import NodeGraph, PodNeeds
+from steersman.apiserver.authz.node_graph import NodeGraph, PodReferences
 from steersman.apiserver.kinds.shared.podspec.secrets import secret_names
 
 if TYPE_CHECKING:
@@ -16,11 +20,11 @@ if TYPE_CHECKING:
     from steersman.apiserver.generic.registry import Registry
     from steersman.apiserver.generic.watch_cache import WatchCache
 
-    #: Tells the graph of one object: namespace, name, and the object or None when it has gone.
-    Tell = Callable[[str, str, Tree | None], None]
+    #: Updates the graph for one object: namespace, name, and the object, or None after its deletion.
+    GraphUpdate = Callable[[str, str, Tree | None], None]
 
 _MIRROR: Final = "kubernetes.io/config.mirror"
-#: Volume sources of PersistentVolumes with references to secrets, which may say a namespace.
+#: Volume sources of PersistentVolumes with secret references, which may have a namespace.
 _VOLUME_REFS: Final = (
     ("cephfs", "secretRef"),
     ("cinder", "secretRef"),
@@ -38,13 +42,13 @@ _VOLUME_REFS: Final = (
 
 
 class _Feed:
-    """A ``Follower``."""
+    """``Follower`` of one resource that passes each object to an update function of the graph."""
 
-    def __init__(self, graph: NodeGraph, kind: str, cache: WatchCache, tell: Tell) -> None:
+    def __init__(self, graph: NodeGraph, kind: str, cache: WatchCache, update: GraphUpdate) -> None:
         self._graph = graph
         self._kind = kind
         self._length = len(cache.prefix)
-        self._tell = tell
+        self._update = update
 
     def reset(self, entries: list[Entry]) -> None:
         self._graph.clear(self._kind)
@@ -52,10 +56,10 @@ class _Feed:
             self.put(entry)
 
     def put(self, entry: Entry) -> None:
-        self._tell(*self._place(entry.key), entry.tree())
+        self._update(*self._place(entry.key), entry.tree())
 
     def remove(self, key: str) -> None:
-        self._tell(*self._place(key), None)
+        self._update(*self._place(key), None)
 
     def _place(self, key: str) -> tuple[str, str]:
         namespace, _, name = key[self._length :].rpartition("/")
@@ -63,39 +67,39 @@ class _Feed:
 
 
 def node_graph(registry: Registry) -> NodeGraph:
-    """A graph that is kept up to date from now on; it knows what is there as soon as the caches are filled."""
+    """Return a graph that follows the watch caches; it is complete once they are filled."""
     graph = NodeGraph()
 
     def pod(namespace: str, name: str, tree: Tree | None) -> None:
-        graph.set_pod(namespace, name, None if tree is None else _needs(tree))
+        graph.set_pod(namespace, name, None if tree is None else _pod_references(tree))
 
     def volume(_: str, name: str, tree: Tree | None) -> None:
-        graph.set_volume(name, *_bound(tree or {}))
+        graph.set_volume(name, *_claim_and_secrets(tree or {}))
 
-    def owned(kind: str) -> Tell:
+    def owned(kind: str) -> GraphUpdate:
         return lambda _, name, tree: graph.set_owned(kind, name, ((tree or {}).get("spec") or {}).get("nodeName") or "")
 
-    for plural, kind, tell in (
+    for plural, kind, update in (
         ("pods", "Pod", pod),
         ("persistentvolumes", "PersistentVolume", volume),
         ("volumeattachments.storage.k8s.io", "VolumeAttachment", owned("VolumeAttachment")),
         ("resourceslices.resource.k8s.io", "ResourceSlice", owned("ResourceSlice")),
     ):
         cache = registry.stored(plural).cache
-        cache.follow(_Feed(graph, kind, cache, tell))
+        cache.follow(_Feed(graph, kind, cache, update))
         cache.start()
     return graph
 
 
-def _needs(pod: Tree) -> PodNeeds | None:
-    """What a pod on a node needs; a mirror pod is only shown, it gets nothing."""
+def _pod_references(pod: Tree) -> PodReferences | None:
+    """Return the objects a Pod references. Mirror pods get no access to objects, so they reference none."""
     spec = pod.get("spec") or {}
     node = spec.get("nodeName")
     if not node:
         return None
     if _MIRROR in (pod["metadata"].get("annotations") or {}):
-        return PodNeeds(node)
-    return PodNeeds(node, frozenset(_refs(pod, spec, pod["metadata"].get("namespace") or "")))
+        return PodReferences(node)
+    return PodReferences(node, frozenset(_refs(pod, spec, pod["metadata"].get("namespace") or "")))
 
 
 def _refs(pod: Tree, spec: Tree, namespace: str) -> Iterator[Ref]:
@@ -113,13 +117,13 @@ def _refs(pod: Tree, spec: Tree, namespace: str) -> Iterator[Ref]:
     for claim in spec.get("resourceClaims") or ():
         if name := claim.get("resourceClaimName"):
             yield "ResourceClaim", namespace, name
-    for made in (pod.get("status") or {}).get("resourceClaimStatuses") or ():
-        if name := made.get("resourceClaimName"):
+    for status in (pod.get("status") or {}).get("resourceClaimStatuses") or ():
+        if name := status.get("resourceClaimName"):
             yield "ResourceClaim", namespace, name
 
 
 def config_map_names(spec: Tree) -> Iterator[str]:
-    """Which config maps a pod mentions, some more than once; empty texts where one could be and none is."""
+    """Return the names of ConfigMaps that a Pod references, with repetitions, and empty strings for missing references."""
     for containers in ("initContainers", "containers", "ephemeralContainers"):
         for container in spec.get(containers) or ():
             for source in container.get("envFrom") or ():
@@ -132,8 +136,8 @@ def config_map_names(spec: Tree) -> Iterator[str]:
             yield (part.get("configMap") or {}).get("name") or ""
 
 
-def _bound(volume: Tree) -> tuple[Ref | None, list[Ref]]:
-    """The claim of a PersistentVolume, and the secrets that it needs; they lie with the claim unless they say where."""
+def _claim_and_secrets(volume: Tree) -> tuple[Ref | None, list[Ref]]:
+    """Return the claim bound to a PersistentVolume and its secrets, whose namespace defaults to the claim's."""
     spec = volume.get("spec") or {}
     claim = spec.get("claimRef")
     if not claim or not claim.get("name"):

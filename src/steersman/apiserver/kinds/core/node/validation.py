@@ -1,4 +1,4 @@
-"""What is refused of Nodes."""
+"""Validation and warnings of Nodes. Upstream: ``ValidateNode``, ``ValidateNodeUpdate``."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _NO_FEATURE: Final = (
 
 
 def validate_node(node: Tree) -> list[FieldError]:
-    """Everything that is wrong with a new node."""
+    """Validate a new Node."""
     return [*_taints(node), *_resources(node), *_swap(node), *_features(node), *_cidrs(node)]
 
 
 def validate_node_update(node: Tree, old: Tree) -> list[FieldError]:
-    """Everything that is wrong with a change of a node: networks and provider id stay once they are set."""
+    """Validate an update of a Node. ``podCIDRs`` and ``providerID`` are immutable once set."""
     errors = [*_resources(node), *_features(node)]
     addresses = (node.get("status") or {}).get("addresses") or ()
     for position in sorted(repeat_positions(addresses)):
@@ -54,7 +54,7 @@ def validate_node_update(node: Tree, old: Tree) -> list[FieldError]:
 
 
 def _cidr_changes(cidrs: Sequence[str], before: Sequence[str]) -> Iterator[FieldError]:
-    """Networks stay once they are set; each that does not is told."""
+    """Reject changes of ``podCIDRs`` that are set, with one error per changed item."""
     changes = 1
     if len(cidrs) == len(before):
         changes = sum(text != other for text, other in zip(cidrs, before, strict=True))
@@ -90,12 +90,12 @@ def _resources(node: Tree) -> Iterator[FieldError]:
 def _swap(node: Tree) -> Iterator[FieldError]:
     capacity = (((node.get("status") or {}).get("nodeInfo") or {}).get("swap") or {}).get("capacity")
     if capacity is not None and capacity <= 0:
-        # upstream's path, which is not that of the field
+        # upstream's path, which differs from the field's
         yield field.invalid(field.Path("metadata", "nodeSwapStatus", "capacity"), capacity, "must be greater than zero")
 
 
 def _features(node: Tree) -> Iterator[FieldError]:
-    """What kubelets say that they can do (KEP-5328): each feature once, in order."""
+    """Validate ``status.declaredFeatures`` (KEP-5328): unique and sorted."""
     features = (node.get("status") or {}).get("declaredFeatures") or ()
     path = field.Path("status", "declaredFeatures")
     for position, feature in enumerate(features):
@@ -139,7 +139,7 @@ def _cidrs(node: Tree) -> Iterator[FieldError]:
 
 
 def node_warnings(node: Tree) -> Iterator[str]:
-    """What works but should not be written so any more."""
+    """Yield warnings about deprecated fields and labels of a Node."""
     spec = node.get("spec") or {}
     if spec.get("externalID"):
         yield "spec.externalID: this field is deprecated, and is unused by Kubernetes"

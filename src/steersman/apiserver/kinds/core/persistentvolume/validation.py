@@ -1,4 +1,7 @@
-"""Validation of PersistentVolumes."""
+"""Validation of PersistentVolumes.
+
+Sources that Pods have too are validated in ``kinds/shared/podspec/validate_sources.py``.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,7 @@ _CSI_SECRETS: Final = (
     "nodePublishSecretRef",
     "nodeExpandSecretRef",
 )
-#: Node labels by their old names, and what they are called now.
+#: Deprecated node labels and their replacements.
 _RENAMED_LABELS: Final = {
     "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
     "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
@@ -47,7 +50,7 @@ _RENAMED_LABELS: Final = {
 }
 
 
-# -- sources that differ from those of pods ---------------------------------------------------------------------------
+# -- sources that differ from those of Pods ---------------------------------------------------------------------------
 
 
 def _check_csi(source: Tree, path: Path) -> Iterator[FieldError]:
@@ -134,11 +137,11 @@ _SOURCES: Final[dict[str, Callable[[Tree, Path], Iterator[FieldError]]]] = {
 }
 
 
-# -- volumes ----------------------------------------------------------------------------------------------------------
+# -- PersistentVolumes ------------------------------------------------------------------------------------------------
 
 
 def validate_volume(obj: Tree) -> list[FieldError]:
-    """Everything that is wrong with a PersistentVolume."""
+    """Validate a PersistentVolume. Upstream: ``ValidatePersistentVolume``."""
     spec = obj["spec"]
     errors: list[FieldError] = []
     if not spec.get("accessModes"):
@@ -150,7 +153,7 @@ def validate_volume(obj: Tree) -> list[FieldError]:
         errors.append(field.not_supported(_SPEC.child("persistentVolumeReclaimPolicy"), policy, _POLICIES))
     errors += _node_affinity(spec)
     errors += _sources(spec, obj["metadata"].get("name") or "")
-    errors += _rest(spec)
+    errors += _validate_reclaim_and_class(spec)
     return errors
 
 
@@ -181,10 +184,10 @@ def _node_affinity(spec: Tree) -> Iterator[FieldError]:
 
 
 def _sources(spec: Tree, volume_name: str) -> Iterator[FieldError]:
-    given = [name for name in _SOURCES if spec.get(name) is not None]
-    if not given:
+    sources = [name for name in _SOURCES if spec.get(name) is not None]
+    if not sources:
         yield field.required(_SPEC, "must specify a volume type")
-    for number, name in enumerate(given):
+    for number, name in enumerate(sources):
         shown = {"gcePersistentDisk": "persistentDisk"}.get(name, name)
         if number:
             yield field.forbidden(_SPEC.child("cephFS" if name == "cephfs" else name), _MORE_THAN_ONE)
@@ -210,7 +213,7 @@ def _recycles(spec: Tree) -> bool:
     return spec.get("persistentVolumeReclaimPolicy") == "Recycle"
 
 
-def _rest(spec: Tree) -> Iterator[FieldError]:
+def _validate_reclaim_and_class(spec: Tree) -> Iterator[FieldError]:
     if name := spec.get("storageClassName"):
         yield from validate_dns_subdomain(name, _SPEC.child("storageClassName"))
     mode = spec.get("volumeMode")
@@ -229,7 +232,7 @@ def _rest(spec: Tree) -> Iterator[FieldError]:
 
 
 def validate_volume_update(obj: Tree, old: Tree) -> list[FieldError]:
-    """Everything that is wrong with a change: the source stays, and so do mode and, once set, affinity."""
+    """Validate an update: source and ``volumeMode`` are immutable, as is the node affinity once set."""
     spec, before = obj["spec"], old["spec"]
     errors = validate_volume(obj)
     source = {name: spec[name] for name in _SOURCES if spec.get(name) is not None}
@@ -241,7 +244,7 @@ def validate_volume_update(obj: Tree, old: Tree) -> list[FieldError]:
         errors.append(field.forbidden(_SPEC.child("persistentvolumesource"), detail))
     errors += check_unchanged(spec.get("volumeMode"), before.get("volumeMode"), field.Path("volumeMode"))
     affinity = before.get("nodeAffinity")
-    if affinity is not None and not _same_affinity(spec.get("nodeAffinity"), affinity):
+    if affinity is not None and not _is_same_affinity(spec.get("nodeAffinity"), affinity):
         detail = f"{FIELD_IS_IMMUTABLE}, except for updating from beta label to GA"
         errors.append(field.invalid("nodeAffinity", _go_affinity(spec.get("nodeAffinity")), detail))
     if before.get("volumeAttributesClassName") is not None and spec.get("volumeAttributesClassName") is None:
@@ -254,12 +257,12 @@ def _go_affinity(affinity: Tree | None) -> Tree | None:
     return None if affinity is None else go_form("VolumeNodeAffinity", affinity)
 
 
-def _same_affinity(new: Any, old: Any) -> bool:
-    """Equal, but for labels that now go by their new names."""
+def _is_same_affinity(new: Any, old: Any) -> bool:
+    """Report whether two node affinities are equal but for deprecated labels replaced by their current names."""
     if isinstance(new, dict) and isinstance(old, dict):
         if new.get("key") != old.get("key") and _RENAMED_LABELS.get(old.get("key", "")) == new.get("key"):
             old = {**old, "key": new["key"]}
-        return new.keys() == old.keys() and all(_same_affinity(value, old[key]) for key, value in new.items())
+        return new.keys() == old.keys() and all(_is_same_affinity(value, old[key]) for key, value in new.items())
     if isinstance(new, list) and isinstance(old, list):
-        return len(new) == len(old) and all(map(_same_affinity, new, old))
+        return len(new) == len(old) and all(map(_is_same_affinity, new, old))
     return bool(new == old)

@@ -1,4 +1,4 @@
-"""PersistentVolumeClaims."""
+"""Strategy of PersistentVolumeClaims."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class PersistentVolumeClaimStrategy(Strategy):
-    """Bound by the volume controller; only its requests may grow."""
+    """Strategy of PersistentVolumeClaims; of a bound claim's spec only ``resources.requests`` may grow."""
 
     group_resource = "persistentvolumeclaims"
     metadata_checks_on_update = (1, 2)
@@ -71,7 +71,10 @@ class PersistentVolumeClaimStrategy(Strategy):
         return validate_claim(obj)
 
     def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
-        return [*validate_claim(obj, old), *validate_claim_update(obj, old)]  # as upstream, what is wrong twice
+        return [
+            *validate_claim(obj, old),
+            *validate_claim_update(obj, old),
+        ]  # both report the same errors, as upstream's do
 
     def validate_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
         return validate_claim_status(obj)
@@ -100,10 +103,10 @@ class PersistentVolumeClaimStrategy(Strategy):
 
 
 def settle_data_sources(spec: Tree, old: Tree | None) -> None:
-    """``dataSource`` and ``dataSourceRef`` say the same, unless the reference leads into another namespace.
+    """Make ``dataSource`` and ``dataSourceRef`` equal unless the reference names another namespace (KEP-1495).
 
-    A claim that has no source yet cannot get one in another namespace (``CrossNamespaceVolumeDataSource`` is off), and
-    the older field alone names claims and snapshots only: what else clients write there is dropped (KEP-1495).
+    References into another namespace are dropped unless the old spec has one (``CrossNamespaceVolumeDataSource`` is
+    off), as are ``dataSource`` values other than claims and snapshots.
     """
     if old is None or old.get("dataSourceRef") is None:
         if (spec.get("dataSourceRef") or {}).get("namespace"):

@@ -1,4 +1,4 @@
-"""Validation of PersistentVolumeClaims."""
+"""Validation of PersistentVolumeClaims. The spec's rules are in ``kinds/shared/podspec/validate_claims.py``."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def validate_claim(obj: Tree, old: Tree | None = None) -> list[FieldError]:
 
 
 def validate_claim_update(obj: Tree, old: Tree) -> list[FieldError]:
-    """Everything that is wrong with a change: only a bound claim's request may change, and only grow."""
+    """Validate an update: the spec is immutable, except that the storage request of a bound claim may grow."""
     errors = validate_claim(obj, old)
     spec, before = obj["spec"], old["spec"]
     is_bound = (obj.get("status") or {}).get("phase") == "Bound"
@@ -100,7 +100,7 @@ def _size(resources: Tree | None) -> Quantity:
 
 
 def _sizes(spec: Tree, old: Tree) -> Iterator[FieldError]:
-    """A request may be taken back while the volume has not grown so far."""
+    """Validate a change of the storage request: it may shrink only to above the current capacity (KEP-1790)."""
     new = _size(spec.get("resources"))
     actual = parse(((old.get("status") or {}).get("capacity") or {}).get("storage", "0"))
     if new < _size(old["spec"].get("resources")) and new <= actual:
@@ -118,10 +118,10 @@ def _attributes_class(spec: Tree, before: Tree) -> Iterator[FieldError]:
 
 
 def validate_claim_status(obj: Tree) -> list[FieldError]:
-    """Everything that is wrong with a claim's status."""
+    """Validate the status of a PersistentVolumeClaim."""
     status = obj.get("status") or {}
     errors = list(_basic_amounts(status.get("capacity") or {}, field.Path("status", "capacity")))
-    path = field.Path("status", "allocatedResourceStatus")  # as upstream spells it
+    path = field.Path("status", "allocatedResourceStatus")  # upstream's spelling
     for name, state in sorted((status.get("allocatedResourceStatuses") or {}).items()):
         errors += _claim_resource(name, path)
         if state not in _RESIZES:
@@ -139,7 +139,7 @@ def _basic_amounts(amounts: Tree, path: Path) -> Iterator[FieldError]:
 
 
 def _claim_resource(name: str, path: Path) -> Iterator[FieldError]:
-    """Of Kubernetes' own resources a claim has one."""
+    """Validate a resource name of the status; ``storage`` is the only one without a domain."""
     faults = names.check_qualified_name(name)
     yield from check_all(path, name, faults)
     if not faults and is_native(name) and name != "storage":

@@ -1,4 +1,4 @@
-"""What is refused of a pod's status."""
+"""Validation of Pod statuses and warnings about them. Upstream: ``ValidatePodStatusUpdate``."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _INT32_MAX: Final = (1 << 31) - 1
 
 
 def validate_pod_status(pod: Tree, old: Tree) -> list[FieldError]:
-    """Everything that is wrong with a write of a pod's status."""
+    """Validate an update of a Pod's status."""
     status, before = pod.get("status") or {}, old.get("status") or {}
     spec = old["spec"]
     errors = list(validate_annotation_changes(pod, old))
@@ -68,7 +68,7 @@ def _conditions(conditions: Sequence[Tree]) -> Iterator[FieldError]:
 
 
 def _nomination(node: str | None, before: str | None, spec: Tree) -> Iterator[FieldError]:
-    """The node that a pod waits for, until it has one."""
+    """Validate ``nominatedNodeName``, which may be set only while the Pod is unscheduled."""
     if node and node != before:
         path = _STATUS.child("nominatedNodeName")
         yield from validate_dns_subdomain(node, path)
@@ -76,11 +76,11 @@ def _nomination(node: str | None, before: str | None, spec: Tree) -> Iterator[Fi
             yield field.forbidden(path, "may not be set on pods that are already bound to a node")
 
 
-# -- states of containers ---------------------------------------------------------------------------------------------
+# -- container states -------------------------------------------------------------------------------------------------
 
 
 def _states(status: Tree, before: Tree, spec: Tree) -> Iterator[FieldError]:
-    """What has ended and is not started again has ended for good."""
+    """Reject transitions from terminated to another state of containers that may not restart."""
     kinds = {"containerStatuses": "containers", "initContainerStatuses": "initContainers"}
     if any(_restarts_all(container) for kind in kinds.values() for container in spec.get(kind) or ()):
         kinds = {}
@@ -105,7 +105,7 @@ def _ended(status: Tree) -> Tree | None:
 
 
 def _may_restart(container: Tree, policy: str | None, exit_code: int) -> bool:
-    """Whether a container that ended like this may be started again (upstream: ``ContainerShouldRestart``)."""
+    """Report whether a container may restart after ``exit_code``. Upstream: ``ContainerShouldRestart``."""
     for rule in container.get("restartPolicyRules") or ():
         codes = rule.get("exitCodes")
         if codes is not None and (exit_code in (codes.get("values") or ())) == (codes.get("operator") == "In"):
@@ -118,7 +118,7 @@ def _may_restart(container: Tree, policy: str | None, exit_code: int) -> bool:
 
 
 def _ips(ips: Sequence[Tree], name: str) -> Iterator[FieldError]:
-    """Addresses that are ones, of each family one at most."""
+    """Validate Pod or host IPs: valid addresses, at most one of each family."""
     path = _STATUS.child(name)
     texts = [one.get("ip") or "" for one in ips]
     for position, text in enumerate(texts):
@@ -147,7 +147,7 @@ def _host_ips(status: Mapping[str, Any]) -> Iterator[FieldError]:
     yield from _ips(ips, "hostIPs")
 
 
-# -- claims and users -------------------------------------------------------------------------------------------------
+# -- resource claims and users ----------------------------------------------------------------------------------------
 
 
 def _claims(statuses: Sequence[Tree], claims: Sequence[Tree]) -> Iterator[FieldError]:
@@ -167,7 +167,7 @@ def _claims(statuses: Sequence[Tree], claims: Sequence[Tree]) -> Iterator[FieldE
 
 
 def _extended_claim(status: Tree | None, spec: Tree) -> Iterator[FieldError]:
-    """The claim that the scheduler made for extended resources, and which request in it is for what (KEP-5004)."""
+    """Validate the claim created for extended resources and its mapping of requests (KEP-5004)."""
     if status is None:
         return
     path = _STATUS.child("extendedResourceClaimStatus")
@@ -197,7 +197,7 @@ def _extended_claim(status: Tree | None, spec: Tree) -> Iterator[FieldError]:
 
 
 def _users(status: Tree, spec: Tree) -> Iterator[FieldError]:
-    """Whom the containers run as, which only Linux can tell."""
+    """Validate the users that containers run as; only Linux Pods may report them."""
     is_windows = (spec.get("os") or {}).get("name") == "windows"
     for kind in ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"):
         for position, one in enumerate(status.get(kind) or ()):
@@ -215,7 +215,7 @@ def _users(status: Tree, spec: Tree) -> Iterator[FieldError]:
 
 
 def _allocated(status: Tree, spec: Tree) -> Iterator[FieldError]:
-    """How healthy the devices are that containers asked for (KEP-4680)."""
+    """Validate the health of allocated devices (KEP-4680)."""
     for kind, parts in (("containerStatuses", "containers"), ("initContainerStatuses", "initContainers")):
         containers = {container.get("name"): container for container in spec.get(parts) or ()}
         for position, one in enumerate(status.get(kind) or ()):
@@ -268,7 +268,7 @@ def _check_id(value: int, path: field.Path) -> Iterator[FieldError]:
 
 
 def pod_status_warnings(status: Tree) -> Iterator[str]:
-    """Addresses in forms that few can read."""
+    """Yield warnings about addresses in non-canonical form."""
     for name in ("podIPs", "hostIPs"):
         for position, one in enumerate(status.get(name) or ()):
             yield from ip_warnings(f"status.{name}[{position}].ip", one.get("ip") or "")

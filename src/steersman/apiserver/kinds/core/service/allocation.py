@@ -1,8 +1,8 @@
-"""Cluster IPs and node ports: taken and given back in the transaction that writes the Service.
+"""Allocation of cluster IPs and node ports, in the transaction that writes the Service.
 
-Every cluster IP is an ``IPAddress`` object under its own key, written with the expectation that the key is free: two
-services can never get the same address, and nothing need be repaired after a crash. Node ports are bits of one stored
-value, written with the expectation that it is as it was read; who loses the race starts again.
+Every cluster IP is an ``IPAddress`` object under its own key, written with the precondition that the key is absent: two
+Services never get the same address, and no repair is needed after a crash. Node ports are bits of one stored value,
+written with the precondition that it is unchanged; the loser of a race retries.
 """
 
 from __future__ import annotations
@@ -46,16 +46,16 @@ FAMILY_LABEL: Final = "ipaddress.kubernetes.io/ip-family"
 MANAGED_BY_LABEL: Final = "ipaddress.kubernetes.io/managed-by"
 MANAGED_BY: Final = "ipallocator.k8s.io"
 
-#: So many free choices are looked up one by one; when all were taken the range is nearly full and is read as a whole.
+#: Random candidates checked one by one; if all are allocated the range is nearly full and is read as a whole.
 _PROBES: Final = 16
 _layout: Final = Layout("IPAddress", "networking.k8s.io/v1")
 
 
 class ServiceAllocator:
-    """Hands out addresses and ports, and says which keys change with them."""
+    """Allocator of cluster IPs and node ports. Returns the operations that join the Service's transaction."""
 
     def __init__(self, store: Store, *, networks: Sequence[IPNetwork], ports: PortRange, dice: Dice) -> None:
-        """``networks`` is the service range: one network, or one of each family; the first is the default family's."""
+        """``networks``: the service range, one network or one of each family; the first has the default family."""
         self._store = store
         self._ranges = tuple(AddressRange(network) for network in networks)
         self._ports = ports
@@ -63,13 +63,16 @@ class ServiceAllocator:
 
     @property
     def families(self) -> tuple[str, ...]:
-        """The cluster's families, the default one first."""
+        """Return the cluster's IP families, the default one first."""
         return tuple(dict.fromkeys(addresses.family for addresses in self._ranges))
 
     # -- the three writes ---------------------------------------------------------------------------------------------
 
     async def for_create(self, ctx: RequestContext, obj: Tree) -> list[Op]:
-        """Allocate all that a new service needs; changes ``obj``. Raises 422 for what cannot be had, 500 when full."""
+        """Allocate addresses and ports of a new Service in ``obj``.
+
+        Raises 422 for unavailable values, 500 when full.
+        """
         spec = obj["spec"]
         ops = await self._take_addresses(ctx, obj)
         if not may_have_node_ports(spec):
@@ -83,7 +86,10 @@ class ServiceAllocator:
         return ops + _bitmap_ops(bitmap, current)
 
     async def for_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> list[Op]:
-        """Allocate what became needed, give back what is needed no more; changes ``obj``. Raises as ``for_create``."""
+        """Allocate addresses and ports that an update adds, release those it removes; changes ``obj``.
+
+        Raises as ``for_create``.
+        """
         spec, before = obj["spec"], old["spec"]
         if spec == before:
             return []
@@ -100,7 +106,7 @@ class ServiceAllocator:
         return ops + _bitmap_ops(bitmap, current)
 
     async def for_delete(self, obj: Tree) -> list[Op]:
-        """Give everything back."""
+        """Release all addresses and ports."""
         spec = obj["spec"]
         ops = await self._release_addresses(obj, cluster_ips(spec))
         released = node_ports(spec) | ({spec["healthCheckNodePort"]} if spec.get("healthCheckNodePort") else set())
@@ -112,10 +118,11 @@ class ServiceAllocator:
             ops += _bitmap_ops(bitmap, current)
         return ops
 
-    # -- addresses ------------------------------------------------------------------------------------------------------
+    # -- addresses
+    # ------------------------------------------------------------------------------------------------------
 
     async def _take_addresses(self, ctx: RequestContext, obj: Tree, *, own: Sequence[str] = ()) -> list[Op]:
-        """An address for each family that has none yet; those in ``own`` are the service's already."""
+        """Allocate an address for each family without one. ``own`` are addresses the Service has already."""
         spec = obj["spec"]
         if spec.get("type") == EXTERNAL_NAME or is_headless(spec):
             return []
@@ -130,7 +137,9 @@ class ServiceAllocator:
             else:
                 of_family = [addresses for addresses in ranges if addresses.family == family]
                 if ctx.dry_run and of_family:
-                    ips[position:] = [str(of_family[0].network.network_address)]  # nothing is looked for
+                    ips[position:] = [
+                        str(of_family[0].network.network_address)
+                    ]  # any address: dry runs allocate nothing
                     continue
                 ip = await self._any_free(of_family)
                 ips[position:] = [str(ip)]
@@ -165,7 +174,7 @@ class ServiceAllocator:
         raise internal_error("failed to allocate a serviceIP: range is full")
 
     async def _service_ranges(self) -> list[AddressRange]:
-        """The server's own ranges, and those that ServiceCIDR objects add."""
+        """Return the configured ranges and those of ServiceCIDR objects."""
         ranges = {addresses.network: addresses for addresses in self._ranges}
         for kv in (await self._store.range(SERVICE_CIDR_PREFIX)).kvs:
             cidr: Tree = msgspec.json.decode(kv.value)
@@ -173,12 +182,12 @@ class ServiceAllocator:
                 for text in (cidr.get("spec") or {}).get("cidrs") or ():
                     network = parse_cidr(text)
                     if network is not None and network not in ranges:
-                        with suppress(ValueError):  # an object may name a network without addresses to give
+                        with suppress(ValueError):  # a ServiceCIDR may have no usable address
                             ranges[network] = AddressRange(network)
         return list(ranges.values())
 
     def _address_value(self, ctx: RequestContext, obj: Tree, ip: IPAddress) -> bytes:
-        """The IPAddress object that says whose the address is."""
+        """Return the encoded IPAddress whose parent is the Service."""
         metadata = obj["metadata"]
         stamp = ctx.now.strftime("%Y-%m-%dT%H:%M:%SZ")
         labels = {FAMILY_LABEL: family_of(ip), MANAGED_BY_LABEL: MANAGED_BY}
@@ -190,14 +199,14 @@ class ServiceAllocator:
                     "uid": str(UUID(int=self._dice.getrandbits(128), version=4)),
                     "creationTimestamp": stamp,
                     "labels": labels,
-                    "managedFields": [_owned(labels, parent, stamp)],
+                    "managedFields": [_managed_fields_entry(labels, parent, stamp)],
                 },
                 "spec": {"parentRef": parent},
             }
         )
 
     async def _release_addresses(self, obj: Tree, ips: Sequence[str]) -> list[Op]:
-        """Remove the address objects that are this service's; one that names another parent is left alone."""
+        """Return operations that delete the Service's IPAddress objects; those with another parent are kept."""
         ops: list[Op] = []
         metadata = obj["metadata"]
         for text in ips:
@@ -210,14 +219,15 @@ class ServiceAllocator:
                 ops.append(Delete(kv.key, expected=kv.mod_revision))
         return ops
 
-    # -- ports ----------------------------------------------------------------------------------------------------------
+    # -- ports
+    # ----------------------------------------------------------------------------------------------------------
 
     def _chooser(self, ctx: RequestContext, bitmap: PortBitmap) -> Callable[[], int]:
-        """What finds a free port; for a dry run any will do, and nothing is looked for."""
+        """Return the function that picks a free port; for dry runs any port, without a lookup."""
         return (lambda: self._ports.first) if ctx.dry_run else (lambda: self._any_port(bitmap))
 
     def _take_node_ports(self, obj: Tree, bitmap: PortBitmap, any_port: Callable[[], int]) -> None:
-        """A node port for every port; ports of one number (of other protocols) share theirs."""
+        """Allocate a node port for every port; ports with the same number and different protocols share one."""
         spec = obj["spec"]
         by_port: dict[int, int] = {}
         for position, port in enumerate(spec.get("ports") or ()):
@@ -227,7 +237,7 @@ class ServiceAllocator:
             number = port.get("port", 0)
             shared = by_port.get(number)
             if shared is None:
-                asked = asked or _asked_for(number, spec["ports"])
+                asked = asked or _requested_port(number, spec["ports"])
                 port["nodePort"] = by_port[number] = (
                     self._take_port(obj, bitmap, position, asked) if asked else any_port()
                 )
@@ -237,7 +247,7 @@ class ServiceAllocator:
                 self._take_port(obj, bitmap, position, asked)
 
     def _change_node_ports(self, obj: Tree, before: set[int], bitmap: PortBitmap, any_port: Callable[[], int]) -> None:
-        """As ``_take_node_ports``; what the service has already it may shift between its ports."""
+        """Allocate node ports like ``_take_node_ports``; the Service's current ones may move between its ports."""
         spec = obj["spec"]
         if may_have_node_ports(spec):
             own = set(before)
@@ -295,15 +305,15 @@ class ServiceAllocator:
 
 
 def _is_usable(cidr: Tree) -> bool:
-    """Whether new addresses may come from a ServiceCIDR: it does not go, and nothing says that it is not ready."""
+    """Report whether new addresses may come from a ServiceCIDR: not being deleted, and not unready."""
     if cidr["metadata"].get("deletionTimestamp"):
         return False
     conditions = (cidr.get("status") or {}).get("conditions") or ()
     return all(c.get("status") == "True" for c in conditions if c.get("type") == "Ready")
 
 
-def _owned(labels: dict[str, str], parent: dict[str, str], stamp: str) -> dict[str, Any]:
-    """The entry in ``managedFields`` of an address that the server made itself."""
+def _managed_fields_entry(labels: dict[str, str], parent: dict[str, str], stamp: str) -> dict[str, Any]:
+    """Return the ``managedFields`` entry of an IPAddress created by the API server."""
     return {
         "manager": "kube-apiserver",
         "operation": "Update",
@@ -317,8 +327,8 @@ def _owned(labels: dict[str, str], parent: dict[str, str], stamp: str) -> dict[s
     }
 
 
-def _asked_for(number: int, ports: Sequence[Tree]) -> int:
-    """The node port that any of the ports of that number asks for."""
+def _requested_port(number: int, ports: Sequence[Tree]) -> int:
+    """Return the node port requested by any port with that number."""
     return next((p["nodePort"] for p in ports if p.get("port") == number and p.get("nodePort")), 0)
 
 

@@ -1,4 +1,4 @@
-"""What is refused of Services, and what is only warned about."""
+"""Validation and warnings of Services. Upstream: ``ValidateService``."""
 
 from __future__ import annotations
 
@@ -51,7 +51,10 @@ _TOPOLOGY_ANNOTATION: Final = "service.kubernetes.io/topology-mode"
 
 
 def validate_service(obj: Tree, old: Tree | None = None) -> list[FieldError]:
-    """Everything that is wrong with a Service. What ``old`` had already is judged by the rules of its time."""
+    """Validate a Service.
+
+    Values unchanged from ``old`` are validated by the rules that applied when they were written.
+    """
     spec = obj["spec"]
     before = old["spec"] if old is not None else None
     errors = [*_topology_annotations(_annotations(obj))]
@@ -75,19 +78,19 @@ def validate_service(obj: Tree, old: Tree | None = None) -> list[FieldError]:
 
 
 def validate_service_update(obj: Tree, old: Tree) -> list[FieldError]:
-    """Everything that is wrong with a change of a Service."""
+    """Validate an update of a Service."""
     spec, before = obj["spec"], old["spec"]
     errors = validate_cluster_ips_update(spec, before)
     both_balance = spec.get("type") == LOAD_BALANCER == before.get("type")
     if both_balance and spec.get("loadBalancerClass") != before.get("loadBalancerClass"):
         path = _SPEC.child("loadBalancerClass")
         errors.append(field.invalid(path, spec.get("loadBalancerClass"), "may not change once set"))
-    errors += _load_balancer_class(spec)  # as upstream, what is wrong with it twice
+    errors += _load_balancer_class(spec)  # repeated, as upstream reports its errors twice
     return errors + validate_service(obj, old)
 
 
 def validate_service_status(obj: Tree) -> list[FieldError]:
-    """Everything that is wrong with the load balancer's status."""
+    """Validate the load balancer status."""
     path = field.Path("status", "loadBalancer", "ingress")
     ingress = ((obj.get("status") or {}).get("loadBalancer") or {}).get("ingress") or ()
     if ingress and (obj.get("spec") or {}).get("type") != LOAD_BALANCER:
@@ -99,7 +102,7 @@ def validate_service_status(obj: Tree) -> list[FieldError]:
 
 
 def validate_load_balancer_ingress(item: Tree, path: Path) -> Iterator[FieldError]:
-    """One point that traffic comes in by, of a Service or an Ingress."""
+    """Validate an ingress point of a Service's or Ingress' load balancer status."""
     ip, hostname, mode = item.get("ip"), item.get("hostname"), item.get("ipMode")
     if ip:
         yield from check_all(path.child("ip"), ip, check_ip(ip))
@@ -200,7 +203,7 @@ def _external_ips(spec: Tree, old: Tree | None) -> Iterator[FieldError]:
 
 
 def _node_ports(spec: Tree, *, is_new: bool) -> Iterator[FieldError]:
-    """Ports on the nodes. Of a new service that gets some, those asked for twice are found as they are allocated."""
+    """Validate node ports. For a new Service that allocates some, the allocator reports duplicates."""
     found_later = is_new and may_have_node_ports(spec)
     taken: set[tuple[str, int]] = set()
     for position, port in enumerate(spec.get("ports") or ()):
@@ -303,11 +306,12 @@ def _traffic_policies(spec: Tree) -> Iterator[FieldError]:
         yield from check_supported(distribution, known, _SPEC.child("trafficDistribution"))
 
 
-# -- warnings -----------------------------------------------------------------------------------------------------------
+# -- warnings
+# -----------------------------------------------------------------------------------------------------------
 
 
 def service_warnings(obj: Tree) -> Sequence[str]:
-    """What works but should not be written so any more."""
+    """Yield warnings about deprecated or ineffective fields of a Service."""
     if obj["metadata"].get("deletionTimestamp"):
         return ()
     return list(_warnings(obj, obj["spec"]))

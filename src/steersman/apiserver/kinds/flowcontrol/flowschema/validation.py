@@ -1,4 +1,4 @@
-"""What is refused of FlowSchemas."""
+"""Validation of FlowSchemas."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _CONDITIONS: Final = field.Path("status", "conditions")
 _PRECEDENCE_MAX: Final = 10_000
 _DISTINGUISHERS: Final = ("ByNamespace", "ByUser")
 _VERBS: Final = ("create", "delete", "deletecollection", "get", "list", "patch", "proxy", "update", "watch")
-#: Kind of subject → the field that tells which.
+#: Subject kind → field of its source.
 _SUBJECTS: Final = {"Group": "group", "ServiceAccount": "serviceAccount", "User": "user"}
 
 
 def validate_flow_schema(obj: Tree) -> Iterator[FieldError]:
-    """Everything that is wrong with a FlowSchema."""
+    """Validate a FlowSchema."""
     name, spec = obj["metadata"].get("name") or "", obj.get("spec") or {}
     precedence, path = spec.get("matchingPrecedence") or 0, _SPEC.child("matchingPrecedence")
     if precedence <= 0:
@@ -55,7 +55,7 @@ def validate_flow_schema(obj: Tree) -> Iterator[FieldError]:
 
 
 def validate_flow_conditions(obj: Tree) -> Iterator[FieldError]:
-    """Conditions in the status, one of each type."""
+    """Validate the conditions of the status, which have unique types."""
     seen: set[str] = set()
     for position, condition in enumerate((obj.get("status") or {}).get("conditions") or ()):
         here, type_ = _CONDITIONS.index(position).child("type"), condition.get("type") or ""

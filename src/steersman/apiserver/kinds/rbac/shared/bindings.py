@@ -1,4 +1,4 @@
-"""What RoleBindings and ClusterRoleBindings have in common."""
+"""Base strategy of RoleBindings and ClusterRoleBindings."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SUBJECT_COLUMNS: Final = ("Users", "Groups", "ServiceAccounts")
 
 
 def binding_columns(kind: str) -> tuple[Column, ...]:
-    """The columns of RoleBindings or ClusterRoleBindings."""
+    """Return the columns of RoleBindings or ClusterRoleBindings."""
     word = kind[0].lower() + kind[1:]
     subjects = [Column(name, priority=1, description=f"{name} in the {word}") for name in _SUBJECT_COLUMNS]
     role = Column("Role", field=f"rbac.v1.{kind}.roleRef")
@@ -35,12 +35,12 @@ def binding_columns(kind: str) -> tuple[Column, ...]:
 
 
 class BindingStrategy(GrantingStrategy):
-    """Who may do what a role allows. The role it refers to never changes."""
+    """Base strategy of bindings. ``roleRef`` is immutable."""
 
     check_grant = staticmethod(check_binding)
-    #: Within a namespace, which service accounts need not name then.
+    #: Namespaced, so that the namespace of ServiceAccount subjects has a default.
     namespaced: ClassVar[bool]
-    #: What kinds of roles may be given.
+    #: Kinds allowed in ``roleRef``.
     role_kinds: ClassVar[tuple[str, ...]]
 
     def default(self, obj: Tree, version: str) -> None:

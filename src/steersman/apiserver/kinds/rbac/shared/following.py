@@ -1,4 +1,4 @@
-"""Tells the authorizer's index of the roles and bindings that are stored."""
+"""Feed of the RBAC authorizer's index (``authz/rbac_index.py``) from the watch caches of roles and bindings."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class _Place:
 
 
 class _Roles:
-    """A ``Follower``."""
+    """``Follower`` of Roles or ClusterRoles."""
 
     def __init__(self, index: RBACIndex, cache: WatchCache) -> None:
         self._index = index
@@ -45,7 +45,7 @@ class _Roles:
 
 
 class _Bindings:
-    """A ``Follower``."""
+    """``Follower`` of RoleBindings or ClusterRoleBindings."""
 
     def __init__(self, index: RBACIndex, cache: WatchCache) -> None:
         self._index = index
@@ -64,7 +64,7 @@ class _Bindings:
 
 
 def follow_rbac(index: RBACIndex, registry: Registry) -> list[WatchCache]:
-    """Keep ``index`` up to date from now on; answers the caches, which have to be ready before it counts."""
+    """Keep ``index`` up to date from now on. Returns the caches, which must be filled before the index is complete."""
     caches = []
     for name in ("clusterroles", "roles"):
         cache = registry.stored(f"{name}.{_GROUP}").cache

@@ -1,4 +1,4 @@
-"""What the four kinds of RBAC have in common: names that are path segments, and writes that may not grant too much."""
+"""Base strategy of the four RBAC kinds: path segments as names, and escalation checks of writes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class GrantingStrategy(Strategy):
-    """Roles and bindings. ``check_grant`` is one of the checks of ``guarding``."""
+    """Base strategy of roles and bindings. ``check_grant`` is ``check_role`` or ``check_binding`` of ``guarding``."""
 
     allow_create_on_update = True
     metadata_checks_on_update = (1, 1)
@@ -26,7 +26,7 @@ class GrantingStrategy(Strategy):
     check_grant: ClassVar[Check]
 
     def __init__(self, guard: EscalationGuard | None = None) -> None:
-        """``guard`` looks at what a write would grant."""
+        """``guard``: authorizes the rules that a write would grant."""
         self._guard = guard
 
     def prepare_for_create(self, ctx: RequestContext, obj: Tree) -> None:

@@ -1,4 +1,4 @@
-"""Writes of roles and bindings, as the guard against escalation wants to see them."""
+"""Escalation checks of writes of roles and bindings, applied by ``authz/escalation.py``."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from steersman.apiserver.request import RequestContext
 
 
-#: What may change without granting anything: the garbage collector has to.
+#: Metadata that changes without granting anything; the garbage collector removes finalizers and owner references.
 _HARMLESS: Final = ("ownerReferences", "finalizers", "managedFields", "selfLink", "generation", "resourceVersion")
 
 
 def check_role(guard: EscalationGuard, ctx: RequestContext, obj: Tree, old: Tree | None) -> None:
-    """Raises 403 when the role holds more than its writer."""
+    """Raise 403 if the role has rules that its writer lacks (and may not ``escalate``)."""
     if old is not None and _grants_the_same(obj, old):
         return
     namespace = obj["metadata"].get("namespace") or ""
@@ -33,7 +33,9 @@ def check_role(guard: EscalationGuard, ctx: RequestContext, obj: Tree, old: Tree
 
 
 def check_binding(guard: EscalationGuard, ctx: RequestContext, obj: Tree, old: Tree | None) -> None:
-    """Raises 403 when the role that is given holds more than who gives it, 404 when it is not there."""
+    """Raise 403 if the bound role has rules that the writer lacks (and may not ``bind``), 404 if the role does not
+    exist.
+    """
     if old is not None and _grants_the_same(obj, old):
         return
     namespace = obj["metadata"].get("namespace") or ""
@@ -48,17 +50,17 @@ def check_binding(guard: EscalationGuard, ctx: RequestContext, obj: Tree, old: T
 
 
 def policy_rules(obj: Tree) -> list[PolicyRule]:
-    """The rules of a role that may not be valid yet."""
+    """Return the rules of a role that is not validated yet."""
     parts = ("verbs", "apiGroups", "resources", "resourceNames", "nonResourceURLs")
     return [PolicyRule(*(tuple(rule.get(part) or ()) for part in parts)) for rule in obj.get("rules") or ()]
 
 
 def _grants_the_same(obj: Tree, old: Tree) -> bool:
-    return _without_harmless(obj) == _without_harmless(old)
+    return _without_harmless_metadata(obj) == _without_harmless_metadata(old)
 
 
-def _without_harmless(tree: Tree) -> Tree:
-    """What of an object counts; what is empty counts as absent."""
+def _without_harmless_metadata(tree: Tree) -> Tree:
+    """Return the object without metadata that grants nothing; empty fields equal absent ones."""
     metadata = {key: value for key, value in tree["metadata"].items() if key not in _HARMLESS and value}
     rest = {key: value for key, value in tree.items() if key != "metadata" and value}
     return {**rest, "metadata": metadata}

@@ -1,4 +1,4 @@
-"""ResourceClaims."""
+"""Strategy of ResourceClaims."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class ResourceClaimStrategy(Strategy):
-    """A wish for devices, allocated and reserved through its status."""
+    """Strategy of ResourceClaims; allocation and reservations are in the status."""
 
     group_resource = "resourceclaims.resource.k8s.io"
     returns_deleted_object = True
@@ -41,9 +41,9 @@ class ResourceClaimStrategy(Strategy):
     )
 
     def __init__(self, labels_of: NamespaceLabels = no_namespaces, writers: ClaimWriters | None = None) -> None:
-        """``labels_of``: the labels of namespaces, which say where admin access may be asked for.
+        """``labels_of``: returns the labels of a namespace, which permit admin access.
 
-        ``writers`` knows who may write what of a status; without it everybody may everything.
+        ``writers``: authorizes changes of status parts; None skips the check.
         """
         self._labels_of = labels_of
         self._writers = writers
@@ -67,9 +67,9 @@ class ResourceClaimStrategy(Strategy):
         errors = [*check_allocation(obj, old, self._labels_of)]
         if self._writers is not None:
             status, before = obj.get("status") or {}, old.get("status") or {}
-            # Who takes an allocation away needs no right of a driver for what goes with it.
-            kept = _not_released(before.get("devices") or (), status, before)
-            errors += self._writers.check(ctx, status, {**before, "devices": kept})
+            # Deallocation removes device statuses without a driver's permission.
+            allocated_devices = _not_released(before.get("devices") or (), status, before)
+            errors += self._writers.check(ctx, status, {**before, "devices": allocated_devices})
         return [*errors, *validate_claim_status(obj, old)]
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
@@ -77,7 +77,7 @@ class ResourceClaimStrategy(Strategy):
 
 
 def _forget_released_devices(status: Tree, before: Tree) -> None:
-    """What drivers said of devices goes with their allocation."""
+    """Remove the statuses of devices that are no longer allocated."""
     devices = _not_released(status.get("devices") or (), status, before)
     if devices:
         status["devices"] = devices

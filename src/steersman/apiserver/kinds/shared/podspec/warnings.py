@@ -1,4 +1,7 @@
-"""What clients are told about pods and pod templates that are accepted: what is old, doubled or without effect."""
+"""Warnings about valid Pods and Pod templates: deprecated, duplicate or ineffective fields.
+
+Upstream: ``GetWarningsForPod``.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,7 @@ _OLD_ANNOTATIONS: Final = {
     "security.alpha.kubernetes.io/sysctls": 'non-functional in v1.11+; use the "sysctls" field instead',
     "security.alpha.kubernetes.io/unsafe-sysctls": 'non-functional in v1.11+; use the "sysctls" field instead',
 }
-#: Kinds of volumes that nothing mounts any more.
+#: Removed volume types.
 OLD_VOLUMES: Final = {
     "photonPersistentDisk": "deprecated in v1.11, non-functional in v1.16+",
     "gitRepo": "deprecated in v1.11, and disabled by default in v1.33+",
@@ -57,7 +60,7 @@ _IN_WHOLE_BYTES: Final = ("memory", "ephemeral-storage")
 
 
 def pod_warnings(pod: Tree, facts_for: FactsFor = new_facts) -> list[str]:
-    """Return the warnings about a new pod."""
+    """Return the warnings about a new Pod."""
     warnings: list[str] = []
     name = pod["metadata"].get("name") or ""
     if not names.is_dns1123_label(name):
@@ -71,7 +74,7 @@ def pod_warnings(pod: Tree, facts_for: FactsFor = new_facts) -> list[str]:
 
 
 def template_warnings(template: Tree, path: Path, facts_for: FactsFor = new_facts) -> Iterable[str]:
-    """Return the warnings about a template that is new or has changed."""
+    """Return the warnings about a new or changed template."""
     return _warnings(template, path.child("spec"), path.child("metadata", "annotations"), facts_for, is_template=True)
 
 
@@ -115,13 +118,13 @@ def _all_warnings(spec: Tree, given: Tree, path: Path, annotations: Path, *, is_
 
 
 def _containers(spec: Tree, path: Path) -> Iterator[tuple[Tree, Path]]:
-    """All containers in the order that they start in, with the paths that they stand at."""
+    """Yield all containers in start order, with their paths."""
     for kind in _KINDS:
         for position, container in enumerate(spec.get(kind) or ()):
             yield container, path.child(kind).index(position)
 
 
-# -- placement --------------------------------------------------------------------------------------------------------
+# -- scheduling constraints -------------------------------------------------------------------------------------------
 
 
 def _placement(spec: Tree, path: Path) -> Iterator[str]:
@@ -144,7 +147,7 @@ def _placement(spec: Tree, path: Path) -> Iterator[str]:
 
 
 def node_term_warnings(term: Tree, path: Path, *, check_values: bool = False) -> Iterator[str]:
-    """Old labels in a ``NodeSelectorTerm``, and values that no label has."""
+    """Yield warnings about deprecated labels and invalid values in a ``NodeSelectorTerm``."""
     for position, requirement in enumerate(term.get("matchExpressions") or ()):
         here = path.child("matchExpressions").index(position)
         yield from key_warning(requirement.get("key") or "", here.child("key"))
@@ -154,7 +157,7 @@ def node_term_warnings(term: Tree, path: Path, *, check_values: bool = False) ->
 
 
 def _selectors(affinity: Tree, path: Path) -> Iterator[str]:
-    """Affinities to pods that nothing matches."""
+    """Yield warnings about Pod affinity terms that match no Pod."""
     for kind in ("podAffinity", "podAntiAffinity"):
         terms = affinity.get(kind) or {}
         for position, term in enumerate(terms.get(_REQUIRED) or ()):
@@ -183,14 +186,14 @@ def _volumes(volumes: Sequence[Tree], path: Path) -> Iterator[str]:
 
 
 def claim_spec_warnings(spec: Tree, path: Path) -> Iterator[str]:
-    """Of the spec of a PersistentVolumeClaim."""
+    """Return the warnings about the spec of a PersistentVolumeClaim."""
     for kind in ("requests", "limits"):
         amounts = (spec.get("resources") or {}).get(kind) or {}
         yield from fraction_warnings(amounts, "storage", path.child("resources", kind))
 
 
 def fraction_warnings(amounts: Mapping[str, str], name: str, path: Path) -> Iterator[str]:
-    """Bytes do not come in parts."""
+    """Yield a warning about an amount in fractions of a byte."""
     amount = amounts.get(name)
     if amount is not None and parse(amount).milli % 1000:
         yield f'{path.key(name)}: fractional byte value "{amount}" is invalid, must be an integer'
@@ -216,7 +219,7 @@ def _repeated_names(spec: Tree, path: Path) -> Iterator[str]:
 
 
 def _old_addresses(spec: Tree, path: Path) -> Iterator[str]:
-    """Addresses in forms that few can read."""
+    """Yield warnings about addresses in non-canonical form."""
     servers = (spec.get("dnsConfig") or {}).get("nameservers") or ()
     for position, server in enumerate(servers):
         yield from ip_warnings(str(path.child("dnsConfig", "nameservers").index(position)), server)
@@ -228,7 +231,10 @@ def _old_addresses(spec: Tree, path: Path) -> Iterator[str]:
 
 
 def _profiles(container: Tree, spec: Tree, given: Tree, path: Path, *, is_template: bool) -> Iterator[str]:
-    """Annotations that choose a container's profiles where no field does; what of AppArmor a Pod says is taken over."""
+    """Yield warnings about profile annotations without the corresponding field.
+
+    AppArmor annotations of Pods become fields.
+    """
     own, pods = container.get("securityContext") or {}, spec.get("securityContext") or {}
     name = SECCOMP_CONTAINER + container.get("name", "")
     if name in given and own.get("seccompProfile") is None:
@@ -262,7 +268,7 @@ def _container(container: Tree, path: Path) -> Iterator[str]:
 
 
 def _ports(spec: Tree, path: Path) -> Iterator[str]:
-    """Warn of ports that overlap with a port of an earlier container or of the same one."""
+    """Yield warnings about ports that overlap with an earlier one."""
     earlier: dict[tuple[Any, Any], _PortGroup] = {}
     for container, where in _containers(spec, path):
         for position, port in enumerate(container.get("ports") or ()):
@@ -277,24 +283,24 @@ def _ports(spec: Tree, path: Path) -> Iterator[str]:
 
 
 class _PortGroup:
-    """Ports with one number and protocol, by what makes another port overlap with them."""
+    """Ports with one number and protocol, indexed for the search of overlapping ones."""
 
     def __init__(self) -> None:
-        #: Host IP, host port and path of each, in order.
+        #: Host IP, host port and path of each port, in order.
         self._ports: list[tuple[str, int, Path]] = []
-        #: Positions by host port and whether there is a host IP, and by both.
+        #: Positions by host port and presence of a host IP, and by host port and host IP.
         self._by_host_port: dict[tuple[int, bool], list[int]] = {}
         self._by_both: dict[tuple[str, int], list[int]] = {}
 
     def add(self, host_ip: str, host_port: int, path: Path) -> None:
-        """Remember a port."""
+        """Add a port."""
         position = len(self._ports)
         self._ports.append((host_ip, host_port, path))
         self._by_host_port.setdefault((host_port, bool(host_ip)), []).append(position)
         self._by_both.setdefault((host_ip, host_port), []).append(position)
 
     def overlaps(self, host_ip: str, host_port: int) -> Iterator[tuple[str, Path]]:
-        """Yield how a port overlaps with earlier ones, and their paths, in their order."""
+        """Yield the kind of overlap with earlier ports, and their paths, in order."""
         if not host_port:
             candidates: Iterable[int] = range(len(self._ports))
         else:
@@ -312,7 +318,7 @@ class _PortGroup:
 
 
 def _go_port(port: Tree) -> str:
-    """A port as Go prints a struct."""
+    """Return a port as Go prints the struct."""
     return (
         f"{{Name:{port.get('name', '')} HostPort:{port.get('hostPort', 0)} ContainerPort:{port.get('containerPort', 0)}"
         f" Protocol:{port.get('protocol', '')} HostIP:{port.get('hostIP', '')}}}"
@@ -320,7 +326,7 @@ def _go_port(port: Tree) -> str:
 
 
 def _port_names(spec: Tree, path: Path) -> Iterator[str]:
-    """Names of ports of containers that run beside each other."""
+    """Yield warnings about duplicate port names among containers that run at the same time."""
     known: dict[str, Path] = {}
     for kind in _KINDS:
         for number, container in enumerate(spec.get(kind) or ()):

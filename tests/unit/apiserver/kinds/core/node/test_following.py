@@ -1,8 +1,8 @@
-"""The graph of nodes follows what is stored."""
+"""Feed of the node authorizer's graph."""
 
 import json
 
-from steersman.apiserver.kinds.core.node.following import _bound, _needs, node_graph
+from steersman.apiserver.kinds.core.node.following import _claim_and_secrets, _pod_references, node_graph
 from steersman.testing import InProcessAPIServer
 
 POD = {
@@ -30,8 +30,8 @@ POD = {
 }
 
 
-def test_a_pod_needs_what_it_mentions():
-    needs = _needs(POD)
+def test_pod_references_lists_mentioned_objects():
+    needs = _pod_references(POD)
     assert needs.node == "n1"
     named = {(kind, name) for kind, namespace, name in needs.refs if name and namespace == "ns"}
     assert named == {
@@ -45,24 +45,24 @@ def test_a_pod_needs_what_it_mentions():
     }
 
 
-def test_a_mirror_pod_and_one_without_a_node_need_nothing():
+def test_pod_references_is_empty_for_mirror_and_unscheduled_pods():
     mirror = {**POD, "metadata": {"name": "p", "annotations": {"kubernetes.io/config.mirror": "x"}}}
-    assert _needs(mirror).refs == frozenset()
-    assert _needs({"metadata": {"name": "p"}, "spec": {}}) is None
+    assert _pod_references(mirror).refs == frozenset()
+    assert _pod_references({"metadata": {"name": "p"}, "spec": {}}) is None
 
 
-def test_a_bound_volume_needs_its_secrets():
+def test_claim_and_secrets_of_bound_volume():
     claim = {"namespace": "ns", "name": "c"}
     csi = {"nodePublishSecretRef": {"name": "s", "namespace": "vault"}}
     spec = {"claimRef": claim, "csi": csi, "azureFile": {"secretName": "f"}}
-    assert _bound({"spec": spec}) == (
+    assert _claim_and_secrets({"spec": spec}) == (
         ("PersistentVolumeClaim", "ns", "c"),
         [("Secret", "vault", "s"), ("Secret", "ns", "f")],
     )
-    assert _bound({"spec": {"csi": csi}}) == (None, [])
+    assert _claim_and_secrets({"spec": {"csi": csi}}) == (None, [])
 
 
-async def test_pods_come_and_go_with_what_they_need():
+async def test_node_graph_follows_pods():
     async with InProcessAPIServer() as server:
         registry = server.core.resources.registry
         graph = node_graph(registry)
@@ -72,6 +72,6 @@ async def test_pods_come_and_go_with_what_they_need():
         spec = {"nodeName": "n1", "containers": [{"name": "c", "image": "i"}]}
         body = json.dumps({"metadata": {"name": "p"}, "spec": spec}).encode()
         assert (await server.request("POST", "/api/v1/namespaces/default/pods", body=body)).code == 201
-        assert graph.belongs("n1", "ServiceAccount", "default", "default")
+        assert graph.has_path("n1", "ServiceAccount", "default", "default")
         await server.request("DELETE", "/api/v1/namespaces/default/pods/p?gracePeriodSeconds=0")
-        assert not graph.belongs("n1", "ServiceAccount", "default", "default")
+        assert not graph.has_path("n1", "ServiceAccount", "default", "default")

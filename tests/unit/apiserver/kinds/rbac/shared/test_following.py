@@ -1,4 +1,4 @@
-"""Rights follow what is stored, in step with the answers to writes."""
+"""Feed of the RBAC index, in step with responses to writes."""
 
 import json
 
@@ -18,7 +18,7 @@ async def server():
         yield started
 
 
-async def test_a_write_counts_as_soon_as_it_is_answered(server):
+async def test_authorization_follows_write_when_response_arrives(server):
     alice = Loopback(server.core.app, headers={**server.core.client._headers, "impersonate-user": "alice"})
     rule = {"verbs": ["list"], "apiGroups": [""], "resources": ["configmaps"]}
     role = json.dumps({"metadata": {"name": "r"}, "rules": [rule]}).encode()

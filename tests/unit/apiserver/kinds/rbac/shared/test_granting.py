@@ -1,4 +1,4 @@
-"""What roles and bindings have in common."""
+"""Base strategy of RBAC kinds."""
 
 import pytest
 
@@ -11,11 +11,11 @@ ALL = [RoleStrategy, ClusterRoleStrategy, RoleBindingStrategy, ClusterRoleBindin
 
 
 @pytest.mark.parametrize("kind", ALL)
-def test_names_are_path_segments(kind):
+def test_name_errors_accept_any_path_segment(kind):
     assert not kind().name_errors("system:node-Proxier")
     assert list(kind().name_errors("a/b")) == ["may not contain '/'"]
 
 
 @pytest.mark.parametrize("kind", ALL)
-def test_a_put_may_create(kind):
+def test_put_to_missing_name_creates(kind):
     assert kind.allow_create_on_update

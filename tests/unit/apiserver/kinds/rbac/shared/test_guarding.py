@@ -1,4 +1,4 @@
-"""Writes of roles and bindings as the guard sees them."""
+"""Escalation checks of writes."""
 
 from datetime import UTC, datetime
 
@@ -34,7 +34,7 @@ def tree(namespace="ns", **more):
     return {"metadata": {**metadata, **more.pop("metadata", {})}, **more}
 
 
-def test_every_creation_is_looked_at(guard):
+def test_create_is_checked(guard):
     RoleStrategy(guard).prepare_for_create(CTX, tree())
     ClusterRoleStrategy(guard).prepare_for_create(CTX, tree("", aggregationRule={"clusterRoleSelectors": [{}]}))
     RoleBindingStrategy(guard).prepare_for_create(CTX, tree(roleRef={"kind": "Role", "name": "x"}))
@@ -46,7 +46,7 @@ def test_every_creation_is_looked_at(guard):
     ]
 
 
-def test_only_marks_for_the_garbage_collector_may_change_unseen(guard):
+def test_update_skips_changes_of_garbage_collection_metadata_only(guard):
     strategy = RoleStrategy(guard)
     old = tree(rules=[{"verbs": ["get"]}])
     strategy.prepare_for_update(CTX, tree(rules=[{"verbs": ["get"]}], metadata={"finalizers": ["a/b"]}), old)
@@ -55,16 +55,16 @@ def test_only_marks_for_the_garbage_collector_may_change_unseen(guard):
     assert len(guard.seen) == 1
 
 
-def test_a_role_that_did_aggregate_counts_as_one_that_does(guard):
+def test_update_that_removes_aggregation_is_checked_as_aggregating(guard):
     old = tree("", aggregationRule={"clusterRoleSelectors": [{}]})
     ClusterRoleStrategy(guard).prepare_for_update(CTX, tree(""), old)
     assert guard.seen[0]["aggregates"]
 
 
-def test_without_a_guard_nothing_is_checked():
+def test_writes_are_unchecked_without_guard():
     RoleStrategy().prepare_for_create(CTX, tree())
 
 
-def test_rules_that_are_not_valid_yet_are_read():
+def test_policy_rules_reads_invalid_rules():
     [read] = policy_rules({"rules": [{"verbs": None, "resources": ["pods"]}]})
     assert (read.verbs, read.resources) == ((), ("pods",))

@@ -8,7 +8,7 @@ import pytest
 from tests.unit.scheduler.world import pod
 
 from steersman.apimachinery.trees import Tree
-from steersman.scheduler.resources import is_extended, is_scalar, pod_nonzero_requests, pod_requests
+from steersman.workloads.resources import is_extended, is_scalar, pod_nonzero_requests, pod_requests
 
 GI = 1024**3
 
@@ -36,7 +36,7 @@ def test_pod_requests_sum_containers_or_take_the_largest_init_container() -> Non
 @pytest.mark.parametrize(
     ("start", "cpu"),
     [
-        # KEP-753: sidecars run beside all that starts after them.
+        # KEP-753: sidecars run alongside all containers that start later.
         ((sidecar("1"), container("3")), 4000),
         ((container("3"), sidecar("1")), 3000),
         ((sidecar("1"), sidecar("1")), 4000),
@@ -70,12 +70,12 @@ def status(*, allotted: str = "", actual: str = "", infeasible: bool = False) ->
 @pytest.mark.parametrize(
     ("pod_status", "cpu"),
     [
-        # KEP-1287: the most of what was asked (2), allotted and is in force.
+        # KEP-1287: maximum of requested (2), allocated and actual resources.
         (status(), 2000),
         (status(allotted="1", actual="1"), 2000),
         (status(allotted="3", actual="1"), 3000),
         (status(allotted="1", actual="3"), 3000),
-        # What can never be done does not count.
+        # An infeasible resize does not count.
         (status(allotted="1", actual="1", infeasible=True), 1000),
         (status(allotted="1", actual="1500m", infeasible=True), 1500),
         (status(infeasible=True), 2000),
