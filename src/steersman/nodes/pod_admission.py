@@ -19,7 +19,7 @@ from steersman.apimachinery.timestamps import format_time
 from steersman.client.objects import name_of, uid_of
 from steersman.nodes.pod_status import is_finished, is_terminating, spec_of, status_of
 from steersman.workloads.host_ports import HostPort, host_ports, is_taken
-from steersman.workloads.node_matching import NO_EXECUTE, is_chosen, untolerated
+from steersman.workloads.node_matching import NO_EXECUTE, required_node_affinity_matches, untolerated
 from steersman.workloads.resources import (
     CPU,
     EPHEMERAL_STORAGE,
@@ -111,7 +111,7 @@ def reject(pod: Pod, demand: Demand, node: Node, usage: NodeUsage) -> Rejection 
         return Rejection("PodOSNotSupported", _WRONG_OS)
     for shortage in _shortages(demand, node, usage):
         return shortage
-    if not is_chosen(spec, node):
+    if not required_node_affinity_matches(spec, node):
         return _predicate("NodeAffinity", _AFFINITY)
     if any(is_taken(port, usage.host_ports) for port in demand.host_ports):
         return _predicate("NodePorts", _PORTS)

@@ -10,9 +10,9 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final, Protocol
 
+from steersman.apimachinery.bounded_cache import BoundedCache
 from steersman.apimachinery.codec import encode
 from steersman.apimachinery.managedfields.schema import UnknownVersionError
-from steersman.apimachinery.remembering import Remembered
 from steersman.apimachinery.trees import copy_tree
 from steersman.apiserver.generic.entry import Entry
 
@@ -52,7 +52,7 @@ class SharedConversions:
 
     def __init__(self, converter: Converter) -> None:
         self.converter: Final = converter
-        self._converted: Final = Remembered[Entry](
+        self._converted: Final = BoundedCache[Entry](
             entries_max=_SHARED_MAX, bytes_max=_SHARED_BYTES_MAX, name="converted objects"
         )
         self._lock: Final = asyncio.Lock()
