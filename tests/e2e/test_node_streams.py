@@ -1,5 +1,6 @@
 """kubectl, and a Python client, against pods: logs, exec, attach and port-forward, of simulated pods and of processes."""
 
+import contextlib
 import json
 import os
 import pty
@@ -340,34 +341,47 @@ def test_a_python_client_runs_commands_and_forwards_ports(kubectl):
     assert (done.stdout, done.returncode) == ("['err', 'out']\nb'HTTP'\n", 0), done.stderr
 
 
-def test_nothing_is_left_when_the_nodes_are_killed(tmp_path):
+@pytest.mark.parametrize("isolation", ["auto", "none"])
+def test_nothing_is_left_when_the_nodes_are_killed(isolation, tmp_path):
     """Neither a container nor what it has started outlives the process that it belongs to."""
-    fifo = tmp_path / "pids"
+    fifo, token = tmp_path / "started", f"1000.{secrets.randbelow(10**9)}"
     os.mkfifo(fifo)
-    script = f"sleep 1000 & echo $$$$ $! > {fifo}; wait"  # where two dollars stand for one
-    with ControlPlane(whole=True, arguments=["--process-pods"]) as cluster:
+    script = f"sleep {token} & echo started > $(STEERSMAN_ROOT)/report/started; wait"
+    made = pod(
+        command=["sh", "-c", script],
+        container={"volumeMounts": [{"name": "report", "mountPath": "/report"}]},
+        volumes=[{"name": "report", "hostPath": {"path": str(tmp_path)}}],
+    )
+    with ControlPlane(whole=True, arguments=["--process-pods", f"--process-isolation={isolation}"]) as cluster:
         kubectl = Kubectl(cluster, tmp_path, "default")
         until(cluster, path(kubectl, "serviceaccounts"), named("default"))
-        kubectl.run("apply", "-f", "-", stdin=json.dumps(pod(command=["sh", "-c", script])))
-        first = started(fifo)
+        kubectl.run("apply", "-f", "-", stdin=json.dumps(made))
+        first = started(fifo, token)
         # The start must be observed before the end.
         kubectl.run("wait", "--for=condition=Ready", "pod/p", f"--timeout={WAIT_SECONDS}s")
         os.kill(components_of(cluster.pid), 9)
         for each in first:
             each.wait()
         # The nodes come back, and so does the pod.
-        second = started(fifo)
+        second = started(fifo, token)
         restarts = "--for=jsonpath={.status.containerStatuses[0].restartCount}=1"
         kubectl.run("wait", restarts, "pod/p", f"--timeout={WAIT_SECONDS}s")
     for each in second:
         each.wait()
 
 
-def started(fifo):
-    """Return the processes whose ids are written to the fifo."""
+def started(fifo, token):
+    """Wait for a line in the fifo; return the processes whose command line has the token."""
     with os.fdopen(os.open(fifo, os.O_RDWR | os.O_NONBLOCK), "rb", buffering=0) as reported:
         assert select.select([reported], [], [], WAIT_SECONDS)[0]
-        return [Ending(int(pid)) for pid in reported.read(100).split()]
+        reported.read(100)
+    found = []
+    for each in Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            if each.name.isdigit() and token.encode() in (each / "cmdline").read_bytes():
+                found.append(Ending(int(each.name)))
+    assert len(found) >= 2  # the shell and what it started
+    return found
 
 
 def components_of(parent):

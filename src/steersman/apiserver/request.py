@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import datetime
 
+    from steersman.apimachinery.managedfields.schema import Versions
     from steersman.apiserver.spec_facts import SpecFacts, SpecFactsCache
 
 _log: Final = logging.getLogger(__name__)
@@ -268,6 +269,7 @@ class RequestContext:
         "user",
         "verb",
         "version",
+        "versions",
         "warnings",
     )
 
@@ -297,6 +299,8 @@ class RequestContext:
         self.path_name = path_name
         #: API version of the request (``v1``) in the resource's group.
         self.version = version
+        #: Versions of the resource for managed fields, if their conversions wait for a call; None: those of the scope.
+        self.versions: Versions | None = None
         #: Verb of authorization: ``create``, ``update``, ``patch``, …
         self.verb = verb
         self.subresource = subresource

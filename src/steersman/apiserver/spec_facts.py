@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from steersman.apimachinery.bounded_cache import BoundedCache, Doorkeeper, digest
 from steersman.apimachinery.codec import encode
-from steersman.apimachinery.remembering import Doorkeeper, Remembered, digest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator
@@ -88,7 +88,7 @@ class SpecFactsCache:
     __slots__ = ("_doorkeeper", "_facts")
 
     def __init__(self) -> None:
-        self._facts: Final = Remembered[SpecFacts](bytes_max=_CACHE_BYTES, name="pod specs")
+        self._facts: Final = BoundedCache[SpecFacts](bytes_max=_CACHE_BYTES, name="pod specs")
         self._doorkeeper: Final = Doorkeeper()
 
     def facts_for(self, spec: Tree) -> SpecFacts:

@@ -46,6 +46,8 @@ _TEXTS: Final = {
     "stages": "Lifecycle of pods and nodes: default, never-end, or files with KWOK stages, comma-separated",
     "chaos": "YAML file of rules that make pods and nodes fail",
     "process_pods": "Run pods that ask for it as local processes of your user",
+    "process_isolation": "Run their containers in namespaces: auto (where the machine allows it), namespaces or none",
+    "process_images": "YAML file of local commands that stand for images of such pods",
     "process_dir": "Directory for files of such pods (default below the temporary directory)",
     "kubelet_address": "IP address that the kubelet of the nodes listens on",
     "kubelet_port": "Port of the kubelet; 0 for any free port",

@@ -104,7 +104,7 @@ class Authentication:
         )
 
     def follow(self, registry: Registry) -> None:
-        """Look up there what tokens are bound to."""
+        """Look up the objects that tokens are bound to in ``registry``."""
         self._objects.follow(registry)
 
 
@@ -194,7 +194,7 @@ class Authorization:
         return None if entry is None else (entry.tree().get("spec") or {}).get("paramKind")
 
     def follow(self, registry: Registry) -> None:
-        """Decide by what is stored there, from now on."""
+        """Authorize by the objects stored in ``registry`` from now on."""
         self._registry = registry
         self._caches.extend(follow_rbac(self._index, registry))
 

@@ -23,6 +23,7 @@ from steersman.nodes.kubelet.assembly import add_kubelet
 from steersman.nodes.node_stages import NodeStages
 from steersman.nodes.object_stages import DiscoveredStages
 from steersman.nodes.pod_addresses import PodAddresses
+from steersman.nodes.pod_admission import PodAdmission
 from steersman.nodes.pods import PodController
 from steersman.nodes.provisioning import SimulatedStorage
 from steersman.nodes.registration import NodeController
@@ -171,12 +172,19 @@ def _add_scheduler(group: Group, context: ControllerContext, setup: Setup) -> Sc
 
 def _add_nodes(manager: Manager, context: ControllerContext, options: NodesOptions) -> _SimulatedNodes:
     node_stages = options.node_stages()
-    addresses = PodAddresses()
-    kubelet = add_kubelet(manager, context, options, addresses=addresses)
+    addresses, admission = PodAddresses(), PodAdmission()
+    kubelet = add_kubelet(manager, context, options, addresses=addresses, admission=admission)
     reports_status = not any(stage.writes_status for stage in node_stages)
     chaos = options.chaos_rules()
     nodes = NodeController(context, options.templates(), reports_status=reports_status, kubelet=kubelet.address)
-    pods = PodController(context, options.pod_stages(), is_others=kubelet.is_others, addresses=addresses, chaos=chaos)
+    pods = PodController(
+        context,
+        options.pod_stages(),
+        is_others=kubelet.is_others,
+        addresses=addresses,
+        admission=admission,
+        chaos=chaos,
+    )
     simulated = _SimulatedNodes(manager.add(nodes), manager.add(pods))
     manager.add(NodeOutages(context, chaos))
     if node_stages:

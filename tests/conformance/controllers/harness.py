@@ -166,7 +166,7 @@ class World:
         if self.dice.random() < 0.06:
             await self.restart()
 
-    # For stories
+    # For scenarios
 
     async def define(self, resource: ResourceType[Any], **more: Any) -> None:
         """Serve a kind that the server does not have itself; ``more`` as ``definition`` takes it."""
@@ -210,33 +210,33 @@ async def ensure(writing: Awaitable[object]) -> None:
         await writing
 
 
-async def play(story: Scenario, seed: int, *, steps: int = STEPS) -> None:
+async def play(scenario: Scenario, seed: int, *, steps: int = STEPS) -> None:
     """One history. Raises AssertionError with the seed when it does not end well."""
     async with cluster(seed, World) as world:
-        prepare = getattr(story, "prepare", None)
+        prepare = getattr(scenario, "prepare", None)
         if prepare is not None:
             await prepare(world)
-        await world.start(story.controllers, **getattr(story, "options", {}))
+        await world.start(scenario.controllers, **getattr(scenario, "options", {}))
         for _ in range(steps):
             await world.pass_time()
-            await ensure(story.edit(world))
-            await ensure(story.live(world))
+            await ensure(scenario.edit(world))
+            await ensure(scenario.live(world))
         world.faults.stop()
-        await _comes_to_rest(story, world, seed)
+        await _comes_to_rest(scenario, world, seed)
         await world.end(crash=False)
 
 
-async def _comes_to_rest(story: Scenario, world: World, seed: int) -> None:
+async def _comes_to_rest(scenario: Scenario, world: World, seed: int) -> None:
     """Report whether the state is correct and stays so: a stale status may look correct for a moment."""
-    rest_seconds = getattr(story, "rest_seconds", REST_SECONDS)
+    rest_seconds = getattr(scenario, "rest_seconds", REST_SECONDS)
     deadline = world.clock.monotonic() + rest_seconds
     well_since: float | None = None
     step_seconds = 0.5
     while well_since is None or world.clock.monotonic() - well_since < STAYS_SECONDS:
-        await ensure(story.live(world))
+        await ensure(scenario.live(world))
         await world.advance(step_seconds)
         step_seconds = min(step_seconds * 1.3, 5)
-        wrong = await story.wrong(world)
+        wrong = await scenario.wrong(world)
         if not wrong:
             well_since = world.clock.monotonic() if well_since is None else well_since
             continue

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from steersman.apimachinery.bounded_cache import Doorkeeper
 from steersman.apimachinery.field import Path
-from steersman.apimachinery.remembering import Doorkeeper
 from steersman.apiserver.kinds.shared.podspec.defaults import default_pod
 from steersman.apiserver.kinds.shared.podspec.rules import PodRules
 from steersman.apiserver.kinds.shared.podspec.validate import validate_pod_spec

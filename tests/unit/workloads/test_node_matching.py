@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from lightkube.models.core_v1 import Node, PodSpec, Taint, Toleration
 
-from steersman.workloads.node_matching import NO_EXECUTE, is_chosen, tolerates, untolerated
+from steersman.workloads.node_matching import NO_EXECUTE, required_node_affinity_matches, tolerates, untolerated
 
 NODE = msgspec.convert({"metadata": {"name": "n", "labels": {"zone": "a", "cpus": "8"}}}, Node)
 
@@ -45,7 +45,7 @@ def field(operator, *values):
     ],
 )
 def test_nodes_are_chosen_by_labels_and_names(spec, wanted):
-    assert is_chosen(msgspec.convert({"containers": [], **spec}, PodSpec), NODE) is wanted
+    assert required_node_affinity_matches(msgspec.convert({"containers": [], **spec}, PodSpec), NODE) is wanted
 
 
 @pytest.mark.parametrize(

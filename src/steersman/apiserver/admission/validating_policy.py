@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
+from steersman.apimachinery.errors import StatusError
 from steersman.apimachinery.gotext import to_json
-from steersman.apiserver.admission.admission_request import in_version, request_of
+from steersman.apiserver.admission.admission_request import objects_in_version, request_of
 from steersman.apiserver.admission.interface import Attributes, Operation, Plugin
 from steersman.apiserver.admission.lookups import Lookup, whole
 from steersman.apiserver.admission.validating_policy_match import Matcher, is_exempt, is_namespace
@@ -18,7 +19,6 @@ from steersman.apiserver.workers import with_allowance
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from steersman.apimachinery.errors import StatusError
     from steersman.apimachinery.trees import Tree
     from steersman.apiserver.admission.validating_policy_rules import Decision, Outcome, ValidatingRules
     from steersman.apiserver.authz.interface import Authorizer
@@ -165,7 +165,11 @@ class ValidatingAdmissionPolicy(Plugin):
                     denials.append(_Denial(policy.name, binding.name, f"failed to configure binding: {error}"))
                 continue
             if variables is None:
-                variables = await variables_of(attributes, matched, sources)
+                try:
+                    variables = await variables_of(attributes, matched, sources)
+                except StatusError as failed:
+                    text = f"failed to configure binding: failed to convert object version: {failed.message}"
+                    return [*denials, _Denial(policy.name, binding.name, text)] if fails else denials
             for parameter in parameters:
                 outcome = await with_allowance(policy.validate, {**variables, "params": parameter})
                 denials += _apply_actions(attributes, policy.name, binding, outcome)
@@ -188,9 +192,10 @@ async def variables_of(attributes: Attributes, matched: Resource, sources: Polic
     """Return the values of the variables that all policies have."""
     from steersman.apiserver.admission import validating_policy_input as given  # noqa: PLC0415 — loads the language
 
+    new, old = await objects_in_version(attributes, matched, sources.served)
     return {
-        "object": in_version(attributes.object, attributes, matched, sources.served),
-        "oldObject": in_version(attributes.old_object, attributes, matched, sources.served),
+        "object": new,
+        "oldObject": old,
         "request": request_of(attributes, matched),
         "namespaceObject": given.namespace_object(await sources.namespace_of(attributes)),
         **given.authorizer_variables(attributes, sources.authorizer),

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from steersman.apimachinery.bounded_cache import BoundedCache
 from steersman.apimachinery.codec import encode
-from steersman.apimachinery.remembering import Remembered
 from steersman.apiserver.generic.entry_parts import PARTS_BYTES, labels_of, labels_text, tree_in_parts, version_of
 
 if TYPE_CHECKING:
@@ -34,8 +34,8 @@ _NO_LABELS: Final[dict[str, str]] = {}
 #: Equal label sets share one dict, equal field values one tuple; most pods of a workload have the same. Emptied when
 #: full, so both are bounded.
 _SETS_BYTES: Final = 4 * 1024 * 1024
-_label_sets: Final = Remembered[dict[str, str]](entries_max=4096, bytes_max=_SETS_BYTES, name="label sets")
-_field_sets: Final = Remembered[tuple[str, ...]](entries_max=4096, bytes_max=_SETS_BYTES, name="field values")
+_label_sets: Final = BoundedCache[dict[str, str]](entries_max=4096, bytes_max=_SETS_BYTES, name="label sets")
+_field_sets: Final = BoundedCache[tuple[str, ...]](entries_max=4096, bytes_max=_SETS_BYTES, name="field values")
 
 
 class UnreadableValueError(Exception):
@@ -53,6 +53,8 @@ class Entry(msgspec.Struct, gc=False, eq=False):
     _fields: tuple[str, ...] | None = None
     #: Encoded forms other than ``raw``, by a name of the encoder's choice; they go when the object changes.
     _encoded: dict[str, bytes] | None = None
+    #: Version of ``raw`` if it is not the storage version (custom objects that were stored before it changed).
+    api_version: str = ""
 
     @property
     def name(self) -> str:
@@ -102,7 +104,8 @@ class Entry(msgspec.Struct, gc=False, eq=False):
     def at(self, revision: int) -> Entry:
         """The same object as if last written at ``revision`` (the last state of a deleted object)."""
         rest = self.raw[self.raw.index(b'"', len(_RAW_HEAD)) :]
-        return Entry(self.key, b"%b%d%b" % (_RAW_HEAD, revision, rest), revision, self._labels, self._fields)
+        raw = b"%b%d%b" % (_RAW_HEAD, revision, rest)
+        return Entry(self.key, raw, revision, self._labels, self._fields, None, self.api_version)
 
 
 def _labels_of(raw: bytes) -> dict[str, str]:
@@ -129,14 +132,16 @@ def _fields_of(raw: bytes, values: Mapping[str, Callable[[Tree], str]]) -> tuple
 class Layout:
     """Turns objects of one kind, in its storage version, into stored values and back."""
 
-    __slots__ = ("_stored_head", "api_version", "head", "kind")
+    __slots__ = ("_keeps_api_version", "_stored_head", "api_version", "head", "kind")
 
-    def __init__(self, kind: str, api_version: str) -> None:
+    def __init__(self, kind: str, api_version: str, *, keeps_api_version: bool = False) -> None:
+        """``keeps_api_version``: values in another version of the group are entries of that version."""
         self.kind: Final = kind
         self.api_version: Final = api_version
         #: Goes before ``raw[1:]`` to make a whole object.
         self.head: Final = object_head(kind, api_version)
         self._stored_head: Final = self.head + b'"metadata":{'
+        self._keeps_api_version: Final = keeps_api_version
 
     def encode(self, tree: Tree) -> bytes:
         """The value to store. ``tree`` (with or without kind and apiVersion) is not changed, its version is dropped."""
@@ -151,29 +156,41 @@ class Layout:
 
     def entry(self, key: str, value: bytes, revision: int) -> Entry:
         """The entry of a stored value. Raises ``UnreadableValueError``."""
-        head = self._stored_head
+        head, api_version = self._stored_head, ""
         if value.endswith(b"\n"):  # as kube-apiserver ends its values
             value = value[:-1]
         if not value.startswith(head) or not value.endswith(b"}") or _says_version(value):
-            value = self._normalized(key, value)
+            value, api_version = self._normalized(key, value)
         start = len(head)
         comma = b"" if value.startswith(b"}", start) else b","
         if len(value) < PARTS_BYTES:
-            return Entry(key, b'%b%d"%b%b' % (_RAW_HEAD, revision, comma, value[start:]), revision)
-        return Entry(key, b"".join((b'%b%d"%b' % (_RAW_HEAD, revision, comma), memoryview(value)[start:])), revision)
+            raw = b'%b%d"%b%b' % (_RAW_HEAD, revision, comma, value[start:])
+        else:
+            raw = b"".join((b'%b%d"%b' % (_RAW_HEAD, revision, comma), memoryview(value)[start:]))
+        if api_version:
+            return Entry(key, raw, revision, None, None, None, api_version)
+        return Entry(key, raw, revision)
+
+    def entry_of(self, key: str, tree: Tree, revision: int) -> Entry:
+        """Return the entry of an object; ``revision`` 0: one that is not stored and has no resourceVersion."""
+        value = self.encode(tree)
+        return self.entry(key, value, revision) if revision else Entry(key, b"{" + value[len(self.head) :], 0)
 
     def tree(self, entry: Entry) -> Tree:
         """A new, whole tree of the object: kind, apiVersion, metadata with resourceVersion, and the rest."""
-        return {"kind": self.kind, "apiVersion": self.api_version, **entry.tree()}
+        return {"kind": self.kind, "apiVersion": entry.api_version or self.api_version, **entry.tree()}
 
-    def _normalized(self, key: str, value: bytes) -> bytes:
+    def _normalized(self, key: str, value: bytes) -> tuple[bytes, str]:
+        """Return the value as ``encode`` writes it, and its version if that is to be kept and another one."""
         try:
             tree = _decode(value)
             if not isinstance(tree["metadata"], dict):
                 raise UnreadableValueError(f"{key}: metadata is no object")
         except (msgspec.DecodeError, KeyError, TypeError, UnicodeDecodeError) as error:
             raise UnreadableValueError(f"{key}: {error}") from error
-        return self.encode(tree)
+        api_version = tree.get("apiVersion") if self._keeps_api_version else ""
+        is_other = isinstance(api_version, str) and api_version not in ("", self.api_version)
+        return self.encode(tree), str(api_version) if is_other else ""
 
 
 def _says_version(value: bytes) -> bool:

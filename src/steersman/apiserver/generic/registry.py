@@ -144,13 +144,14 @@ class Registry:
         strategy: Strategy,
         *,
         lifetimes: Lifetimes | None = None,
+        keeps_api_version: bool = False,
     ) -> Kept:
-        """Make cache and generic store of a resource that is none of the built-in ones."""
+        """Create the cache and generic store of a resource. ``keeps_api_version``: see ``Layout``."""
         kind, api_version = resource.kind, resource.storage_api_version
         cache = WatchCache(
             self.store,
             f"{resource.key_prefix}/",
-            layout=Layout(kind, api_version),
+            layout=Layout(kind, api_version, keeps_api_version=keeps_api_version),
             clock=self.clock,
             tasks=self._tasks,
             namespaced=resource.namespaced,

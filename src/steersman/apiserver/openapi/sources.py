@@ -106,4 +106,5 @@ class Sources:
     def _group_versions(self) -> list[GroupVersion]:
         core = self._catalog.group("")
         groups = ([core] if core else []) + self._catalog.groups()
-        return [version for group in groups for version in group.versions]
+        # those of aggregated API servers have documents of their own
+        return [version for group in groups for version in group.versions if version.remote is None]

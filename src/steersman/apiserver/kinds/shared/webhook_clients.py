@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from steersman.apimachinery import field, names
+from steersman.apiserver.kinds.shared.go_urls import url_fault
 from steersman.apiserver.kinds.shared.validation import repeat_positions
 
 if TYPE_CHECKING:
@@ -54,11 +55,14 @@ def validate_review_versions(
 
 def _validate_url(url: str, path: Path) -> Iterator[FieldError]:
     try:
-        parts = urlsplit(url)
-        user, separator, _ = parts.netloc.rpartition("@")
-    except ValueError as error:
-        yield field.required(path, f"url must be a valid URL: {error}{_FORM}")
+        fault = url_fault(url)
+        parts = urlsplit("" if fault else url)
+    except ValueError as error:  # an address in brackets that is none
+        fault = str(error)
+    if fault:
+        yield field.required(path, f"url must be a valid URL: {fault}{_FORM}")
         return
+    user, separator, _ = parts.netloc.rpartition("@")
     if parts.scheme != "https":
         yield field.invalid(path, parts.scheme, f"'https' is the only allowed URL scheme{_FORM}")
     if not parts.netloc:

@@ -14,7 +14,6 @@ from steersman.apiserver.kinds.apiextensions.customresourcedefinition.validation
     validate_definition_status,
     validate_definition_update,
 )
-from steersman.apiserver.kinds.shared.unsupported import conversion_webhook_warnings
 
 if TYPE_CHECKING:
     from steersman.apimachinery.field import FieldError
@@ -87,8 +86,7 @@ class CustomResourceDefinitionStrategy(Strategy):
     def warnings(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> list[str]:
         known = set(unrecognized_formats(old)) if old is not None else set()
         found = dict.fromkeys(unrecognized_formats(obj))
-        formats = [f"unrecognized format {quote(name)}" for name in found if name not in known]
-        return [*formats, *conversion_webhook_warnings(obj)]
+        return [f"unrecognized format {quote(name)}" for name in found if name not in known]
 
 
 def _add_stored_version(obj: Tree) -> None:

@@ -8,7 +8,7 @@ import pytest
 from tests.unit.scheduler.world import pod
 
 from steersman.apimachinery.trees import Tree
-from steersman.scheduler.resources import is_extended, is_scalar, pod_nonzero_requests, pod_requests
+from steersman.workloads.resources import is_extended, is_scalar, pod_nonzero_requests, pod_requests
 
 GI = 1024**3
 

@@ -3,19 +3,19 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from steersman.apimachinery.bounded_cache import BoundedCache, Doorkeeper, digest_of
 from steersman.apimachinery.cache_sizes import cache_sizes
-from steersman.apimachinery.remembering import Doorkeeper, Remembered, digest_of
 
 
 def test_what_was_put_is_found() -> None:
-    table = Remembered[str]()
+    table = BoundedCache[str]()
     table.put(("a", 1), "yes")
     assert table.get(("a", 1)) == "yes"
     assert table.get(("a", 2)) is None
 
 
 def test_a_full_table_forgets_everything_and_goes_on() -> None:
-    table = Remembered[int](entries_max=2)
+    table = BoundedCache[int](entries_max=2)
     for number in range(3):
         table.put(number, number)
     assert [table.get(number) for number in range(3)] == [None, None, 2]
@@ -31,7 +31,7 @@ def test_equal_trees_in_equal_order_share_a_digest(tree: dict[str, int]) -> None
 
 
 def test_a_table_with_a_name_is_bounded_by_bytes() -> None:
-    table = Remembered[int](bytes_max=10_000, name="bounded")
+    table = BoundedCache[int](bytes_max=10_000, name="bounded")
     for number in range(8):
         table.put(number, number, 1_100)
     assert cache_sizes()["bounded"] == 8 * 1_200
@@ -42,7 +42,7 @@ def test_a_table_with_a_name_is_bounded_by_bytes() -> None:
 
 
 def test_a_table_with_a_name_keeps_nothing_that_would_fill_an_eighth_of_it() -> None:
-    table = Remembered[int](bytes_max=8_000, name="large")
+    table = BoundedCache[int](bytes_max=8_000, name="large")
     table.put("large", 1, 1_000)
     assert table.get("large") is None
     assert cache_sizes()["large"] == 0

@@ -9,7 +9,7 @@ from steersman.apimachinery.quantity import parse
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from steersman.scheduler.objects import Container, Pod
+    from lightkube.models.core_v1 import Container, Pod
 
 CPU: Final = "cpu"
 MEMORY: Final = "memory"
@@ -67,7 +67,8 @@ def pod_nonzero_requests(pod: Pod) -> ResourceList:
 
 
 def _effective_requests(pod: Pod, defaults: ResourceList) -> ResourceList:
-    spec, status = pod.spec, pod.status
+    spec: Any = pod.spec  # Pods of a server have one
+    status = pod.status
     is_infeasible = _is_resize_infeasible(pod)
     running: ResourceList = {}
     for container in spec.containers:

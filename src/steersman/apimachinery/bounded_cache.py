@@ -1,6 +1,6 @@
-"""Answers of pure rules, remembered by what the rule was asked about.
+"""Bounded caches of pure functions' results.
 
-Controllers write the same pod spec thousands of times. Writing a tree as JSON and hashing it is C code and takes
+Controllers write the same Pod spec thousands of times. Encoding a tree as JSON and hashing it runs in C and takes
 microseconds; walking it in Python takes a hundred times as long.
 """
 
@@ -19,36 +19,36 @@ if TYPE_CHECKING:
 _Answer = TypeVar("_Answer")
 
 _DIGEST_BYTES: Final = 16
-#: What an entry takes beside its key and answer.
+#: Memory of an entry in addition to its key and value.
 _ENTRY_BYTES: Final = 100
 
 
 def digest(text: bytes) -> bytes:
-    """Stands for a text; two texts do not share it, by any likelihood, not even when somebody tries."""
+    """Return a collision-resistant digest of a text."""
     return blake2b(text, digest_size=_DIGEST_BYTES).digest()
 
 
 def digest_of(tree: Any) -> bytes:
-    """Stands for a tree. Trees with their keys in another order have another digest."""
+    """Return the digest of a tree, which depends on the order of keys."""
     return digest(encode(tree))
 
 
-class Remembered(Generic[_Answer]):
-    """A bounded table of answers. When it is full, all are forgotten: that costs less than an order of use."""
+class BoundedCache(Generic[_Answer]):
+    """Bounded cache. It is cleared when full, which is cheaper than keeping an LRU order."""
 
     __slots__ = ("_answers", "_bytes_max", "_entries_max", "_size", "get")
 
     def __init__(self, *, entries_max: int = 2048, bytes_max: int = 0, name: str = "") -> None:
-        """``bytes_max``: bound of the sizes that ``put`` is given; only for a cache with a ``name``, as metrics have it."""
+        """``bytes_max`` bounds the sum of the sizes given to ``put``; only for caches with a ``name`` for the metric."""
         self._answers: dict[Hashable, _Answer] = {}
         self._entries_max: Final = entries_max
         self._bytes_max: Final = bytes_max
         self._size: CacheSize | None = CacheSize(name) if name else None
-        #: The answer to what has this key, or None.
+        #: Return the value of a key, or None.
         self.get: Final = self._answers.get
 
     def put(self, key: Hashable, answer: _Answer, size_bytes: int = 0) -> None:
-        """Remember an answer that takes ``size_bytes`` with its key, unless it would fill an eighth of the table."""
+        """Cache a value of ``size_bytes`` with its key, unless it would fill an eighth of the cache."""
         size = self._size
         if size is None:
             if len(self._answers) >= self._entries_max:
@@ -65,9 +65,9 @@ class Remembered(Generic[_Answer]):
 
 
 class Doorkeeper:
-    """Admits keys to a cache when they come for the second time: most come once, and are not worth the memory.
+    """Admission policy of a cache: keys are admitted from their second occurrence on, as most occur once.
 
-    It keeps a bounded set of hashes, so a key may be admitted early because another one has its hash.
+    It keeps a bounded set of hashes, so a key may be admitted early because of a hash collision.
     """
 
     __slots__ = ("_entries_max", "_hashes")
@@ -77,7 +77,7 @@ class Doorkeeper:
         self._hashes: set[int] = set()
 
     def admits(self, key: Hashable) -> bool:
-        """Return whether the key came before; note that it came."""
+        """Report whether the key occurred before, and record it."""
         number = hash(key)
         if number in self._hashes:
             return True
