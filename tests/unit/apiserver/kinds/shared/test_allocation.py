@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steersman.apiserver.kinds.shared.allocation import AddressRange, PortBitmap, PortRange, family_of, lower_band_size
+from steersman.schema.protobuf import MEDIA_TYPE, enclosed
 
 PORTS = PortRange(30000, 32767)
 port_ranges = st.builds(
@@ -107,14 +108,20 @@ def test_encode_stores_range_allocation():
     }
 
 
-@given(port_ranges, st.data())
-def test_decode_restores_encoded_ports(ports: PortRange, data: st.DataObject):
+@given(port_ranges, st.data(), st.sampled_from(["application/json", MEDIA_TYPE]))
+def test_decode_restores_encoded_ports(ports: PortRange, data: st.DataObject, media_type: str):
     taken = data.draw(st.sets(st.integers(ports.first, ports.last), max_size=20))
     bitmap = PortBitmap(ports)
     for port in taken:
         bitmap.allocate(port)
-    read = PortBitmap.decode(ports, bitmap.encode())
+    read = PortBitmap.decode(ports, bitmap.encode(media_type))
     assert {port for port in range(ports.first, ports.last + 1) if port in read} == taken
+
+
+@pytest.mark.parametrize("value", [b"", b"[]", b"k8s\x00", b"k8s:enc:", b'{"data":"*"}', enclosed("v1", "Pod", b"")])
+def test_a_bitmap_rejects_values_that_are_no_range_allocation(value):
+    with pytest.raises(ValueError):
+        PortBitmap.decode(PORTS, value)
 
 
 @given(port_ranges, port_ranges, st.data())

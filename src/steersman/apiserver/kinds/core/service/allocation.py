@@ -11,12 +11,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-import msgspec
-
 from steersman.apimachinery import field
 from steersman.apimachinery.addresses import parse_cidr, parse_ip
 from steersman.apimachinery.errors import internal_error, invalid
-from steersman.apiserver.generic.entry import Layout
+from steersman.apiserver.generic.corrupt import corrupt_object
+from steersman.apiserver.generic.storage_codec import JSON, UnreadableValueError
 from steersman.apiserver.kinds.core.service.fields import (
     EXTERNAL_NAME,
     cluster_ips,
@@ -27,6 +26,7 @@ from steersman.apiserver.kinds.core.service.fields import (
     node_ports,
 )
 from steersman.apiserver.kinds.shared.allocation import AddressRange, PortBitmap, PortRange, family_of
+from steersman.apiserver.kinds.stored_versions import stored_layout
 from steersman.storage.store import Delete, Put
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from steersman.apimachinery.addresses import IPAddress, IPNetwork
     from steersman.apimachinery.trees import Tree
+    from steersman.apiserver.generic.entry import Layout
     from steersman.apiserver.kinds.shared.allocation import Dice
     from steersman.apiserver.request import RequestContext
     from steersman.storage.store import KeyValue, Op, Store
@@ -48,18 +49,31 @@ MANAGED_BY: Final = "ipallocator.k8s.io"
 
 #: Random candidates checked one by one; if all are allocated the range is nearly full and is read as a whole.
 _PROBES: Final = 16
-_layout: Final = Layout("IPAddress", "networking.k8s.io/v1")
 
 
 class ServiceAllocator:
     """Allocator of cluster IPs and node ports. Returns the operations that join the Service's transaction."""
 
-    def __init__(self, store: Store, *, networks: Sequence[IPNetwork], ports: PortRange, dice: Dice) -> None:
-        """``networks``: the service range, one network or one of each family; the first has the default family."""
+    def __init__(
+        self,
+        store: Store,
+        *,
+        networks: Sequence[IPNetwork],
+        ports: PortRange,
+        dice: Dice,
+        media_type: str = JSON,
+    ) -> None:
+        """``networks``: the service range, one network or one of each family; the first has the default family.
+
+        ``media_type``: of the stored IPAddresses and node ports.
+        """
         self._store = store
         self._ranges = tuple(AddressRange(network) for network in networks)
         self._ports = ports
         self._dice = dice
+        self._media_type = media_type
+        self._addresses: Final = stored_layout("ipaddresses.networking.k8s.io", media_type)
+        self._cidrs: Final = stored_layout("servicecidrs.networking.k8s.io", media_type)
 
     @property
     def families(self) -> tuple[str, ...]:
@@ -78,12 +92,12 @@ class ServiceAllocator:
         if not may_have_node_ports(spec):
             return ops
         current = await self._store.get(NODE_PORTS_KEY)
-        bitmap = PortBitmap.decode(self._ports, current.value if current else None)
+        bitmap = read_node_ports(self._ports, current)
         any_port = self._port_picker(ctx, bitmap)
         self._allocate_node_ports(obj, bitmap, any_port)
         if needs_health_check_port(spec):
             self._allocate_health_check_port(spec, bitmap, any_port)
-        return ops + _bitmap_ops(bitmap, current)
+        return ops + self._bitmap_ops(bitmap, current)
 
     async def for_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> list[Op]:
         """Allocate addresses and ports that an update adds, release those it removes; changes ``obj``.
@@ -99,11 +113,11 @@ class ServiceAllocator:
         if not may_have_node_ports(spec) and not may_have_node_ports(before):
             return ops
         current = await self._store.get(NODE_PORTS_KEY)
-        bitmap = PortBitmap.decode(self._ports, current.value if current else None)
+        bitmap = read_node_ports(self._ports, current)
         any_port = self._port_picker(ctx, bitmap)
         self._reallocate_node_ports(obj, node_ports(before), bitmap, any_port)
         self._reallocate_health_check_port(obj, before, bitmap, any_port)
-        return ops + _bitmap_ops(bitmap, current)
+        return ops + self._bitmap_ops(bitmap, current)
 
     async def for_delete(self, obj: Tree) -> list[Op]:
         """Release all addresses and ports."""
@@ -112,10 +126,10 @@ class ServiceAllocator:
         released = node_ports(spec) | ({spec["healthCheckNodePort"]} if spec.get("healthCheckNodePort") else set())
         if released:
             current = await self._store.get(NODE_PORTS_KEY)
-            bitmap = PortBitmap.decode(self._ports, current.value if current else None)
+            bitmap = read_node_ports(self._ports, current)
             for port in released:
                 bitmap.release(port)
-            ops += _bitmap_ops(bitmap, current)
+            ops += self._bitmap_ops(bitmap, current)
         return ops
 
     # -- addresses
@@ -177,7 +191,7 @@ class ServiceAllocator:
         """Return the configured ranges and those of ServiceCIDR objects."""
         ranges = {addresses.network: addresses for addresses in self._ranges}
         for kv in (await self._store.range(SERVICE_CIDR_PREFIX)).kvs:
-            cidr: Tree = msgspec.json.decode(kv.value)
+            cidr = _tree_of(self._cidrs, kv)
             if _is_usable(cidr):
                 for text in (cidr.get("spec") or {}).get("cidrs") or ():
                     network = parse_cidr(text)
@@ -192,7 +206,7 @@ class ServiceAllocator:
         stamp = ctx.now.strftime("%Y-%m-%dT%H:%M:%SZ")
         labels = {FAMILY_LABEL: family_of(ip), MANAGED_BY_LABEL: MANAGED_BY}
         parent = {"resource": "services", "namespace": metadata["namespace"], "name": metadata["name"]}
-        return _layout.encode(
+        return self._addresses.stored(
             {
                 "metadata": {
                     "name": str(ip),
@@ -214,13 +228,19 @@ class ServiceAllocator:
             kv = await self._store.get(f"{ADDRESS_PREFIX}{ip}") if ip is not None else None
             if kv is None:
                 continue
-            parent = (msgspec.json.decode(kv.value).get("spec") or {}).get("parentRef") or {}
+            parent = (_tree_of(self._addresses, kv).get("spec") or {}).get("parentRef") or {}
             if (parent.get("namespace"), parent.get("name")) == (metadata.get("namespace"), metadata["name"]):
                 ops.append(Delete(kv.key, expected=kv.mod_revision))
         return ops
 
     # -- ports
     # ----------------------------------------------------------------------------------------------------------
+
+    def _bitmap_ops(self, bitmap: PortBitmap, current: KeyValue | None) -> list[Op]:
+        if not bitmap.changed:
+            return []
+        value = bitmap.encode(self._media_type)
+        return [Put(NODE_PORTS_KEY, value, expected=current.mod_revision if current else 0)]
 
     def _port_picker(self, ctx: RequestContext, bitmap: PortBitmap) -> Callable[[], int]:
         """Return the function that picks a free port; for dry runs any port, without a lookup."""
@@ -308,6 +328,22 @@ class ServiceAllocator:
             bitmap.release(before)
 
 
+def read_node_ports(ports: PortRange, current: KeyValue | None) -> PortBitmap:
+    """Return the allocated node ports of the stored value; None: nothing is stored yet. Raises 500 if it cannot be read."""
+    try:
+        return PortBitmap.decode(ports, current.value if current else None)
+    except ValueError as error:
+        raise corrupt_object(NODE_PORTS_KEY) from error
+
+
+def _tree_of(layout: Layout, kv: KeyValue) -> Tree:
+    """Return the object of a stored value. Raises 500 if it cannot be read."""
+    try:
+        return layout.entry(kv.key, kv.value, kv.mod_revision).tree()
+    except UnreadableValueError as error:
+        raise corrupt_object(kv.key) from error
+
+
 def _is_usable(cidr: Tree) -> bool:
     """Report whether new addresses may come from a ServiceCIDR: not being deleted, and not unready."""
     if cidr["metadata"].get("deletionTimestamp"):
@@ -340,12 +376,6 @@ def _port_fault(bitmap: PortBitmap, port: int) -> str:
     if port not in bitmap.ports:
         return f"provided port is not in the valid range. The range of valid ports is {bitmap.ports}"
     return "provided port is already allocated" if port in bitmap else ""
-
-
-def _bitmap_ops(bitmap: PortBitmap, current: KeyValue | None) -> list[Op]:
-    if not bitmap.changed:
-        return []
-    return [Put(NODE_PORTS_KEY, bitmap.encode(), expected=current.mod_revision if current else 0)]
 
 
 def _not_allocated(obj: Tree, text: str, why: str) -> Exception:
