@@ -221,3 +221,23 @@ def test_guide_shows_the_source_of_the_package():
     files = [(EXAMPLES / "greeter_package" / name).read_text() for name in ("pyproject.toml", "greeter_controller.py")]
     assert len(blocks) == 2
     assert [block in file for block, file in zip(blocks, files, strict=True)] == [True, True]
+
+
+def test_the_metrics_api_serves_usage_while_it_runs(start, api):
+    process = start("metrics_api.py")
+    line_with(process, "serving metrics.k8s.io/v1beta1")
+    service = "/apis/apiregistration.k8s.io/v1/apiservices/v1beta1.metrics.k8s.io"
+    api.until(service, lambda found: "Passed" in str(found.get("status")))
+    pod = {
+        "metadata": {"name": "busy", "annotations": {"example.com/cpu": "700m"}},
+        "spec": {"containers": [{"name": "c", "image": "i"}]},
+    }
+    path = "/api/v1/namespaces/{ns}/pods"
+    api("POST", path, pod)
+    api.patch(f"{path}/busy/status", {"status": {"phase": "Running"}})
+    found = api("GET", "/apis/metrics.k8s.io/v1beta1/namespaces/{ns}/pods")
+    assert [item["containers"][0]["usage"]["cpu"] for item in found["items"]] == ["700m"]
+    assert api("GET", "/apis/metrics.k8s.io/v1beta1/nodes")["kind"] == "NodeMetricsList"
+    process.send_signal(signal.SIGTERM)
+    process.wait(timeout=20)
+    assert api("GET", service) is None

@@ -78,6 +78,8 @@ def _add_component_flags(made: FlagParser) -> None:
                        help="Directory for files of such pods (default below the temporary directory)")  # fmt: skip
     group.add_argument("--simulated-storage", type=values.boolean, nargs="?", const=True, metavar="BOOL",
                        help="Provision volumes for claims, with a default StorageClass (default true)")  # fmt: skip
+    group.add_argument("--metrics", type=values.boolean, nargs="?", const=True, metavar="BOOL",
+                       help="Serve metrics.k8s.io with made-up usage, for kubectl top and autoscalers")  # fmt: skip
     group.add_argument("--wait", type=values.boolean, nargs="?", const=True, default=True, metavar="BOOL",
                        help="Report readiness only when pods can be created and a node is Ready (default true)")  # fmt: skip
     group.add_argument("--controllers", type=values.controllers, metavar="NAMES",
@@ -110,7 +112,7 @@ def parse(command: str, arguments: Sequence[str]) -> tuple[APIServerOptions, arg
 #: Flags of ``up`` for the components that run besides the API server.
 _COMPONENT_FLAGS = (
     "nodes", "node_template", "stages", "chaos", "simulated_storage", "process_pods", "process_isolation", "process_images", "process_dir",
-    "controllers",
+    "metrics", "controllers",
     "coordinated_leader_election",
 )  # fmt: skip
 

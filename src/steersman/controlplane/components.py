@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import socket
 import uuid
+from datetime import timedelta
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
@@ -53,6 +54,8 @@ if TYPE_CHECKING:
 
 SCHEDULER: Final = "kube-scheduler"
 KUBELET: Final = "kubelet"
+#: Certificates of the metrics server are made at each start.
+_CERTIFICATE_LIFE: Final = timedelta(days=365)
 
 
 async def run_scheduler(setup: Setup, *, parent_pipe: int | None = None, serving: Serving | None = None) -> int:
@@ -193,7 +196,25 @@ def _add_nodes(manager: Manager, context: ControllerContext, options: NodesOptio
         manager.add(DiscoveredStages(context, object_stages))
     if options.simulated_storage and options.templates():
         manager.add(SimulatedStorage(context))
+    if options.metrics:
+        _add_metrics_server(manager, context, options)
     return simulated
+
+
+def _add_metrics_server(manager: Manager, context: ControllerContext, options: NodesOptions) -> None:
+    """Add the server of ``metrics.k8s.io`` with a serving certificate for the life of the process."""
+    from steersman.controlplane.certificates import make_ca, make_server  # noqa: PLC0415 — off unless asked for
+    from steersman.nodes.metrics.server import MetricsServer, ServingPems  # noqa: PLC0415 — loads an HTTP server
+    from steersman.nodes.metrics.usage import usage_of_documents  # noqa: PLC0415 — off unless asked for
+
+    def make_pems(hosts: list[str]) -> ServingPems:
+        now = context.clock.now()
+        authority = make_ca("metrics-server-ca", now=now, life=_CERTIFICATE_LIFE)
+        pems = make_server("metrics-server", hosts, authority, now=now, life=_CERTIFICATE_LIFE)
+        return ServingPems(pems.certificate, pems.key, authority.certificate)
+
+    usage = usage_of_documents(options.usage_documents(), dice=context.dice)
+    manager.add(MetricsServer(context, usage, make_pems))
 
 
 def _limit(options: SchedulerOptions) -> tuple[float, int]:
