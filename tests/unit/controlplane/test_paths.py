@@ -9,7 +9,7 @@ from steersman.controlplane.paths import HealthChecks, add_about, add_discovery,
 from steersman.schema.resources import table
 
 
-async def test_the_root_lists_them_as_upstream_does():
+async def test_root_path_lists_paths_as_upstream():
     routes = Routes()
     add_health(routes, HealthChecks([Check("etcd", ping)], [], shutdown=[Check("shutdown", ping)]))
     add_about(routes, collectors=[])
