@@ -8,6 +8,10 @@ from contextlib import AsyncExitStack
 import pytest
 
 from steersman.asynckit.clock import FakeClock
+from steersman.asynckit.tasks import Supervisor
+from steersman.storage.encryption.ciphers import ExtendedNonceGcm
+from steersman.storage.encryption.store import EncryptedStore
+from steersman.storage.encryption.transformers import ResourceTransformers
 from steersman.storage.memory import MemoryStore
 from steersman.storage.sqlite import SqliteStore
 
@@ -65,7 +69,11 @@ def clock():
     return FakeClock()
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+#: Encryption of every key, with a key of its own for each value.
+ENCRYPTION = ResourceTransformers({("*", "*"): ExtendedNonceGcm(bytes(range(32)))})
+
+
+@pytest.fixture(params=["memory", "sqlite", "encrypted"])
 async def open_store(request, clock, tmp_path):
     """Opens stores with options; closes them after the test."""
     numbers = iter(range(100))
@@ -77,7 +85,12 @@ async def open_store(request, clock, tmp_path):
         async def open_sqlite(**options):
             return await SqliteStore.open(tmp_path / f"{next(numbers)}.db", clock=clock, **options)
 
-        opener = {"memory": open_memory, "sqlite": open_sqlite}[request.param]
+        async def open_encrypted(**options):
+            inner = MemoryStore(clock=clock, **options)
+            tasks = Supervisor("encrypted store")
+            return EncryptedStore(inner, ENCRYPTION, resource_of=lambda _: ("secrets", ""), tasks=tasks)
+
+        opener = {"memory": open_memory, "sqlite": open_sqlite, "encrypted": open_encrypted}[request.param]
 
         async def open_store(**options):
             store = await opener(**options)

@@ -60,7 +60,7 @@ async def render_object(
     Raises 406 for the form of a list, 400 for an ``includeObject`` that is none.
     """
     if form is PLAIN:
-        if type(obj) is not Entry:
+        if not isinstance(obj, Entry):
             body = encode(obj)
         elif len(obj.raw) > LARGE_BYTES and served.from_storage is not None:
             body = await in_worker(served.object_bytes, obj)
