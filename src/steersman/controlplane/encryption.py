@@ -21,6 +21,8 @@ from steersman.storage.encryption.kms import KMSUnavailableError
 from steersman.storage.encryption.kms_client import GrpcKMSService
 from steersman.storage.encryption.resources import KeyResources
 from steersman.storage.encryption.store import EncryptedStore
+from steersman.storage.memory import MemoryStore
+from steersman.storage.store import KeyValue
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -89,6 +91,11 @@ class EncryptionAtRest:
             root=root,
         )
         return self._store
+
+    async def decrypt(self, key: str, value: bytes) -> bytes:
+        """Return a plain value outside a store. Raises ``Unavailable``."""
+        store = self._store or self.wrap(MemoryStore(clock=self._clock))
+        return (await store.readable(KeyValue(key, value, 1, 1))).value
 
     def _load(self, data: bytes) -> Encryption:
         return load_encryption(

@@ -70,7 +70,7 @@ class EncryptedStore:
 
     async def get(self, key: str, *, revision: int = 0) -> KeyValue | None:
         kv = await self._store.get(key, revision=revision)
-        return None if kv is None else await self._readable(kv)
+        return None if kv is None else await self.readable(kv)
 
     async def range(
         self, prefix: str, *, start_after: str = "", limit: int = 0, revision: int = 0, keys_only: bool = False
@@ -86,10 +86,10 @@ class EncryptedStore:
         return found if keys_only else await self._readable_range(found)
 
     async def _readable_range(self, found: Range) -> Range:
-        kvs = [await self._readable(kv) for kv in found.kvs]
+        kvs = [await self.readable(kv) for kv in found.kvs]
         return Range(kvs, found.revision, found.more, found.count)
 
-    async def _readable(self, kv: KeyValue) -> KeyValue:
+    async def readable(self, kv: KeyValue) -> KeyValue:
         """Return the key with its plain value. Raises ``Unavailable`` when a plugin does not decrypt its data key."""
         while True:
             try:
@@ -123,7 +123,7 @@ class EncryptedStore:
         except KMSUnavailableError as error:
             raise Unavailable(str(error)) from error
         except Conflict as lost:
-            current = None if lost.current is None else await self._readable(lost.current)
+            current = None if lost.current is None else await self.readable(lost.current)
             raise Conflict(lost.key, current) from None
 
     def _encrypted(self, op: Op) -> Op:
