@@ -1,6 +1,6 @@
-"""Protobuf's wire format (https://protobuf.dev/programming-guides/encoding): fields as bytes, to be joined, and back.
+"""Protobuf's wire format (https://protobuf.dev/programming-guides/encoding).
 
-Zero values are left out, as proto3 does; readers take an absent field for zero.
+Fields are encoded as bytes to be joined. Zero values are omitted, as in proto3; readers take an absent field for zero.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ FIXED32: Final = 5
 
 
 def varint(number: int) -> bytes:
-    """Base-128, least significant group first; negative numbers as 64-bit two's complement."""
+    """Encode base-128, least significant group first; negative numbers as 64-bit two's complement."""
     number &= 0xFFFFFFFFFFFFFFFF
     if number < 0x80:
         return bytes((number,))
@@ -34,27 +34,27 @@ def varint(number: int) -> bytes:
 
 
 def length_delimited(number: int, payload: bytes) -> bytes:
-    """A message, a text or bytes; written even when empty."""
+    """Encode a message, string or bytes, even if empty."""
     return varint(number << 3 | 2) + varint(len(payload)) + payload
 
 
 def string(number: int, value: str) -> bytes:
-    """A text, left out when empty."""
+    """Encode a string; omitted if empty."""
     return length_delimited(number, value.encode()) if value else b""
 
 
 def boolean(number: int, value: bool) -> bytes:  # noqa: FBT001 — a field's value, not an option
-    """A boolean, left out when false."""
+    """Encode a boolean; omitted if false."""
     return varint(number << 3) + b"\x01" if value else b""
 
 
 def integer(number: int, value: int) -> bytes:
-    """An int32 or int64, left out when 0."""
+    """Encode an int32 or int64; omitted if 0."""
     return varint(number << 3) + varint(value) if value else b""
 
 
 def double(number: int, value: float) -> bytes:
-    """A double; always written."""
+    """Encode a double, always."""
     return varint(number << 3 | 1) + struct.pack("<d", value)
 
 

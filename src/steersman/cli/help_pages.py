@@ -23,6 +23,7 @@ PAGES: Final[dict[str, HelpPage]] = {
                 "Pods that stay Running, and nodes as a file describes them",
                 "steersman up --stages=never-end --node-template=nodes.yaml",
             ),
+            Example("With usage for kubectl top and autoscalers", "steersman up --metrics"),
             Example(
                 "With an admission plugin that is off by default, without one of the controllers",
                 "steersman up --enable-admission-plugins=AlwaysPullImages --controllers='*,-ttl-after-finished-controller'",
@@ -31,7 +32,10 @@ PAGES: Final[dict[str, HelpPage]] = {
         groups=(
             ("storage", ("ephemeral", "data-dir")),
             ("access", ("name", "port", "bind-address", "merge", "kubeconfig", "token-auth-file")),
-            ("nodes and controllers", ("nodes", "node-template", "stages", "chaos", "process-pods", "controllers")),
+            (
+                "nodes and controllers",
+                ("nodes", "node-template", "stages", "chaos", "process-pods", "metrics", "controllers"),
+            ),
             ("API server", ("enable-admission-plugins", "audit-policy-file")),
             ("process", ("v",)),
         ),

@@ -1,4 +1,4 @@
-"""One API server as a process runs it: a core with files, certificates and a port."""
+"""One API server as a process: a core with files, certificates and a port."""
 
 from __future__ import annotations
 

@@ -11,12 +11,14 @@ import secrets
 from random import Random
 from typing import TYPE_CHECKING, Final
 
+from steersman.apiserver.aggregation.backend_openapi import AggregatedDocuments
 from steersman.apiserver.aggregation.controller import Aggregator
 from steersman.apiserver.crd.serving import CustomResources
 from steersman.apiserver.discovery.catalog import Catalog
 from steersman.apiserver.filters.max_in_flight import InFlight
 from steersman.apiserver.filters.request_metrics import RequestMetrics
 from steersman.apiserver.health.checks import Check, Unhealthy
+from steersman.apiserver.observability.conversion_metrics import ConversionMetricsCollector
 from steersman.apiserver.observability.webhook_metrics import WebhookMetricsCollector
 from steersman.apiserver.server.app import Application
 from steersman.apiserver.server.chain import ChainOptions, build_chain
@@ -121,24 +123,31 @@ class ServerCore:
         #: None when disabled.
         self.bootstrap = self._make_bootstrap_controller(options, store) if with_bootstrap_controller else None
         self._tasks = Supervisor("control plane")
-        self._custom = CustomResources(
-            self.resources.registry, self.catalog, clock=clock, writer=LoopbackDefinitionWriter(self.client)
-        )
+        self._custom = self._make_custom_resources()
         self._api_services = APIServices(
             self.client, self.catalog, stored=self.resources.registry.stored(API_SERVICES), clock=clock
         )
         self._add_post_start_hooks()
+        self._add_paths(routes, metrics)
+
+    def _add_paths(self, routes: Routes, metrics: RequestMetrics) -> None:
+        """Add the paths that are no resources."""
         add_health(routes, self._health_checks())
         add_about(routes, collectors=self._collectors(metrics))
         add_openid(
             routes,
-            options.service_account_issuer[0],
+            self._options.service_account_issuer[0],
             address=lambda: self.address,
             keys=self.keys.public_keys,
-            jwks_uri=options.service_account_jwks_uri,
+            jwks_uri=self._options.service_account_jwks_uri,
         )
         add_discovery(
-            routes, self.catalog, custom=self._custom.schema, clock=clock, server_address=lambda: self.address
+            routes,
+            self.catalog,
+            custom=self._custom.schema,
+            clock=self._clock,
+            server_address=lambda: self.address,
+            remote=AggregatedDocuments(self.aggregator),
         )
 
     def _make_aggregator(self, writer: LoopbackStatusWriter) -> Aggregator:
@@ -183,6 +192,8 @@ class ServerCore:
             StorageMetrics(self.store, self.resources.registry).collect,
             self.app.loop_guard.collect,
             WebhookMetricsCollector(self.resources.webhook_metrics).collect,
+            self.aggregator.metrics.collect,
+            ConversionMetricsCollector(self.resources.conversions.metrics).collect,
         ]
         if self._auditor is not None:
             collectors.append(self._auditor.collect)
@@ -195,7 +206,7 @@ class ServerCore:
         return collectors
 
     async def start(self) -> None:
-        """Run the post-start hooks and publish the server, which is ready when it returns. Raises what a hook raises."""
+        """Run the post-start hooks and publish the server, which is ready when this returns. Raises a hook's error."""
         if self._auditor is not None:
             self._auditor.start()
         self._tasks.start("last uses of tokens", self._token_uses.run(self.client))
@@ -203,6 +214,15 @@ class ServerCore:
         if self.bootstrap is not None:
             await self.bootstrap.start_loops()
         self.app.loop_guard.begin_logging()
+
+    def _make_custom_resources(self) -> CustomResources:
+        return CustomResources(
+            self.resources.registry,
+            self.catalog,
+            clock=self._clock,
+            writer=LoopbackDefinitionWriter(self.client),
+            conversions=self.resources.conversions,
+        )
 
     def _make_bootstrap_controller(self, options: APIServerOptions, store: Store) -> BootstrapController:
         # Loads the client, which most tests do without.
@@ -237,7 +257,7 @@ class ServerCore:
             hooks.add(name, after=[_REGISTRATION])
 
     async def _namespaces_known(self) -> None:
-        """Admission plugins read objects on demand; those of namespaces are needed by every write."""
+        """Wait for the namespace cache, which every write needs; other caches of admission are filled on demand."""
         await self.resources.registry.stored("namespaces").cache.ready()
 
     async def _serve_custom(self) -> None:
@@ -287,7 +307,7 @@ class ServerCore:
         if self.bootstrap is not None:
             await self.bootstrap.close()
         await self._tasks.close()
-        if self._auditor is not None:  # after all whose requests are recorded
+        if self._auditor is not None:  # after all components whose requests are recorded
             await self._auditor.close()
         await self.resources.close()
         await self.store.close()

@@ -15,6 +15,7 @@ from steersman.apiserver.admission.validating_policy import ValidatingAdmissionP
 from steersman.apiserver.admission.validating_webhook import ValidatingAdmissionWebhook
 from steersman.apiserver.admission.webhook_calls import WebhookServices
 from steersman.apiserver.admission.webhook_metrics import WebhookMetrics
+from steersman.apiserver.crd.conversion_webhook import ConversionServices
 from steersman.apiserver.endpoints.router import Router
 from steersman.apiserver.endpoints.subresources import subresources
 from steersman.apiserver.endpoints.unsafe_delete import FEATURE_GATE
@@ -83,6 +84,7 @@ class Resources:
         #: HTTPS clients of admission and conversion webhooks.
         self.webhook_clients = WebhookClients(services, clock=clock)
         self.webhook_metrics = WebhookMetrics()
+        self.conversions = ConversionServices(self.webhook_clients, clock=clock, dice=dice)
         webhooks = WebhookServices(
             self.registry,
             authorizer=authorizer,
@@ -120,7 +122,7 @@ class Resources:
         return None if entry is None else entry.tree()["metadata"].get("labels") or {}
 
     async def close(self) -> None:
-        """End watches that are left, and what fills caches."""
+        """Close the remaining watches and the tasks that fill caches."""
         self.registry.close()
         self.webhook_clients.close()
         await self._tasks.close()

@@ -1,7 +1,7 @@
-"""Objects in Kubernetes' protobuf (``application/vnd.kubernetes.protobuf``): a message in a ``runtime.Unknown``.
+"""Protobuf encoding of objects (``application/vnd.kubernetes.protobuf``): a message in a ``runtime.Unknown``.
 
-Bodies become trees as JSON would have given them and still have to be decoded (``schema.decoding``). Objects are encoded
-in the form that upstream's encoders write; lists of encoded objects need no decoding.
+Bodies become trees as from JSON and must still be decoded (``schema.decoding``). Objects are encoded in the form of
+upstream's encoders; lists of encoded objects need no decoding.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Protobuf messages as object trees, as upstream's generated decoders read them.
+"""Decoding of protobuf messages to object trees, as by upstream's generated decoders.
 
-Fields that a message does not know are skipped, a repeated field grows, and of other fields the last value counts
-(messages are merged). Go's encoders write zero values that JSON leaves out; ``schema.decoding`` drops them.
+Unknown fields are skipped, repeated fields append, and of other fields the last value wins (messages are merged). Go's
+encoders write zero values that JSON omits; ``schema.decoding`` drops them.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class MessageDecoder:
             fields = self._fields = {field.number: FieldDecoder(field) for field in fields_of(self.definition)}
         at, end = 0, len(raw)
         while at < end:
-            # ``wire_fields`` written out: this loop runs for every field of every object.
+            # Inlined ``wire_fields``: this loop runs for every field of every object.
             key = raw[at]
             at += 1
             if key >= 0x80:
@@ -125,7 +125,7 @@ class FieldDecoder:
             items.append(self._element(value, depth))
 
     def _entry(self, raw: bytes, depth: int) -> tuple[str, Any]:
-        """Return key and value of a map entry; a value that is not written is empty."""
+        """Return key and value of a map entry; an absent value is the zero value."""
         key = ""
         value: int | bytes | None = None
         for number, part in wire_fields(raw):
@@ -181,7 +181,7 @@ def _leaf(kind: str, value: int | bytes, depth: int) -> Any:
 
 
 def _schema_or(kind: str, raw: bytes, depth: int) -> Any:
-    """Return a ``JSONSchemaPropsOrBool``, ``…OrArray`` or ``…OrStringArray`` as JSON has it."""
+    """Return a ``JSONSchemaPropsOrBool``, ``…OrArray`` or ``…OrStringArray`` in its JSON form."""
     is_bool = kind == "schema-or-bool"
     schema_number = 2 if is_bool else 1
     schema: Tree | None = None
@@ -198,7 +198,7 @@ def _schema_or(kind: str, raw: bytes, depth: int) -> Any:
             items.append(text_of(value) if kind == "schema-or-strings" else decoder.decode(_message(value), depth + 1))
     if is_bool:
         return allows if schema is None else schema
-    # As upstream's MarshalJSON: a list where there is one.
+    # As upstream's MarshalJSON: the list, if set.
     return items or schema
 
 
@@ -206,7 +206,7 @@ def _double(raw: bytes) -> float:
     if len(raw) != 8:
         raise DecodeError("proto: wrong wireType for a double")
     number: float = struct.unpack("<d", raw)[0]
-    if not math.isfinite(number):  # JSON has no way to write it
+    if not math.isfinite(number):  # not representable in JSON
         raise DecodeError(f"json: unsupported value: {float_text(number)}")
     return number
 
@@ -221,7 +221,7 @@ def _time(raw: bytes, *, micro: bool) -> str | None:
 
 
 def _duration(nanos: int) -> str:
-    """Return a duration as Go writes it: ``1h2m3.5s``."""
+    """Return a duration in Go's format: ``1h2m3.5s``."""
     sign, nanos = ("-", -nanos) if nanos < 0 else ("", nanos)
     if nanos == 0:
         return "0s"

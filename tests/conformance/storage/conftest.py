@@ -1,4 +1,4 @@
-"""Every test here runs over every body of the store."""
+"""Fixtures that run every test with every implementation of the store."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from steersman.storage.encryption.transformers import ResourceTransformers
 from steersman.storage.memory import MemoryStore
 from steersman.storage.sqlite import SqliteStore
 
-#: Real seconds that a test waits for something before it fails.
+#: Real seconds before a wait fails the test.
 PATIENCE_SECONDS = 10
 
 
 class Recorder:
-    """A sink that keeps what it got."""
+    """Sink that records its events."""
 
     def __init__(self):
         self.batches = []
@@ -41,7 +41,7 @@ class Recorder:
 
     @property
     def summary(self):
-        """(key, value, revision) of every event, in order of revision, then key."""
+        """Return (key, value, revision) of every event, ordered by revision, then key."""
         rows = [(event.key, event.value, event.mod_revision) for event in self.events]
         return sorted(rows, key=lambda row: (row[2], row[0]))
 
@@ -60,7 +60,7 @@ def recorder():
 
 @pytest.fixture
 def recorders():
-    """Makes recorders."""
+    """Return a factory of recorders."""
     return Recorder
 
 
@@ -75,7 +75,7 @@ ENCRYPTION = ResourceTransformers({("*", "*"): ExtendedNonceGcm(bytes(range(32))
 
 @pytest.fixture(params=["memory", "sqlite", "encrypted"])
 async def open_store(request, clock, tmp_path):
-    """Opens stores with options; closes them after the test."""
+    """Return a function that opens stores with options; they are closed after the test."""
     numbers = iter(range(100))
     async with AsyncExitStack() as stack:
 

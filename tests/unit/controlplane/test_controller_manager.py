@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 
 import pytest
 
@@ -122,3 +123,12 @@ async def test_a_candidate_is_put_forward_where_election_is_coordinated(start, c
     assert found["spec"]["leaseName"] == "kube-controller-manager"
     reasons.give("enough")
     assert await running == 0
+
+
+async def test_port_in_use_is_one_line(start, capsys):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        running = await start(port=port)
+        assert await running == 1
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last == f"steersman: cannot listen on 127.0.0.1 port {port}: address already in use"

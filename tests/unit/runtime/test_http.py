@@ -1,4 +1,5 @@
 import asyncio
+import socket
 from contextlib import AsyncExitStack
 
 import pytest
@@ -8,7 +9,7 @@ from tests.unit.listening import connected_to
 from steersman.asynckit.clock import FakeClock, RealClock
 from steersman.controlplane.serving_certificates import make_context, make_self_signed
 from steersman.runtime import http
-from steersman.runtime.http import HttpServer, Page
+from steersman.runtime.http import HttpServer, ListenError, Page
 
 
 async def ask(port, request):
@@ -152,3 +153,10 @@ def test_bound_server_has_a_port_and_may_be_closed_unused(clock):
     assert server.port
     server.close()
     assert server.port == 0
+
+
+async def test_bind_reports_a_port_in_use_in_one_line(clock):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(ListenError, match=f"^cannot listen on 127.0.0.1 port {port}: address already in use$"):
+            HttpServer(host="127.0.0.1", port=port, clock=clock).bind()

@@ -72,7 +72,7 @@ def test_written_claim_counts_before_its_watch_event_and_older_versions_are_igno
     assert not made.core.devices.put_claim(before)
     assert allocated_devices(made, "c1") == CANNOT
     made.core.devices.remove_claim(after)
-    made.core.devices.written(after)  # too late
+    made.core.devices.written(after)  # an outdated version
     assert made.core.devices.usage.devices == {}
 
 
@@ -309,7 +309,7 @@ def test_allocation_includes_driver_configuration() -> None:
     ]
 
 
-# Claims that cannot be used
+# Unusable claims
 
 
 def test_pod_is_gated_until_its_claims_exist() -> None:

@@ -29,7 +29,7 @@ def container(name: str, gpus: int, **rest: Any) -> Tree:
     return {"name": name, "resources": {"requests": {"cpu": "1", GPU: str(gpus)} if gpus else {}}, **rest}
 
 
-# Which claim
+# Requests of the claim
 
 
 @pytest.mark.parametrize(
@@ -42,28 +42,28 @@ def container(name: str, gpus: int, **rest: Any) -> Tree:
             {"container-0-request-1": 1, "container-2-request-1": 3},
             [("a", "container-0-request-1"), ("c", "container-2-request-1")],
         ),
-        # A step of the start takes what the containers after it will have.
+        # An init container reuses the devices of later containers,
         (
             [container("i", 2)],
             [container("a", 2)],
             {"container-1-request-1": 2},
             [("a", "container-1-request-1"), ("i", "container-1-request-1")],
         ),
-        # And asks for what it needs beyond.
+        # and requests those that it needs in addition.
         (
             [container("i", 3)],
             [container("a", 1)],
             {"container-0-request-1": 2, "container-1-request-1": 1},
             [("a", "container-1-request-1"), ("i", "container-1-request-1"), ("i", "container-0-request-1")],
         ),
-        # Steps share the largest of such requests.
+        # Init containers share the largest of these requests.
         (
             [container("i", 2), container("j", 4)],
             [container("a", 0)],
             {"container-1-request-1": 4},
             [("i", "container-1-request-1"), ("j", "container-1-request-1")],
         ),
-        # A sidecar keeps its own, and what starts before it may use that.
+        # A sidecar keeps its devices, and init containers before it may reuse them.
         (
             [container("i", 1), container("s", 1, restartPolicy="Always"), container("j", 1)],
             [container("a", 0)],
@@ -91,7 +91,7 @@ def test_newest_device_class_provides_an_extended_resource() -> None:
     assert served["deviceclass.resource.kubernetes.io/old"] == "old"
 
 
-# Which node
+# Filtering of nodes
 
 
 def test_extended_resource_is_allocated_from_devices() -> None:
@@ -189,7 +189,7 @@ def test_left_over_extended_claim_is_deleted_first() -> None:
     assert failed.post_filter_result.delete is extended
 
 
-# Readiness
+# Binding conditions
 
 
 def bound(*, conditions: Tree | None = None, since: int = 0, **rest: Any) -> Any:

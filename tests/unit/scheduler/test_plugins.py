@@ -26,7 +26,7 @@ def reasons(text: str) -> str:
     return text.partition(": ")[2].partition(".")[0]
 
 
-# Placement
+# Nodes
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_node_resources_fit_counts_extended_resources() -> None:
     assert reasons(world.schedule(pod("b", **asks))) == "2 Insufficient example"
 
 
-# Pods and pods
+# Pod affinity
 
 ZONES = [node(name, labels={"zone": zone}) for name, zone in (("a", "x"), ("b", "x"), ("c", "y"))]
 
@@ -168,7 +168,7 @@ def test_preferred_affinity_and_anti_affinity_are_scored() -> None:
     assert world.schedule(pod("far", affinity=wish("podAntiAffinity"))) in {"a", "b"}
 
 
-# Spread
+# Topology spread
 
 
 def spread(key: str = "zone", **rest: Any) -> list[dict[str, Any]]:
@@ -380,7 +380,7 @@ def test_node_volume_limits_count_attached_volumes_without_pods() -> None:
     assert world.schedule(pod("p", volumes=mounting("c"))) == "m"
     (spec["nodeName"], spec["source"]) = ("m", {"persistentVolumeName": "new"})
     world.core.catalog.attachments["b"] = VolumeAttachment.from_dict({"metadata": {"name": "b"}, "spec": spec})
-    assert world.schedule(pod("q", volumes=mounting("c"))) == "m"  # it is attached there already
+    assert world.schedule(pod("q", volumes=mounting("c"))) == "m"  # the volume is attached there already
 
 
 @pytest.mark.parametrize(
@@ -411,7 +411,7 @@ def test_node_declared_features_filter_by_required_features(spec: dict[str, Any]
 def test_topology_spread_follows_node_inclusion_policies(
     policies: dict[str, str], spec: dict[str, Any], *, fits: bool
 ) -> None:
-    """KEP-3094: by default nodes excluded by affinity are no domain, tainted ones are."""
+    """KEP-3094: by default nodes excluded by node affinity are not counted as domains, tainted ones are."""
     world = World(
         node("a", labels={"zone": "a"}), node("b", labels={"zone": "b"}, taints=[{"key": "k", "effect": "NoSchedule"}])
     )  # fmt: skip

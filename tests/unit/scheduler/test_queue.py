@@ -56,7 +56,7 @@ def test_queue_pops_from_backoff_when_no_pod_is_active() -> None:
     first = made.pop(0)
     assert first is not None
     made.add_unschedulable(first, frozenset({"NodeName"}), 0)
-    assert made.pop(0.1) is None  # nothing has happened
+    assert made.pop(0.1) is None  # no event has occurred
     made.activate([first.pod.uid], 0.1)
     made.add(PodInfo(pod("q")), 0.1)
     assert [popped(made, 0.1) for _ in range(3)] == ["q", "p", None]
@@ -132,7 +132,7 @@ def test_queue_never_loses_or_duplicates_a_pod(operations: list[tuple[str, int]]
     assert rest | flying.keys() == known
 
 
-# What wakes whom
+# Queueing hints
 
 
 def waits(world: World, made: Any) -> None:
@@ -171,7 +171,7 @@ def test_topology_spread_hint_requires_a_matching_pod(labels: Tree, space: str, 
     world.running("b", pod("second", cpu="2", labels={"app": "y"}))
     waits(world, pod("p", cpu="1", topologySpreadConstraints=[_SPREAD], **tolerant))
     (queued,) = world.core.queue.unschedulable_pods()
-    queued.unschedulable_plugins = frozenset({"PodTopologySpread"})  # it waits for room as well
+    queued.unschedulable_plugins = frozenset({"PodTopologySpread"})  # rejected by two plugins
     world.running("a", pod("new", labels=labels, namespace=space))
     assert requeued(world) is expected
 

@@ -56,7 +56,7 @@ def strategy(kind: str, *resources: Tree, shape: list[tuple[int, int]] | None = 
 
 
 CPU, MEMORY = {"name": "cpu", "weight": 1}, {"name": "memory", "weight": 1}
-#: Packing, as in the documentation of bin packing: the fuller, the better.
+#: Bin packing as documented: the fuller, the higher the score.
 PACKED = [(0, 0), (100, 10)]
 
 
@@ -68,17 +68,17 @@ PACKED = [(0, 0), (100, 10)]
         (strategy("LeastAllocated"), ("2", "3000"), ("1", "2000"), 37),
         # weights: (25 * 3 + 50) / 4
         (strategy("LeastAllocated", {"name": "cpu", "weight": 3}, MEMORY), ("", ""), ("3", "5000"), 31),
-        # more than there is: nothing
+        # more than allocatable: 0
         (strategy("LeastAllocated", CPU), ("3", ""), ("2", "1"), 0),
         # cpu 3000 * 100 / 4000 = 75, memory 50
         (strategy("MostAllocated"), ("", ""), ("3", "5000"), 62),
         (strategy("MostAllocated", {"name": "cpu", "weight": 2}, MEMORY), ("", ""), ("3", "5000"), 66),
-        # what is over-committed by defaults is full
+        # overcommitted by default requests: full
         (strategy("MostAllocated", CPU), ("3", ""), ("2", "1"), 100),
-        # the same by points: 75 and 50, and halves are rounded up
+        # the same shape by points: 75 and 50; halves round up
         (strategy("RequestedToCapacityRatio", shape=PACKED), ("", ""), ("3", "5000"), 63),
         (strategy("RequestedToCapacityRatio", shape=[(0, 10), (100, 0)]), ("", ""), ("3", "5000"), 38),
-        # flat beyond the last point, and where nothing is worth nothing is counted
+        # constant beyond the last point; scores of 0 have no weight
         (strategy("RequestedToCapacityRatio", CPU, shape=[(0, 0), (70, 8)]), ("", ""), ("3", ""), 80),
         (strategy("RequestedToCapacityRatio", shape=[(50, 0), (100, 10)]), ("", ""), ("3", "5000"), 50),
     ],
@@ -211,15 +211,19 @@ def test_image_locality_scores_by_size_and_spread() -> None:
 
 
 def test_inter_pod_affinity_normalizes_between_minimum_and_maximum() -> None:
-    def liking(weight: int, kind: str) -> Tree:
+    def preferred_term(weight: int, kind: str) -> Tree:
         term = {"podAffinityTerm": near({"app": "x"}, "zone"), "weight": weight}
         return {kind: {"preferredDuringSchedulingIgnoredDuringExecution": [term]}}
 
     world = World(*(node(name, labels={"zone": zone}) for name, zone in (("a", "1"), ("b", "2"), ("c", "3"))))
     for where in "aab":
         world.running(where, pod("friend", labels={"app": "x"}))
-    assert scores("InterPodAffinity", world, pod("p", affinity=liking(5, "podAffinity"))) == {"a": 100, "b": 50, "c": 0}
-    away = pod("p", affinity=liking(5, "podAntiAffinity"))
+    assert scores("InterPodAffinity", world, pod("p", affinity=preferred_term(5, "podAffinity"))) == {
+        "a": 100,
+        "b": 50,
+        "c": 0,
+    }
+    away = pod("p", affinity=preferred_term(5, "podAntiAffinity"))
     assert scores("InterPodAffinity", world, away) == {"a": 0, "b": 50, "c": 100}
 
 

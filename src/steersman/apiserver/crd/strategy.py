@@ -56,11 +56,16 @@ class CustomResourceStrategy(Strategy):
         stored: CustomVersion,
         field_labels: Mapping[str, Callable[[Tree], str]],
         life: Life,
+        versions: Mapping[str, CustomVersion],
     ) -> None:
-        """``stored``: the storage version. ``field_labels``: those of all versions, which share one watch cache."""
+        """``stored``: version of the objects in the write pipeline. ``versions``: those in which objects may be stored, by apiVersion.
+
+        ``field_labels``: those of all versions that share entries of a watch cache.
+        """
         self._version: Final = version
         self._stored: Final = stored
         self._life: Final = life
+        self._versions: Final = versions
         self.group_resource = version.resource.group_resource  # type: ignore[misc]  # of the instance, as the rest
         self.scale = _scale_paths(version.scale)  # type: ignore[misc]
         self.columns = _columns(version)  # type: ignore[misc]
@@ -104,7 +109,7 @@ class CustomResourceStrategy(Strategy):
         obj = {**obj, "apiVersion": version.resource.api_version}
         faults: Sequence[Fault] = openapi_values.validate(version.schema, obj)
         if old is not None:
-            old = structure.shown(version, self._stored, copy_tree(old))
+            old = structure.shown(version, self._stored, copy_tree(old), self._versions)
             faults = new_faults(version.schema, faults, obj, old)
         errors = [
             *(placed(fault.error) for fault in faults if fault.error.type is not ErrorType.DUPLICATE),
@@ -119,7 +124,7 @@ class CustomResourceStrategy(Strategy):
         """Validate the status; messages name its fields relative to the object."""
         version = self._version
         obj = {**obj, "apiVersion": version.resource.api_version}
-        old = structure.shown(version, self._stored, copy_tree(old))
+        old = structure.shown(version, self._stored, copy_tree(old), self._versions)
         schema = (version.schema.get("properties") or {}).get("status")
         errors: list[FieldError] = []
         if schema is not None and "status" in obj:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from steersman.apimachinery.bounded_cache import BoundedCache, Doorkeeper
 from steersman.apimachinery.codec import DecodeError, decode_json, encode, may_hide_keys
-from steersman.apimachinery.remembering import Doorkeeper, Remembered
 from steersman.apimachinery.typemodel import Struct
 from steersman.schema.decoding import decode, zero
 
@@ -70,7 +70,7 @@ class CreateBodyCache:
         self._others: Final = encode({k: v for k, v in zero(struct).items() if k not in ("metadata", "spec")})
         #: By their length: the last that was met of each.
         self._frames: Final[dict[int, Frame]] = {}
-        self._specs: Final = Remembered[KnownSpec](
+        self._specs: Final = BoundedCache[KnownSpec](
             entries_max=_SPECS_MAX, bytes_max=_SPECS_BYTES_MAX, name="bodies of new objects"
         )
         self._doorkeeper: Final = Doorkeeper()

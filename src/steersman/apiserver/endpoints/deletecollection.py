@@ -27,7 +27,9 @@ async def delete_collection(scope: RequestScope, request: Request) -> Response:
     selection = read_list_options(served, request)
     options = await read_delete_options(request)
     ctx = scope.context(request, options)
-    page = await list_page(served.cache, selection, group_resource=served.resource.group_resource)
+    page = await list_page(
+        served.cache, selection, group_resource=served.resource.group_resource, converter=served.converter
+    )
     await deletion.delete_each(page.entries, lambda entry: _delete_one(scope, ctx, entry, options))
     return await render_list(served, request, page.entries, form=form, metadata=page.metadata)
 

@@ -6,11 +6,11 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery import field
+from steersman.apimachinery.bounded_cache import BoundedCache
 from steersman.apimachinery.codec import DecodeError, decode_json
 from steersman.apimachinery.envelope import type_meta, unreadable_json
 from steersman.apimachinery.errors import StatusError, bad_request, invalid
 from steersman.apimachinery.gotext import quote
-from steersman.apimachinery.remembering import Remembered
 from steersman.apimachinery.text_cache import text_cache
 from steersman.apimachinery.yaml_codec import decode_yaml
 from steersman.apiserver.endpoints.media import PROTOBUF, YAML, body_media_type
@@ -41,7 +41,7 @@ FIELD_MANAGER_BYTES_MAX: Final = 128
 _NO_OPTIONS: Final = WriteOptions()
 _NO_DELETE_OPTIONS: Final = DeleteOptions()
 #: What a query says to a kind of write; longer queries are read each time.
-_known: Final[Remembered[WriteOptions]] = Remembered(entries_max=1024)
+_known: Final[BoundedCache[WriteOptions]] = BoundedCache(entries_max=1024)
 _KEPT_QUERY_BYTES_MAX: Final = 512
 _INTEGER: Final = re.compile(r"[+-]?[0-9]+")
 _POLICIES: Final = (FOREGROUND, BACKGROUND, ORPHAN)

@@ -159,7 +159,7 @@ class ApplyPatch(Patch):
             defaulter=self._defaulted,
             subresource=scope.subresource,
             reset_fields=scope.reset_fields,
-            versions=scope.versions,
+            versions=scope.versions if ctx.versions is None else ctx.versions,
         )
         if document.duplicates and not self._options.lenient:
             if self._options.strict:

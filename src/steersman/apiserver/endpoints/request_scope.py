@@ -21,6 +21,7 @@ from steersman.apiserver.endpoints.create_bodies import CreateBodyCache, KnownSp
 from steersman.apiserver.endpoints.noop_applies import NoopApplyCache
 from steersman.apiserver.endpoints.options import field_manager_of
 from steersman.apiserver.endpoints.representation import render_object
+from steersman.apiserver.generic.conversion import PendingVersions
 from steersman.apiserver.generic.writing import time_text
 from steersman.apiserver.request import RequestContext, RequestInfo
 from steersman.schema.decoding import decode
@@ -28,7 +29,6 @@ from steersman.schema.decoding import decode
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping
 
-    from steersman.apimachinery.managedfields.schema import Versions
     from steersman.apimachinery.trees import Tree
     from steersman.apimachinery.typemodel import Struct
     from steersman.apiserver.admission.chain import AdmissionChain, Steps
@@ -80,7 +80,7 @@ class RequestScope:
         authorizer: Authorizer,
         subresource: str = "",
         decoder: ObjectDecoder | None = None,
-        versions: Versions | None = None,
+        versions: ServedVersions | None = None,
     ) -> None:
         resource = served.resource
         self.served: Final = served
@@ -149,6 +149,8 @@ class RequestScope:
         """Return the context of one write, with its field manager."""
         ctx = self.context(request, options)
         ctx.field_manager = field_manager_of(request, options)
+        if self.served.converter is not None and self.versions is not None:
+            ctx.versions = self.versions.pending()
         return ctx
 
     def authorize_create(self, request: Request) -> None:
@@ -218,7 +220,7 @@ class RequestScope:
             time=time_text(ctx.now),
             subresource=self.subresource,
             reset_fields=self.reset_fields,
-            versions=self.versions,
+            versions=self.versions if ctx.versions is None else ctx.versions,
         )
 
     def _new_creation(self, struct: Struct) -> Creation:
@@ -288,8 +290,12 @@ class ServedVersions:
         self._served: Final = served
         self._others: Final = others
 
+    def pending(self) -> PendingVersions:
+        """Return the versions for one write, whose conversions wait for a call."""
+        return PendingVersions(self._served, self._others)
+
     def struct(self, api_version: str) -> Struct:
-        """The kind's type in a version."""
+        """Return the kind's type in a version."""
         other = self._others.get(api_version)
         if other is None or other.struct is None:
             raise UnknownVersionError(api_version)

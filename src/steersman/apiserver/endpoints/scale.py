@@ -165,6 +165,8 @@ async def get_scale(scope: ScaleScope, request: Request) -> Response:
     entry = cache.get(cache.key(info.namespace, info.name))
     if entry is None:
         raise not_found(scope.group_resource, info.name)
+    if scope.served.converter is not None:
+        [entry] = await scope.served.converter.entries([entry])
     scope.check_scaled(entry)
     return await scope.render(request, entry, form=form)
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from steersman.apimachinery.trees import Tree
     from steersman.apiserver.admission.chain import AdmissionChain
-    from steersman.apiserver.authn.issuing import TokenIssuer
+    from steersman.apiserver.authn.token_issuer import TokenIssuer
     from steersman.apiserver.authz.interface import Authorizer
     from steersman.apiserver.endpoints.posting import Posted
     from steersman.apiserver.generic.registry import Registry
@@ -64,6 +64,7 @@ class TokenRequests:
             subresource="token",
             kind="TokenRequest",
             group_version=("authentication.k8s.io", "v1"),
+            keeps_system_fields=True,
         )
         return {"create": partial(self.create, scope)}
 
@@ -77,6 +78,7 @@ class TokenRequests:
         scope.manage_fields(ctx, tree, None)
         _check_names(posted)
         account = await self._get("serviceaccounts", posted.object_name, ctx.namespace)
+        _check_uid(posted, account)
         _complete(posted, account, self.issuer.audiences)
         _check_life(spec["expirationSeconds"])
         await admit(posted)
@@ -161,6 +163,14 @@ def _check_names(posted: Posted) -> None:
     if name and name != posted.object_name:
         why = field.invalid("metadata.name", name, "must match the service account name if specified")
         raise invalid(_GROUP_KIND, posted.object_name, [why])
+
+
+def _check_uid(posted: Posted, account: Tree) -> None:
+    """Raise 409 if the body has the UID of another account of that name (TokenRequestServiceAccountUIDValidation)."""
+    asked, uid = posted.new["metadata"].get("uid"), account["metadata"]["uid"]
+    if asked and asked != uid:
+        detail = f"the UID in the token request ({asked}) does not match the UID of the service account ({uid})"
+        raise conflict(_GROUP_KIND, posted.object_name, detail)
 
 
 def _complete(posted: Posted, account: Tree, audiences: tuple[str, ...]) -> None:

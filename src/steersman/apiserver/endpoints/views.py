@@ -130,7 +130,7 @@ class TableView:
 
     def item(self, entry: Entry) -> bytes:
         shown = b"null" if self._object is None else self._object.whole(entry)
-        return self._row(self._served.cache.layout.tree(entry), shown)
+        return self._row(self._served.layout.tree(entry), shown)
 
     def whole(self, entry: Entry) -> bytes:
         return self._table(str(entry.revision), self.item(entry), columns=True)

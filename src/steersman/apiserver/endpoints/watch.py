@@ -58,20 +58,26 @@ async def watch(served: ServedResource, request: Request) -> Response:
     view = view_of(served, form, include=request.param("includeObject"))
     if not served.cache.is_ready:
         await served.cache.ready()
-    shown: _Shown = _TableEvents(view) if isinstance(view, TableView) else view
+    shown: Shown = _TableEvents(view) if isinstance(view, TableView) else view
     content_type = b"application/json"
     if form.media is Media.PROTOBUF:
         shown = ProtobufView(served, form)
         content_type = _PROTOBUF_STREAM
-    feed = _feed(served, options, form, shown)
-    stream = WatchStream(served, feed, shown, options=options, revision=revision)
+    if served.conversions is not None:
+        from steersman.apiserver.endpoints.converting_watch import ConvertingWatchStream  # noqa: PLC0415 — a subclass
+
+        stream: WatchStream = ConvertingWatchStream(
+            served, served.conversions, shown, options=options, revision=revision
+        )
+    else:
+        stream = WatchStream(served, _feed(served, options, form, shown), shown, options=options, revision=revision)
     stream.begin_now()
     if is_websocket(request):
         return watch_over_websocket(request, stream, is_protobuf=form.media is Media.PROTOBUF)
     return Response(200, stream=stream, content_type=content_type)
 
 
-def _feed(served: ServedResource, options: ListOptions, form: Form, view: _Shown) -> Feed:
+def _feed(served: ServedResource, options: ListOptions, form: Form, view: Shown) -> Feed:
     cache, selection = served.cache, options.selection
     if isinstance(view, _TableEvents):
         return Feed(cache, selection, whole=view.whole, head=None)
@@ -117,7 +123,7 @@ class Push(Protocol):
         """Return when more may be written, or the connection is lost."""
 
 
-class _Shown(Protocol):
+class Shown(Protocol):
     """How objects show in events (see ``View``)."""
 
     def whole(self, entry: Entry) -> bytes: ...
@@ -128,9 +134,7 @@ class _Shown(Protocol):
 class WatchStream:
     """The pieces of one watch. Holds a cursor, the objects still to be shown at the start, and one timer."""
 
-    def __init__(
-        self, served: ServedResource, feed: Feed, view: _Shown, *, options: ListOptions, revision: int
-    ) -> None:
+    def __init__(self, served: ServedResource, feed: Feed, view: Shown, *, options: ListOptions, revision: int) -> None:
         self._served = served
         self._cache = served.cache
         self._feed = feed

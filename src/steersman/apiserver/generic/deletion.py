@@ -238,7 +238,7 @@ async def delete(
         except Conflict as lost:
             if lost.current is None and marked_by_us:
                 return Deleted(entry, is_gone=True)
-            entry = objects.entry_of(lost.current)
+            entry = await objects.entry_from(lost.current)
     raise conflict(ctx.group_resource, name)
 
 

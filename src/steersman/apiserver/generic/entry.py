@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from steersman.apimachinery.bounded_cache import BoundedCache
 from steersman.apimachinery.codec import encode
-from steersman.apimachinery.remembering import Remembered
 from steersman.apiserver.generic.entry_parts import PARTS_BYTES, labels_of, labels_text, tree_in_parts, version_of
 from steersman.apiserver.generic.storage_codec import decode_json_value
 
@@ -38,8 +38,8 @@ _NO_LABELS: Final[dict[str, str]] = {}
 #: Equal label sets share one dict, equal field values one tuple; most pods of a workload have the same. Emptied when
 #: full, so both are bounded.
 _SETS_BYTES: Final = 4 * 1024 * 1024
-_label_sets: Final = Remembered[dict[str, str]](entries_max=4096, bytes_max=_SETS_BYTES, name="label sets")
-_field_sets: Final = Remembered[tuple[str, ...]](entries_max=4096, bytes_max=_SETS_BYTES, name="field values")
+_label_sets: Final = BoundedCache[dict[str, str]](entries_max=4096, bytes_max=_SETS_BYTES, name="label sets")
+_field_sets: Final = BoundedCache[tuple[str, ...]](entries_max=4096, bytes_max=_SETS_BYTES, name="field values")
 
 
 class Entry(msgspec.Struct, gc=False, eq=False):
@@ -53,6 +53,8 @@ class Entry(msgspec.Struct, gc=False, eq=False):
     _fields: tuple[str, ...] | None = None
     #: Encoded forms other than ``raw``, by a name of the encoder's choice; they go when the object changes.
     _encoded: dict[str, bytes] | None = None
+    #: Version of ``raw`` if it is not the storage version (custom objects that were stored before it changed).
+    api_version: str = ""
 
     @property
     def name(self) -> str:
@@ -102,7 +104,8 @@ class Entry(msgspec.Struct, gc=False, eq=False):
     def at(self, revision: int) -> Entry:
         """The same object as if last written at ``revision`` (the last state of a deleted object)."""
         rest = self.raw[self.raw.index(b'"', len(_RAW_HEAD)) :]
-        return Entry(self.key, b"%b%d%b" % (_RAW_HEAD, revision, rest), revision, self._labels, self._fields)
+        raw = b"%b%d%b" % (_RAW_HEAD, revision, rest)
+        return Entry(self.key, raw, revision, self._labels, self._fields, None, self.api_version)
 
 
 class StaleEntry(Entry, gc=False, eq=False):
@@ -141,10 +144,17 @@ def _fields_of(raw: bytes, values: Mapping[str, Callable[[Tree], str]]) -> tuple
 class Layout:
     """Turns objects of one kind, in its storage version, into stored values and back."""
 
-    __slots__ = ("_codec", "_is_json_stale", "_stored_head", "_type_head", "api_version", "head", "kind")
+    __slots__ = (
+        "_codec", "_is_json_stale", "_keeps_api_version", "_stored_head", "_type_head", "api_version", "head", "kind",
+    )  # fmt: skip
 
-    def __init__(self, kind: str, api_version: str, codec: StorageCodec | None = None) -> None:
-        """``codec`` decodes values in other forms, and encodes in protobuf; None for custom resources, which are JSON."""
+    def __init__(
+        self, kind: str, api_version: str, codec: StorageCodec | None = None, *, keeps_api_version: bool = False
+    ) -> None:
+        """``codec`` decodes values in other forms, and encodes in protobuf; None for custom resources, which are JSON.
+
+        ``keeps_api_version``: values in another version of the group are entries of that version.
+        """
         self.kind: Final = kind
         self.api_version: Final = api_version
         #: Goes before ``raw[1:]`` to make a whole object.
@@ -154,6 +164,7 @@ class Layout:
         self._stored_head: Final = self._type_head + b'"metadata":{'
         self._codec: Final = codec
         self._is_json_stale: Final = codec is not None and codec.writes_protobuf
+        self._keeps_api_version: Final = keeps_api_version
 
     def stored(self, tree: Tree) -> bytes:
         """Return the value to store. ``tree`` (with or without kind and apiVersion) is not changed, its version is dropped."""
@@ -180,11 +191,11 @@ class Layout:
 
         ``is_stale``: the store reads the value with another key than it writes.
         """
-        head = self._stored_head
+        head, api_version = self._stored_head, ""
         end = len(value) - 1 if value.endswith(b"\n") else len(value)
         if not value.startswith(head) or not value.endswith(b"}", 0, end) or _says_version(value):
             is_current = self._is_json_stale and self._codec is not None and self._codec.is_current(value)
-            value = self._normalized(key, value)
+            value, api_version = self._normalized(key, value)
             start, end = len(self.head) + len(b'"metadata":{'), len(value)
         else:
             is_current = not self._is_json_stale
@@ -194,18 +205,30 @@ class Layout:
             raw = b'%b%d"%b%b' % (_RAW_HEAD, revision, comma, value[start:end])
         else:
             raw = b"".join((b'%b%d"%b' % (_RAW_HEAD, revision, comma), memoryview(value)[start:end]))
+        if api_version:
+            return StaleEntry(key, raw, revision, None, None, None, api_version)
         return Entry(key, raw, revision) if is_current and not is_stale else StaleEntry(key, raw, revision)
+
+    def entry_of(self, key: str, tree: Tree, revision: int) -> Entry:
+        """Return the entry of an object; ``revision`` 0: one that is not stored and has no resourceVersion."""
+        value = self.encode(tree)
+        return self.entry(key, value, revision) if revision else Entry(key, b"{" + value[len(self.head) :], 0)
 
     def tree(self, entry: Entry) -> Tree:
         """A new, whole tree of the object: kind, apiVersion, metadata with resourceVersion, and the rest."""
-        return {"kind": self.kind, "apiVersion": self.api_version, **entry.tree()}
+        return {"kind": self.kind, "apiVersion": entry.api_version or self.api_version, **entry.tree()}
 
-    def _normalized(self, key: str, value: bytes) -> bytes:
-        """Return the JSON of a value in any other form. Raises ``UnreadableValueError``."""
+    def _normalized(self, key: str, value: bytes) -> tuple[bytes, str]:
+        """Return the JSON of a value in any other form, and its version if that is to be kept and another one. Raises
+        ``UnreadableValueError``.
+        """
         codec = self._codec
-        if codec is None:
-            return self.encode(decode_json_value(key, value))
-        return codec.recently_encoded(value) or self.encode(codec.decode(key, value))
+        if codec is not None:
+            return codec.recently_encoded(value) or self.encode(codec.decode(key, value)), ""
+        tree = decode_json_value(key, value)
+        api_version = tree.get("apiVersion") if self._keeps_api_version else ""
+        is_other = isinstance(api_version, str) and api_version not in ("", self.api_version)
+        return self.encode(tree), str(api_version) if is_other else ""
 
 
 def _says_version(value: bytes) -> bool:

@@ -20,6 +20,7 @@ from steersman.storage.store import Compacted, CorruptValue, StoreError
 if TYPE_CHECKING:
     from steersman.apimachinery.field import FieldError
     from steersman.apimachinery.trees import Tree
+    from steersman.apiserver.generic.conversion import Converter
     from steersman.apiserver.generic.watch_cache import WatchCache
 
 EXACT: Final = "Exact"
@@ -78,8 +79,10 @@ class _Place(msgspec.Struct):
     limit: int = 0
 
 
-async def list_page(cache: WatchCache, options: ListOptions, *, group_resource: str = "") -> Page:
-    """The objects asked for. Raises 500 with the keys of objects that cannot be read, 400, 410 for a version that is not kept any more, 504 for one that is not there yet."""
+async def list_page(
+    cache: WatchCache, options: ListOptions, *, group_resource: str = "", converter: Converter | None = None
+) -> Page:
+    """Return the objects asked for, converted. Raises 500 with the keys of objects that cannot be read, 400, 410 for a version that is not kept any more, 504 for one that is not there yet."""
     selection = options.selection
     place = await _place(cache, options)
     cache.check_readable(selection.scope, group_resource)
@@ -94,6 +97,8 @@ async def list_page(cache: WatchCache, options: ListOptions, *, group_resource: 
         raise corrupt_list(group_resource, damage.keys) from None
     except StoreError as error:
         raise service_unavailable(str(error)) from None
+    if converter is not None:  # selectors see labels and fields in the version served
+        entries = await converter.entries(entries)
     metadata: Tree = {"resourceVersion": str(revision)}
     if options.shard_selector:
         metadata["shardInfo"] = {"selector": options.shard_selector}

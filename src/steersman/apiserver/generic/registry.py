@@ -151,13 +151,16 @@ class Registry:
         *,
         lifetimes: Lifetimes | None = None,
         codec: StorageCodec | None = None,
+        keeps_api_version: bool = False,
     ) -> Kept:
-        """Make cache and generic store of a resource; of one without ``codec`` (custom resources), values are JSON."""
+        """Create the cache and generic store of a resource. Without ``codec`` (custom resources), values are JSON;
+        ``keeps_api_version``: see ``Layout``.
+        """
         kind, api_version = resource.kind, resource.storage_api_version
         cache = WatchCache(
             self.store,
             f"{resource.key_prefix}/",
-            layout=Layout(kind, api_version, codec),
+            layout=Layout(kind, api_version, codec, keeps_api_version=keeps_api_version),
             clock=self.clock,
             tasks=self._tasks,
             namespaced=resource.namespaced,

@@ -6,6 +6,7 @@ import random
 from typing import TYPE_CHECKING, Any
 
 from steersman.apimachinery.codec import encode
+from steersman.apiserver.generic.conversion import SharedConversions
 from steersman.apiserver.generic.entry import object_head
 from steersman.apiserver.generic.entry_parts import PARTS_BYTES
 
@@ -14,7 +15,8 @@ if TYPE_CHECKING:
 
     from steersman.apimachinery.trees import Tree
     from steersman.apimachinery.typemodel import Struct
-    from steersman.apiserver.generic.entry import Entry
+    from steersman.apiserver.generic.conversion import Converter
+    from steersman.apiserver.generic.entry import Entry, Layout
     from steersman.apiserver.generic.strategy import Strategy
     from steersman.apiserver.generic.watch_cache import WatchCache
     from steersman.apiserver.spec_facts import SpecFactsCache
@@ -32,12 +34,15 @@ class ServedResource:
     __slots__ = (
         "cache",
         "clock",
+        "conversions",
+        "converter",
         "decode",
         "field_labels",
         "from_storage",
         "group_resource",
         "head",
         "is_custom",
+        "layout",
         "list_kind",
         "random",
         "resource",
@@ -65,6 +70,8 @@ class ServedResource:
         clock: Clock | None = None,
         random: Callable[[], float] = random.random,
         spec_facts: SpecFactsCache | None = None,
+        converter: Converter | None = None,
+        layout: Layout | None = None,
     ) -> None:
         """What is kept nowhere (reviews) has a ``clock`` and no cache."""
         #: In the version served.
@@ -75,6 +82,7 @@ class ServedResource:
         self.storage = storage
         if cache is not None:
             self.cache = cache
+            self.layout = cache.layout if layout is None else layout
             clock = cache.clock
         assert clock is not None
         self.clock = clock
@@ -85,6 +93,11 @@ class ServedResource:
         #: tree that they get. None when both are the same, so that bytes can be served as they are.
         self.to_storage = to_storage
         self.from_storage = from_storage
+        #: Converts by calls that wait (see ``conversion``): entries must pass through it before they are shown. None: the two
+        #: functions above.
+        self.converter = converter
+        #: Shared by watches.
+        self.conversions = None if converter is None else SharedConversions(converter)
         #: Items of lists carry kind and apiVersion, there is no protobuf, lists always say ``continue``.
         self.is_custom = is_custom
         self.list_kind = list_kind or f"{resource.kind}List"
@@ -108,7 +121,7 @@ class ServedResource:
 
     def tree(self, entry: Entry) -> Tree:
         """A new tree of the whole object in the version served."""
-        tree = self.cache.layout.tree(entry)
+        tree = self.layout.tree(entry)
         if self.from_storage is None:
             return tree
         return self.from_storage(tree)

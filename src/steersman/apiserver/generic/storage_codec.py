@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from steersman.apimachinery.bounded_cache import BoundedCache
 from steersman.apimachinery.codec import DecodeError
-from steersman.apimachinery.remembering import Remembered
 from steersman.schema.decoding import decode
 from steersman.schema.loader import struct_for
 from steersman.schema.protobuf import (
@@ -48,7 +48,7 @@ _decode_json: Final = msgspec.json.Decoder().decode
 
 #: JSON of values that this process encoded a moment ago, by the value: the watch of the store returns them.
 _BYTES_MAX: Final = 8 * 1024 * 1024
-_recent: Final = Remembered[bytes](entries_max=1024, bytes_max=_BYTES_MAX, name="stored values")
+_recent: Final = BoundedCache[bytes](entries_max=1024, bytes_max=_BYTES_MAX, name="stored values")
 
 
 class UnreadableValueError(Exception):

@@ -25,7 +25,7 @@ from steersman.apimachinery.field import ErrorType, FieldError
 from steersman.apimachinery.trees import copy_tree, same_tree
 from steersman.apiserver.generic.contention import Turns
 from steersman.apiserver.generic.corrupt import corrupt_object
-from steersman.apiserver.generic.entry import Entry, StaleEntry
+from steersman.apiserver.generic.entry import StaleEntry
 from steersman.apiserver.generic.entry_parts import is_terminating
 from steersman.apiserver.generic.server_writes import ServerCreate, ServerUpdate
 from steersman.apiserver.generic.storage_codec import UnreadableValueError
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
     from steersman.apimachinery.trees import Tree
+    from steersman.apiserver.generic.entry import Entry, Layout
     from steersman.apiserver.generic.identity import Identities
     from steersman.apiserver.generic.lifetimes import Lifetimes
     from steersman.apiserver.generic.server_writes import Change, Validate
@@ -86,10 +87,12 @@ class ObjectStore:
         group: str,
         identities: Identities,
         lifetimes: Lifetimes | None = None,
+        layout: Layout | None = None,
     ) -> None:
+        """``layout``: that of the objects in the write pipeline; None: the cache's, that of the storage version."""
         self._store: Final = store
         self.cache: Final = cache
-        self.layout: Final = cache.layout
+        self.layout: Final = cache.layout if layout is None else layout
         self.strategy: Final = strategy
         self.kind: Final = cache.layout.kind
         #: As 422s name it: ``Deployment.apps``.
@@ -145,13 +148,17 @@ class ObjectStore:
             raise corrupt_object(key) from error
 
     def entry_of(self, kv: KeyValue | None) -> Entry | None:
-        """The entry of what a transaction met. Raises 500 for a value that cannot be read."""
+        """Return the entry of a transaction's conflict. Raises 500 for a value that cannot be read."""
         if kv is None:
             return None
         try:
             return self.layout.entry(kv.key, kv.value, kv.mod_revision, is_stale=kv.is_stale)
         except UnreadableValueError as error:
             raise corrupt_object(kv.key) from error
+
+    async def entry_from(self, kv: KeyValue | None) -> Entry | None:
+        """Return the entry of a transaction's conflict, as the write pipeline reads it."""
+        return self.entry_of(kv)
 
     # -- steps of the write pipeline -----------------------------------------------------------------------------------
 
@@ -228,8 +235,9 @@ class ObjectStore:
             raise Conflict(key, kv)
         if self._has_extra_ops:
             await self.strategy.extra_ops_on_create(ctx, tree)
-        value = await in_worker(self.layout.encode, tree) if ctx.is_large else self.layout.encode(tree)
-        return Entry(key, b"{" + value[len(self.layout.head) :], 0)
+        return (
+            await in_worker(self.layout.entry_of, key, tree, 0) if ctx.is_large else self.layout.entry_of(key, tree, 0)
+        )
 
     async def replace(self, ctx: RequestContext, new: Tree, old: Tree, entry: Entry) -> Entry:
         """Store a changed object; remove it when nothing holds it any more. Raises ``Conflict``.

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from steersman.asynckit.clock import Clock, Timer
 
 #: From one round's start to the next one's: eight times as long as the round took, so that a round of few is hardly ever
-#: waited for; this is enough in any case …
+#: waited for (one of a single slice took what the slice took: other work of the loop meanwhile is not its cost); this is
+#: enough in any case …
 ROUND_SECONDS_MIN: Final = 0.004
 _IDLE_SHARE: Final = 1 / 8
 #: … unless it is less than half as long again as the round took: fan-out leaves a third of the loop's time to others (and
@@ -35,7 +36,18 @@ class Sleeper(Protocol):
 class Wakeups:
     """Who waits for changes of which keys. A scope is the cache's whole prefix, a namespace's, or one key."""
 
-    __slots__ = ("_clock", "_next_round", "_prefix", "_round", "_round_began", "_timer", "_touched", "_waiting")
+    __slots__ = (
+        "_clock",
+        "_next_round",
+        "_prefix",
+        "_round",
+        "_round_began",
+        "_round_size",
+        "_round_took",
+        "_timer",
+        "_touched",
+        "_waiting",
+    )
 
     def __init__(self, prefix: str, *, clock: Clock) -> None:
         self._prefix = prefix
@@ -47,6 +59,9 @@ class Wakeups:
         #: Those that the round under way has not woken yet, last first; None between rounds.
         self._round: list[Sleeper] | None = None
         self._round_began = 0.0
+        self._round_size = 0
+        #: Seconds that a round of a single slice took.
+        self._round_took = 0.0
         self._next_round = 0.0
         self._timer: Timer | None = None
 
@@ -101,19 +116,24 @@ class Wakeups:
             sleepers += self._waiting.get(scope, ())
         sleepers.reverse()
         self._round = sleepers
+        self._round_size = len(sleepers)
         self._go_on()
 
     def _go_on(self) -> None:
         sleepers = self._round or []
         for _ in range(min(len(sleepers), _SLICE)):
             sleepers.pop().wake()
+        if self._round_size <= _SLICE:
+            self._round_took = self._clock.monotonic() - self._round_began
         # Runs after what has just been woken.
         asyncio.get_running_loop().call_soon(self._go_on if sleepers else self._finish)
 
     def _finish(self) -> None:
         """The round is over: the next one comes when others have had their share of the time."""
         self._round = None
-        took = self._clock.monotonic() - self._round_began
+        took = self._round_took
+        if self._round_size > _SLICE:
+            took = self._clock.monotonic() - self._round_began
         pause = max(min(took / _IDLE_SHARE, ROUND_SECONDS_MIN), took / _ROUND_SHARE)
         self._next_round = self._round_began + min(pause, ROUND_SECONDS_MAX)
         self.wake()

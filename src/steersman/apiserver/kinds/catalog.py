@@ -1,4 +1,4 @@
-"""Rules of the built-in kinds, as the engine asks for them (``generic.registry.Kinds``)."""
+"""Rules of the built-in kinds behind the engine's interface ``generic.registry.Kinds``."""
 
 from __future__ import annotations
 

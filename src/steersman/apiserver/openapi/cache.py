@@ -71,11 +71,11 @@ class DocumentCache:
         if source is not None and not source.is_built_in:
             document = await self.document(path)
             return document.etag if document is not None else None
-        kept = self._etags.get(path)
-        if kept is None or kept[0] is not source:
+        cached = self._etags.get(path)
+        if cached is None or cached[0] is not source:
             resources = source.resources if source is not None else ()
-            kept = self._etags[path] = (source, built_in_etag(await self._digest(), path, resources))
-        return kept[1]
+            cached = self._etags[path] = (source, built_in_etag(await self._digest(), path, resources))
+        return cached[1]
 
     async def _digest(self) -> bytes:
         while self._renderer is None:
@@ -97,9 +97,9 @@ class DocumentCache:
             if path != SWAGGER and path not in snapshot.by_path:
                 return None
             source = snapshot if path == SWAGGER else snapshot.by_path[path]
-            kept = self._documents.get(path)
-            if kept is not None and kept[0] is source:
-                return kept[1]
+            cached = self._documents.get(path)
+            if cached is not None and cached[0] is source:
+                return cached[1]
             if not await self._is_busy():
                 build = partial(self._build, renderer, path, source)
                 return await self._run(build, partial(self._keep_document, path, source))
@@ -107,9 +107,9 @@ class DocumentCache:
     async def protobuf(self, path: str, document: Document) -> tuple[bytes, ...]:
         """Return the protobuf form of a path's document."""
         while True:
-            kept = self._protobuf.get(path)
-            if kept is not None and kept[0] is document:
-                return kept[1]
+            cached = self._protobuf.get(path)
+            if cached is not None and cached[0] is document:
+                return cached[1]
             if not await self._is_busy():
                 return await self._run(document.protobuf, partial(self._keep_protobuf, path, document))
 
@@ -118,9 +118,11 @@ class DocumentCache:
         snapshot = self._sources.current()
         if snapshot is not self._snapshot:
             self._snapshot = snapshot
-            self._documents = {path: kept for path, kept in self._documents.items() if self._is_current(path, kept[0])}
-            self._protobuf = {path: kept for path, kept in self._protobuf.items() if path in self._documents}
-            self._etags = {path: kept for path, kept in self._etags.items() if self._is_current(path, kept[0])}
+            self._documents = {
+                path: cached for path, cached in self._documents.items() if self._is_current(path, cached[0])
+            }
+            self._protobuf = {path: cached for path, cached in self._protobuf.items() if path in self._documents}
+            self._etags = {path: cached for path, cached in self._etags.items() if self._is_current(path, cached[0])}
             self._add_up()
         return snapshot
 
@@ -160,8 +162,8 @@ class DocumentCache:
             self._add_up()
 
     def _keep_protobuf(self, path: str, document: Document, fragments: tuple[bytes, ...]) -> None:
-        kept = self._documents.get(path)
-        if kept is not None and kept[1] is document:
+        cached = self._documents.get(path)
+        if cached is not None and cached[1] is document:
             self._protobuf[path] = (document, fragments)
             self._add_up()
 

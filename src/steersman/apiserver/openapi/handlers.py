@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
@@ -10,12 +11,15 @@ import msgspec
 from steersman.apiserver.http import Response, page_not_found
 from steersman.apiserver.openapi.cache import SWAGGER, DocumentCache
 from steersman.apiserver.openapi.document import pieces
+from steersman.apiserver.openapi.remote import merge
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from steersman.apiserver.discovery.catalog import Catalog
     from steersman.apiserver.http import Request
+    from steersman.apiserver.openapi.document import Document
+    from steersman.apiserver.openapi.remote import RemoteDocuments, RemoteSwagger
     from steersman.apiserver.openapi.sources import CustomSchemas
     from steersman.asynckit.clock import Clock
 
@@ -46,8 +50,20 @@ class OpenAPIHandlers:
     """The endpoints."""
 
     def __init__(
-        self, catalog: Catalog, custom: CustomSchemas, *, clock: Clock, cache: DocumentCache | None = None
+        self,
+        catalog: Catalog,
+        custom: CustomSchemas,
+        *,
+        clock: Clock,
+        cache: DocumentCache | None = None,
+        remote: RemoteDocuments | None = None,
     ) -> None:
+        """``remote``: documents of aggregated API servers."""
+        self._remote = remote
+        #: The own document and the parts of backends, and what they were merged into.
+        self._merged: tuple[Document, tuple[RemoteSwagger, ...], Document] | None = None
+        self._merged_protobuf: tuple[Document, tuple[bytes, ...]] | None = None
+        self._merging = asyncio.Lock()
         self._cache = cache or DocumentCache(catalog, custom)
         self._clock = clock
 
@@ -57,7 +73,35 @@ class OpenAPIHandlers:
         if form is None:
             return Response(406, content_type=b"")
         document = await self._cache.document(SWAGGER)
-        return page_not_found() if document is None else await self._serve(request, SWAGGER, document.etag, form, [])
+        if document is None:
+            return page_not_found()
+        swaggers = () if self._remote is None else self._remote.swaggers()
+        if swaggers:
+            return await self._serve_merged(request, await self._merge(document, swaggers), form)
+        self._merged = self._merged_protobuf = None
+        return await self._serve(request, SWAGGER, document.etag, form, [])
+
+    async def _merge(self, document: Document, swaggers: tuple[RemoteSwagger, ...]) -> Document:
+        """Return the document with the parts of backends, merged off the event loop."""
+        async with self._merging:
+            merged = self._merged
+            if merged is None or merged[:2] != (document, swaggers):
+                merged = self._merged = (document, swaggers, await asyncio.to_thread(merge, document, swaggers))
+            return merged[2]
+
+    async def _serve_merged(self, request: Request, document: Document, form: tuple[bytes, bool]) -> Response:
+        content_type, is_protobuf = form
+        headers = _about(document.etag, [])
+        if _matches(request.header(b"if-none-match"), f'"{document.etag}"'):
+            return Response(304, content_type=b"", headers=headers)
+        fragments = document.json
+        if is_protobuf:
+            async with self._merging:
+                encoded = self._merged_protobuf
+                if encoded is None or encoded[0] is not document:
+                    encoded = self._merged_protobuf = (document, await asyncio.to_thread(document.protobuf))
+            fragments = encoded[1]
+        return self._respond(fragments, content_type, headers)
 
     async def v3_index(self, request: Request) -> Response:
         """Answer ``GET /openapi/v3``: the documents with their hashes. The content type is text, as recorded upstream."""
@@ -66,12 +110,19 @@ class OpenAPIHandlers:
             etag = await self._cache.etag(path)
             if etag is not None:
                 paths[path] = {"serverRelativeURL": _address(path, etag)}
+        if self._remote is not None:
+            paths |= {path: {"serverRelativeURL": url} for path, url in self._remote.urls().items()}
+            paths = dict(sorted(paths.items()))
         body = msgspec.json.encode({"paths": paths})
         return Response(200, body, content_type=b"text/plain; charset=utf-8")
 
     async def v3(self, request: Request) -> Response:
         """Answer ``GET /openapi/v3/<path>``; redirect to the current hash when the request holds another one."""
         path = request.path.removeprefix("/openapi/v3/")
+        if self._remote is not None:
+            response = await self._remote.serve(request, path)
+            if response is not None:
+                return response
         form = _negotiate(request, 3)
         if form is None:
             return Response(406, content_type=b"")
@@ -101,7 +152,10 @@ class OpenAPIHandlers:
             caching = []
         headers = _about(document.etag, caching)
         fragments = await self._cache.protobuf(path, document) if is_protobuf else document.json
-        size = sum(map(len, fragments)) if is_protobuf else document.size
+        return self._respond(fragments, content_type, headers)
+
+    def _respond(self, fragments: tuple[bytes, ...], content_type: bytes, headers: Headers) -> Response:
+        size = sum(map(len, fragments))
         if size <= _PIECE_BYTES:
             return Response(200, b"".join(fragments), content_type=content_type, headers=headers)
         headers.append((b"content-length", b"%d" % size))

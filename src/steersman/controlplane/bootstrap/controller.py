@@ -124,7 +124,7 @@ class BootstrapController:
 
     @property
     def desired_service(self) -> DesiredService:
-        """The Service ``kubernetes`` by the options of this server."""
+        """Service ``kubernetes`` by the options of this server."""
         endpoint = self.public_endpoint
         return DesiredService(
             ip=str(AddressRange(self.service_ranges[0]).first),

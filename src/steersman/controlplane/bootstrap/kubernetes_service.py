@@ -72,10 +72,11 @@ def build_service(desired: DesiredService) -> Tree:
 def plan_service(
     found: Tree | None, desired: DesiredService, *, ranges: Iterable[IPv4Network | IPv6Network], at_start: bool
 ) -> Correction | None:
-    """Return the write that makes the Service as desired; None when it is.
+    """Return the write that makes the Service as desired; None if it already is.
 
-    ``ranges`` are the networks of service addresses. At its start a server corrects ports and type, as upstream. Later it
-    corrects them only if another client changed them: two servers with different options would correct each other for ever.
+    ``ranges`` are the networks of service addresses. At start a server corrects ports and type, as upstream. Later
+    it corrects them only if another client changed them: two servers with different options would otherwise correct
+    each other forever.
     """
     if found is None:
         return Correction(build_service(desired), "it is missing")

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from steersman.apiserver.crd.definition import served_versions
+from steersman.apiserver.crd.definition import all_versions
 from steersman.apiserver.crd.strategy import CustomResourceStrategy, Life, labels_of
 from steersman.apiserver.request import RequestContext, UserInfo
 
@@ -16,8 +16,8 @@ def strategy(**version: object) -> CustomResourceStrategy:
     names = {"plural": "shirts", "singular": "shirt", "kind": "Shirt", "listKind": "ShirtList"}
     one = {"name": "v1", "served": True, "storage": True, **version}
     spec = {"group": "example.com", "scope": "Namespaced", "names": names, "versions": [one]}
-    (only,) = served_versions({"spec": spec, "status": {"acceptedNames": names}})
-    return CustomResourceStrategy(only, only, labels_of([only]), Life())
+    (only,) = all_versions({"spec": spec, "status": {"acceptedNames": names}}).values()
+    return CustomResourceStrategy(only, only, labels_of([only]), Life(), {})
 
 
 def shirt(**more: object) -> dict:
@@ -116,9 +116,9 @@ def two_versions() -> tuple[CustomResourceStrategy, CustomResourceStrategy]:
         {"name": "v2", "served": True, "schema": schema_of(size=small, color={"type": "string"})},
     ]
     spec = {"group": "example.com", "scope": "Namespaced", "names": names, "versions": versions}
-    v1, v2 = served_versions({"spec": spec, "status": {"acceptedNames": names}})
+    v1, v2 = all_versions({"spec": spec, "status": {"acceptedNames": names}}).values()
     labels = labels_of([v1, v2])
-    return CustomResourceStrategy(v1, v1, labels, Life()), CustomResourceStrategy(v2, v1, labels, Life())
+    return CustomResourceStrategy(v1, v1, labels, Life(), {}), CustomResourceStrategy(v2, v1, labels, Life(), {})
 
 
 def schema_of(**properties: object) -> dict:

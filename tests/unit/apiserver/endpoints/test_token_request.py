@@ -90,6 +90,14 @@ async def test_the_account_has_to_be_there(server):
     assert code == 404
 
 
+async def test_token_request_with_the_uid_of_another_account_is_a_conflict(server):
+    code, status = await post(server, TOKEN, {"metadata": {"uid": "other"}, "spec": {}})
+    assert (code, status["reason"]) == (409, "Conflict")
+    assert status["details"] == {"group": "authentication.k8s.io", "kind": "TokenRequest", "name": "robot"}
+    uid = (await server.request("GET", f"{NAMESPACE}/serviceaccounts/robot")).json()["metadata"]["uid"]
+    assert (await post(server, TOKEN, {"metadata": {"uid": uid}, "spec": {}}))[0] == 201
+
+
 async def test_a_token_is_bound_by_name_and_uid(server):
     uid = await add(server, "secrets", "s")
     ref = {"kind": "Secret", "apiVersion": "v1", "name": "s"}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from steersman.apiserver.generic.wakeups import Wakeups
@@ -86,6 +88,25 @@ async def test_a_round_that_took_long_puts_off_the_next():
     assert sleeper.woken == 1
     await room.clock.advance(0.002)
     assert sleeper.woken == 2
+
+
+async def test_round_of_one_slice_does_not_cost_what_other_work_of_the_loop_took():
+    room = Room()
+    sleeper = room.sleeper()
+
+    class Handler:
+        """A request that the loop serves between the slice and the end of the round."""
+
+        def wake(self) -> None:
+            asyncio.get_running_loop().call_soon(self.serve)
+
+        def serve(self) -> None:
+            room.clock._elapsed += 0.01
+
+    room.wakeups.add(PREFIX, Handler())
+    for times in (1, 2, 3):
+        await room.change("ns/a")
+        assert sleeper.woken == times
 
 
 async def test_a_round_of_many_wakes_each_once():

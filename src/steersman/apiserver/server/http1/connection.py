@@ -61,7 +61,9 @@ _ASGI: Final = {"version": "3.0", "spec_version": "2.3"}
 
 
 class ServerConnection:
-    """An ``asyncio.Protocol`` by its methods: a subclass of it could not be compiled to a native class (decision 0006)."""
+    """Protocol of a connection, with the methods of ``asyncio.Protocol``: a subclass could not be compiled to a native
+    class (decision 0006).
+    """
 
     __slots__ = (
         "_body_left",
@@ -99,11 +101,11 @@ class ServerConnection:
         self._server = server
         self._loop = asyncio.get_running_loop()
         self._phase = HEAD
-        #: The request that is served; None between two requests.
+        #: Request in progress; None between requests.
         self._exchange: Exchange | None = None
         #: Set for a chunked body.
         self._framing: ChunkedFraming | None = None
-        #: Bytes to the end of a body whose length is known.
+        #: Remaining bytes of a body with Content-Length.
         self._body_left = 0
         #: The parser does not read this body.
         self._is_raw_body = False
@@ -123,11 +125,11 @@ class ServerConnection:
         #: The read timer is that of a head.
         self._is_head_timed = False
         self._write_timer: Timer | None = None
-        #: Since when the connection waits for another request; None while it does not.
+        #: Time since which the connection is idle; None if it is not.
         self._idle_since: float | None = None
-        #: Due at the earliest end of the pause: one timer for many pauses, in place of one for each.
+        #: Timer at the earliest end of idleness: one timer is reused for many idle periods.
         self._idle_timer: Timer | None = None
-        #: Made when a caller waits for the end of the connection.
+        #: Created when a caller waits for the end of the connection.
         self._closed: asyncio.Event | None = None
         self._parser: Any = httptools.HttpRequestParser(self)
 
@@ -163,7 +165,7 @@ class ServerConnection:
         self.flow.resume_writing()
 
     def eof_received(self) -> None:
-        """A client that closes its half is taken for gone, as by net/http: the transport closes."""
+        """Treat a half-closed connection as closed, as net/http does."""
 
     def pause_writing(self) -> None:
         self.flow.pause_writing()
@@ -387,7 +389,7 @@ class ServerConnection:
         return end
 
     def _end_body(self) -> None:
-        """The request is complete: the response is awaited, or it was complete before."""
+        """Complete the request; continue if the response is complete already."""
         exchange = self._exchange
         assert exchange is not None
         assert exchange.body is not None
@@ -439,7 +441,7 @@ class ServerConnection:
     # Responses, and the ends of connections
 
     def _on_response(self) -> None:
-        """The response is complete: the next request, or the end."""
+        """Continue with the next request, or close, after a complete response."""
         exchange = self._exchange
         if self.transport.is_closing() or exchange is None:
             return
@@ -451,7 +453,7 @@ class ServerConnection:
             self._next_request()
 
     def _next_request(self) -> None:
-        """Go on with the bytes that were held, or wait for some."""
+        """Parse the held bytes, or wait for data."""
         self._exchange = None
         self._phase = HEAD
         self.flow.resume_reading()
@@ -464,14 +466,14 @@ class ServerConnection:
             self._idle_timer = clock.timer(self._server.timeouts.idle, self._end_pause)
 
     def _end_pause(self) -> None:
-        """Close a connection that was idle for too long, or look again when it would be."""
+        """Close the connection if it was idle too long, else restart the timer."""
         self._idle_timer = None
         if self._idle_since is None:
             return
         clock = self._server.clock
-        left = self._idle_since + self._server.timeouts.idle - clock.monotonic()
-        if left > 0:
-            self._idle_timer = clock.timer(left, self._end_pause)
+        remaining_seconds = self._idle_since + self._server.timeouts.idle - clock.monotonic()
+        if remaining_seconds > 0:
+            self._idle_timer = clock.timer(remaining_seconds, self._end_pause)
         else:
             self._close()
 
@@ -566,7 +568,7 @@ class ServerConnection:
     # Timers
 
     def _update_read_timer(self) -> None:
-        """A timer runs while a head or a body is incomplete; none is made for a request that comes at once."""
+        """Run a timer while a head or body is incomplete; requests that arrive complete need none."""
         phase = self._phase
         if phase == HEAD and self._idle_since is None:
             if self._read_timer is None:

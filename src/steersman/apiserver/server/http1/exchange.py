@@ -28,7 +28,10 @@ _FAULT_HEADERS: Final = [
 
 
 class Exchange:
-    """A request under way. The connection adds to ``body`` and calls ``notify``; the application receives and sends."""
+    """Request in progress.
+
+    The connection fills ``body`` and calls ``notify``; the application calls ``receive`` and ``send``.
+    """
 
     __slots__ = (
         "_date_line",
@@ -68,25 +71,25 @@ class Exchange:
         self._expects_100 = expects_100
         self._on_response = on_response
         self._is_body_received = False
-        #: The rest of the request will not come; a response may still be sent.
+        #: The rest of the request is lost; a response may still be sent.
         self.is_cut = False
-        #: Nothing more is sent.
+        #: The connection is lost; sends are dropped.
         self.is_disconnected = False
-        #: Made when the application waits.
+        #: Created when the application waits.
         self._event: asyncio.Event | None = None
 
     def notify(self) -> None:
-        """Wake ``receive``: there is more of the body, or the end of the exchange."""
+        """Wake ``receive``: more data, or the end of the exchange."""
         if self._event is not None:
             self._event.set()
 
     def cut(self) -> None:
-        """The rest of the request is lost; the application receives a disconnect."""
+        """Mark the rest of the request as lost; the application receives a disconnect."""
         self.is_cut = True
         self.notify()
 
     def disconnect(self) -> None:
-        """The client is gone; what the application sends is dropped."""
+        """Mark the client as disconnected; sends are dropped."""
         self.is_disconnected = True
         self.notify()
 
@@ -113,7 +116,7 @@ class Exchange:
             self._transport.close()
 
     async def receive(self) -> Message:
-        """ASGI's ``receive``."""
+        """Receive an ASGI message."""
         while not (self.is_cut or self.is_disconnected or self.response.is_complete):
             if not self._is_body_received:
                 body = self.body

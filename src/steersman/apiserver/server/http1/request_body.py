@@ -73,8 +73,8 @@ def _after_empty_line(data: bytes, start: int) -> int:
         return start + 2
     if data.startswith(b"\n", start):
         return start + 1
-    found = data.find(b"\n\r\n", start)
-    return len(data) if found < 0 else found + 3
+    end = data.find(b"\n\r\n", start)
+    return len(data) if end < 0 else end + 3
 
 
 def body_headers(headers: Sequence[tuple[bytes, bytes]]) -> tuple[int | None, bool]:

@@ -37,7 +37,7 @@ def after(edits: dict, before: dict | None = None) -> list[str]:
         {"status.ready": 2},
     ],
 )
-def test_ways_that_a_job_goes(edits):
+def test_validate_job_status_accepts_transitions_of_job_controller(edits):
     assert after(edits) == []
 
 
@@ -123,44 +123,44 @@ def test_ways_that_a_job_goes(edits):
         ),
     ],
 )
-def test_states_that_no_job_gets_into(edits, fault):
+def test_validate_job_status_rejects_contradicting_fields(edits, fault):
     assert after(edits) == [fault]
 
 
 @pytest.mark.parametrize("type_", ["Failed", "Complete", "FailureTarget"])
-def test_there_is_no_way_back_from_an_end(type_):
+def test_validate_job_status_rejects_leaving_finished_state(type_):
     faults = after({"status.conditions": []}, {"status.conditions": of(type_)})
     assert f"status.conditions: Invalid value: cannot disable the terminal {type_}=True condition" in faults
 
 
-def test_criteria_that_are_met_stay_met():
+def test_validate_job_status_rejects_removal_of_success_criteria_met():
     assert after({"status.conditions": []}, {"status.conditions": of("SuccessCriteriaMet")}) == [
         "status.conditions: Invalid value: cannot disable the SuccessCriteriaMet=True condition"
     ]
 
 
 @pytest.mark.parametrize("name", ["failed", "succeeded"])
-def test_counters_only_grow(name):
+def test_validate_job_status_rejects_decreasing_counters(name):
     assert after({f"status.{name}": 1}, {f"status.{name}": 2}) == [
         f"status.{name}: Invalid value: 1: cannot decrease the {name} counter"
     ]
 
 
-def test_successes_of_an_indexed_job_shrink_with_it():
+def test_validate_job_status_accepts_fewer_successes_when_indexed_job_shrinks():
     assert after({"status.succeeded": 1}, {"spec.parallelism": 5, "status.succeeded": 2}) == []
 
 
-def test_a_suspended_job_forgets_when_it_began():
+def test_validate_job_status_accepts_removed_start_time_of_suspended_job():
     assert after({"status.startTime": GONE, "status.active": 0}, {"spec.suspend": True}) == []
 
 
-def test_a_completion_time_stays():
+def test_validate_job_status_rejects_change_of_completion_time():
     later = "2026-01-01T00:02:00Z"
     assert after({"status.completionTime": later}, COMPLETE) == [
         f'status.completionTime: Invalid value: "{later}": field is immutable'
     ]
 
 
-def test_what_was_wrong_before_does_not_block_the_next_write():
+def test_validate_job_status_skips_unchanged_invalid_fields():
     broken = {"status.conditions": of("Failed"), "status.active": 0}
     assert after({"status.failed": 1}, broken) == []

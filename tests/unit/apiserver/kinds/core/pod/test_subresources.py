@@ -1,9 +1,9 @@
-"""Ephemeral containers and resizes."""
+"""Updates through /ephemeralcontainers and /resize."""
 
 from __future__ import annotations
 
 import pytest
-from tests.unit.apiserver.kinds.objects import pod, told
+from tests.unit.apiserver.kinds.objects import error_texts, pod
 
 from steersman.apiserver.kinds.core.pod.subresources import (
     keep_all_but_ephemeral_containers,
@@ -21,7 +21,7 @@ def looked_into(*containers: dict, metadata: dict | None = None) -> dict:
     return pod(metadata, ephemeralContainers=list(containers))
 
 
-def test_only_ephemeral_containers_are_taken_over():
+def test_keep_all_but_ephemeral_containers_reverts_other_changes():
     new = pod({"labels": {"x": "new"}}, hostNetwork=True, ephemeralContainers=[EPHEMERAL])
     old = {**pod({"labels": {"x": "old"}}), "status": {"phase": "Running"}}
     keep_all_but_ephemeral_containers(new, old)
@@ -29,18 +29,18 @@ def test_only_ephemeral_containers_are_taken_over():
     assert (new, [container["name"] for container in added]) == (old, ["e"])
 
 
-def test_ephemeral_containers_come():
-    assert told(validate_ephemeral_containers_update(looked_into(EPHEMERAL), pod())) == []
+def test_validate_ephemeral_containers_update_accepts_additions():
+    assert error_texts(validate_ephemeral_containers_update(looked_into(EPHEMERAL), pod())) == []
 
 
-def test_and_stay():
-    assert told(validate_ephemeral_containers_update(pod(), looked_into(EPHEMERAL))) == [
+def test_validate_ephemeral_containers_update_rejects_removal():
+    assert error_texts(validate_ephemeral_containers_update(pod(), looked_into(EPHEMERAL))) == [
         'spec.ephemeralContainers: Forbidden: existing ephemeral containers "e" may not be removed\n'
     ]
 
 
-def test_as_they_are():
-    (fault,) = told(
+def test_validate_ephemeral_containers_update_rejects_changes():
+    (fault,) = error_texts(
         validate_ephemeral_containers_update(looked_into({**EPHEMERAL, "tty": True}), looked_into(EPHEMERAL))
     )
     assert fault.startswith(
@@ -48,7 +48,7 @@ def test_as_they_are():
     )
 
 
-def test_static_pods_are_their_kubelets():
+def test_validate_ephemeral_containers_update_rejects_static_pods():
     old = looked_into(metadata={"annotations": MIRROR})
     assert [error.body for error in validate_ephemeral_containers_update(old, old)] == [
         "Forbidden: static pods do not support ephemeral containers"
@@ -71,7 +71,7 @@ def with_init(*, requests: dict, policy: str = "") -> dict:
     return sized({"cpu": "1"}, initContainers=[container])
 
 
-def test_only_resources_are_taken_over():
+def test_keep_all_but_resources_reverts_other_changes():
     new, old = sized({"cpu": "2"}, hostNetwork=True), {**sized({"cpu": "1"}), "status": {"phase": "Running"}}
     keep_all_but_resources(new, old)
     assert new["spec"]["containers"][0].pop("resources")["requests"] == {"cpu": "2"}
@@ -87,8 +87,8 @@ def test_only_resources_are_taken_over():
         (({"memory": "1Gi"},), ({"memory": "2Gi"},)),
     ],
 )
-def test_cpu_and_memory_change(new: tuple, old: tuple):
-    assert told(validate_resize(sized(*new), sized(*old))) == []
+def test_validate_resize_accepts_cpu_and_memory(new: tuple, old: tuple):
+    assert error_texts(validate_resize(sized(*new), sized(*old))) == []
 
 
 @pytest.mark.parametrize(
@@ -179,22 +179,22 @@ def test_cpu_and_memory_change(new: tuple, old: tuple):
         "other resources of the pod",
     ],
 )
-def test_what_does_not(new: dict, old: dict, fault: str):
-    assert fault in told(validate_resize(new, old))
+def test_validate_resize_rejects_other_changes(new: dict, old: dict, fault: str):
+    assert fault in error_texts(validate_resize(new, old))
 
 
-def test_pods_of_windows_are_not_resized():
+def test_validate_resize_rejects_windows_pods():
     old = pod(os={"name": "windows"})
     assert [error.body for error in validate_resize(old, old)] == ["Forbidden: windows pods cannot be resized"]
 
 
-def test_init_containers_are_resized_too():
-    assert told(validate_resize(with_init(requests={"cpu": "2"}), with_init(requests={"cpu": "1"}))) == []
+def test_validate_resize_accepts_init_containers():
+    assert error_texts(validate_resize(with_init(requests={"cpu": "2"}), with_init(requests={"cpu": "1"}))) == []
 
 
-def test_the_pod_as_a_whole_is_resized():
+def test_validate_resize_accepts_pod_level_resources():
     new, old = sized(resources={"requests": {"cpu": "2"}}), sized(resources={"requests": {"cpu": "1"}})
-    assert told(validate_resize(new, old)) == []
+    assert error_texts(validate_resize(new, old)) == []
 
 
 @pytest.mark.parametrize(
@@ -205,9 +205,11 @@ def test_the_pod_as_a_whole_is_resized():
         ("waiting", None, []),
     ],
 )
-def test_kubelets_that_resize_tell_the_resources_of_what_runs(state: str, resources: dict | None, expected: list[str]):
+def test_validate_resize_requires_resources_in_container_status(
+    state: str, resources: dict | None, expected: list[str]
+):
     status = {"name": "c", "state": {state: {}}}
     if resources is not None:
         status["resources"] = resources
     old = {**sized({"cpu": "1"}), "status": {"containerStatuses": [status]}}
-    assert told(validate_resize(sized({"cpu": "2"}), old)) == expected
+    assert error_texts(validate_resize(sized({"cpu": "2"}), old)) == expected
