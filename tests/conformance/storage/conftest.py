@@ -10,6 +10,10 @@ import pytest
 from tests.conformance.storage.etcd_body import EtcdBody
 
 from steersman.asynckit.clock import FakeClock
+from steersman.asynckit.tasks import Supervisor
+from steersman.storage.encryption.ciphers import ExtendedNonceGcm
+from steersman.storage.encryption.store import EncryptedStore
+from steersman.storage.encryption.transformers import ResourceTransformers
 from steersman.storage.memory import MemoryStore
 from steersman.storage.sqlite import SqliteStore
 
@@ -67,7 +71,11 @@ def clock():
     return FakeClock()
 
 
-@pytest.fixture(params=["memory", "sqlite", "etcd"])
+#: Encryption of every key, with a key of its own for each value.
+ENCRYPTION = ResourceTransformers({("*", "*"): ExtendedNonceGcm(bytes(range(32)))})
+
+
+@pytest.fixture(params=["memory", "sqlite", "etcd", "encrypted"])
 async def open_store(request, clock, tmp_path):
     """Return a function that opens stores with options; they are closed after the test."""
     for marker in request.node.iter_markers("not_on"):
@@ -86,7 +94,14 @@ async def open_store(request, clock, tmp_path):
         async def open_etcd(**options):
             return await EtcdBody.open(url, prefix=f"/{uuid4().hex}:", clock=clock)
 
-        opener = {"memory": open_memory, "sqlite": open_sqlite, "etcd": open_etcd}[request.param]
+        async def open_encrypted(**options):
+            inner = MemoryStore(clock=clock, **options)
+            tasks = Supervisor("encrypted store")
+            return EncryptedStore(inner, ENCRYPTION, resource_of=lambda _: ("secrets", ""), tasks=tasks)
+
+        opener = {"memory": open_memory, "sqlite": open_sqlite, "etcd": open_etcd, "encrypted": open_encrypted}[
+            request.param
+        ]
 
         async def open_store(**options):
             store = await opener(**options)
