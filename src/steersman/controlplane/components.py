@@ -80,7 +80,7 @@ async def run_scheduler(setup: Setup, *, parent_pipe: int | None = None, serving
             health_port=options.port or None,
             transform=drop_managed_fields,
         )
-        _add_scheduler(manager, manager.context, setup)
+        add_scheduler(manager, manager.context, setup)
         await add_secure_server(manager, serving, stack)
         return manager
 
@@ -94,7 +94,7 @@ async def run_nodes(options: NodesOptions, *, parent_pipe: int | None = None) ->
         client = await stack.enter_async_context(_connect(options.kubeconfig, KUBELET))
         await wait_for_server(client, seconds=None)
         manager = Manager(client, transform=drop_managed_fields)
-        _add_nodes(manager, manager.context, options)
+        add_nodes(manager, manager.context, options)
         return manager
 
     return await run_component(make, parent_pipe=parent_pipe)
@@ -142,11 +142,11 @@ async def run_all(
         client = await stack.enter_async_context(_connect(controllers.kubeconfig, SCHEDULER, limit=limit))
         # It looks at the same objects, in the same form, as controllers do: what they watch is kept once.
         context = ControllerContext(client, dice=shared.dice, metrics=shared.metrics, informers=shared.informers)
-        running_scheduler = _add_scheduler(groups[SCHEDULER], context, scheduler)
+        running_scheduler = add_scheduler(groups[SCHEDULER], context, scheduler)
         manager.add_context(context)
         client = await stack.enter_async_context(_connect(controllers.kubeconfig, KUBELET))
         context = ControllerContext(client, dice=shared.dice, metrics=shared.metrics, transform=drop_managed_fields)
-        simulated = _add_nodes(manager, context, nodes)
+        simulated = add_nodes(manager, context, nodes)
         manager.add_context(context)
         if reports_readiness and parent_pipe is not None:
             steps: list[Step] = [("the scheduler", running_scheduler.wait_ready)]
@@ -160,16 +160,20 @@ async def run_all(
     return await run_component(make, parent_pipe=parent_pipe)
 
 
-class _SimulatedNodes(NamedTuple):
+class SimulatedNodes(NamedTuple):
+    """Controllers of the simulated nodes whose readiness a caller may wait for."""
+
     nodes: NodeController
     pods: PodController
 
 
-def _add_scheduler(group: Group, context: ControllerContext, setup: Setup) -> Scheduler:
+def add_scheduler(group: Group, context: ControllerContext, setup: Setup) -> Scheduler:
+    """Add the scheduler."""
     return group.add(Scheduler(context, settings=setup.settings, host=socket.gethostname()))
 
 
-def _add_nodes(manager: Manager, context: ControllerContext, options: NodesOptions) -> _SimulatedNodes:
+def add_nodes(manager: Manager, context: ControllerContext, options: NodesOptions) -> SimulatedNodes:
+    """Add the controllers of simulated nodes, their pods and volumes."""
     node_stages = options.node_stages()
     addresses = PodAddresses()
     kubelet = add_kubelet(manager, context, options, addresses=addresses)
@@ -177,7 +181,7 @@ def _add_nodes(manager: Manager, context: ControllerContext, options: NodesOptio
     chaos = options.chaos_rules()
     nodes = NodeController(context, options.templates(), reports_status=reports_status, kubelet=kubelet.address)
     pods = PodController(context, options.pod_stages(), is_others=kubelet.is_others, addresses=addresses, chaos=chaos)
-    simulated = _SimulatedNodes(manager.add(nodes), manager.add(pods))
+    simulated = SimulatedNodes(manager.add(nodes), manager.add(pods))
     manager.add(NodeOutages(context, chaos))
     if node_stages:
         manager.add(NodeStages(context, node_stages))

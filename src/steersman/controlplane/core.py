@@ -39,8 +39,9 @@ from steersman.controlplane.storage_metrics import StorageMetrics
 from steersman.version import KUBERNETES_VERSION
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable
+    from collections.abc import Awaitable, Callable, Iterable, Sequence
 
+    from steersman.apiserver.http import Filter
     from steersman.apiserver.observability.metrics import Family
     from steersman.asynckit.clock import Clock
     from steersman.controlplane.bootstrap.controller import BootstrapController
@@ -75,8 +76,13 @@ class ServerCore:
         clock: Clock,
         keys: ServiceAccountKeys | None = None,
         with_bootstrap_controller: bool = False,
+        filters: Sequence[Filter] = (),
+        dice: Random | None = None,
     ) -> None:
-        """``with_bootstrap_controller``: publish the server in the cluster, run repairs and elections; see ``bootstrap``."""
+        """``with_bootstrap_controller``: publish the server in the cluster, run repairs and elections; see ``bootstrap``.
+
+        ``filters``: see ``ChainOptions.extra``. ``dice`` decides names, UIDs and choices that others may guess.
+        """
         self.store = store
         #: Address of the server in discovery documents.
         self.address = options.advertise_address or options.bind_address
@@ -89,6 +95,7 @@ class ServerCore:
         self.catalog = Catalog(served_resources(options))
         self._clock = clock
         self._options = options
+        self._filters = filters
         self._authorization = Authorization(options)
         #: Of service account tokens.
         self.keys = keys or ServiceAccountKeys(None)
@@ -96,7 +103,7 @@ class ServerCore:
         #: Authorities of client certificates; set before the server listens.
         self.certificate_authorities = authentication.certificate_authorities
         self.resources = Resources(
-            options, store, clock=clock, authorization=self._authorization, authentication=authentication
+            options, store, clock=clock, authorization=self._authorization, authentication=authentication, dice=dice
         )
         self._auditor = make_auditor(options, clock=clock)
         self._flow_control = make_flow_control(options, self.resources.registry, clock=clock)
@@ -170,6 +177,7 @@ class ServerCore:
             reading_max=options.max_requests_inflight,
             mutating_max=options.max_mutating_requests_inflight,
             request_timeout_seconds=options.request_timeout_seconds,
+            extra=self._filters,
         )
 
     def _collectors(self, metrics: RequestMetrics) -> list[Collector]:

@@ -2,7 +2,7 @@
 
 ``ControlPlane`` runs ``steersman apiserver`` as a child process; the pytest plugin (``steersman.testing.plugin``, an
 entry point of the installed package) provides it as the fixture ``steersman_cluster``. ``InProcessAPIServer`` is the
-same API server on the test's event loop, without a socket.
+same API server on the test's event loop, without a socket; ``EmbeddedCluster`` is a whole control plane there.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from steersman.extras import load_attribute
 
 if TYPE_CHECKING:
     from steersman.testing.cluster import ControlPlane
+    from steersman.testing.embedded import EmbeddedCluster
     from steersman.testing.inprocess import InProcessAPIServer
 
-__all__ = ["ControlPlane", "InProcessAPIServer"]
+__all__ = ["ControlPlane", "EmbeddedCluster", "InProcessAPIServer"]
 
-_MODULES: Final = {"ControlPlane": "cluster", "InProcessAPIServer": "inprocess"}
+_MODULES: Final = {"ControlPlane": "cluster", "EmbeddedCluster": "embedded", "InProcessAPIServer": "inprocess"}
 
 
 def __getattr__(name: str) -> Any:
