@@ -11,6 +11,7 @@ import shutil
 import signal
 import socket
 import sys
+import threading
 import time
 import traceback
 from contextlib import suppress
@@ -41,7 +42,9 @@ _log = logging.getLogger(__name__)
 
 #: Time that the children have to end when the server ends.
 _GRACE_SECONDS: Final = 10.0
-#: Pause of the end between two looks at the children.
+#: Time that threads which were joined have to leave the process.
+_THREADS_SECONDS: Final = 5.0
+#: Pause between two looks at children or threads.
 _PAUSE_SECONDS: Final = 0.01
 #: Connections, and so children.
 CONNECTIONS_MAX: Final = 256
@@ -82,9 +85,7 @@ class ForkServer:
 
     def run(self) -> None:
         """Serve until the other end of ``main`` closes or SIGTERM; then end the children. Raises ``RuntimeError``."""
-        threads = sum(1 for _ in Path("/proc/self/task").iterdir())
-        if threads != 1:
-            raise RuntimeError(f"a process with {threads} threads cannot fork safely")
+        _check_threads()
         gc.collect()
         gc.freeze()
         signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -233,6 +234,15 @@ class ForkServer:
                     _remove(child.directory)
             if children:
                 time.sleep(_PAUSE_SECONDS)
+
+
+def _check_threads() -> None:
+    """Wait until threads that were joined have left the process. Raises ``RuntimeError`` if there are others."""
+    deadline = time.monotonic() + _THREADS_SECONDS
+    while (count := sum(1 for _ in Path("/proc/self/task").iterdir())) != 1:
+        if threading.active_count() != 1 or time.monotonic() > deadline:
+            raise RuntimeError(f"a process with {count} threads cannot fork safely")
+        time.sleep(_PAUSE_SECONDS)
 
 
 def _ignore(_number: int, _frame: object) -> None:
