@@ -25,7 +25,7 @@ from steersman.nodes.object_stages import DiscoveredStages
 from steersman.nodes.pod_addresses import PodAddresses
 from steersman.nodes.pods import PodController
 from steersman.nodes.provisioning import SimulatedStorage
-from steersman.nodes.registration import NodeController
+from steersman.nodes.registration import RENEW_INTERVAL_SECONDS, NodeController
 from steersman.runtime.context import ControllerContext
 from steersman.runtime.elected_group import add_elected_group
 from steersman.runtime.leader_election import elector_for
@@ -172,14 +172,26 @@ def add_scheduler(group: Group, context: ControllerContext, setup: Setup) -> Sch
     return group.add(Scheduler(context, settings=setup.settings, host=socket.gethostname()))
 
 
-def add_nodes(manager: Manager, context: ControllerContext, options: NodesOptions) -> SimulatedNodes:
+def add_nodes(
+    manager: Manager,
+    context: ControllerContext,
+    options: NodesOptions,
+    *,
+    renew_interval_seconds: float = RENEW_INTERVAL_SECONDS,
+) -> SimulatedNodes:
     """Add the controllers of simulated nodes, their pods and volumes."""
     node_stages = options.node_stages()
     addresses = PodAddresses()
     kubelet = add_kubelet(manager, context, options, addresses=addresses)
     reports_status = not any(stage.writes_status for stage in node_stages)
     chaos = options.chaos_rules()
-    nodes = NodeController(context, options.templates(), reports_status=reports_status, kubelet=kubelet.address)
+    nodes = NodeController(
+        context,
+        options.templates(),
+        reports_status=reports_status,
+        kubelet=kubelet.address,
+        renew_interval_seconds=renew_interval_seconds,
+    )
     pods = PodController(context, options.pod_stages(), is_others=kubelet.is_others, addresses=addresses, chaos=chaos)
     simulated = SimulatedNodes(manager.add(nodes), manager.add(pods))
     manager.add(NodeOutages(context, chaos))

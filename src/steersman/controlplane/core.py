@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from steersman.apiserver.observability.metrics import Family
     from steersman.asynckit.clock import Clock
     from steersman.controlplane.bootstrap.controller import BootstrapController
+    from steersman.controlplane.bootstrap.loop_options import LoopOptions
     from steersman.controlplane.options import APIServerOptions
     from steersman.storage.store import Store
 
@@ -76,12 +77,13 @@ class ServerCore:
         clock: Clock,
         keys: ServiceAccountKeys | None = None,
         with_bootstrap_controller: bool = False,
+        loop_options: LoopOptions | None = None,
         filters: Sequence[Filter] = (),
         dice: Random | None = None,
     ) -> None:
         """``with_bootstrap_controller``: publish the server in the cluster, run repairs and elections; see ``bootstrap``.
 
-        ``filters``: see ``ChainOptions.extra``. ``dice`` decides names, UIDs and choices that others may guess.
+        ``loop_options`` are those of its loops. ``filters``: see ``ChainOptions.extra``. ``dice`` decides names, UIDs and choices that others may guess.
         """
         self.store = store
         #: Address of the server in discovery documents.
@@ -96,6 +98,7 @@ class ServerCore:
         self._clock = clock
         self._options = options
         self._filters = filters
+        self._loop_options = loop_options
         self._authorization = Authorization(options)
         #: Of service account tokens.
         self.keys = keys or ServiceAccountKeys(None)
@@ -210,7 +213,14 @@ class ServerCore:
         # Loads the client, which most tests do without.
         from steersman.controlplane.bootstrap.controller import BootstrapController  # noqa: PLC0415
 
-        return BootstrapController(self.client, store, options, clock=self._clock, defaults=self.defaults)
+        return BootstrapController(
+            self.client,
+            store,
+            options,
+            clock=self._clock,
+            defaults=self.defaults,
+            loop_options=self._loop_options,
+        )
 
     def _add_post_start_hooks(self) -> None:
         hooks, flow_control = self._hooks, self._flow_control

@@ -14,18 +14,22 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar
 import msgspec
 
 from steersman.client import Client
+from steersman.client.reflector import ReflectorOptions
+from steersman.controlplane.bootstrap.loop_options import LoopOptions
 from steersman.controlplane.core import ServerCore
 from steersman.controlplane.loopback_transport import LoopbackTransport
 from steersman.controlplane.option_checks import check_options
 from steersman.controlplane.options import APIServerOptions
 from steersman.controlplane.resources import HEARTBEAT_PREFIXES
 from steersman.nodes.options import NodesOptions
+from steersman.nodes.registration import RENEW_INTERVAL_SECONDS
 from steersman.storage.memory import MemoryStore, StoreDump
 from steersman.testing.application import ClusterApplication
 from steersman.testing.clock import SteadyClock, VirtualClock
 from steersman.testing.embedded_components import make_components
 from steersman.testing.idle import IdleDetector
 from steersman.testing.kept_store import KeptStore
+from steersman.testing.node_failures import NodeFailures, PodFailures
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping, Sequence
@@ -46,6 +50,17 @@ START_SECONDS: Final = 60.0
 _READY_POLL_SECONDS: Final = 0.001
 #: Steps of an orderly end that are cancelled, each by a cancellation of its own.
 _CANCELLATIONS_MAX: Final = 50
+#: Informers on a virtual clock: a day of hourly work must not be a day of bookmarks and resumed watches.
+QUIET_REFLECTOR: Final = ReflectorOptions(
+    streaming_list=False, bookmarks=False, idle_seconds=None, watch_seconds=30 * 86400.0
+)
+#: Factor of the periods of the API server's loops on a virtual clock, for the same reason.
+VIRTUAL_PERIOD_FACTOR: Final = 60.0
+#: Interval of the nodes' heartbeats on a virtual clock. A heartbeat is exact there and is never late: with this interval
+#: the node monitor's grace period of 50 s does not end between two of them.
+VIRTUAL_RENEW_SECONDS: Final = 38.0
+#: User agent of the test's own requests.
+_TEST_AGENT: Final = "embedded-test"
 #: An orderly stop of the components takes at most so long, in real time.
 _STOP_SECONDS: Final = 5.0
 
@@ -91,10 +106,14 @@ class EmbeddedCluster:
         #: Running API server.
         self.core: ServerCore
         self._dice = Random(seed)  # noqa: S311 — names and faults
-        options = options or APIServerOptions(ephemeral=True)
+        # Requests take no virtual time, so there is nothing to be fair about.
+        options = options or APIServerOptions(ephemeral=True, enable_priority_and_fairness=not clock.is_virtual)
         self.options: Final = msgspec.structs.replace(
             options, feature_gates={**options.feature_gates, **(feature_gates or {})}
         )
+        #: Failures of simulated nodes and pods.
+        self.nodes: Final = NodeFailures(lambda: self.client(_TEST_AGENT))
+        self.pods: Final = PodFailures(lambda: self.client(_TEST_AGENT))
         self._nodes = NodesOptions(nodes=nodes) if isinstance(nodes, int) else nodes
         self._controllers = controllers
         self._has_scheduler = scheduler
@@ -139,6 +158,7 @@ class EmbeddedCluster:
             KeptStore(self.store),
             clock=self.clock,
             with_bootstrap_controller=True,
+            loop_options=self._loop_options(),
             dice=Random(self._dice.random()),  # noqa: S311 — names and UIDs
         )
         core.defaults.makes_service_accounts = self._has_controller_manager
@@ -146,6 +166,12 @@ class EmbeddedCluster:
             self._configure(core)
         await core.start()
         self.app.server = core.app
+
+    def _loop_options(self) -> LoopOptions:
+        dice = Random(self._dice.random())  # noqa: S311 — jitter
+        if self.clock.is_virtual:
+            return LoopOptions(period_factor=VIRTUAL_PERIOD_FACTOR, reflector=QUIET_REFLECTOR, dice=dice)
+        return LoopOptions(dice=dice)
 
     @property
     def _has_controller_manager(self) -> bool:
@@ -162,6 +188,8 @@ class EmbeddedCluster:
             has_scheduler=self._has_scheduler,
             nodes=self._nodes,
             options=self._manager_options,
+            reflector=QUIET_REFLECTOR if self.clock.is_virtual else None,
+            renew_interval_seconds=VIRTUAL_RENEW_SECONDS if self.clock.is_virtual else RENEW_INTERVAL_SECONDS,
         )
         manager = components.manager
         self._running = asyncio.get_running_loop().create_task(manager.run(), name="embedded cluster: components")
@@ -272,7 +300,7 @@ class EmbeddedCluster:
 
     # Clients
 
-    def client(self, user_agent: str = "embedded-test", *, user: str = "", groups: Sequence[str] = ()) -> Client:
+    def client(self, user_agent: str = _TEST_AGENT, *, user: str = "", groups: Sequence[str] = ()) -> Client:
         """Return a client without limits: as a member of ``system:masters``, or as ``user`` with ``groups``."""
         return Client(self._transport(user, groups), clock=self.clock, user_agent=user_agent)
 

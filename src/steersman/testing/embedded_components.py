@@ -13,6 +13,7 @@ from steersman.controllers.manager.identities import OneIdentity
 from steersman.controllers.manager.options import ManagerOptions
 from steersman.controllers.shared.served import ask
 from steersman.controlplane.components import KUBELET, SCHEDULER, SimulatedNodes, add_nodes, add_scheduler
+from steersman.nodes.registration import RENEW_INTERVAL_SECONDS
 from steersman.runtime.context import ControllerContext
 from steersman.runtime.manager import Manager
 from steersman.scheduler.options import set_up
@@ -48,6 +49,7 @@ async def make_components(
     nodes: NodesOptions,
     options: ManagerOptions | None = None,
     reflector: ReflectorOptions | None = None,
+    renew_interval_seconds: float = RENEW_INTERVAL_SECONDS,
 ) -> Components:
     """Return the components of one process. ``controllers``: names as for ``--controllers``; None: the usual ones."""
     options = options or ManagerOptions()
@@ -70,7 +72,12 @@ async def make_components(
         add_scheduler(manager, _context(manager, transport, SCHEDULER, clock=clock, dice=dice), set_up())
     simulated = None
     if nodes.templates():
-        simulated = add_nodes(manager, _context(manager, transport, KUBELET, clock=clock, dice=dice), nodes)
+        simulated = add_nodes(
+            manager,
+            _context(manager, transport, KUBELET, clock=clock, dice=dice),
+            nodes,
+            renew_interval_seconds=renew_interval_seconds,
+        )
     if controllers is None or controllers:
         add_controllers(manager, options, identities, await ask(identities.root()))
     return Components(manager, simulated)
