@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import uvloop
 
+from steersman.apiserver.workers import stop_workers
 from steersman.asynckit.clock import RealClock
 from steersman.cli import apiserver
 from steersman.cli.flags import parser
@@ -44,6 +45,7 @@ def main(assets: Path, directory: Path, *, listener: socket.socket, main: socket
     parser("up" if options.with_controllers else "apiserver")
     if not server.has_requests:
         rehearse(directory / "rehearsal", assets / "pki")
+    stop_workers()
     server.run()
 
 

@@ -370,6 +370,7 @@ def test_manifests_are_text_files_and_folders(tmp_path):
     (tmp_path / "a.json").write_text('{"apiVersion": "v1", "kind": "List", "items": [{"kind": "A"}, {"kind": "B"}]}')
     (tmp_path / "notes.txt").write_text("no manifest")
     assert [each["kind"] for each in read_manifests(tmp_path)] == ["A", "B", "ConfigMap"]
+    assert read_manifests({"apiVersion": "v1", "kind": "A"}) == read_manifests([{"apiVersion": "v1", "kind": "A"}])
     assert read_manifests(str(tmp_path / "b.yaml")) == read_manifests(config_map("b"))
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from steersman.apiserver.workers import stop_workers
 from steersman.controlplane.cyclic_garbage import limit_collections
 from steersman.testing.forkserver.server import ForkServer
 from steersman.testing.host.calls import Calls
@@ -36,6 +37,7 @@ def main(descriptor: int) -> None:
     with tempfile.TemporaryDirectory(prefix="steersman-testing-") as directory:
         prepared = prepare(Path(directory))
         rehearse(prepared, Path(directory))
+        stop_workers()
         connection = socket.socket(fileno=descriptor)
         targets: dict[str, Target] = {"cluster": partial(run_cluster, prepared=prepared), "command": run_command}
         ForkServer(targets, main=connection).run()

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from types import ModuleType, TracebackType
 
     from steersman.client import Client
+    from steersman.testing.kit.manifests import Manifests
 
 _KUBECTL_SECONDS: Final = 60.0
 
@@ -141,10 +142,11 @@ class Cluster:
         finally:
             self._process.call("delete_namespace", {"name": name})
 
-    def apply(self, manifests: Path | str, *, namespace: str = "") -> list[dict[str, Any]]:
+    def apply(self, manifests: Manifests, *, namespace: str = "") -> list[dict[str, Any]]:
         """Apply objects server-side, in order, and return them as stored.
 
-        ``manifests`` is YAML or JSON text, or the path of a file or of a folder of files. Raises ``ClusterError``.
+        ``manifests`` is an object or a list of them, YAML or JSON text, or the path of a file or of a folder of files.
+        Raises ``ClusterError``.
         """
         from steersman.testing.kit.manifests import read_manifests  # noqa: PLC0415 — loads YAML
 

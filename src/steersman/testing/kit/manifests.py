@@ -12,11 +12,17 @@ from steersman.testing.kit.errors import ClusterError
 _SUFFIXES = (".yaml", ".yml", ".json")
 
 
-def read_manifests(manifests: Path | str) -> list[dict[str, Any]]:
-    """Return the objects of YAML or JSON text, of a file, or of a folder's files by name; Lists are unpacked.
+#: Object or objects, YAML or JSON text, or the path of a file or a folder.
+Manifests = Path | str | dict[str, Any] | list[dict[str, Any]]
 
-    A text of one line that names an existing file or folder is a path. Raises ``ClusterError``.
+
+def read_manifests(manifests: Manifests) -> list[dict[str, Any]]:
+    """Return the objects of a manifest, of a file, or of a folder's files by name; Lists are unpacked.
+
+    Text without a colon is a path. Raises ``ClusterError``.
     """
+    if isinstance(manifests, dict | list):
+        return _objects(manifests if isinstance(manifests, list) else [manifests], "the manifest")
     if isinstance(manifests, Path) or _is_path(manifests):
         return [document for path in _files(Path(manifests)) for document in _parse(path.read_text(), str(path))]
     return _parse(manifests, "the manifest")
@@ -39,6 +45,10 @@ def _parse(text: str, origin: str) -> list[dict[str, Any]]:
         documents = [document for document in yaml.safe_load_all(text) if document is not None]
     except yaml.YAMLError as error:
         raise ClusterError(f"{origin} is not YAML: {error}") from error
+    return _objects(documents, origin)
+
+
+def _objects(documents: list[Any], origin: str) -> list[dict[str, Any]]:
     objects: list[dict[str, Any]] = []
     for document in documents:
         if not (isinstance(document, dict) and document.get("kind") and document.get("apiVersion")):
