@@ -134,17 +134,21 @@ class ServerCore:
             self.client, self.catalog, stored=self.resources.registry.stored(API_SERVICES), clock=clock
         )
         self._add_post_start_hooks()
+        self._add_paths(routes, metrics)
+
+    def _add_paths(self, routes: Routes, metrics: RequestMetrics) -> None:
+        """Add the paths that are no resources."""
         add_health(routes, self._health_checks())
         add_about(routes, collectors=self._collectors(metrics))
         add_openid(
             routes,
-            options.service_account_issuer[0],
+            self._options.service_account_issuer[0],
             address=lambda: self.address,
             keys=self.keys.public_keys,
-            jwks_uri=options.service_account_jwks_uri,
+            jwks_uri=self._options.service_account_jwks_uri,
         )
         add_discovery(
-            routes, self.catalog, custom=self._custom.schema, clock=clock, server_address=lambda: self.address
+            routes, self.catalog, custom=self._custom.schema, clock=self._clock, server_address=lambda: self.address
         )
 
     def _make_aggregator(self, writer: LoopbackStatusWriter) -> Aggregator:

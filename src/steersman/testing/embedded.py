@@ -23,22 +23,31 @@ from steersman.controlplane.options import APIServerOptions
 from steersman.controlplane.resources import HEARTBEAT_PREFIXES
 from steersman.nodes.options import NodesOptions
 from steersman.nodes.registration import RENEW_INTERVAL_SECONDS
+from steersman.runtime.reconcile_log import recording
 from steersman.storage.memory import MemoryStore, StoreDump
-from steersman.testing.application import ClusterApplication
+from steersman.testing.application import ClusterApplication, identify
 from steersman.testing.clock import SteadyClock, VirtualClock
 from steersman.testing.embedded_components import make_components
+from steersman.testing.fault_control import Faults
 from steersman.testing.idle import IdleDetector
 from steersman.testing.kept_store import KeptStore
 from steersman.testing.node_failures import NodeFailures, PodFailures
+from steersman.testing.observation import Observation
+from steersman.testing.reconciles import HOT_COUNT, HOT_SECONDS
+from steersman.testing.references import read_reference
+from steersman.testing.waits import Waits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping, Sequence
+    from contextlib import AbstractContextManager
     from types import TracebackType
 
     from steersman.controllers.manager.options import ManagerOptions
     from steersman.controlplane.components import SimulatedNodes
     from steersman.storage.store import Store
     from steersman.testing.embedded_components import Components
+    from steersman.testing.history import Version
+    from steersman.testing.trace import RequestRecord
 
 T = TypeVar("T")
 
@@ -61,6 +70,8 @@ VIRTUAL_PERIOD_FACTOR: Final = 60.0
 VIRTUAL_RENEW_SECONDS: Final = 38.0
 #: User agent of the test's own requests.
 _TEST_AGENT: Final = "embedded-test"
+#: Real time without a request after which clients from outside count as settled.
+QUIET_SECONDS: Final = 0.05
 #: An orderly stop of the components takes at most so long, in real time.
 _STOP_SECONDS: Final = 5.0
 
@@ -101,11 +112,14 @@ class EmbeddedCluster:
             clock = VirtualClock() if clock == "virtual" else SteadyClock()
         self.clock: Final[VirtualClock | SteadyClock] = clock
         #: ASGI application with all endpoints, for clients and listeners; it stays over restarts.
-        self.app: Final = ClusterApplication()
+        self._dice = Random(seed)  # noqa: S311 — names and faults
+        self.app: Final = ClusterApplication(clock, Random(self._dice.random()))  # noqa: S311 — faults
         self.store: Final[Store] = store or MemoryStore(clock=clock, squash_prefixes=HEARTBEAT_PREFIXES)
+        #: Faults of requests and watches.
+        self.faults: Final = Faults(self.app)
+        self.observation: Final = Observation(self.app, clock)
         #: Running API server.
         self.core: ServerCore
-        self._dice = Random(seed)  # noqa: S311 — names and faults
         # Requests take no virtual time, so there is nothing to be fair about.
         options = options or APIServerOptions(ephemeral=True, enable_priority_and_fairness=not clock.is_virtual)
         self.options: Final = msgspec.structs.replace(
@@ -132,12 +146,20 @@ class EmbeddedCluster:
         if self._is_started:
             raise ClusterError("the cluster is started already")
         self._idle = IdleDetector()
+        self._waits = Waits(
+            idle=self._idle,
+            clock=self.clock,
+            store=self.store,
+            observation=self.observation,
+            catalog=lambda: self.core.catalog,
+        )
         if isinstance(self.clock, VirtualClock):
             self._idle.use_executor()
-            self.clock.use(self._idle.wait)
+            self.clock.use(self._waits.settle_instant)
         if self._snapshot is not None:
             self._memory_store().load(self._snapshot)
             self._snapshot = None
+        await self.observation.follow(self.store)
         for warning in check_options(self.options):
             _log.warning("%s", warning)
         self._is_started = True
@@ -155,10 +177,11 @@ class EmbeddedCluster:
     async def _start_server(self) -> None:
         self.core = core = ServerCore(
             self.options,
-            KeptStore(self.store),
+            KeptStore(self.store, on_commit=self.observation.committed),
             clock=self.clock,
             with_bootstrap_controller=True,
             loop_options=self._loop_options(),
+            filters=[identify],
             dice=Random(self._dice.random()),  # noqa: S311 — names and UIDs
         )
         core.defaults.makes_service_accounts = self._has_controller_manager
@@ -180,17 +203,19 @@ class EmbeddedCluster:
     async def _start_components(self) -> None:
         if not (self._has_controller_manager or self._has_scheduler or self._nodes.templates()):
             return
-        self._components = components = await make_components(
-            self._transport(),
-            clock=self.clock,
-            dice=Random(self._dice.random()),  # noqa: S311 — jitter and names
-            controllers=self._controllers,
-            has_scheduler=self._has_scheduler,
-            nodes=self._nodes,
-            options=self._manager_options,
-            reflector=QUIET_REFLECTOR if self.clock.is_virtual else None,
-            renew_interval_seconds=VIRTUAL_RENEW_SECONDS if self.clock.is_virtual else RENEW_INTERVAL_SECONDS,
-        )
+        self.observation.reconciles.forget_queues()
+        with recording(self.observation.reconciles):
+            self._components = components = await make_components(
+                self._transport(),
+                clock=self.clock,
+                dice=Random(self._dice.random()),  # noqa: S311 — jitter and names
+                controllers=self._controllers,
+                has_scheduler=self._has_scheduler,
+                nodes=self._nodes,
+                options=self._manager_options,
+                reflector=QUIET_REFLECTOR if self.clock.is_virtual else None,
+                renew_interval_seconds=VIRTUAL_RENEW_SECONDS if self.clock.is_virtual else RENEW_INTERVAL_SECONDS,
+            )
         manager = components.manager
         self._running = asyncio.get_running_loop().create_task(manager.run(), name="embedded cluster: components")
         if components.nodes is not None:
@@ -207,6 +232,7 @@ class EmbeddedCluster:
         """Stop everything in an orderly way and close the store. Idempotent."""
         if self._is_started:
             await self._stop(in_order=True)
+        self.observation.history.close()
         await self.store.close()
 
     async def crash(self) -> None:
@@ -310,6 +336,68 @@ class EmbeddedCluster:
         headers += [("impersonate-group", group) for group in groups]
         return LoopbackTransport(self.core.client.through(self.app, headers=headers))
 
+    # Waits
+
+    async def settle(self, timeout: float = 10.0, *, quiet_seconds: float = QUIET_SECONDS) -> None:  # noqa: ASYNC109 — of another clock
+        """Wait until caches, queues and requests have nothing left to do and no timer is due; time does not pass.
+
+        ``timeout`` is real time. Clients from outside count as settled when they sent no request for ``quiet_seconds``.
+        Raises ``SettleError`` with what is still at work.
+        """
+        self._check_started()
+        await self._waits.settle(timeout, quiet_seconds=quiet_seconds)
+
+    async def wait_for(
+        self,
+        reference: str,
+        condition: str,
+        *,
+        namespace: str = "default",
+        timeout: float = 60.0,  # noqa: ASYNC109 — of another clock
+    ) -> dict[str, Any]:
+        """Return an object once it has a condition of ``kubectl wait``: ``wait_for("deployment/web", "condition=Available")``.
+
+        Virtual time passes meanwhile; ``timeout`` is time of the cluster's clock. Raises ``WaitError`` with the history of
+        the object, ``BadReference``, ``BadCondition``.
+        """
+        self._check_started()
+        return await self._waits.wait_for(reference, condition, namespace=namespace, timeout_seconds=timeout)
+
+    async def eventually(self, predicate: Callable[[], Any], *, timeout: float = 60.0) -> Any:  # noqa: ASYNC109 — of another clock
+        """Return the first true result of a function or coroutine function. Raises ``WaitError``; see ``wait_for``."""
+        self._check_started()
+        return await self._waits.eventually(predicate, timeout_seconds=timeout)
+
+    # Observations
+
+    def recording(self) -> AbstractContextManager[None]:
+        """Record the reconciles of the controllers that are constructed in the block, as those of the cluster are."""
+        return recording(self.observation.reconciles)
+
+    def requests(self, **patterns: Any) -> list[RequestRecord]:
+        """Return the latest requests that match ``user``, ``user_agent``, ``verb``, ``resource``, ``name``, ``code``."""
+        return self.observation.requests(**patterns)
+
+    def history(self, reference: str, *, namespace: str = "default") -> list[Version]:
+        """Return the versions of an object, oldest first, with their writers. Raises ``BadReference``."""
+        self._check_started()
+        return self.observation.versions(read_reference(reference, self.core.catalog, namespace=namespace).key)
+
+    def rights_used(self, user: str) -> list[dict[str, Any]]:
+        """Return the fewest rules of a ClusterRole that allow what a user did so far."""
+        return self.observation.rights_used(user)
+
+    async def assert_quiet(self, seconds: float) -> None:
+        """Let time pass. Raises AssertionError with the writes meanwhile, except heartbeats."""
+        self._check_started()
+        await self._waits.assert_quiet(seconds)
+
+    def assert_no_hot_loop(self, *, count: int = HOT_COUNT, seconds: float = HOT_SECONDS) -> None:
+        """Raise AssertionError if a key was reconciled ``count`` times within ``seconds``."""
+        loops = self.observation.hot_loops(count=count, seconds=seconds)
+        if loops:
+            raise AssertionError("\n".join(map(str, loops)))
+
     # Snapshots
 
     def snapshot(self) -> StoreDump:
@@ -325,6 +413,7 @@ class EmbeddedCluster:
         store = self._memory_store()
         await self._cancel_components()
         store.load(snapshot)
+        await self.observation.follow(store)
         await self._drive(self._start_components(), "the components")
 
     def _memory_store(self) -> MemoryStore:

@@ -12,6 +12,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apiserver.workers import are_workers_busy
+from steersman.asynckit.clock import RealClock
 
 if TYPE_CHECKING:
     from collections import deque
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
 _THREADS_MAX: Final = 8
 #: Pause between two looks at threads that work for the loop; their results wake the loop anyway.
 _THREAD_PAUSE_SECONDS: Final = 0.0005
+
+#: How many passes of the loop are between two looks at the time.
+_PASSES_PER_LOOK: Final = 64
+_REAL: Final = RealClock()
 
 
 class LoopError(RuntimeError):
@@ -75,6 +80,8 @@ class IdleDetector:
             raise LoopError(f"an embedded cluster needs an event loop of asyncio itself, not {name}")
         self._ready: Final = ready
         self._executor: CountingExecutor | None = None
+        #: Callers of ``wait`` that are between two looks.
+        self._waiting = 0
 
     def use_executor(self, *, inline: bool = False) -> None:
         """Replace the loop's default executor, so that its threads are counted, or ``inline`` are not used."""
@@ -86,11 +93,21 @@ class IdleDetector:
         """True while threads work for the loop."""
         return are_workers_busy() or (self._executor is not None and self._executor.is_busy)
 
-    async def wait(self) -> None:
-        """Return when the loop is idle."""
+    async def wait(self, timeout_seconds: float | None = None) -> None:
+        """Return when the loop is idle. Raises ``TimeoutError`` after so many seconds of real time."""
+        deadline = None if timeout_seconds is None else _REAL.monotonic() + timeout_seconds
+        passes = 0
         while True:
-            await asyncio.sleep(0)  # noqa: TID251 — a pass of the loop, no wait
-            if self._ready:
+            self._waiting += 1
+            try:
+                await asyncio.sleep(0)  # noqa: TID251 — a pass of the loop, no wait
+            finally:
+                self._waiting -= 1
+            passes += 1
+            # Other waiters are always ready: they look again and again, as this one does.
+            if len(self._ready) > self._waiting:
+                if deadline is not None and not passes % _PASSES_PER_LOOK and _REAL.monotonic() > deadline:
+                    raise TimeoutError(f"the event loop is not idle after {timeout_seconds:g} seconds")
                 continue
             if not self.has_threads:
                 return

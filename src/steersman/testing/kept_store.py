@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from steersman.storage.store import Unavailable
+from steersman.storage.store import Check, Unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -16,7 +16,7 @@ class KeptStore:
     """One API server's view of a store. ``close`` ends its watches and its use, and leaves the store open."""
 
     def __init__(self, inner: Store, *, on_commit: Callable[[int, int], None] | None = None) -> None:
-        """``on_commit`` is called in the task of the writer with the revision and the number of operations."""
+        """``on_commit`` is called in the task of the writer with the revision and the number of writes."""
         self._inner = inner
         self._on_commit = on_commit
         self._watches: dict[Subscription, Callable[[StoreError], None]] = {}
@@ -56,7 +56,7 @@ class KeptStore:
         self._check_open()
         revision = await self._inner.txn(ops)
         if self._on_commit is not None:
-            self._on_commit(revision, len(ops))
+            self._on_commit(revision, sum(type(op) is not Check for op in ops))
         return revision
 
     async def watch(

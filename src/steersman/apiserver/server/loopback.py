@@ -76,7 +76,8 @@ class Exchange:
         # Messages that wait are dropped, and ``_send`` drops the later ones, so that the application ends.
         while not self._messages.empty():
             self._messages.get_nowait()
-        await asyncio.wait([self._task])
+        if not self._task.done():
+            await asyncio.wait([self._task])
         with suppress(ConnectionError):  # raised to the reader, if there was one
             await self._task
 
