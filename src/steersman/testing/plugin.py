@@ -86,7 +86,9 @@ def cluster(request: pytest.FixtureRequest, cluster_template: ClusterTemplate) -
         yield running
         try:
             running.check_operators()
-        except ClusterError as error:
+            if running.is_running:
+                running.faults.check_leftover()
+        except (ClusterError, AssertionError) as error:
             reason = str(error)
         if reason:
             pytest.fail(f"fixture 'cluster': {reason}", pytrace=False)

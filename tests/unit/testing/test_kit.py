@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import http.client
 import json
 import os
 import select
@@ -12,6 +13,7 @@ import ssl
 import subprocess
 import sys
 import textwrap
+import threading
 import types
 import urllib.error
 import urllib.request
@@ -25,6 +27,7 @@ import pytest
 
 from steersman.asynckit.clock import RealClock
 from steersman.client import tree
+from steersman.testing.faults import FaultError, LeftoverFaults
 from steersman.testing.host.options import ClusterOptionError
 from steersman.testing.kit.cluster import Cluster
 from steersman.testing.kit.errors import ClockError, ClusterError
@@ -33,6 +36,8 @@ from steersman.testing.kit.operators import OperatorError, kopf_command
 from steersman.testing.kit.report import sections_of
 from steersman.testing.kit.servers import close_fork_server, fork_server
 from steersman.testing.kit.template import ClusterTemplate
+from steersman.testing.references import BadReference
+from steersman.testing.waiting import WaitError
 
 SECONDS = 30.0
 BARE: dict[str, Any] = {"nodes": 0, "controllers": [], "scheduler": False}
@@ -254,6 +259,116 @@ async def test_coroutines_do_not_block_the_loop(shared):
             _ = cluster.aio.url
 
 
+# Waits, observations and faults
+
+
+def deployment(name: str) -> dict[str, Any]:
+    template = {"metadata": {"labels": {"app": name}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    spec = {"replicas": 1, "selector": {"matchLabels": {"app": name}}, "template": template}
+    metadata = {"name": name, "namespace": "default"}
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec}
+
+
+@pytest.mark.parametrize("clock", ["real", "virtual"])
+def test_deployment_becomes_available_settles_and_has_a_history(clock):
+    with Cluster(clock=clock) as cluster:
+        cluster.apply(deployment("web"))
+        available = cluster.wait_for("deployment/web", "condition=Available")
+        assert available["status"]["readyReplicas"] == 1
+        cluster.settle()
+        assert [each["type"] for each in cluster.history("deployment/web")][:2] == ["ADDED", "MODIFIED"]
+        [created] = cluster.requests(verb="create", resource="replicasets")
+        assert created["user_agent"].startswith("kube-controller-manager")
+        cluster.assert_no_hot_loop()
+
+
+@pytest.mark.parametrize("clock", ["real", "virtual"])
+def test_eventually_calls_the_predicate_after_changes(clock):
+    with Cluster(clock=clock) as cluster:
+        cluster.apply(deployment("web"))
+
+        def phases():
+            pods = request(cluster, "/api/v1/namespaces/default/pods")["items"]
+            assert pods
+            return {each["status"]["phase"] for each in pods} == {"Running"}
+
+        assert cluster.eventually(phases) is True
+
+
+def test_wait_that_fails_is_an_assertion_error_with_the_reason(shared):
+    with shared.fork() as cluster:
+        cluster.apply(config_map("a"))
+        with pytest.raises(WaitError, match=r"configmap/a has not reached .* within 0\.1 seconds"):
+            cluster.wait_for("configmap/a", "condition=Ready", timeout=0.1)
+        with pytest.raises(WaitError, match="the last result is 0"):
+            cluster.eventually(lambda: 0, timeout=0.1)
+        with pytest.raises(BadReference):
+            cluster.wait_for("nonsense/a", "create")
+        with pytest.raises(AssertionError, match="1 writes within"):
+            with_write(cluster)
+
+
+def with_write(cluster):
+    """Check for quiet while a write happens."""
+    writer = threading.Timer(0.1, cluster.apply, [config_map("b")])
+    writer.start()
+    try:
+        cluster.assert_quiet(1)
+    finally:
+        writer.join()
+
+
+def test_fault_acts_on_requests_counts_hits_and_must_be_hit(shared):
+    with shared.fork() as cluster:
+        fault = cluster.faults.add(verb="get", resource="nodes", respond=500, times=1)
+        with pytest.raises(LeftoverFaults, match="respond 500 to get nodes"):
+            cluster.faults.check_leftover()
+        with pytest.raises(urllib.error.HTTPError) as failed:
+            request(cluster, "/api/v1/nodes/none")
+        assert failed.value.code == 500
+        failed.value.close()
+        assert fault.hits == 1
+        cluster.faults.check_leftover()
+        with pytest.raises(FaultError, match='unknown field "verbs"'):
+            cluster.faults.add(verbs="get")
+
+
+def test_lost_answer_was_committed_and_a_reset_was_not(shared):
+    with shared.fork() as cluster:
+        path = "/api/v1/namespaces/default/configmaps"
+        for respond, name in (("lose-answer", "committed"), ("reset", "refused")):
+            cluster.faults.add(verb="create", resource="configmaps", respond=respond, times=1)
+            with pytest.raises((OSError, http.client.HTTPException)):
+                request(cluster, path, {"metadata": {"name": name}}, "POST")
+        assert names(cluster) == {"committed"}
+
+
+def test_partition_keeps_a_component_away_until_it_heals():
+    with Cluster() as cluster:
+        partition = cluster.faults.partition("scheduler")
+        cluster.apply(deployment("web"))
+        cluster.eventually(lambda: partition.hits)
+        [pod] = request(cluster, "/api/v1/namespaces/default/pods")["items"] or [{}]
+        assert "nodeName" not in pod.get("spec", {})
+        partition.heal()
+        cluster.wait_for("deployment/web", "condition=Available")
+
+
+def test_failed_node_is_noticed_in_virtual_time():
+    with Cluster(clock="virtual") as cluster:
+        cluster.nodes.fail("node-0")
+        cluster.wait_for("node/node-0", "condition=Ready=Unknown", timeout=120)
+        cluster.nodes.recover("node-0")
+        cluster.wait_for("node/node-0", "condition=Ready", timeout=120)
+
+
+def test_rights_used_are_those_of_the_user(shared):
+    with shared.fork() as cluster:
+        names(cluster)
+        [rule] = cluster.rights_used("admin")
+        assert rule == {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["list"]}
+
+
 # Operators
 
 
@@ -326,7 +441,8 @@ def test_report_has_events_output_and_nothing_of_a_stopped_cluster():
         sections = dict(sections_of(cluster))
     assert "Warning  Planted  default/Pod/web  it broke" in sections["events of the cluster"]
     assert sections["output of echo hello"] == "hello\n"
-    assert "the cluster is stopped" in dict(sections_of(cluster))["events of the cluster"]
+    assert "create events" in sections["writes to the cluster"]
+    assert "the cluster is stopped" in dict(sections_of(cluster))["cluster"]
 
 
 # Template

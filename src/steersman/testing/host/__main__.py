@@ -21,6 +21,7 @@ from steersman.testing.host.calls import Calls
 from steersman.testing.host.channel import CallServer
 from steersman.testing.host.cluster import HostedCluster
 from steersman.testing.host.commands import run_command
+from steersman.testing.host.observing import ObservingCalls
 from steersman.testing.host.options import ClusterOptions
 from steersman.testing.host.prepared import prepare
 from steersman.testing.host.snapshots import ClusterSnapshot
@@ -81,7 +82,7 @@ def run_cluster(arguments: dict[str, Any], descriptors: Sequence[int], *, prepar
 
 async def _serve(cluster: HostedCluster, listener: socket.socket) -> None:
     await cluster.start()
-    server = CallServer(Calls(cluster).methods())
+    server = CallServer({**Calls(cluster).methods(), **ObservingCalls(cluster).methods()})
     await server.start(listener)
     await asyncio.Event().wait()
 

@@ -77,7 +77,7 @@ class Calls:
         return applied
 
     async def _wait_established(self, client: Client, name: str) -> None:
-        async with client.watch(_DEFINITIONS, field_selector=f"metadata.name={name}") as events:
+        async with client.watch(_DEFINITIONS, bookmarks=False, field_selector=f"metadata.name={name}") as events:
             async for event in events:
                 conditions = (event.object.get("status") or {}).get("conditions") or ()
                 if any((each["type"], each["status"]) == ("Established", "True") for each in conditions):
@@ -89,7 +89,7 @@ class Calls:
         await client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
         if self._cluster.has_accounts:
             selector = "metadata.name=default"
-            async with client.watch(_ACCOUNTS, namespace=name, field_selector=selector) as events:
+            async with client.watch(_ACCOUNTS, bookmarks=False, namespace=name, field_selector=selector) as events:
                 async for _ in events:
                     return
 

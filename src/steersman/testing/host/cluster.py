@@ -129,6 +129,8 @@ class HostedCluster:
         key = self._prepared.shared.account_key
         return APIServerOptions(
             ephemeral=True,
+            # In virtual time requests take no time, so there is nothing to be fair about.
+            enable_priority_and_fairness=self._options.clock == "real",
             secure_port=self.port,
             token_auth_file=tokens,
             service_account_signing_key_file=key,

@@ -15,10 +15,11 @@ from steersman.testing.host.options import ClusterOptions
 from steersman.testing.kit.clock import ClusterClock
 from steersman.testing.kit.connection import CALL_SECONDS, ClusterProcess
 from steersman.testing.kit.errors import ClusterError
+from steersman.testing.kit.faults import ClusterFaults, ClusterNodes, ClusterPods
 from steersman.testing.kit.operators import Operator, kopf_command
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from types import ModuleType, TracebackType
 
     from steersman.client import Client
@@ -65,6 +66,11 @@ class Cluster:
         self.pid: Final[int] = description["pid"]
         #: Time of the cluster.
         self.clock: Final = ClusterClock(self._process)
+        #: Faults in the request path.
+        self.faults: Final = ClusterFaults(self._process)
+        #: Failures of simulated nodes and pods.
+        self.nodes: Final = ClusterNodes(self._process)
+        self.pods: Final = ClusterPods(self._process)
         #: The methods of the cluster as coroutines, which do not block the event loop.
         self.aio: Final = AsyncMethods(self)
 
@@ -106,7 +112,8 @@ class Cluster:
         return Snapshot(self._process.call("snapshot"))
 
     def settled_snapshot(self) -> Snapshot:
-        """Return the state once controllers have nothing to do. See ``settle``."""
+        """Return the state once nothing is left to do. Raises ``SettleError``."""
+        self.settle()
         return self.snapshot()
 
     def fork(self, snapshot: Snapshot | None = None, **options: Any) -> Cluster:
@@ -189,6 +196,78 @@ class Cluster:
         """Return the newest Events of all namespaces, oldest first."""
         events: list[dict[str, Any]] = self._process.call("events", {"limit": limit}, timeout_seconds=timeout_seconds)
         return events
+
+    # Waits. Timeouts are time of the cluster's clock, that of ``settle`` is real time.
+
+    def settle(self, timeout: float = 10.0, *, quiet_seconds: float = 0.05) -> None:
+        """Wait until caches, queues and requests have nothing left to do and no timer is due; time does not pass.
+
+        Clients from outside count as settled when they sent no request for ``quiet_seconds``. Raises ``SettleError`` with
+        what is still at work.
+        """
+        arguments = {"timeout": timeout, "quiet_seconds": quiet_seconds}
+        self._process.call("settle", arguments, timeout_seconds=timeout + CALL_SECONDS)
+
+    def wait_for(
+        self, reference: str, condition: str, *, namespace: str = "default", timeout: float = 60.0
+    ) -> dict[str, Any]:
+        """Return an object once it has a condition of ``kubectl wait``: ``wait_for("deployment/web", "condition=Available")``.
+
+        Virtual time passes meanwhile. Raises ``WaitError`` with the history of the object.
+        """
+        arguments = {"reference": reference, "condition": condition, "namespace": namespace, "timeout": timeout}
+        awaited: dict[str, Any] = self._process.call("wait_for", arguments, timeout_seconds=timeout + CALL_SECONDS)
+        return awaited
+
+    def eventually(self, predicate: Callable[[], Any], *, timeout: float = 60.0) -> Any:
+        """Return the first true result of a function, which is called after changes; virtual time passes meanwhile.
+
+        An AssertionError of the function counts as false. Raises ``WaitError``.
+        """
+        from steersman.testing.waiting import WaitError  # noqa: PLC0415 — when needed
+
+        seen, now, _ = self._process.call("step", {"seen": -1, "within_seconds": 0.0})
+        deadline, goes_on, last = now + timeout, True, None
+        while True:
+            try:
+                result = predicate()
+            except AssertionError as error:
+                last, result = error, None
+            if result:
+                return result
+            if not goes_on:
+                break
+            seen, now, goes_on = self._process.call("step", {"seen": seen, "within_seconds": deadline - now})
+        name = getattr(predicate, "__qualname__", str(predicate))
+        raise WaitError(f"{name} did not hold within {timeout:g} seconds; the last result is {result!r}") from last
+
+    # Observations
+
+    def requests(self, **patterns: Any) -> list[dict[str, Any]]:
+        """Return the latest requests that match ``user``, ``user_agent``, ``verb``, ``resource``, ``name``, ``code``.
+
+        Fields are those of ``RequestRecord``; ``text`` is the request in one line.
+        """
+        requests: list[dict[str, Any]] = self._process.call("requests", patterns)
+        return requests
+
+    def history(self, reference: str, *, namespace: str = "default") -> list[dict[str, Any]]:
+        """Return the versions of an object, oldest first, with their writers: fields of ``Version``, and ``text``."""
+        versions: list[dict[str, Any]] = self._process.call("history", {"reference": reference, "namespace": namespace})
+        return versions
+
+    def rights_used(self, user: str) -> list[dict[str, Any]]:
+        """Return the fewest rules of a ClusterRole that allow what a user did so far."""
+        rules: list[dict[str, Any]] = self._process.call("rights_used", {"user": user})
+        return rules
+
+    def assert_quiet(self, seconds: float) -> None:
+        """Let time pass. Raises AssertionError with the writes meanwhile, except heartbeats."""
+        self._process.call("assert_quiet", {"seconds": seconds}, timeout_seconds=seconds + CALL_SECONDS)
+
+    def assert_no_hot_loop(self, **options: Any) -> None:
+        """Raise AssertionError if a key was reconciled ``count`` times within ``seconds``."""
+        self._process.call("assert_no_hot_loop", options)
 
     # Operators
 

@@ -86,7 +86,7 @@ class ClusterProcess:
         self, method: str, arguments: dict[str, Any] | None = None, *, data: bytes = b"",
         timeout_seconds: float = CALL_SECONDS,
     ) -> Any:  # fmt: skip
-        """Return the result of a method. Raises the method's error, ``ClusterError``."""
+        """Return the result of a method. Raises the method's error (see ``errors``), ``ClusterError``."""
         if self._process is None:
             raise ClusterError(f"{method}: the cluster is stopped")
         try:

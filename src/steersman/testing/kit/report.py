@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from steersman.testing.kit.cluster import Cluster
 
 _EVENTS: Final = 20
+_REQUESTS: Final = 20
+_WRITES: Final = frozenset(("create", "update", "patch", "delete", "deletecollection"))
 _LOG_CHARACTERS: Final = 4000
 _OUTPUT_CHARACTERS: Final = 8000
 _SECONDS: Final = 5.0
@@ -20,16 +22,26 @@ _SECONDS: Final = 5.0
 def sections_of(cluster: Cluster) -> Iterator[tuple[str, str]]:
     """Yield title and text of each section that is not empty."""
     try:
-        lines = [_line(event) for event in cluster.events(limit=_EVENTS, timeout_seconds=_SECONDS)]
+        yield from _sections_of_running(cluster)
     except ClusterError as error:
-        lines = [str(error)]
-    if lines:
-        yield "events of the cluster", "\n".join(lines)
+        yield "cluster", str(error)
     for operator in cluster.operators:
         if operator.output:
             yield f"output of {operator.name}", operator.output[-_OUTPUT_CHARACTERS:]
     if cluster.logs:
         yield "log of the cluster", cluster.logs[-_LOG_CHARACTERS:]
+
+
+def _sections_of_running(cluster: Cluster) -> Iterator[tuple[str, str]]:
+    """Yield the sections that the cluster itself knows. Raises ``ClusterError``."""
+    lines = [_line(event) for event in cluster.events(limit=_EVENTS, timeout_seconds=_SECONDS)]
+    if lines:
+        yield "events of the cluster", "\n".join(lines)
+    writes = [
+        request for request in cluster.requests() if request["verb"] in _WRITES and "leases" not in request["resource"]
+    ]
+    if writes:
+        yield "writes to the cluster", "\n".join(request["text"] for request in writes[-_REQUESTS:])
 
 
 def _line(event: dict[str, Any]) -> str:
