@@ -59,11 +59,12 @@ class Resources:
         clock: Clock,
         authorization: Authorization,
         authentication: Authentication,
+        dice: Random | None = None,
     ) -> None:
         """Raise ``OptionError``."""
         authorizer = authorization.authorizer
         self._tasks = Supervisor("registry")
-        dice = Random()  # noqa: S311 — names and choices that others may guess
+        dice = dice or Random()  # noqa: S311 — names and choices that others may guess
         self.registry = Registry(
             store,
             clock=clock,
