@@ -107,7 +107,7 @@ def test_new_pod_has_identity_and_storage():
         (DELETE, 5, [("StatefulSet", "web", "set"), ("Other", "o", "o")], ["o", "pod-5"]),
     ],
 )
-def test_with_owner(policy, ordinal, before, after):
+def test_with_owner_sets_references_by_retention_policy(policy, ordinal, before, after):
     of = sts(persistentVolumeClaimRetentionPolicy=policy)
     owned = identity.with_owner(claim("data-web-0", *before), of, pod(ordinal))
     assert [each.uid for each in owners_of(owned)] == after
