@@ -53,7 +53,7 @@ async def test_write_slices_creates_with_annotations_and_records_the_write(clust
     stored = await written(cluster)
     assert stored["metadata"]["annotations"] == {"kept": "yes", "added": "now"}
     assert controller.queue.delayed == 1  # a second look, in case the slice is deleted unobserved
-    await controller.own_writes.wait(KEY)
+    await controller.own_writes.await_seen(KEY)
     assert [each.metadata.name for each in of_service(controller.slices, KEY, manager="test")] == ["one"]
 
 
@@ -66,7 +66,7 @@ async def test_write_slices_omits_an_empty_list_of_endpoints(cluster, controller
 async def test_write_slices_updates_and_deletes_cached_versions(cluster, controller):
     slices = [new_slice("one", "10.0.0.1"), new_slice("two", "10.0.0.2")]
     await write_slices(controller, KEY, controller.slices, Changes(create=slices), notes={})
-    await controller.own_writes.wait(KEY)
+    await controller.own_writes.await_seen(KEY)
     one, two = (controller.slices.lister.get(name, namespace="default") for name in ("one", "two"))
     await write_slices(controller, KEY, controller.slices, Changes(update=[one], delete=[two]), notes={"a": "b"})
     assert (await written(cluster))["metadata"]["annotations"] == {"a": "b"}
@@ -75,7 +75,7 @@ async def test_write_slices_updates_and_deletes_cached_versions(cluster, control
 
 async def test_write_slices_raises_a_conflict_of_an_outdated_slice(cluster, controller):
     await write_slices(controller, KEY, controller.slices, Changes(create=[new_slice("one", "10.0.0.1")]), notes={})
-    await controller.own_writes.wait(KEY)
+    await controller.own_writes.await_seen(KEY)
     outdated = controller.slices.lister.get("one", namespace="default")
     await cluster.client.patch(SLICE, "one", {"metadata": {"labels": {"a": "b"}}}, namespace="default")
     with pytest.raises(Conflict):
@@ -103,5 +103,5 @@ def test_key_of_slice_is_that_of_its_service():
 async def test_of_service_excludes_slices_of_other_managers(controller):
     slices = [new_slice("one", "10.0.0.1"), new_slice("two", "10.0.0.2", manager="other")]
     await write_slices(controller, KEY, controller.slices, Changes(create=slices), notes={})
-    await controller.own_writes.wait(KEY)
+    await controller.own_writes.await_seen(KEY)
     assert [each.metadata.name for each in of_service(controller.slices, KEY, manager="other")] == ["two"]

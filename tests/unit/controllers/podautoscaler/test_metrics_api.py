@@ -59,7 +59,7 @@ async def test_of_pods_selects_by_metric_labels_and_defaults_the_window():
     metric = MetricIdentifier("hits", LabelSelector(matchLabels={"verb": "GET"}))
     found = await api.of_pods(metric, "default", "app=web")
     assert found == {"a": Measured(1500, datetime(2026, 1, 1, tzinfo=UTC), 60.0)}
-    path = "/apis/custom.metrics.k8s.io/v1beta2/namespaces/default/pods/%2A/hits"
+    path = "/apis/custom.metrics.k8s.io/v1beta2/namespaces/default/pods/*/hits"
     assert transport.targets == [f"GET {path}?labelSelector=app%3Dweb&metricLabelSelector=verb%3DGET"]
 
 

@@ -1,6 +1,8 @@
-"""Writes of finalizers: based on the cached version, recorded as own writes, and no error for a deleted object."""
+"""Writes of finalizers: based on the cached version, and recorded as own writes."""
 
 from __future__ import annotations
+
+from contextlib import nullcontext
 
 import pytest
 from lightkube.models.core_v1 import PersistentVolumeClaim
@@ -9,6 +11,7 @@ from steersman.client import tree
 from steersman.client.errors import Conflict
 from steersman.controllers.protection.finalizing import add, remove_finalizer
 from steersman.controllers.shared.base import ManagedController
+from steersman.runtime.structs import with_metadata
 
 CLAIM = tree("v1", "PersistentVolumeClaim")
 KEY = "default/data"
@@ -46,10 +49,10 @@ async def finalizers(cluster):
 async def test_add_and_remove_finalizer_record_their_writes(cluster, controller):
     before = await finalizers(cluster)
     await add(controller, KEY, controller.claims, cached(controller), FINALIZER)
-    await controller.own_writes.wait(KEY)
+    await controller.own_writes.await_seen(KEY)
     assert cached(controller).metadata.finalizers == [*before, FINALIZER]
     await remove_finalizer(controller, KEY, controller.claims, cached(controller), FINALIZER)
-    await controller.own_writes.wait(KEY)
+    await controller.own_writes.await_seen(KEY)
     assert await finalizers(cluster) == before
 
 
@@ -61,8 +64,13 @@ async def test_add_conflicts_with_a_newer_version(cluster, controller):
     assert FINALIZER not in await finalizers(cluster)
 
 
-async def test_remove_finalizer_of_a_deleted_object_is_no_error(cluster, controller):
+@pytest.mark.parametrize("has_uid", [True, False])
+async def test_remove_finalizer_of_a_deleted_object_writes_nothing(cluster, controller, has_uid):
+    """A UID is a precondition, which the server reports as a conflict; without one the object is not found."""
     claim = cached(controller)
+    claim = claim if has_uid else with_metadata(claim, uid=None)
     await cluster.client.patch(CLAIM, "data", {"metadata": {"finalizers": None}}, namespace="default")
     await cluster.client.delete(CLAIM, "data", namespace="default")
-    await remove_finalizer(controller, KEY, controller.claims, claim, FINALIZER)
+    with pytest.raises(Conflict) if has_uid else nullcontext():
+        await remove_finalizer(controller, KEY, controller.claims, claim, FINALIZER)
+    assert await cluster.find("v1", "PersistentVolumeClaim", "data", namespace="default") is None
