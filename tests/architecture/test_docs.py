@@ -82,6 +82,7 @@ EXAMPLES_RUN = {
     "docs/logs.md": {"text": 2, "json": 1, "python": 1},
     "docs/nodes.md": {"yaml": 5, "console": 1},
     "docs/stages.md": {"yaml": 2},
+    "docs/storage.md": {"yaml": 1},
     "docs/test-with-pytest.md": {"python": 1},
     "docs/toolkit.md": {"python": None},
     "docs/toolkit-controllers.md": {"python": None},

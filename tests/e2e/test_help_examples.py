@@ -121,7 +121,7 @@ def stopped_server(kubeconfig: str) -> None:
 
 
 @pytest.mark.usefixtures("stopped_server")
-@pytest.mark.parametrize("example", _examples("check", "backup", "repair"))
+@pytest.mark.parametrize("example", _examples("check", "check-storage", "backup", "repair"))
 def test_example_about_a_data_directory_succeeds(example: str) -> None:
     with _start(example) as process:
         out, err = process.communicate(timeout=_SECONDS)
@@ -131,7 +131,7 @@ def test_example_about_a_data_directory_succeeds(example: str) -> None:
 
 def test_every_command_with_examples_is_run_here() -> None:
     servers = ("up", "apiserver", "controller-manager", "scheduler", "nodes")
-    others = ("status", "env", "elections", "down", "check", "backup", "repair")
+    others = ("status", "env", "elections", "down", "check", "check-storage", "backup", "repair")
     tested = _examples(*servers, *others)
     assert sorted(tested) == sorted(example.command for page in PAGES.values() for example in page.examples)
     assert os.path.basename(sys.executable).startswith("python")  # noqa: PTH119 — examples run by this interpreter

@@ -139,15 +139,13 @@ _GENERIC: Final = (
 _ETCD: Final = (
     Flag(
         "encryption-provider-config",
-        str,
-        "File with providers for encryption at rest",
-        refused="encryption at rest is not supported",
+        values.path,
+        "File with providers for encryption at rest (EncryptionConfiguration)",
     ),
     Flag(
         "encryption-provider-config-automatic-reload",
         values.boolean,
         "Reload --encryption-provider-config when it changes",
-        unused="encryption at rest is not supported",
     ),
     Flag("etcd-cafile", str, "File with the certificate authority of etcd", unused=_EMBEDDED),
     Flag("etcd-certfile", str, "File with the client certificate for etcd", unused=_EMBEDDED),

@@ -133,6 +133,11 @@ PAGES: Final[dict[str, HelpPage]] = {
         "Verify the store of a stopped API server: structure, checksums, revisions, and that every object decodes.",
         examples=(Example("Verify a data directory", "steersman check --data-dir=stopped"),),
     ),
+    "check-storage": HelpPage(
+        "Report the objects in the store of a stopped API server that kube-apiserver 1.36 would not read: unknown kinds and versions,"
+        " keys of other objects, undecodable values.",
+        examples=(Example("Before a kube-apiserver takes over", "steersman check-storage --data-dir=stopped"),),
+    ),
     "backup": HelpPage(
         "Copy the store of an API server, which may be running, to a file. The copy is consistent at one revision.",
         examples=(Example("Copy the store of a running API server", "steersman backup --data-dir=state copy.db"),),

@@ -32,6 +32,8 @@ commands:
   env         print the shell command that sets KUBECONFIG
   elections   show the leader elections of a cluster
   check       verify a data directory offline
+  check-storage
+              report stored objects that Kubernetes 1.36 would not read
   backup      copy the store of a running API server
   repair      list what a damaged store has lost, and continue without it
 
@@ -58,7 +60,7 @@ _TYPED: Final = frozenset(_EXTRAS) - {"up", "apiserver", "elections"}
 
 _COMMANDS: Final = (
     "up", "apiserver", "controller-manager", "scheduler", "nodes", "status", "down", "kubectl", "env", "elections",
-    "check", "backup", "repair", "version", "help",
+    "check", "check-storage", "backup", "repair", "version", "help",
 )  # fmt: skip
 
 
@@ -112,24 +114,22 @@ def main(argv: Sequence[str] | None = None) -> int:
             return elections.run(rest)
         case ["help", command, *_]:
             return main([command, "--help"])
-        case ["check", *rest]:
-            from steersman.cli import check  # noqa: PLC0415 — only when it is called
-
-            return check.run(rest)
-        case ["backup", *rest]:
-            from steersman.cli import backup  # noqa: PLC0415 — only when it is called
-
-            return backup.run(rest)
-        case ["repair", *rest]:
-            from steersman.cli import repair  # noqa: PLC0415 — only when it is called
-
-            return repair.run(rest)
+        case ["check" | "check-storage" | "backup" | "repair" as command, *rest]:
+            return _maintain(command, rest)
         case [] | ["--help" | "-h" | "help"]:
             sys.stdout.write(_USAGE)
             return 0 if arguments else 2
         case _:
             sys.stderr.write(f"steersman: {_unknown(arguments[0])}\nrun 'steersman --help' for usage\n")
             return 2
+
+
+def _maintain(command: str, arguments: Sequence[str]) -> int:
+    """Run a command on a data directory."""
+    from importlib import import_module  # noqa: PLC0415 — only when it is called
+
+    code: int = import_module(f"steersman.cli.{command.replace('-', '_')}").run(arguments)
+    return code
 
 
 def _serve(command: str, arguments: Sequence[str], *, begun_seconds: float) -> int:

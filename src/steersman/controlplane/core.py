@@ -46,12 +46,15 @@ if TYPE_CHECKING:
     from steersman.apiserver.observability.metrics import Family
     from steersman.asynckit.clock import Clock
     from steersman.controlplane.bootstrap.controller import BootstrapController
+    from steersman.controlplane.encryption import EncryptionAtRest
     from steersman.controlplane.options import APIServerOptions
     from steersman.storage.store import Store
 
     Collector = Callable[[], Awaitable[Iterable[Family]]]
 
 
+#: Name of the health check of KMS plugins. Upstream: ``kmsReloadHealthCheckName``.
+KMS_CHECK: Final = "kms-providers"
 _REGISTRATION: Final = "apiservice-registration-controller"
 #: Hooks of upstream whose work is part of the registration of APIServices, or follows the same catalog.
 _WITH_REGISTRATION: Final = (
@@ -77,13 +80,14 @@ class ServerCore:
         clock: Clock,
         keys: ServiceAccountKeys | None = None,
         with_bootstrap_controller: bool = False,
+        encryption: EncryptionAtRest | None = None,
     ) -> None:
-        """``with_bootstrap_controller``: publish the server in the cluster, run repairs and elections; see ``bootstrap``."""
+        """``with_bootstrap_controller``: publish the server, run repairs and elections. ``encryption`` of ``store`` is owned, too."""
         self.store = store
+        self._encryption = encryption
         #: Address of the server in discovery documents.
         self.address = options.advertise_address or options.bind_address
-        self._is_shutting_down = False
-        self._pre_shutdown_hooks_ran = False
+        self._is_shutting_down = self._pre_shutdown_hooks_ran = False
         token = secrets.token_urlsafe(32)
         in_flight = InFlight()
         metrics = RequestMetrics(in_flight)
@@ -195,6 +199,8 @@ class ServerCore:
             collectors.append(self._auditor.collect)
         if self._flow_control is not None:
             collectors.append(self._flow_control.metrics.collect)
+        if self._encryption is not None:
+            collectors.append(self._encryption.collect)
         if self.bootstrap is not None:
             collectors.append(self.bootstrap.collect)
         return collectors
@@ -305,10 +311,14 @@ class ServerCore:
             await self._auditor.close()
         await self.resources.close()
         await self.store.close()
+        if self._encryption is not None:
+            await self._encryption.close()
 
     def _health_checks(self) -> HealthChecks:
+        encryption = self._encryption
         return HealthChecks(
             storage=[Check("etcd", self._check_store)],
+            encryption=[Check(KMS_CHECK, encryption.check)] if encryption is not None and encryption.has_check else [],
             hooks=[*self._hooks.checks, Check("autoregister-completion", self._hooks.probe_of(_REGISTRATION))],
             ready=[Check("etcd-readiness", self._check_store), Check("informer-sync", self._check_caches)],
             shutdown=[Check("shutdown", self._check_shutdown)],

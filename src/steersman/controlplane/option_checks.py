@@ -40,7 +40,7 @@ _FILE_OPTIONS: Final = (
     "service_account_key_file", "oidc_ca_file", "requestheader_client_ca_file", "kubelet_client_certificate",
     "kubelet_client_key", "kubelet_certificate_authority", "proxy_client_cert_file", "proxy_client_key_file",
     "admission_control_config_file", "audit_policy_file",
-    "audit_webhook_config_file",
+    "audit_webhook_config_file", "encryption_provider_config",
 )  # fmt: skip
 
 
@@ -72,6 +72,8 @@ def check_options(options: APIServerOptions) -> list[str]:
 
 
 def _check_storage(options: APIServerOptions) -> None:
+    if options.encryption_provider_config_automatic_reload and options.encryption_provider_config is None:
+        raise OptionError("--encryption-provider-config-automatic-reload must be set with --encryption-provider-config")
     media_type = options.storage_media_type
     if media_type == "application/yaml":
         raise OptionError(f'--storage-media-type "{media_type}" is not supported, use {_STORAGE_MEDIA_TYPES[0]}')

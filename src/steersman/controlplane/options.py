@@ -107,6 +107,9 @@ class APIServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     proxy_client_key_file: Path | None = None
     #: Answer redirects of aggregated API servers with 502.
     aggregator_reject_forwarding_redirect: bool = True
+    #: File with the providers of encryption at rest, and whether it is read again when it changes.
+    encryption_provider_config: Path | None = None
+    encryption_provider_config_automatic_reload: bool = False
     #: Media type of stored objects; empty: JSON.
     storage_media_type: str = ""
     #: Time after which an Event is deleted.

@@ -3,6 +3,7 @@
 import pytest
 
 from steersman.apimachinery import protowire
+from steersman.apimachinery.codec import DecodeError
 
 
 @pytest.mark.parametrize(
@@ -23,3 +24,19 @@ def test_encoders_omit_zero_values(empty):
 
 def test_double_is_eight_bytes_little_endian():
     assert protowire.double(1, 1.0) == b"\x09\x00\x00\x00\x00\x00\x00\xf0\x3f"
+
+
+def test_wire_fields_yield_what_was_written():
+    raw = (
+        protowire.string(1, "a")
+        + protowire.integer(2, 300)
+        + protowire.double(3, 1.0)
+        + protowire.length_delimited(4, b"")
+    )
+    assert list(protowire.wire_fields(raw)) == [(1, b"a"), (2, 300), (3, b"\x00\x00\x00\x00\x00\x00\xf0\x3f"), (4, b"")]
+
+
+@pytest.mark.parametrize("raw", [b"\x0a", b"\x0a\x05ab", b"\x80", b"\x0b", b"\xff" * 11])
+def test_wire_fields_reject_malformed_messages(raw):
+    with pytest.raises(DecodeError):
+        list(protowire.wire_fields(raw))

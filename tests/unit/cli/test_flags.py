@@ -70,7 +70,7 @@ def test_etcd_servers_need_a_named_store(capsys, tmp_path):
 @pytest.mark.parametrize(
     "flag",
     [
-        "encryption-provider-config", "authentication-config", "authentication-token-webhook-config-file",
+        "authentication-config", "authentication-token-webhook-config-file",
         "authorization-config", "authorization-policy-file", "authorization-webhook-config-file",
         "egress-selector-config-file", "service-account-signing-endpoint",
     ],

@@ -3,8 +3,8 @@
 import pytest
 
 from steersman.apimachinery.codec import DecodeError
-from steersman.apimachinery.protowire import integer, length_delimited, string
-from steersman.schema.protobuf_decoding import decoder_of, wire_fields
+from steersman.apimachinery.protowire import integer, length_delimited, string, wire_fields
+from steersman.schema.protobuf_decoding import decoder_of
 
 META = "io.k8s.apimachinery.pkg.apis.meta.v1"
 SCHEMA = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps"

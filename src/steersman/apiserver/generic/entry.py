@@ -115,6 +115,11 @@ class StaleEntry(Entry, gc=False, eq=False):
     """
 
 
+def stale(entry: Entry) -> StaleEntry:
+    """Return the entry as stale."""
+    return StaleEntry(entry.key, entry.raw, entry.revision, entry._labels, entry._fields)
+
+
 def _labels_of(raw: bytes) -> dict[str, str]:
     text = labels_text(raw)
     if not text:

@@ -181,6 +181,11 @@ class Registry:
         """The resources that have been asked for so far, each version of them."""
         return list(self._served.values())
 
+    def mark_stale(self) -> None:
+        """Let the next write of every object be stored, though it changes nothing: the store encrypts with another key."""
+        for cache in {served.cache.prefix: served.cache for served in self._served.values()}.values():
+            cache.mark_stale()
+
     def close(self) -> None:
         """End all watches and stop following the store, of what was added, too."""
         for served in self._served.values():

@@ -152,7 +152,7 @@ class ObjectStore:
         if kv is None:
             return None
         try:
-            return self.layout.entry(kv.key, kv.value, kv.mod_revision)
+            return self.layout.entry(kv.key, kv.value, kv.mod_revision, is_stale=kv.is_stale)
         except UnreadableValueError as error:
             raise corrupt_object(kv.key) from error
 

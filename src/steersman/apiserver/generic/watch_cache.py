@@ -21,6 +21,7 @@ from weakref import WeakValueDictionary
 from steersman.apimachinery.errors import too_large_resource_version, too_many_requests
 from steersman.apiserver.generic.change_ring import Change, ChangeRing, EventType
 from steersman.apiserver.generic.corrupt import corrupt_list, corrupt_object
+from steersman.apiserver.generic.entry import stale
 from steersman.apiserver.generic.storage_codec import UnreadableValueError
 from steersman.apiserver.generic.wakeups import Wakeups
 from steersman.storage.keys import prefix_end
@@ -196,7 +197,7 @@ class WatchCache:
             page = await self._page(start_after=start_after, limit=limit, revision=revision)
             revision = revision or page.revision
             for kv in page.kvs:
-                entry = self._readable(kv.key, kv.value, kv.mod_revision)
+                entry = self._readable(kv.key, kv.value, kv.mod_revision, is_stale=kv.is_stale)
                 if entry is not None:
                     entries.append(entry)
             if not page.more:
@@ -217,10 +218,10 @@ class WatchCache:
                     self._note_corrupt(key, revisions[key], "does not match its checksum")
             return error.readable
 
-    def _readable(self, key: str, value: bytes, revision: int) -> Entry | None:
+    def _readable(self, key: str, value: bytes, revision: int, *, is_stale: bool = False) -> Entry | None:
         """Return the entry; None for what no API server wrote: one bad value must not end all reads."""
         try:
-            return self.layout.entry(key, value, revision)
+            return self.layout.entry(key, value, revision, is_stale=is_stale)
         except UnreadableValueError as error:
             self._note_corrupt(key, revision, str(error))
             return None
@@ -271,6 +272,10 @@ class WatchCache:
         self.epoch += 1
         self.wakeups.end()
 
+    def mark_stale(self) -> None:
+        """Mark all entries as stale: a write of the same object would store another value."""
+        self._entries = {key: stale(entry) for key, entry in self._entries.items()}
+
     # -- following the store ---------------------------------------------------------------------------------------
 
     def _apply(self, batch: Batch) -> None:
@@ -294,7 +299,7 @@ class WatchCache:
             # No event can tell a watcher what has gone: all of them read anew, as with upstream's cacher.
             self.ring.clear(revision)
             self.end_watches()
-        entry = None if event.value is None else self._readable(key, event.value, revision)
+        entry = None if event.value is None else self._readable(key, event.value, revision, is_stale=event.is_stale)
         if entry is None:
             if previous is None:
                 return None
@@ -416,7 +421,7 @@ class WatchCache:
         while True:
             page = await self._store.range(scope, start_after=start, limit=_FILL_PAGE, revision=revision)
             for kv in page.kvs:
-                entry = self._readable(kv.key, kv.value, kv.mod_revision)
+                entry = self._readable(kv.key, kv.value, kv.mod_revision, is_stale=kv.is_stale)
                 if entry is not None:
                     entries.append(entry)
             if not page.more:
