@@ -248,14 +248,14 @@ def test_which_indexes_a_job_needs(wanted, pods, create, delete):
 
 def test_failed_pod_is_replaced_after_the_backoff():
     seen = see(job(), pod("a", "Failed", exit_code=1))
-    assert plan.plan_pods(seen, now=NOW + timedelta(seconds=4)).look_again_seconds == 6
+    assert plan.plan_pods(seen, now=NOW + timedelta(seconds=4)).requeue_after_seconds == 6
     assert len(plan.plan_pods(seen, now=NOW + timedelta(seconds=10)).create) == 2
 
 
 def test_backoff_is_per_index_with_index_limits():
     seen = see(indexed(backoffLimitPerIndex=3, completions=2), pod("a", "Failed", index=0, failures=1, exit_code=1))
     found = plan.plan_pods(seen, now=NOW)
-    assert (found.create, found.look_again_seconds) == ((1,), 20)
+    assert (found.create, found.requeue_after_seconds) == ((1,), 20)
     assert seen.last_failed[0].metadata.name == "a"
 
 
@@ -267,7 +267,7 @@ def test_finished_pod_is_recorded_before_its_finalizer_is_removed():
     accounting = account(seen, JobStatus(), None, now=NOW)
     uncounted = accounting.status.uncountedTerminatedPods
     assert (uncounted.succeeded, uncounted.failed) == (["a"], ["b"])
-    assert [each.metadata.name for each in accounting.let_go] == ["a", "b"]
+    assert [each.metadata.name for each in accounting.to_untrack] == ["a", "b"]
     settled = settle(accounting.status, {"b", "c"})
     assert (settled.succeeded, settled.failed, settled.uncountedTerminatedPods.failed) == (1, None, ["b"])
 
@@ -300,9 +300,9 @@ def test_pods_of_a_failing_job_count_as_failed():
 
 def test_failed_pod_is_kept_until_its_replacement_records_it():
     failed = pod("a", "Failed", index=0, failures=0)
-    assert account(see(indexed(backoffLimitPerIndex=3), failed), JobStatus(), None, now=NOW).let_go == ()
+    assert account(see(indexed(backoffLimitPerIndex=3), failed), JobStatus(), None, now=NOW).to_untrack == ()
     seen = see(indexed(backoffLimitPerIndex=3), failed, pod("b", index=0, failures=1))
-    assert account(seen, JobStatus(), None, now=NOW).let_go == (failed,)
+    assert account(seen, JobStatus(), None, now=NOW).to_untrack == (failed,)
 
 
 @pytest.mark.parametrize(
@@ -426,10 +426,10 @@ async def test_finalizers_of_pods_of_a_deleted_job_are_removed(cluster):
     await run(cluster)
     await cluster.until(lambda: have(cluster, 1))
     await cluster.client.delete(tree("batch/v1", "Job"), "j", namespace="default", propagation_policy="Background")
-    await cluster.until(lambda: let_go(cluster))
+    await cluster.until(lambda: finalizers_removed(cluster))
 
 
-async def let_go(cluster):
+async def finalizers_removed(cluster):
     return all(not each.metadata.finalizers for each in await pods_of(cluster))
 
 

@@ -22,7 +22,7 @@ from steersman.controllers.statefulset.plan import (
     max_unavailable,
     plan,
 )
-from steersman.controllers.statefulset.status import plan_status, seconds_to_look_again
+from steersman.controllers.statefulset.status import plan_status, seconds_to_requeue
 from steersman.runtime.owners import owners_of
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -267,8 +267,8 @@ def test_update_revision_becomes_current_when_complete(of, pods, current):
 
 
 def test_seconds_to_look_again_is_the_next_availability():
-    assert seconds_to_look_again(see(sts(minReadySeconds=130), pod(0), pod(1, age=20))) == 30
-    assert seconds_to_look_again(see(sts(), pod(0))) is None
+    assert seconds_to_requeue(see(sts(minReadySeconds=130), pod(0), pod(1, age=20))) == 30
+    assert seconds_to_requeue(see(sts(), pod(0))) is None
 
 
 # On a server

@@ -69,14 +69,14 @@ def test_plan_creates_an_empty_set_without_event(deployment):
 def test_plan_waits_for_the_counts_of_a_new_set(deployment, rs):
     planned = step(revised(deployment), rs(observed=0))
     assert (reason(planned), planned.deployment.status.observedGeneration) == ("FoundNewReplicaSet", None)
-    assert planned.look_again_seconds == 600
+    assert planned.requeue_after_seconds == 600
 
 
 def test_plan_is_empty_at_rest(deployment, rs):
     first = step(revised(deployment), rs())
     assert (first.actions, first.changed, reason(first)) == ((), True, "NewReplicaSetAvailable")
     second = step(first.deployment, rs())
-    assert (second.actions, second.changed, second.look_again_seconds) == ((), False, None)
+    assert (second.actions, second.changed, second.requeue_after_seconds) == ((), False, None)
 
 
 def test_plan_of_a_new_template_starts_with_the_surge(deployment, rs):
