@@ -27,6 +27,8 @@ _MINUTE: Final = 60
 _HOUR: Final = 60 * _MINUTE
 _DAY: Final = 24 * _HOUR
 _YEAR: Final = 365 * _DAY
+#: Greatest duration of Go, whose subtraction of times saturates: 292 years.
+_SECONDS_MAX: Final = ((1 << 63) - 1) // 1_000_000_000
 
 
 def human_duration(duration: timedelta) -> str:
@@ -34,7 +36,7 @@ def human_duration(duration: timedelta) -> str:
 
     A little less than nothing counts as now: clocks differ.
     """
-    seconds = int(duration.total_seconds())  # towards zero
+    seconds = min(int(duration.total_seconds()), _SECONDS_MAX)  # towards zero
     if seconds < -1:
         return "<invalid>"
     if seconds < 2 * _MINUTE:
