@@ -31,10 +31,11 @@ _LEAVES = LEAVES | {
     "io.k8s.api.certificates.v1.ExtraValue": "strings",
 }
 _SCALARS = frozenset({"bool", "bytes", "double", "int32", "int64", "string"})
-#: Served without a definition in the published schema: discovery and metadata-only kinds.
+#: Without a definition in the published schema: discovery and metadata-only kinds, and node ports, which are stored only.
 _UNPUBLISHED = re.compile(
     r"io\.k8s\.api\.apidiscovery\..*|io\.k8s\.apimachinery\.pkg\.apis\.meta\.v1(beta1)?\.PartialObjectMetadata(List)?"
     r"|io\.k8s\.apimachinery\.pkg\.apis\.meta\.v1\.(GroupVersionKind|List)"
+    r"|io\.k8s\.api\.core\.v1\.RangeAllocation"
 )
 #: Fields of JSON objects that are part of the envelope in protobuf.
 _OF_KIND = frozenset({"apiVersion", "kind"})

@@ -68,6 +68,8 @@ def _resource(
     if "watch" in verbs:
         row["key_prefix"] = extra["key_prefixes"].get(name, f"/registry/{method.plural}")
         row["storage_api_version"] = extra["storage_versions"].get(name) or _preferred(method, extra)
+        if name in extra["stored_versions"]:
+            row["stored_api_version"] = extra["stored_versions"][name]
     return {key: value for key, value in row.items() if value not in ([], "") or key in ("group", "verbs")}
 
 

@@ -175,7 +175,11 @@ _ETCD: Final = (
         unused=_EMBEDDED,
     ),
     Flag("storage-backend", str, "Storage of the objects: etcd3", unused=_EMBEDDED),
-    Flag("storage-media-type", str, "Media type of stored objects", unused=_EMBEDDED),
+    Flag(
+        "storage-media-type",
+        str,
+        "Media type of stored objects: application/json, application/vnd.kubernetes.protobuf; custom resources are always JSON",
+    ),
     Flag("watch-cache", values.boolean, "Serve from a cache", unused=_MEMORY),
     Flag("watch-cache-sizes", values.names, "Sizes of caches by resource", unused=_MEMORY),
 )

@@ -13,6 +13,7 @@ from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
+from steersman.apimachinery.gotext import quote
 from steersman.asynckit.clock import RealClock
 from steersman.controlplane.options import ENDPOINT_RECONCILERS, OptionError
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 #: Types of addresses of a Node (upstream: ``v1.NodeAddressType``).
 ADDRESS_TYPES: Final = ("Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP")
 AUTHORIZATION_MODES: Final = ("AlwaysAllow", "AlwaysDeny", "Node", "RBAC")
+#: Upstream: ``storageMediaTypes``.
+_STORAGE_MEDIA_TYPES: Final = ("application/json", "application/vnd.kubernetes.protobuf", "application/yaml")
 _AUDIT_LOG_FORMATS: Final = ("json", "legacy")
 _AUDIT_MODES: Final = ("batch", "blocking", "blocking-strict")
 _AUDIT_VERSIONS: Final = ("audit.k8s.io/v1",)
@@ -50,6 +53,7 @@ def check_options(options: APIServerOptions) -> list[str]:
     _check_service_accounts(options)
     _check_audit(options)
     _check_api(options)
+    _check_storage(options)
     _check_directory(options)
     warnings: list[str] = []
     if options.feature_gates:
@@ -65,6 +69,15 @@ def check_options(options: APIServerOptions) -> list[str]:
     if options.audit_policy_file is None and _audits(options):
         warnings.append("--audit-log-path and --audit-webhook-config-file record nothing without --audit-policy-file")
     return warnings
+
+
+def _check_storage(options: APIServerOptions) -> None:
+    media_type = options.storage_media_type
+    if media_type == "application/yaml":
+        raise OptionError(f'--storage-media-type "{media_type}" is not supported, use {_STORAGE_MEDIA_TYPES[0]}')
+    if media_type and media_type not in _STORAGE_MEDIA_TYPES:
+        allowed = ", ".join(_STORAGE_MEDIA_TYPES)
+        raise OptionError(f"--storage-media-type {quote(media_type)} invalid, allowed values: {allowed}")
 
 
 def _check_service_networks(text: str) -> None:

@@ -107,6 +107,8 @@ class APIServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     proxy_client_key_file: Path | None = None
     #: Answer redirects of aggregated API servers with 502.
     aggregator_reject_forwarding_redirect: bool = True
+    #: Media type of stored objects; empty: JSON.
+    storage_media_type: str = ""
     #: Time after which an Event is deleted.
     event_ttl_seconds: float = 3600.0
     #: Seconds for which pods tolerate a Node that is not ready or unreachable, unless they have a toleration of their own.

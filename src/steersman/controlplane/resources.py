@@ -20,6 +20,7 @@ from steersman.apiserver.endpoints.router import Router
 from steersman.apiserver.endpoints.subresources import subresources
 from steersman.apiserver.endpoints.unsafe_delete import FEATURE_GATE
 from steersman.apiserver.generic.registry import Registry
+from steersman.apiserver.generic.storage_codec import JSON
 from steersman.apiserver.health.component_probes import Components
 from steersman.apiserver.kinds.catalog import BuiltInKinds
 from steersman.apiserver.proxying.connections import Connections
@@ -77,6 +78,7 @@ class Resources:
                 event_ttl_seconds=int(options.event_ttl_seconds),
             ),
             min_request_timeout_seconds=options.min_request_timeout_seconds,
+            storage_media_type=options.storage_media_type or JSON,
         )
         services = StoredServices(lambda name: self.registry.stored(name).cache, dice=dice)
         #: HTTPS clients of admission and conversion webhooks.
@@ -141,7 +143,10 @@ def _strategies(
         from steersman.apiserver.kinds.shared.allocation import PortRange  # noqa: PLC0415
 
         ports = PortRange(*options.service_node_port_range)
-        return ServiceStrategy(ServiceAllocator(store, networks=networks, ports=ports, dice=dice))
+        media_type = options.storage_media_type or JSON
+        return ServiceStrategy(
+            ServiceAllocator(store, networks=networks, ports=ports, dice=dice, media_type=media_type)
+        )
 
     def claims() -> Strategy:
         from steersman.apiserver.authz.claim_writers import ClaimWriters  # noqa: PLC0415

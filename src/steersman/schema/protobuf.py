@@ -125,11 +125,12 @@ def enclosed(api_version: str, kind: str, raw: bytes) -> bytes:
 
 def envelope_head(api_version: str, kind: str, size: int) -> bytes:
     """Return the envelope up to a message of ``size`` bytes; ``ENVELOPE_END`` follows the message."""
-    return _type_meta(api_version, kind) + length(size)
+    return type_meta_head(api_version, kind) + length(size)
 
 
 @cache
-def _type_meta(api_version: str, kind: str) -> bytes:
+def type_meta_head(api_version: str, kind: str) -> bytes:
+    """Return the start of every envelope of a kind: up to the length of the message."""
     version, name = api_version.encode(), kind.encode()
     raw = b"\x0a" + length(len(version)) + version + b"\x12" + length(len(name)) + name
     return MAGIC + b"\x0a" + length(len(raw)) + raw + b"\x12"

@@ -41,8 +41,10 @@ class Resource(msgspec.Struct, frozen=True):
     definition: str = ""
     #: Key prefix of its objects in the store, ``/registry/services/specs``; empty if it has no storage.
     key_prefix: str = ""
-    #: ``apiVersion`` of stored objects; resources with common storage have the same.
+    #: ``apiVersion`` of objects in the watch cache; resources with common storage have the same.
     storage_api_version: str = ""
+    #: ``apiVersion`` inside stored values, where it is an older version with the same fields; empty: ``storage_api_version``.
+    stored_api_version: str = ""
     #: Warning to every user of a custom resource whose definition has a deprecation warning.
     deprecation_warning: str = ""
 
@@ -50,6 +52,11 @@ class Resource(msgspec.Struct, frozen=True):
     def api_version(self) -> str:
         """``apiVersion`` of its objects: ``v1``, ``apps/v1``."""
         return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def stored_as(self) -> str:
+        """Return the ``apiVersion`` inside stored values."""
+        return self.stored_api_version or self.storage_api_version
 
     @property
     def group_resource(self) -> str:

@@ -1,4 +1,4 @@
-"""Every test here runs over every body of the store."""
+"""Fixtures that run every test with every implementation of the store."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from steersman.asynckit.clock import FakeClock
 from steersman.storage.memory import MemoryStore
 from steersman.storage.sqlite import SqliteStore
 
-#: Real seconds that a test waits for something before it fails.
+#: Real seconds before a wait fails the test.
 PATIENCE_SECONDS = 10
 
 
 class Recorder:
-    """A sink that keeps what it got."""
+    """Sink that records its events."""
 
     def __init__(self):
         self.batches = []
@@ -37,7 +37,7 @@ class Recorder:
 
     @property
     def summary(self):
-        """(key, value, revision) of every event, in order of revision, then key."""
+        """Return (key, value, revision) of every event, ordered by revision, then key."""
         rows = [(event.key, event.value, event.mod_revision) for event in self.events]
         return sorted(rows, key=lambda row: (row[2], row[0]))
 
@@ -56,7 +56,7 @@ def recorder():
 
 @pytest.fixture
 def recorders():
-    """Makes recorders."""
+    """Return a factory of recorders."""
     return Recorder
 
 
@@ -67,7 +67,7 @@ def clock():
 
 @pytest.fixture(params=["memory", "sqlite"])
 async def open_store(request, clock, tmp_path):
-    """Opens stores with options; closes them after the test."""
+    """Return a function that opens stores with options; they are closed after the test."""
     numbers = iter(range(100))
     async with AsyncExitStack() as stack:
 

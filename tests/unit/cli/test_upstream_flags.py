@@ -81,7 +81,7 @@ OTHER_DEFAULTS = {
     (API_SERVER, "authorization-mode"), (API_SERVER, "bind-address"), (API_SERVER, "requestheader-allowed-names"),
     (API_SERVER, "requestheader-extra-headers-prefix"), (API_SERVER, "requestheader-group-headers"),
     (API_SERVER, "requestheader-username-headers"), (API_SERVER, "service-account-issuer"),
-    (API_SERVER, "service-cluster-ip-range"), (MANAGER, "bind-address"), (MANAGER, "kube-api-qps"),
+    (API_SERVER, "service-cluster-ip-range"), (API_SERVER, "storage-media-type"), (MANAGER, "bind-address"), (MANAGER, "kube-api-qps"),
     (SCHEDULER, "bind-address"), (SCHEDULER, "kube-api-qps"),
 }  # fmt: skip
 

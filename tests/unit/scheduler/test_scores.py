@@ -211,15 +211,19 @@ def test_image_locality_scores_by_size_and_spread() -> None:
 
 
 def test_inter_pod_affinity_normalizes_between_minimum_and_maximum() -> None:
-    def liking(weight: int, kind: str) -> Tree:
+    def preferred_term(weight: int, kind: str) -> Tree:
         term = {"podAffinityTerm": near({"app": "x"}, "zone"), "weight": weight}
         return {kind: {"preferredDuringSchedulingIgnoredDuringExecution": [term]}}
 
     world = World(*(node(name, labels={"zone": zone}) for name, zone in (("a", "1"), ("b", "2"), ("c", "3"))))
     for where in "aab":
         world.running(where, pod("friend", labels={"app": "x"}))
-    assert scores("InterPodAffinity", world, pod("p", affinity=liking(5, "podAffinity"))) == {"a": 100, "b": 50, "c": 0}
-    away = pod("p", affinity=liking(5, "podAntiAffinity"))
+    assert scores("InterPodAffinity", world, pod("p", affinity=preferred_term(5, "podAffinity"))) == {
+        "a": 100,
+        "b": 50,
+        "c": 0,
+    }
+    away = pod("p", affinity=preferred_term(5, "podAntiAffinity"))
     assert scores("InterPodAffinity", world, away) == {"a": 0, "b": 50, "c": 100}
 
 

@@ -185,8 +185,8 @@ class MutatingAdmissionPolicy(Plugin):
 
         try:
             variables = await variables_of(attributes, invocation.matched, self._sources)
-        except StatusError as failed:
-            text = f"failed to configure binding: failed to convert object version: {failed.message}"
+        except StatusError as refusal:
+            text = f"failed to configure binding: failed to convert object version: {refusal.message}"
             faults.extend(invocation.faults_for(text, ""))
             return None
         variables["params"] = invocation.parameter

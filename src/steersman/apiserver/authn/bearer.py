@@ -6,8 +6,8 @@ import base64
 import binascii
 from typing import TYPE_CHECKING, Final, Protocol
 
+from steersman.apiserver.authn.audit_context import set_current_request
 from steersman.apiserver.authn.interface import InvalidCredentials, Reviewed, with_authenticated_group
-from steersman.apiserver.authn.notes import set_current_request
 from steersman.apiserver.websocket import TOKEN_PREFIX, is_websocket
 
 if TYPE_CHECKING:

@@ -24,7 +24,6 @@ from steersman.apiserver.endpoints.list_streams import (
 from steersman.apiserver.endpoints.negotiation import PLAIN, Media, accepts_gzip, negotiate_status
 from steersman.apiserver.endpoints.protobuf_views import ProtobufView
 from steersman.apiserver.endpoints.views import tree_bytes, view_of
-from steersman.apiserver.generic.entry import Entry
 from steersman.apiserver.http import Response
 from steersman.apiserver.workers import LARGE_BYTES, in_worker
 from steersman.schema import protobuf
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from steersman.apimachinery.trees import Tree
     from steersman.apiserver.endpoints.negotiation import Form
     from steersman.apiserver.endpoints.views import View
+    from steersman.apiserver.generic.entry import Entry
     from steersman.apiserver.generic.served import ServedResource
     from steersman.apiserver.generic.strategy import Column
     from steersman.apiserver.http import Request
@@ -60,7 +60,7 @@ async def render_object(
     Raises 406 for the form of a list, 400 for an ``includeObject`` that is none.
     """
     if form is PLAIN:
-        if type(obj) is not Entry:
+        if isinstance(obj, dict):
             body = encode(obj)
         elif len(obj.raw) > LARGE_BYTES and served.from_storage is not None:
             body = await in_worker(served.object_bytes, obj)
@@ -71,7 +71,7 @@ async def render_object(
     is_protobuf = form.media is Media.PROTOBUF
     if is_protobuf:
         view = ProtobufView(served, form)
-    if not isinstance(obj, Entry):
+    if isinstance(obj, dict):
         body = view.whole_of(obj)
     elif len(obj.raw) > LARGE_BYTES:
         body = await in_worker(view.whole, obj)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from steersman.apimachinery.trees import Tree
     from steersman.apiserver.admission.chain import AdmissionChain
-    from steersman.apiserver.authn.issuing import TokenIssuer
+    from steersman.apiserver.authn.token_issuer import TokenIssuer
     from steersman.apiserver.authz.interface import Authorizer
     from steersman.apiserver.endpoints.posting import Posted
     from steersman.apiserver.generic.registry import Registry

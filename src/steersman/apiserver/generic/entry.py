@@ -8,6 +8,9 @@ fields and with the version spliced in::
     raw      {"metadata":{"resourceVersion":"17","name":"a",…
 
 so that a list item is ``raw``, a whole object is ``head + raw[1:]``, and neither is ever encoded again.
+
+``Layout`` is the only place where stored values become entries and objects become stored values. Values in protobuf or in
+another API version of the kind are decoded by ``storage_codec.StorageCodec``; both encodings are recognised by their first bytes.
 """
 
 from __future__ import annotations
@@ -19,12 +22,13 @@ import msgspec
 from steersman.apimachinery.bounded_cache import BoundedCache
 from steersman.apimachinery.codec import encode
 from steersman.apiserver.generic.entry_parts import PARTS_BYTES, labels_of, labels_text, tree_in_parts, version_of
+from steersman.apiserver.generic.storage_codec import decode_json_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from steersman.apimachinery.trees import Tree
-
+    from steersman.apiserver.generic.storage_codec import StorageCodec
 
 _decode: Final = msgspec.json.Decoder().decode
 
@@ -36,10 +40,6 @@ _NO_LABELS: Final[dict[str, str]] = {}
 _SETS_BYTES: Final = 4 * 1024 * 1024
 _label_sets: Final = BoundedCache[dict[str, str]](entries_max=4096, bytes_max=_SETS_BYTES, name="label sets")
 _field_sets: Final = BoundedCache[tuple[str, ...]](entries_max=4096, bytes_max=_SETS_BYTES, name="field values")
-
-
-class UnreadableValueError(Exception):
-    """A stored value is no JSON object with metadata: another writer's format, or a damaged file."""
 
 
 class Entry(msgspec.Struct, gc=False, eq=False):
@@ -108,6 +108,13 @@ class Entry(msgspec.Struct, gc=False, eq=False):
         return Entry(self.key, raw, revision, self._labels, self._fields, None, self.api_version)
 
 
+class StaleEntry(Entry, gc=False, eq=False):
+    """Entry whose stored value differs from what a write of the same object stores: encoding, API version, encryption key.
+
+    An update that changes nothing is stored nevertheless. Upstream: ``objState.stale`` of ``GuaranteedUpdate``.
+    """
+
+
 def _labels_of(raw: bytes) -> dict[str, str]:
     text = labels_text(raw)
     if not text:
@@ -132,19 +139,39 @@ def _fields_of(raw: bytes, values: Mapping[str, Callable[[Tree], str]]) -> tuple
 class Layout:
     """Turns objects of one kind, in its storage version, into stored values and back."""
 
-    __slots__ = ("_keeps_api_version", "_stored_head", "api_version", "head", "kind")
+    __slots__ = (
+        "_codec", "_is_json_stale", "_keeps_api_version", "_stored_head", "_type_head", "api_version", "head", "kind",
+    )  # fmt: skip
 
-    def __init__(self, kind: str, api_version: str, *, keeps_api_version: bool = False) -> None:
-        """``keeps_api_version``: values in another version of the group are entries of that version."""
+    def __init__(
+        self, kind: str, api_version: str, codec: StorageCodec | None = None, *, keeps_api_version: bool = False
+    ) -> None:
+        """``codec`` decodes values in other forms, and encodes in protobuf; None for custom resources, which are JSON.
+
+        ``keeps_api_version``: values in another version of the group are entries of that version.
+        """
         self.kind: Final = kind
         self.api_version: Final = api_version
         #: Goes before ``raw[1:]`` to make a whole object.
         self.head: Final = object_head(kind, api_version)
-        self._stored_head: Final = self.head + b'"metadata":{'
+        #: As ``head``, of stored values.
+        self._type_head: Final = self.head if codec is None else object_head(kind, codec.stored_version)
+        self._stored_head: Final = self._type_head + b'"metadata":{'
+        self._codec: Final = codec
+        self._is_json_stale: Final = codec is not None and codec.writes_protobuf
         self._keeps_api_version: Final = keeps_api_version
 
+    def stored(self, tree: Tree) -> bytes:
+        """Return the value to store. ``tree`` (with or without kind and apiVersion) is not changed, its version is dropped."""
+        value = self.encode(tree)
+        if self._is_json_stale and self._codec is not None:
+            return self._codec.encode(tree, value)
+        if self._type_head is not self.head:
+            value = self._type_head + value[len(self.head) :]
+        return value + b"\n"  # as kube-apiserver ends its values
+
     def encode(self, tree: Tree) -> bytes:
-        """Return the value to store. ``tree`` (with or without kind and apiVersion) is not changed; its resourceVersion is dropped."""
+        """Return the object as JSON, kind and apiVersion first, without its version. ``tree`` is not changed."""
         metadata = tree["metadata"]
         if "resourceVersion" in metadata:
             metadata = {key: value for key, value in metadata.items() if key != "resourceVersion"}
@@ -154,22 +181,28 @@ class Layout:
                 ordered[key] = value
         return encode(ordered)
 
-    def entry(self, key: str, value: bytes, revision: int) -> Entry:
-        """Return the entry of a stored value. Raises ``UnreadableValueError``."""
+    def entry(self, key: str, value: bytes, revision: int, *, is_stale: bool = False) -> Entry:
+        """Return the entry of a stored value. Raises ``UnreadableValueError``.
+
+        ``is_stale``: the store reads the value with another key than it writes.
+        """
         head, api_version = self._stored_head, ""
-        if value.endswith(b"\n"):  # as kube-apiserver ends its values
-            value = value[:-1]
-        if not value.startswith(head) or not value.endswith(b"}") or _says_version(value):
+        end = len(value) - 1 if value.endswith(b"\n") else len(value)
+        if not value.startswith(head) or not value.endswith(b"}", 0, end) or _says_version(value):
+            is_current = self._is_json_stale and self._codec is not None and self._codec.is_current(value)
             value, api_version = self._normalized(key, value)
-        start = len(head)
-        comma = b"" if value.startswith(b"}", start) else b","
-        if len(value) < PARTS_BYTES:
-            raw = b'%b%d"%b%b' % (_RAW_HEAD, revision, comma, value[start:])
+            start, end = len(self.head) + len(b'"metadata":{'), len(value)
         else:
-            raw = b"".join((b'%b%d"%b' % (_RAW_HEAD, revision, comma), memoryview(value)[start:]))
+            is_current = not self._is_json_stale
+            start = len(head)
+        comma = b"" if value.startswith(b"}", start) else b","
+        if end < PARTS_BYTES:
+            raw = b'%b%d"%b%b' % (_RAW_HEAD, revision, comma, value[start:end])
+        else:
+            raw = b"".join((b'%b%d"%b' % (_RAW_HEAD, revision, comma), memoryview(value)[start:end]))
         if api_version:
-            return Entry(key, raw, revision, None, None, None, api_version)
-        return Entry(key, raw, revision)
+            return StaleEntry(key, raw, revision, None, None, None, api_version)
+        return Entry(key, raw, revision) if is_current and not is_stale else StaleEntry(key, raw, revision)
 
     def entry_of(self, key: str, tree: Tree, revision: int) -> Entry:
         """Return the entry of an object; ``revision`` 0: one that is not stored and has no resourceVersion."""
@@ -181,13 +214,13 @@ class Layout:
         return {"kind": self.kind, "apiVersion": entry.api_version or self.api_version, **entry.tree()}
 
     def _normalized(self, key: str, value: bytes) -> tuple[bytes, str]:
-        """Return the value as ``encode`` writes it, and its version if that is to be kept and another one."""
-        try:
-            tree = _decode(value)
-            if not isinstance(tree["metadata"], dict):
-                raise UnreadableValueError(f"{key}: metadata is no object")
-        except (msgspec.DecodeError, KeyError, TypeError, UnicodeDecodeError) as error:
-            raise UnreadableValueError(f"{key}: {error}") from error
+        """Return the JSON of a value in any other form, and its version if that is to be kept and another one. Raises
+        ``UnreadableValueError``.
+        """
+        codec = self._codec
+        if codec is not None:
+            return codec.recently_encoded(value) or self.encode(codec.decode(key, value)), ""
+        tree = decode_json_value(key, value)
         api_version = tree.get("apiVersion") if self._keeps_api_version else ""
         is_other = isinstance(api_version, str) and api_version not in ("", self.api_version)
         return self.encode(tree), str(api_version) if is_other else ""

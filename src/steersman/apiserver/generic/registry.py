@@ -12,6 +12,7 @@ from steersman.apiserver.generic.entry import Layout
 from steersman.apiserver.generic.identity import Identities
 from steersman.apiserver.generic.lifetimes import Lifetimes
 from steersman.apiserver.generic.served import ServedResource
+from steersman.apiserver.generic.storage_codec import JSON, StorageCodec
 from steersman.apiserver.generic.store import ObjectStore
 from steersman.apiserver.generic.watch_cache import WatchCache
 from steersman.apiserver.spec_facts import SpecFactsCache
@@ -39,6 +40,9 @@ class Kinds(Protocol):
 
     def conversions(self, resource: Resource) -> tuple[Conversion | None, Conversion | None]:
         """Return the conversions to the storage version and back; None twice where the resource is served in it."""
+
+    def readable_versions(self, resource: Resource) -> Mapping[str, Conversion | None]:
+        """Return conversions of other API versions that a stored value may have; None where the fields are the same."""
 
     def field_labels(self, resource: Resource) -> Mapping[str, str] | None:
         """Return the field labels by their names in the storage version; None where they are the same."""
@@ -72,8 +76,9 @@ class Registry:
         kinds: Kinds,
         remote: bool = False,
         min_request_timeout_seconds: float = 1800.0,
+        storage_media_type: str = JSON,
     ) -> None:
-        """``resources``: the built-in ones, with their rules in ``kinds``."""
+        """``resources``: the built-in ones, with their rules in ``kinds``; stored in ``storage_media_type``."""
         self.store: Final = store
         self.clock: Final = clock
         self._tasks: Final = tasks
@@ -82,6 +87,7 @@ class Registry:
         self._kinds: Final = kinds
         self._remote: Final = remote
         self._min_request_timeout_seconds: Final = min_request_timeout_seconds
+        self._storage_media_type: Final = storage_media_type
         built_in = tuple(resources)
         #: What may be asked for; custom resources are not here, they are served as soon as they are known.
         self._built_in: Final = {(r.group, r.version, r.name): r for r in built_in}
@@ -144,14 +150,17 @@ class Registry:
         strategy: Strategy,
         *,
         lifetimes: Lifetimes | None = None,
+        codec: StorageCodec | None = None,
         keeps_api_version: bool = False,
     ) -> Kept:
-        """Create the cache and generic store of a resource. ``keeps_api_version``: see ``Layout``."""
+        """Create the cache and generic store of a resource. Without ``codec`` (custom resources), values are JSON;
+        ``keeps_api_version``: see ``Layout``.
+        """
         kind, api_version = resource.kind, resource.storage_api_version
         cache = WatchCache(
             self.store,
             f"{resource.key_prefix}/",
-            layout=Layout(kind, api_version, keeps_api_version=keeps_api_version),
+            layout=Layout(kind, api_version, codec, keeps_api_version=keeps_api_version),
             clock=self.clock,
             tasks=self._tasks,
             namespaced=resource.namespaced,
@@ -180,8 +189,9 @@ class Registry:
     def _serve(self, resource: Resource) -> ServedResource:
         kept = self._kept.get(resource.key_prefix)
         if kept is None:
+            strategy = self._kinds.strategy(resource)
             kept = self._kept[resource.key_prefix] = self.keep(
-                resource, self._kinds.strategy(resource), lifetimes=self._lifetimes(resource)
+                resource, strategy, lifetimes=self._lifetimes(resource), codec=self._codec(resource, strategy)
             )
         to_storage, from_storage = self._kinds.conversions(resource)
         return ServedResource(
@@ -194,6 +204,16 @@ class Registry:
             from_storage=from_storage,
             field_labels=self._kinds.field_labels(resource),
             spec_facts=self._spec_facts,
+        )
+
+    def _codec(self, resource: Resource, strategy: Strategy) -> StorageCodec:
+        return StorageCodec(
+            resource.kind,
+            resource.storage_api_version,
+            stored_version=resource.stored_api_version,
+            media_type=self._storage_media_type,
+            default=strategy.default,
+            conversions=self._kinds.readable_versions(resource),
         )
 
     def _lifetimes(self, resource: Resource) -> Lifetimes | None:

@@ -25,8 +25,10 @@ from steersman.apimachinery.field import ErrorType, FieldError
 from steersman.apimachinery.trees import copy_tree, same_tree
 from steersman.apiserver.generic.contention import Turns
 from steersman.apiserver.generic.corrupt import corrupt_object
+from steersman.apiserver.generic.entry import StaleEntry
 from steersman.apiserver.generic.entry_parts import is_terminating
 from steersman.apiserver.generic.server_writes import ServerCreate, ServerUpdate
+from steersman.apiserver.generic.storage_codec import UnreadableValueError
 from steersman.apiserver.generic.strategy import Strategy
 from steersman.apiserver.generic.write_pipeline import ATTEMPTS_MAX, run_create, run_update
 from steersman.apiserver.generic.writing import (
@@ -146,8 +148,13 @@ class ObjectStore:
             raise corrupt_object(key) from error
 
     def entry_of(self, kv: KeyValue | None) -> Entry | None:
-        """Return the entry of a stored value; None without one."""
-        return None if kv is None else self.cache.layout.entry(kv.key, kv.value, kv.mod_revision)
+        """Return the entry of a transaction's conflict. Raises 500 for a value that cannot be read."""
+        if kv is None:
+            return None
+        try:
+            return self.cache.layout.entry(kv.key, kv.value, kv.mod_revision)
+        except UnreadableValueError as error:
+            raise corrupt_object(kv.key) from error
 
     async def entry_from(self, kv: KeyValue | None) -> Entry | None:
         """Return the entry of a transaction's conflict, as the write pipeline reads it."""
@@ -235,14 +242,15 @@ class ObjectStore:
     async def replace(self, ctx: RequestContext, new: Tree, old: Tree, entry: Entry) -> Entry:
         """Store a changed object; remove it when nothing holds it any more. Raises ``Conflict``.
 
-        A change that changes nothing is not stored: the answer is ``entry``.
+        A change that changes nothing is not stored (the answer is ``entry``), unless the stored value is stale.
         """
         key = entry.key
         if self._is_released(new, old):
             if not ctx.dry_run:
                 await self.delete(ctx, key, new, expected=entry.revision)
             return await self._unstored(ctx, key, new, entry.revision)
-        if await in_worker(same_tree, new, old) if ctx.is_large else same_tree(new, old):
+        is_same = await in_worker(same_tree, new, old) if ctx.is_large else same_tree(new, old)
+        if is_same and not isinstance(entry, StaleEntry):
             return entry
         if ctx.dry_run:
             if self._has_extra_ops:
@@ -292,7 +300,7 @@ class ObjectStore:
     async def put(self, ctx: RequestContext, key: str, tree: Tree, entry: Entry) -> Entry:
         """Store a tree in the place of ``entry`` as it is, unless nothing differs. Raises ``Conflict``."""
         changed = await self._unstored(ctx, key, tree, entry.revision)
-        if ctx.dry_run or changed.raw == entry.raw:
+        if ctx.dry_run or (changed.raw == entry.raw and not isinstance(entry, StaleEntry)):
             return changed
         return await self._put(ctx, key, tree, expected=entry.revision)
 
@@ -325,7 +333,7 @@ class ObjectStore:
     async def _put(
         self, ctx: RequestContext, key: str, tree: Tree, *, expected: int, extra_ops: Sequence[Op] = ()
     ) -> Entry:
-        value = await in_worker(self.layout.encode, tree) if ctx.is_large else self.layout.encode(tree)
+        value = await in_worker(self.layout.stored, tree) if ctx.is_large else self.layout.stored(tree)
         if self._lifetimes is not None:
             return await self._put_leased(key, value, self._lifetimes, expected=expected)
         try:

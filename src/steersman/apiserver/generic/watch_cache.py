@@ -21,7 +21,7 @@ from weakref import WeakValueDictionary
 from steersman.apimachinery.errors import too_large_resource_version, too_many_requests
 from steersman.apiserver.generic.change_ring import Change, ChangeRing, EventType
 from steersman.apiserver.generic.corrupt import corrupt_list, corrupt_object
-from steersman.apiserver.generic.entry import UnreadableValueError
+from steersman.apiserver.generic.storage_codec import UnreadableValueError
 from steersman.apiserver.generic.wakeups import Wakeups
 from steersman.storage.keys import prefix_end
 from steersman.storage.sorted_keys import SortedKeys

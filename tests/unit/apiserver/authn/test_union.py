@@ -21,7 +21,7 @@ def asking(authorization: bytes = b"", chain: list[str] | None = None) -> Reques
         "headers": [(b"authorization", authorization)],
         "extensions": {"tls": {"client_cert_chain": chain}},
     }
-    return Request(scope, None)  # type: ignore[arg-type]  # nobody reads a body
+    return Request(scope, None)  # type: ignore[arg-type]  # the body is not read
 
 
 class Knows:

@@ -1,6 +1,6 @@
 """One pass over node ports, while others allocate."""
 
-from steersman.apiserver.kinds.core.service.node_port_registry import TakenPorts
+from steersman.apiserver.kinds.core.service.node_port_registry import AllocatedPorts
 from steersman.apiserver.kinds.shared.allocation import PortRange
 from steersman.controlplane.bootstrap.node_port_repair import NodePortRepairer
 from steersman.controlplane.bootstrap.reporting import Reporter
@@ -36,7 +36,7 @@ class Client:
 
 
 def taken(*ports, revision=1):
-    return TakenPorts(frozenset(ports), revision)
+    return AllocatedPorts(frozenset(ports), revision)
 
 
 async def faults(reporter):

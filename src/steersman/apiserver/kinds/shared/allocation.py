@@ -12,6 +12,11 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 import msgspec
 
+from steersman.apimachinery.codec import DecodeError
+from steersman.schema.protobuf import MAGIC, MEDIA_TYPE, enclosed, open_envelope
+from steersman.schema.protobuf_decoding import decoder_of
+from steersman.schema.protobuf_encoding import encoder_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -127,6 +132,8 @@ class _RangeAllocation(msgspec.Struct, rename={"api_version": "apiVersion"}):
     data: str = ""
 
 
+#: Message of the kind, which no resource has.
+_MESSAGE: Final = "io.k8s.api.core.v1.RangeAllocation"
 _decode: Final = msgspec.json.Decoder(_RangeAllocation).decode
 _encode: Final = msgspec.json.Encoder().encode
 
@@ -143,20 +150,26 @@ class PortBitmap:
 
     @classmethod
     def decode(cls, ports: PortRange, value: bytes | None) -> PortBitmap:
-        """Decode a stored bitmap (None: empty). Ports of a bitmap stored for another range are remapped."""
+        """Decode a stored bitmap (None: empty). Ports of a bitmap stored for another range are remapped.
+
+        Raises ValueError for a value that is no RangeAllocation in JSON or protobuf.
+        """
         if value is None:
             return cls(ports)
-        stored = _decode(value)
-        bits = int.from_bytes(b64decode(stored.data), "big")
+        stored = _allocation_of(value)
+        bits = int.from_bytes(b64decode(stored.data, validate=True), "big")
         first = int(stored.range.partition("-")[0] or ports.first)
         moved = bits << (first - ports.first) if first >= ports.first else bits >> (ports.first - first)
         return cls(ports, moved & ((1 << (ports.last - ports.first + 1)) - 1))
 
-    def encode(self) -> bytes:
-        """Return the value to store."""
+    def encode(self, media_type: str = "") -> bytes:
+        """Return the value to store: a RangeAllocation in protobuf if that is the media type, else in JSON."""
         size = (self._bits.bit_length() + 7) // 8
         data = b64encode(self._bits.to_bytes(size, "big")).decode("ascii")
-        return _encode(_RangeAllocation(range=str(self.ports), data=data))
+        if media_type == MEDIA_TYPE:
+            raw = encoder_of(_MESSAGE).encode({"metadata": {}, "range": str(self.ports), "data": data})
+            return enclosed("v1", "RangeAllocation", raw)
+        return _encode(_RangeAllocation(range=str(self.ports), data=data)) + b"\n"
 
     @property
     def changed(self) -> bool:
@@ -166,7 +179,7 @@ class PortBitmap:
     def __contains__(self, port: object) -> bool:
         return isinstance(port, int) and port in self.ports and bool(self._bits >> (port - self.ports.first) & 1)
 
-    def take(self, port: int) -> None:
+    def allocate(self, port: int) -> None:
         """Allocate a port of the range."""
         self._bits |= 1 << (port - self.ports.first)
 
@@ -175,10 +188,21 @@ class PortBitmap:
         if port in self.ports:
             self._bits &= ~(1 << (port - self.ports.first))
 
-    def take_any(self, dice: Dice) -> int | None:
+    def allocate_next(self, dice: Dice) -> int | None:
         """Allocate and return a random free port; None if the range is full."""
         for port in self.ports.candidates(dice):
             if port not in self:
-                self.take(port)
+                self.allocate(port)
                 return port
         return None
+
+
+def _allocation_of(value: bytes) -> _RangeAllocation:
+    """Return the stored object. Raises ValueError."""
+    if not value.startswith(MAGIC):
+        return _decode(value)
+    envelope = open_envelope(value)
+    if (envelope.api_version, envelope.kind) != ("v1", "RangeAllocation"):
+        raise DecodeError(f"holds a {envelope.kind} ({envelope.api_version}), expected a RangeAllocation")
+    tree = decoder_of(_MESSAGE).decode(envelope.raw)
+    return _RangeAllocation(range=tree.get("range", ""), data=tree.get("data", ""))

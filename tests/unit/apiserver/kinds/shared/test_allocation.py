@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steersman.apiserver.kinds.shared.allocation import AddressRange, PortBitmap, PortRange, family_of, lower_band_size
+from steersman.schema.protobuf import MEDIA_TYPE, enclosed
 
 PORTS = PortRange(30000, 32767)
 port_ranges = st.builds(
@@ -96,8 +97,8 @@ def test_port_range_formats_with_dash():
 
 def test_encode_stores_range_allocation():
     bitmap = PortBitmap(PORTS)
-    bitmap.take(30000)
-    bitmap.take(30009)
+    bitmap.allocate(30000)
+    bitmap.allocate(30009)
     assert json.loads(bitmap.encode()) == {
         "kind": "RangeAllocation",
         "apiVersion": "v1",
@@ -107,14 +108,20 @@ def test_encode_stores_range_allocation():
     }
 
 
-@given(port_ranges, st.data())
-def test_decode_restores_encoded_ports(ports: PortRange, data: st.DataObject):
+@given(port_ranges, st.data(), st.sampled_from(["application/json", MEDIA_TYPE]))
+def test_decode_restores_encoded_ports(ports: PortRange, data: st.DataObject, media_type: str):
     taken = data.draw(st.sets(st.integers(ports.first, ports.last), max_size=20))
     bitmap = PortBitmap(ports)
     for port in taken:
-        bitmap.take(port)
-    read = PortBitmap.decode(ports, bitmap.encode())
+        bitmap.allocate(port)
+    read = PortBitmap.decode(ports, bitmap.encode(media_type))
     assert {port for port in range(ports.first, ports.last + 1) if port in read} == taken
+
+
+@pytest.mark.parametrize("value", [b"", b"[]", b"k8s\x00", b"k8s:enc:", b'{"data":"*"}', enclosed("v1", "Pod", b"")])
+def test_a_bitmap_rejects_values_that_are_no_range_allocation(value):
+    with pytest.raises(ValueError):
+        PortBitmap.decode(PORTS, value)
 
 
 @given(port_ranges, port_ranges, st.data())
@@ -122,7 +129,7 @@ def test_decode_remaps_ports_when_range_has_moved(before: PortRange, after: Port
     taken = data.draw(st.sets(st.integers(before.first, before.last), max_size=20))
     bitmap = PortBitmap(before)
     for port in taken:
-        bitmap.take(port)
+        bitmap.allocate(port)
     moved = PortBitmap.decode(after, bitmap.encode())
     assert {port for port in range(1, 65536) if port in moved} == {port for port in taken if port in after}
 
@@ -132,17 +139,17 @@ def test_take_any_returns_free_ports_until_full(taken: set[int], seed: int):
     ports = PortRange(30000, 30063)
     bitmap = PortBitmap(ports)
     for port in taken:
-        bitmap.take(port)
-    chosen = [bitmap.take_any(dice(seed)) for _ in range(64 - len(taken))]
+        bitmap.allocate(port)
+    chosen = [bitmap.allocate_next(dice(seed)) for _ in range(64 - len(taken))]
     assert sorted([*taken, *chosen]) == list(range(30000, 30064))
-    assert bitmap.take_any(dice(seed)) is None
+    assert bitmap.allocate_next(dice(seed)) is None
 
 
 @given(st.lists(st.integers(30000, 30031), unique=True))
 def test_take_and_release_restore_bitmap(ports: list[int]):
     bitmap = PortBitmap(PORTS)
     for port in ports:
-        bitmap.take(port)
+        bitmap.allocate(port)
     for port in ports:
         bitmap.release(port)
     assert not bitmap.changed

@@ -250,7 +250,8 @@ async def test_delete_keeps_address_of_other_parent():
     obj = await cluster.create()
     parent = {"resource": "services", "namespace": "n", "name": "other"}
     ip = obj["spec"]["clusterIP"]
-    await cluster.store.txn([Put(f"{ADDRESS_PREFIX}{ip}", json.dumps({"spec": {"parentRef": parent}}).encode())])
+    value = json.dumps({"metadata": {"name": ip}, "spec": {"parentRef": parent}}).encode()
+    await cluster.store.txn([Put(f"{ADDRESS_PREFIX}{ip}", value)])
     await cluster.delete(obj)
     assert await cluster.addresses() == {ip}
 

@@ -7,7 +7,7 @@ import pytest
 from steersman.apiserver.kinds.rbac.clusterrole import ClusterRoleStrategy
 from steersman.apiserver.kinds.rbac.role import RoleStrategy
 from steersman.apiserver.kinds.rbac.rolebinding import RoleBindingStrategy
-from steersman.apiserver.kinds.rbac.shared.guarding import policy_rules
+from steersman.apiserver.kinds.rbac.shared.escalation_checks import policy_rules
 from steersman.apiserver.request import RequestContext, UserInfo
 
 CTX = RequestContext(UserInfo("alice"), datetime(2030, 1, 1, tzinfo=UTC), path_name="r")

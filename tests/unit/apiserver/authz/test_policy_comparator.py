@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steersman.apimachinery.workmeter import InterruptedWorkError, Interruption, metered
-from steersman.apiserver.authz import covering
-from steersman.apiserver.authz.covering import compact_rules, uncovered
+from steersman.apiserver.authz import policy_comparator
 from steersman.apiserver.authz.policy import PolicyRule
+from steersman.apiserver.authz.policy_comparator import compact_rules, uncovered
 
 
 def rule(verbs, resources, groups=("",), names=()):
@@ -159,14 +159,14 @@ def test_uncovered_equals_comparison_of_single_paths(held, requested):
 
 def test_uncovered_looks_up_each_value_once(monkeypatch):
     lookups = 0
-    look_up = covering._Held._of
+    look_up = policy_comparator._Held._of
 
     def counted(*args):
         nonlocal lookups
         lookups += 1
         return look_up(*args)
 
-    monkeypatch.setattr(covering._Held, "_of", counted)
+    monkeypatch.setattr(policy_comparator._Held, "_of", counted)
     held = [rule("get", f"r{number}") for number in range(2_000)]
     assert uncovered(held, held) == []
     assert lookups < 10 * len(held)

@@ -18,7 +18,7 @@ _HARMLESS: Final = ("ownerReferences", "finalizers", "managedFields", "selfLink"
 
 def check_role(guard: EscalationGuard, ctx: RequestContext, obj: Tree, old: Tree | None) -> None:
     """Raise 403 if the role has rules that its writer lacks (and may not ``escalate``)."""
-    if old is not None and _grants_the_same(obj, old):
+    if old is not None and _is_equivalent(obj, old):
         return
     namespace = obj["metadata"].get("namespace") or ""
     guard.check_role(
@@ -36,7 +36,7 @@ def check_binding(guard: EscalationGuard, ctx: RequestContext, obj: Tree, old: T
     """Raise 403 if the bound role has rules that the writer lacks (and may not ``bind``), 404 if the role does not
     exist.
     """
-    if old is not None and _grants_the_same(obj, old):
+    if old is not None and _is_equivalent(obj, old):
         return
     namespace = obj["metadata"].get("namespace") or ""
     ref = obj.get("roleRef") or {}
@@ -55,7 +55,7 @@ def policy_rules(obj: Tree) -> list[PolicyRule]:
     return [PolicyRule(*(tuple(rule.get(part) or ()) for part in parts)) for rule in obj.get("rules") or ()]
 
 
-def _grants_the_same(obj: Tree, old: Tree) -> bool:
+def _is_equivalent(obj: Tree, old: Tree) -> bool:
     return _without_harmless_metadata(obj) == _without_harmless_metadata(old)
 
 

@@ -22,7 +22,7 @@ _OPCODE: Final = 0x0F
 _MASKED: Final = 0x80
 
 
-async def converse(
+async def serve_websocket(
     take: Callable[[], Streams], frames: AsyncIterator[bytes], headers: list[tuple[bytes, bytes]]
 ) -> None:
     """Respond with 101 and ``headers`` on the connection from ``take``, and write ``frames`` until one side closes.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     Check = staticmethod[[EscalationGuard, RequestContext, Tree, Tree | None], None]
 
 
-class GrantingStrategy(Strategy):
+class RBACStrategy(Strategy):
     """Base strategy of roles and bindings. ``check_grant`` is ``check_role`` or ``check_binding`` of ``guarding``."""
 
     allow_create_on_update = True

@@ -2,7 +2,7 @@
 
 import json
 
-from steersman.apiserver.kinds.core.node.following import _claim_and_secrets, _pod_references, node_graph
+from steersman.apiserver.kinds.core.node.graph_feed import _claim_and_secrets, _pod_references, node_graph
 from steersman.testing import InProcessAPIServer
 
 POD = {

@@ -1,6 +1,6 @@
 """Audit annotations and warnings of authenticators."""
 
-from steersman.apiserver.authn.notes import annotate, set_current_request, warn
+from steersman.apiserver.authn.audit_context import annotate, set_current_request, warn
 from steersman.apiserver.http import Request
 from steersman.apiserver.request import Annotations
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from steersman.apiserver.kinds.shared.old_labels import key_warning, label_warning, selector_warnings
+from steersman.apiserver.kinds.shared.deprecated_labels import key_warning, label_warning, selector_warnings
 
 
 @pytest.mark.parametrize(

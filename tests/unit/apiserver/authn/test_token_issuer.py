@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 from steersman.apiserver.authn import jws
 from steersman.apiserver.authn.account_claims import Bound, Ref
-from steersman.apiserver.authn.issuing import TokenIssuer
+from steersman.apiserver.authn.token_issuer import TokenIssuer
 
 from .test_service_account import Ring
 
