@@ -5,7 +5,7 @@ Upstream: staging/src/k8s.io/apiserver/pkg/registry/generic/registry/store.go. D
 Promises:
 
 * A write that changes nothing is not stored: no revision, no event, the same resourceVersion.
-* No update is lost: each is made again on what another writer left, until it meets nobody (or conflicts by its version).
+* No update is lost: each is made again on what another writer left, until no writer is in its way (or its version conflicts).
 * A dry run goes the whole way but for the transaction.
 """
 
@@ -107,7 +107,7 @@ class ObjectStore:
         self._has_extra_ops: Final = _has_extra_ops(type(strategy))
 
     def under(self, strategy: Strategy) -> ObjectStore:
-        """The same objects by other rules: those of another version of a custom resource."""
+        """Return a store of the same objects with another strategy: that of another version of a custom resource."""
         return ObjectStore(
             self._store,
             self.cache,
@@ -120,15 +120,15 @@ class ObjectStore:
     # -- reading -------------------------------------------------------------------------------------------------------
 
     def key(self, ctx: RequestContext, name: str) -> str:
-        """Where the object of this name lies."""
+        """Return the key of the object with this name."""
         return self.cache.key(ctx.namespace, name)
 
     def cached(self, ctx: RequestContext, name: str) -> Entry | None:
-        """The object of this name as the cache has it now, ready or not."""
+        """Return the object in the cache, which may not be ready."""
         return self.cache.get(self.key(ctx, name))
 
     async def current(self, key: str) -> Entry | None:
-        """The object as the cache has it (of a local store: as it is)."""
+        """Return the object in the cache once that is ready (with a local store: the stored object)."""
         await self.followed()
         return self.cache.get(key)
 
@@ -141,7 +141,7 @@ class ObjectStore:
             await self.cache.ready()
 
     async def stored(self, key: str) -> Entry | None:
-        """The object as the store has it, whatever the cache says."""
+        """Return the object in the store, past the cache."""
         try:
             return self.entry_of(await self._store.get(key))
         except CorruptValue as error:
@@ -152,7 +152,7 @@ class ObjectStore:
         if kv is None:
             return None
         try:
-            return self.layout.entry(kv.key, kv.value, kv.mod_revision, is_stale=kv.is_stale)
+            return self.cache.layout.entry(kv.key, kv.value, kv.mod_revision, is_stale=kv.is_stale)
         except UnreadableValueError as error:
             raise corrupt_object(kv.key) from error
 
@@ -354,7 +354,7 @@ class ObjectStore:
         return self._written(key, value, revision)
 
     def _written(self, key: str, value: bytes, revision: int) -> Entry:
-        """The entry of what was just stored: the cache's, which has it from the store's own event, if it is there."""
+        """Return the entry of a value just stored: that of the cache, if the store's event has reached it."""
         entry = self.cache.get(key)
         if entry is None or entry.revision != revision:
             return self.layout.entry(key, value, revision)

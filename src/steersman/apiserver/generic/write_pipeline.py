@@ -122,7 +122,7 @@ class Write:
     # -- mutating admission --------------------------------------------------------------------------------------------
 
     def mutate(self) -> Awaitable[None] | None:
-        """Run mutating admission; return what there is to wait for. Raises what a plugin refuses with."""
+        """Run mutating admission; return an awaitable if a plugin waits. Raises the error of a plugin that rejects."""
         return None
 
     def after_mutation(self) -> None:
@@ -157,7 +157,7 @@ class Write:
     # -- validating admission and the transaction ----------------------------------------------------------------------
 
     def admit(self) -> Awaitable[None] | None:
-        """Run validating admission; return what there is to wait for. Raises what a plugin refuses with."""
+        """Run validating admission; return an awaitable if a plugin waits. Raises the error of a plugin that rejects."""
         return None
 
     def commit(self) -> Awaitable[Entry]:
@@ -308,7 +308,7 @@ async def run_update(write: Write) -> Entry:
 
 
 async def _update(write: Write, key: str, entry: Entry | None) -> Entry:
-    """One attempt on ``entry``. Raises ``Conflict``."""
+    """Make one attempt on ``entry``. Raises ``Conflict``."""
     ctx, name, layout = write.ctx, write.name, write.objects.layout
     write.entry, write.created = entry, False
     if entry is None:
