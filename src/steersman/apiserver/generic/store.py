@@ -39,7 +39,7 @@ from steersman.apiserver.generic.writing import (
     validate_update,
 )
 from steersman.apiserver.workers import in_worker, with_allowance
-from steersman.storage.store import Conflict, CorruptValue, Delete, LeaseNotFound, Put, Unavailable
+from steersman.storage.store import Conflict, CorruptValue, Delete, LeaseNotFound, Put, TooLarge, Unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -326,6 +326,8 @@ class ObjectStore:
             revision = await self._store.txn([*extra_ops, Put(key, value, expected)])
         except Unavailable as error:  # as ``_commit``, without one more coroutine in every write
             raise service_unavailable(str(error)) from error
+        except TooLarge as excess:
+            raise plain_error(str(excess)) from excess
         except CorruptValue as damage:
             raise corrupt_object(damage.keys[0]) from damage
         return self._written(key, value, revision)
@@ -370,6 +372,8 @@ class ObjectStore:
             return await self._store.txn(ops)
         except Unavailable as error:
             raise service_unavailable(str(error)) from error
+        except TooLarge as excess:
+            raise plain_error(str(excess)) from excess
         except CorruptValue as damage:
             raise corrupt_object(damage.keys[0]) from damage
 
