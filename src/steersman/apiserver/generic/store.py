@@ -124,8 +124,11 @@ class ObjectStore:
         return self.cache.get(self.key(ctx, name))
 
     async def current(self, key: str) -> Entry | None:
-        """The object as the cache has it (of a local store: as it is)."""
-        await self.followed()
+        """Return the object as it is now, also if another server has just written it. Raises 429, 503."""
+        if self.cache.remote:
+            await self.cache.wait_fresh()
+        else:
+            await self.followed()
         return self.cache.get(key)
 
     async def followed(self) -> None:
