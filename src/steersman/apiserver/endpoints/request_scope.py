@@ -118,10 +118,10 @@ class RequestScope:
 
     @property
     def noop_applies(self) -> NoopApplyCache | None:
-        """Cache of applies that change nothing; None where the outcome depends on the caller, or the cache may lag behind."""
+        """Cache of applies that change nothing; None where the outcome depends on the caller."""
         found = self._noop_applies
         is_whole_object = self.subresource in ("", "status")
-        if found is None and is_whole_object and not (self.served.strategy.judges_writers or self.objects.cache.remote):
+        if found is None and is_whole_object and not self.served.strategy.judges_writers:
             found = self._noop_applies = NoopApplyCache()
         return found
 

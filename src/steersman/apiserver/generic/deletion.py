@@ -212,8 +212,6 @@ async def delete(
     """Delete an object, or start to. Raises 403, 404, 409 and what admission refuses with."""
     key = objects.key(ctx, name)
     entry = await objects.current(key)
-    if entry is None and objects.cache.remote:
-        entry = await objects.stored(key)
     #: After the first step of two the client's version is no longer the object's, by our own doing.
     marked_by_us = False
     for _ in range(ATTEMPTS_MAX):

@@ -40,7 +40,7 @@ from steersman.apiserver.generic.writing import (
     validate_update,
 )
 from steersman.apiserver.workers import in_worker, with_allowance
-from steersman.storage.store import Conflict, CorruptValue, Delete, LeaseNotFound, Put, Unavailable
+from steersman.storage.store import Conflict, CorruptValue, Delete, LeaseNotFound, Put, TooLarge, Unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -128,8 +128,11 @@ class ObjectStore:
         return self.cache.get(self.key(ctx, name))
 
     async def current(self, key: str) -> Entry | None:
-        """Return the object in the cache once that is ready (with a local store: the stored object)."""
-        await self.followed()
+        """Return the object as it is now, also if another server has just written it. Raises 429, 503."""
+        if self.cache.remote:
+            await self.cache.wait_fresh()
+        else:
+            await self.followed()
         return self.cache.get(key)
 
     async def followed(self) -> None:
@@ -341,6 +344,8 @@ class ObjectStore:
             revision = await self._store.txn([*extra_ops, Put(key, value, expected)])
         except Unavailable as error:  # as ``_commit``, without one more coroutine in every write
             raise service_unavailable(str(error)) from error
+        except TooLarge as excess:
+            raise plain_error(str(excess)) from excess
         except CorruptValue as damage:
             raise corrupt_object(damage.keys[0]) from damage
         return self._written(key, value, revision)
@@ -385,6 +390,8 @@ class ObjectStore:
             return await self._store.txn(ops)
         except Unavailable as error:
             raise service_unavailable(str(error)) from error
+        except TooLarge as excess:
+            raise plain_error(str(excess)) from excess
         except CorruptValue as damage:
             raise corrupt_object(damage.keys[0]) from damage
 

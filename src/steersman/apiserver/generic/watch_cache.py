@@ -2,8 +2,8 @@
 
 Promises:
 
-* An answered write is in the cache (local stores call the sink before ``txn`` returns; of remote ones callers wait with
-  ``wait_fresh``).
+* A write that this server has answered is in the cache: stores call the sink before ``txn`` returns. Writes of other servers
+  on a shared store are in it after ``wait_fresh``.
 * Readers get lists of immutable entries, taken in one step: what happens later does not show in them.
 * Memory is bounded by the objects themselves, the ring (see ``change_ring``) and one small record a watcher.
 * A store watch that is lost ends all watches and refills the cache; until then readers wait.
@@ -18,7 +18,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Final, Protocol
 from weakref import WeakValueDictionary
 
-from steersman.apimachinery.errors import too_large_resource_version, too_many_requests
+from steersman.apimachinery.errors import service_unavailable, too_large_resource_version, too_many_requests
 from steersman.apiserver.generic.change_ring import Change, ChangeRing, EventType
 from steersman.apiserver.generic.corrupt import corrupt_list, corrupt_object
 from steersman.apiserver.generic.entry import stale
@@ -85,7 +85,7 @@ class WatchCache:
         self.prefix = prefix
         self.layout = layout
         self.namespaced = namespaced
-        #: The store lies in another process: its sinks run after writes are answered.
+        #: Other servers write to the store: the state may be older than an answered write of theirs.
         self.remote = remote
         #: A watch that names no timeout ends after one to two times this, by chance.
         self.min_request_timeout_seconds = min_request_timeout_seconds
@@ -111,9 +111,8 @@ class WatchCache:
         #: The cache mirrors the store.
         self._filled = False
         self._filling: asyncio.Task[None] | None = None
-        #: Who waits for the first number to be reached, in order of it.
+        #: Readers that wait for the cache to be filled.
         self._ready_waiters: list[_Waiter] = []
-        self._revision_waiters: list[_Waiter] = []
         #: Grows whenever continuity is lost: watches of an earlier epoch end.
         self.epoch = 0
         self.closed = False
@@ -153,7 +152,7 @@ class WatchCache:
         self._unsubscribe()
         self.epoch += 1
         self.wakeups.end()
-        for _, waiter in [*self._ready_waiters, *self._revision_waiters]:
+        for _, waiter in self._ready_waiters:
             _settle(waiter)
 
     def _start_filling(self) -> None:
@@ -185,7 +184,6 @@ class WatchCache:
             return False
         self._filled = True
         self._resolve(self._ready_waiters)
-        self._resolve(self._revision_waiters)
         return True
 
     async def _read_all(self) -> tuple[list[Entry], int]:
@@ -290,8 +288,6 @@ class WatchCache:
         self._applied = max(self._applied, revision)
         if batch.events:
             wakeups.wake()
-        if self._revision_waiters:
-            self._resolve(self._revision_waiters)
 
     def _apply_event(self, event: Event) -> Change | None:
         key, revision = event.key, event.mod_revision
@@ -320,21 +316,24 @@ class WatchCache:
 
     @property
     def revision(self) -> int:
-        """The store's revision that the state is good for (of a local store: its newest, as sinks run at once)."""
-        return self._applied if self.remote else max(self._applied, self._store.revision)
+        """The store's revision that the state is good for: events up to ``Store.revision`` have been applied."""
+        return max(self._applied, self._store.revision)
 
     async def wait_fresh(self) -> None:
-        """Return when the state is as new as the store was at the call (linearizable reads)."""
+        """Return when the state is as new as the store was at the call (linearizable reads). Raises 429, 503."""
         await self.ready()
         if self.remote:
-            await self.wait_until(await self._store.current_revision())
+            try:
+                await self._store.current_revision()
+            except StoreError as error:
+                raise service_unavailable(str(error)) from error
 
     async def wait_until(self, revision: int) -> None:
         """Return when the state is at least as new as ``revision``. Raises 504 when that does not come about soon."""
         await self.ready()
         if revision <= self.revision:
             return
-        await self._wait(self._revision_waiters, revision, REVISION_WAIT_SECONDS)
+        await self._store.reached(revision, seconds=REVISION_WAIT_SECONDS)
         if revision > self.revision:
             raise too_large_resource_version(revision, self.revision)
 

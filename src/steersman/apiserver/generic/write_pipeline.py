@@ -29,6 +29,7 @@ Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/handlers/{create,update,pat
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery.errors import StatusError, conflict, generate_name_conflict, not_found, plain_error
@@ -285,21 +286,11 @@ async def run_update(write: Write) -> Entry:
     """Store a changed object, or create it if that is allowed. Raises 400, 403, 404, 409, 422, 500."""
     objects, ctx = write.objects, write.ctx
     key = objects.key(ctx, write.name)
-    entry = await objects.current(key)
-    try:
-        return await _update(write, key, entry)
-    except Conflict as lost:
-        entry = await objects.entry_from(lost.current)
-    except StatusError:
-        if not objects.cache.remote:
-            raise
-        # The cache of a remote store may lag behind: it is no reason to refuse.
-        fresh = await objects.stored(key)
-        if (fresh and fresh.revision) == (entry and entry.revision):
-            raise
+    with suppress(Conflict):
+        return await _update(write, key, await objects.current(key))
     async with objects.turn(key):
         for _ in range(ATTEMPTS_MAX):
-            entry = await objects.stored(key) if objects.cache.remote else await objects.current(key)
+            entry = await objects.current(key)
             try:
                 return await _update(write, key, entry)
             except Conflict:
