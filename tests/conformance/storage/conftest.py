@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import AsyncExitStack
+from uuid import uuid4
 
 import pytest
+from tests.conformance.storage.etcd_body import EtcdBody
 
 from steersman.asynckit.clock import FakeClock
 from steersman.asynckit.tasks import Supervisor
@@ -73,9 +75,13 @@ def clock():
 ENCRYPTION = ResourceTransformers({("*", "*"): ExtendedNonceGcm(bytes(range(32)))})
 
 
-@pytest.fixture(params=["memory", "sqlite", "encrypted"])
+@pytest.fixture(params=["memory", "sqlite", "encrypted", "etcd"])
 async def open_store(request, clock, tmp_path):
     """Return a function that opens stores with options; they are closed after the test."""
+    for marker in request.node.iter_markers("not_on"):
+        if request.param == marker.args[0]:
+            pytest.skip(marker.args[1])
+    url = request.getfixturevalue("etcd_url") if request.param == "etcd" else ""
     numbers = iter(range(100))
     async with AsyncExitStack() as stack:
 
@@ -90,7 +96,11 @@ async def open_store(request, clock, tmp_path):
             tasks = Supervisor("encrypted store")
             return EncryptedStore(inner, ENCRYPTION, resource_of=lambda _: ("secrets", ""), tasks=tasks)
 
-        opener = {"memory": open_memory, "sqlite": open_sqlite, "encrypted": open_encrypted}[request.param]
+        async def open_etcd(**options):
+            return await EtcdBody.open(url, prefix=f"/{uuid4().hex}:", clock=clock)
+
+        openers = {"memory": open_memory, "sqlite": open_sqlite, "encrypted": open_encrypted, "etcd": open_etcd}
+        opener = openers[request.param]
 
         async def open_store(**options):
             store = await opener(**options)
@@ -98,6 +108,22 @@ async def open_store(request, clock, tmp_path):
             return store
 
         yield open_store
+
+
+@pytest.fixture
+def numbering(request):
+    """Returns the revisions of the changes of transactions, given the number of changes of each.
+
+    The local stores give each change a revision of its own, etcd one to each transaction.
+    """
+    shares_revision = request.node.callspec.params["open_store"] == "etcd"
+
+    def revisions(*changes):
+        if shares_revision:
+            return [number for number, count in enumerate(changes, 1) for _ in range(count)]
+        return list(range(1, sum(changes) + 1))
+
+    return revisions
 
 
 @pytest.fixture

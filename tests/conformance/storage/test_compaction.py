@@ -66,6 +66,7 @@ async def test_compact_rejects_a_future_revision(store):
         await store.compact(3)
 
 
+@pytest.mark.not_on("etcd", "the servers compact in turn: tests/unit/storage/etcd/test_compaction.py")
 async def test_history_is_compacted_after_its_retention_time(open_store, clock):
     store = await open_store(history_retention_seconds=300)
     await write(store, 5)
@@ -79,6 +80,7 @@ async def test_history_is_compacted_after_its_retention_time(open_store, clock):
     assert (await store.get("/a/x", revision=10)).value == b"4"
 
 
+@pytest.mark.not_on("etcd", "the size of etcd is bounded by its quota")
 async def test_history_is_bounded_by_size(open_store):
     store = await open_store(history_max_bytes=200_000)
     for n in range(3000):

@@ -6,6 +6,8 @@ import pytest
 
 from steersman.storage.store import Compacted, Delete, Put
 
+SQUASHES_NOTHING = "etcd keeps the history of all keys"
+
 
 @pytest.fixture
 async def store(open_store):
@@ -35,6 +37,7 @@ async def test_squashed_overwrites_reach_live_watchers(store, recorder):
     ]
 
 
+@pytest.mark.not_on("etcd", SQUASHES_NOTHING)
 @pytest.mark.parametrize("prefix", ["/beat/", "/beat/x", "/", ""])
 async def test_squashed_history_before_the_last_overwrite_is_compacted(store, prefix):
     await beat(store)
@@ -76,6 +79,7 @@ async def test_watch_of_squashed_history_sends_deletions(store, recorder):
     assert recorder.summary[-1] == ("/beat/x", None, 4)
 
 
+@pytest.mark.not_on("etcd", SQUASHES_NOTHING)
 async def test_squashed_prefix_must_end_in_a_slash(open_store):
     with pytest.raises(ValueError, match="'/'"):
         await open_store(squash_prefixes=["/beat"])
