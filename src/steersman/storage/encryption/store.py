@@ -103,13 +103,6 @@ class EncryptedStore:
             self._change.set_result(None)
             self._change = None
 
-    @property
-    def is_shared(self) -> bool:
-        return self._store.is_shared
-
-    async def reached(self, revision: int, *, seconds: float) -> bool:
-        return await self._store.reached(revision, seconds=seconds)
-
     async def get(self, key: str, *, revision: int = 0) -> KeyValue | None:
         kv = await self._store.get(key, revision=revision)
         return None if kv is None else await self.readable(kv)
