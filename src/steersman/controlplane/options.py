@@ -26,6 +26,20 @@ class APIServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     #: Objects are kept in memory only.
     ephemeral: bool = False
 
+    #: URLs of etcd members; empty: objects are kept in the embedded store.
+    etcd_servers: tuple[str, ...] = ()
+    #: Prefix of all keys in etcd.
+    etcd_prefix: str = "/registry"
+    #: Authority of the members' certificates, and the client certificate for them.
+    etcd_cafile: Path | None = None
+    etcd_certfile: Path | None = None
+    etcd_keyfile: Path | None = None
+    #: Time between compactions of etcd by the API servers in turn; 0: they do not compact.
+    etcd_compaction_interval_seconds: float = 300.0
+    #: Timeouts of the checks ``etcd`` and ``etcd-readiness``.
+    etcd_healthcheck_timeout_seconds: float = 2.0
+    etcd_readycheck_timeout_seconds: float = 2.0
+
     bind_address: str = "127.0.0.1"
     #: 0: any free port.
     secure_port: int = 6443

@@ -181,6 +181,14 @@ def test_signed_certificate_matches_the_request():
     assert certificate_end(None) is None
 
 
+def test_certificate_without_key_usage_has_no_such_extension():
+    ca = make_ca("ca", now=NOW, life=YEAR)
+    signed = Authority(ca.certificate, ca.key).sign(Request(request()), ["client auth"], validity=(NOW, NOW + YEAR))
+    certificate = x509.load_pem_x509_certificate(base64.b64decode(signed))
+    with pytest.raises(x509.ExtensionNotFound):
+        certificate.extensions.get_extension_for_class(x509.KeyUsage)
+
+
 def test_unknown_usage_is_rejected():
     ca = make_ca("ca", now=NOW, life=YEAR)
     with pytest.raises(ValueError, match="unrecognized"):
