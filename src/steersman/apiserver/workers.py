@@ -128,7 +128,8 @@ class Workers:
         self._count: Final = threads
         self._lock: Lock = Lock()
         self._threads: list[Thread] = []
-        self._jobs: SimpleQueue[_Job] = SimpleQueue()
+        #: None ends a thread.
+        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
         #: Steps that wait or run.
         self.pending = 0
 
@@ -148,6 +149,15 @@ class Workers:
         """Reset the state in the child of a fork, which has no threads."""
         self._lock, self._threads, self._jobs, self.pending = Lock(), [], SimpleQueue(), 0
 
+    def stop(self) -> None:
+        """End the threads after the steps that wait, and wait for them. The next step starts others."""
+        with self._lock:
+            threads, self._threads = self._threads, []
+            for _ in threads:
+                self._jobs.put(None)
+        for thread in threads:
+            thread.join()
+
     def _start(self) -> None:
         if self._threads:
             return
@@ -163,9 +173,9 @@ class Workers:
                 thread.start()
 
     @staticmethod
-    def _work(jobs: SimpleQueue[_Job]) -> None:
-        while True:
-            jobs.get().run()
+    def _work(jobs: SimpleQueue[_Job | None]) -> None:
+        while (job := jobs.get()) is not None:
+            job.run()
 
 
 _workers: Final = Workers(THREADS)
@@ -173,6 +183,9 @@ os.register_at_fork(after_in_child=_workers.forget)
 
 #: Run a step in a worker from the start.
 in_worker: Final = _workers.run
+
+#: End the threads of workers, e.g. before a fork.
+stop_workers: Final = _workers.stop
 
 
 def are_workers_busy() -> bool:

@@ -179,4 +179,12 @@ PAGES: Final[dict[str, HelpPage]] = {
             Example("Of the control plane that was started with --name=dev", "steersman elections --name=dev"),
         ),
     ),
+    "envtest": HelpPage(
+        "Print a folder for KUBEBUILDER_ASSETS, with programs that controller-runtime's envtest starts in place of"
+        " kube-apiserver, etcd and kubectl.",
+        examples=(
+            Example("An API server, as envtest has it", "steersman envtest"),
+            Example("With controllers, a scheduler and a simulated node", "steersman envtest --with-controllers"),
+        ),
+    ),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import sys
 import time
 from typing import TYPE_CHECKING, Final
@@ -40,6 +41,7 @@ commands:
               copy all objects of an etcd to a data directory
   backup      copy the store of a running API server
   repair      list what a damaged store has lost, and continue without it
+  envtest     print a folder for KUBEBUILDER_ASSETS, for Go's envtest
 
 Run 'steersman COMMAND --help' for the flags of a command, 'steersman --version' for the version.
 """
@@ -57,14 +59,17 @@ _EXTRAS: Final[dict[str, tuple[str, ...]]] = {
     "components": ("server", "toolkit"),
     "status": ("toolkit",),
     "elections": ("toolkit",),
+    "envtest": ("server", "toolkit"),
 }
 #: Commands whose process uses the models of ``lightkube-models`` and never the client of ``lightkube``.
-_TYPED: Final = frozenset(_EXTRAS) - {"up", "apiserver", "elections"}
+_TYPED: Final = frozenset(_EXTRAS) - {"up", "apiserver", "elections", "envtest"}
 
 
+#: Commands that are the function ``run`` of a module with their name, imported when it is called.
+_MODULES: Final = ("status", "down", "elections", "check", "check-storage", "backup", "repair", "envtest")
 _COMMANDS: Final = (
     "up", "apiserver", "controller-manager", "scheduler", "nodes", "status", "down", "kubectl", "env", "elections",
-    "check", "check-storage", "export-to-etcd", "import-from-etcd", "backup", "repair", "version", "help",
+    "check", "check-storage", "export-to-etcd", "import-from-etcd", "backup", "repair", "envtest", "version", "help",
 )  # fmt: skip
 
 
@@ -100,44 +105,24 @@ def main(argv: Sequence[str] | None = None) -> int:
             from steersman.cli import components  # noqa: PLC0415 — only when it is called
 
             return components.run(command, rest)
-        case ["status", *rest]:
-            from steersman.cli import status  # noqa: PLC0415 — only when it is called
-
-            return status.run(rest)
-        case ["down", *rest]:
-            from steersman.cli import down  # noqa: PLC0415 — only when it is called
-
-            return down.run(rest)
         case ["kubectl" | "env" as command, *rest]:
             from steersman.cli import kubectl  # noqa: PLC0415 — only when it is called
 
             return kubectl.run_kubectl(rest) if command == "kubectl" else kubectl.run_env(rest)
-        case ["elections", *rest]:
-            from steersman.cli import elections  # noqa: PLC0415 — only when it is called
-
-            return elections.run(rest)
         case ["help", command, *_]:
             return main([command, "--help"])
-        case ["check" | "check-storage" | "backup" | "repair" as command, *rest]:
-            return _maintain(command, rest)
+        case [command, *rest] if command in _MODULES:
+            return int(importlib.import_module(f"steersman.cli.{command.replace('-', '_')}").run(rest))
         case ["export-to-etcd" | "import-from-etcd" as command, *rest]:
             from steersman.cli import transfer  # noqa: PLC0415 — only when it is called
 
-            return transfer.run_export(rest) if command == "export-to-etcd" else transfer.run_import(rest)
+            return transfer.run(command, rest)
         case [] | ["--help" | "-h" | "help"]:
             sys.stdout.write(_USAGE)
             return 0 if arguments else 2
         case _:
             sys.stderr.write(f"steersman: {_unknown(arguments[0])}\nrun 'steersman --help' for usage\n")
             return 2
-
-
-def _maintain(command: str, arguments: Sequence[str]) -> int:
-    """Run a command on a data directory."""
-    from importlib import import_module  # noqa: PLC0415 — only when it is called
-
-    code: int = import_module(f"steersman.cli.{command.replace('-', '_')}").run(arguments)
-    return code
 
 
 def _serve(command: str, arguments: Sequence[str], *, begun_seconds: float) -> int:

@@ -41,11 +41,13 @@ from steersman.controlplane.storage_metrics import StorageMetrics
 from steersman.version import KUBERNETES_VERSION
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable
+    from collections.abc import Awaitable, Callable, Iterable, Sequence
 
+    from steersman.apiserver.http import Filter
     from steersman.apiserver.observability.metrics import Family
     from steersman.asynckit.clock import Clock
     from steersman.controlplane.bootstrap.controller import BootstrapController
+    from steersman.controlplane.bootstrap.loop_options import LoopOptions
     from steersman.controlplane.encryption import EncryptionAtRest
     from steersman.controlplane.options import APIServerOptions
     from steersman.storage.store import Store
@@ -81,8 +83,15 @@ class ServerCore:
         keys: ServiceAccountKeys | None = None,
         with_bootstrap_controller: bool = False,
         encryption: EncryptionAtRest | None = None,
+        loop_options: LoopOptions | None = None,
+        filters: Sequence[Filter] = (),
+        dice: Random | None = None,
     ) -> None:
-        """``with_bootstrap_controller``: publish the server, run repairs and elections. ``encryption`` of ``store`` is owned, too."""
+        """``with_bootstrap_controller``: publish the server, run repairs and elections. ``encryption`` of ``store`` is owned, too.
+
+        ``loop_options`` are those of its loops. ``filters``: see ``ChainOptions.extra``. ``dice`` decides names, UIDs and
+        choices that others may guess.
+        """
         self.store = store
         self._encryption = encryption
         #: Address of the server in discovery documents.
@@ -95,6 +104,8 @@ class ServerCore:
         self.catalog = Catalog(served_resources(options))
         self._clock = clock
         self._options = options
+        self._filters = filters
+        self._loop_options = loop_options
         self._authorization = Authorization(options)
         #: Of service account tokens.
         self.keys = keys or ServiceAccountKeys(None)
@@ -102,7 +113,7 @@ class ServerCore:
         #: Authorities of client certificates; set before the server listens.
         self.certificate_authorities = authentication.certificate_authorities
         self.resources = Resources(
-            options, store, clock=clock, authorization=self._authorization, authentication=authentication
+            options, store, clock=clock, authorization=self._authorization, authentication=authentication, dice=dice
         )
         self._auditor = make_auditor(options, clock=clock)
         self._flow_control = make_flow_control(options, self.resources.registry, clock=clock)
@@ -183,6 +194,7 @@ class ServerCore:
             reading_max=options.max_requests_inflight,
             mutating_max=options.max_mutating_requests_inflight,
             request_timeout_seconds=options.request_timeout_seconds,
+            extra=self._filters,
         )
 
     def _collectors(self, metrics: RequestMetrics) -> list[Collector]:
@@ -228,7 +240,14 @@ class ServerCore:
         # Loads the client, which most tests do without.
         from steersman.controlplane.bootstrap.controller import BootstrapController  # noqa: PLC0415
 
-        return BootstrapController(self.client, store, options, clock=self._clock, defaults=self.defaults)
+        return BootstrapController(
+            self.client,
+            store,
+            options,
+            clock=self._clock,
+            defaults=self.defaults,
+            loop_options=self._loop_options,
+        )
 
     def _add_post_start_hooks(self) -> None:
         hooks, flow_control = self._hooks, self._flow_control

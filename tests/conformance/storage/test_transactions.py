@@ -31,7 +31,7 @@ async def test_recreated_key_has_a_new_create_revision(store):
     assert await store.get("/a") == KeyValue("/a", b"2", again, again)
 
 
-async def test_txn_writes_take_consecutive_revisions(store, numbering):
+async def test_txn_writes_take_consecutive_revisions_or_share_one(store, numbering):
     revision = await store.txn([Put("/a", b"1"), Put("/b", b"2")])
     kvs = (await store.range("/")).kvs
     assert [(kv.key, kv.mod_revision) for kv in kvs] == list(zip(("/a", "/b"), numbering(2), strict=True))

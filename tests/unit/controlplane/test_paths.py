@@ -22,7 +22,7 @@ class NoRemoteDocuments:
         return None
 
 
-async def test_the_root_lists_them_as_upstream_does():
+async def test_root_path_lists_paths_as_upstream():
     routes = Routes()
     add_health(routes, HealthChecks([Check("etcd", ping)], [], shutdown=[Check("shutdown", ping)]))
     add_about(routes, collectors=[])

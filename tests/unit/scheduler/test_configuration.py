@@ -360,8 +360,8 @@ def test_hard_pod_affinity_weight_is_configurable(weight: int, expected: str) ->
         node("b", labels={"zone": "b"}),
         settings=settings_with_args("InterPodAffinity", hardPodAffinityWeight=weight),
     )
-    wanting = {"affinity": required("podAffinity", near({"app": "x"}, "zone"))}
-    world.running("a", pod("friend", labels={"app": "x"}, cpu="1", **wanting))
+    affinity = {"affinity": required("podAffinity", near({"app": "x"}, "zone"))}
+    world.running("a", pod("friend", labels={"app": "x"}, cpu="1", **affinity))
     assert world.schedule(pod("p", labels={"app": "x"}, cpu="1")) == expected
 
 

@@ -255,7 +255,8 @@ class WatchCache:
         """The store's watch ended: nothing is known of what follows, so all that was built on it starts anew."""
         if self.closed:
             return
-        _log.warning("lost the watch of %s: %s", self.prefix, error)
+        level = logging.INFO if isinstance(error, Compacted) else logging.WARNING
+        _log.log(level, "lost the watch of %s: %s", self.prefix, error)
         self._filled = False
         self.epoch += 1
         self._unsubscribe()

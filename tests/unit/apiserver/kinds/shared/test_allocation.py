@@ -26,10 +26,10 @@ def dice(seed: int = 1) -> random.Random:
 
 
 @pytest.mark.parametrize(
-    ("size", "kept"), [(1, 0), (16, 0), (32, 16), (256, 16), (1024, 64), (4096, 256), (1 << 64, 256)]
+    ("size", "expected"), [(1, 0), (16, 0), (32, 16), (256, 16), (1024, 64), (4096, 256), (1 << 64, 256)]
 )
-def test_lower_band_size_is_a_sixteenth_within_bounds(size: int, kept: int):
-    assert lower_band_size(size, least=16, most=256, step=16) == kept
+def test_lower_band_size_is_a_sixteenth_within_bounds(size: int, expected: int):
+    assert lower_band_size(size, least=16, most=256, step=16) == expected
 
 
 def test_family_of_returns_api_names():
