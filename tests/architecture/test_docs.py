@@ -81,6 +81,7 @@ EXAMPLES_RUN = {
     "docs/logs.md": {"text": 2, "json": 1, "python": 1},
     "docs/nodes.md": {"yaml": 4, "console": 1},
     "docs/stages.md": {"yaml": 2},
+    "docs/test-an-operator.md": {"python": None},
     "docs/test-with-envtest.md": {"sh": 2},
     "docs/test-with-pytest.md": {"python": 1},
     "docs/toolkit.md": {"python": None},
