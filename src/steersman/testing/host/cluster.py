@@ -212,12 +212,16 @@ class HostedCluster:
 
     async def rewind(self, snapshot: ClusterSnapshot) -> None:
         """Return to a state; the clock goes on."""
-        await self.embedded.rewind(snapshot.with_port(self.port).dump)
+        await self._rewind(snapshot.with_port(self.port))
+
+    async def _rewind(self, snapshot: ClusterSnapshot) -> None:
+        """Replace the objects. In real time controllers start again in the background; virtual time must not pass meanwhile."""
+        await self.embedded.rewind(snapshot.dump, waits=self._options.clock == "virtual")
 
     async def reset(self) -> None:
         """Return to the state of the start."""
         assert self._first is not None
-        await self.embedded.rewind(self._first.dump)
+        await self._rewind(self._first)
 
     def describe(self) -> dict[str, Any]:
         """Return how clients reach the cluster."""
