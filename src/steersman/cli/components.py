@@ -49,6 +49,7 @@ _TEXTS: Final = {
     "process_isolation": "Run their containers in namespaces: auto (where the machine allows it), namespaces or none",
     "process_images": "YAML file of local commands that stand for images of such pods",
     "process_dir": "Directory for files of such pods (default below the temporary directory)",
+    "metrics": "Serve metrics.k8s.io with made-up usage of simulated pods, for kubectl top and HorizontalPodAutoscalers",
     "kubelet_address": "IP address that the kubelet of the nodes listens on",
     "kubelet_port": "Port of the kubelet; 0 for any free port",
     "kubelet_certificate_file": "File with the serving certificate of the kubelet",

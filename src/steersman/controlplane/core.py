@@ -26,6 +26,7 @@ from steersman.apiserver.server.loopback import Loopback
 from steersman.apiserver.server.request_log import RequestLog
 from steersman.apiserver.server.routes import Routes
 from steersman.asynckit.tasks import Supervisor
+from steersman.asynckit.timeouts import wait_for
 from steersman.controlplane.access import Authentication, Authorization
 from steersman.controlplane.api_services import API_SERVICES, APIServices, LoopbackStatusWriter
 from steersman.controlplane.auditing import make_auditor
@@ -41,17 +42,22 @@ from steersman.controlplane.storage_metrics import StorageMetrics
 from steersman.version import KUBERNETES_VERSION
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable
+    from collections.abc import Awaitable, Callable, Iterable, Sequence
 
+    from steersman.apiserver.http import Filter
     from steersman.apiserver.observability.metrics import Family
     from steersman.asynckit.clock import Clock
     from steersman.controlplane.bootstrap.controller import BootstrapController
+    from steersman.controlplane.bootstrap.loop_options import LoopOptions
+    from steersman.controlplane.encryption import EncryptionAtRest
     from steersman.controlplane.options import APIServerOptions
     from steersman.storage.store import Store
 
     Collector = Callable[[], Awaitable[Iterable[Family]]]
 
 
+#: Name of the health check of KMS plugins. Upstream: ``kmsReloadHealthCheckName``.
+KMS_CHECK: Final = "kms-providers"
 _REGISTRATION: Final = "apiservice-registration-controller"
 #: Hooks of upstream whose work is part of the registration of APIServices, or follows the same catalog.
 _WITH_REGISTRATION: Final = (
@@ -77,13 +83,21 @@ class ServerCore:
         clock: Clock,
         keys: ServiceAccountKeys | None = None,
         with_bootstrap_controller: bool = False,
+        encryption: EncryptionAtRest | None = None,
+        loop_options: LoopOptions | None = None,
+        filters: Sequence[Filter] = (),
+        dice: Random | None = None,
     ) -> None:
-        """``with_bootstrap_controller``: publish the server in the cluster, run repairs and elections; see ``bootstrap``."""
+        """``with_bootstrap_controller``: publish the server, run repairs and elections. ``encryption`` of ``store`` is owned, too.
+
+        ``loop_options`` are those of its loops. ``filters``: see ``ChainOptions.extra``. ``dice`` decides names, UIDs and
+        choices that others may guess.
+        """
         self.store = store
+        self._encryption = encryption
         #: Address of the server in discovery documents.
         self.address = options.advertise_address or options.bind_address
-        self._is_shutting_down = False
-        self._pre_shutdown_hooks_ran = False
+        self._is_shutting_down = self._pre_shutdown_hooks_ran = False
         token = secrets.token_urlsafe(32)
         in_flight = InFlight()
         metrics = RequestMetrics(in_flight)
@@ -91,6 +105,8 @@ class ServerCore:
         self.catalog = Catalog(served_resources(options))
         self._clock = clock
         self._options = options
+        self._filters = filters
+        self._loop_options = loop_options
         self._authorization = Authorization(options)
         #: Of service account tokens.
         self.keys = keys or ServiceAccountKeys(None)
@@ -98,7 +114,7 @@ class ServerCore:
         #: Authorities of client certificates; set before the server listens.
         self.certificate_authorities = authentication.certificate_authorities
         self.resources = Resources(
-            options, store, clock=clock, authorization=self._authorization, authentication=authentication
+            options, store, clock=clock, authorization=self._authorization, authentication=authentication, dice=dice
         )
         self._auditor = make_auditor(options, clock=clock)
         self._flow_control = make_flow_control(options, self.resources.registry, clock=clock)
@@ -179,6 +195,7 @@ class ServerCore:
             reading_max=options.max_requests_inflight,
             mutating_max=options.max_mutating_requests_inflight,
             request_timeout_seconds=options.request_timeout_seconds,
+            extra=self._filters,
         )
 
     def _collectors(self, metrics: RequestMetrics) -> list[Collector]:
@@ -195,6 +212,8 @@ class ServerCore:
             collectors.append(self._auditor.collect)
         if self._flow_control is not None:
             collectors.append(self._flow_control.metrics.collect)
+        if self._encryption is not None:
+            collectors.append(self._encryption.collect)
         if self.bootstrap is not None:
             collectors.append(self.bootstrap.collect)
         return collectors
@@ -222,7 +241,14 @@ class ServerCore:
         # Loads the client, which most tests do without.
         from steersman.controlplane.bootstrap.controller import BootstrapController  # noqa: PLC0415
 
-        return BootstrapController(self.client, store, options, clock=self._clock, defaults=self.defaults)
+        return BootstrapController(
+            self.client,
+            store,
+            options,
+            clock=self._clock,
+            defaults=self.defaults,
+            loop_options=self._loop_options,
+        )
 
     def _add_post_start_hooks(self) -> None:
         hooks, flow_control = self._hooks, self._flow_control
@@ -231,7 +257,7 @@ class ServerCore:
         for name in ("start-apiextensions-informers", "start-apiextensions-controllers"):
             hooks.add(name, after=["crd-informer-synced"])
         hooks.add("generic-apiserver-start-informers", self._authorization.ready)
-        hooks.add("storage-readiness", self._check_store)
+        hooks.add("storage-readiness", self.store.check_writable)
         hooks.add("storage-object-count-tracker-hook", after=["generic-apiserver-start-informers"])
         hooks.add("start-apiserver-admission-initializer", self._namespaces_known, after=[NAMESPACES_HOOK])
         if flow_control is not None:
@@ -305,12 +331,19 @@ class ServerCore:
             await self._auditor.close()
         await self.resources.close()
         await self.store.close()
+        if self._encryption is not None:
+            await self._encryption.close()
 
     def _health_checks(self) -> HealthChecks:
+        encryption = self._encryption
         return HealthChecks(
-            storage=[Check("etcd", self._check_store)],
+            storage=[Check("etcd", lambda: self._check_store(self._options.etcd_healthcheck_timeout_seconds))],
+            encryption=[Check(KMS_CHECK, encryption.check)] if encryption is not None and encryption.has_check else [],
             hooks=[*self._hooks.checks, Check("autoregister-completion", self._hooks.probe_of(_REGISTRATION))],
-            ready=[Check("etcd-readiness", self._check_store), Check("informer-sync", self._check_caches)],
+            ready=[
+                Check("etcd-readiness", lambda: self._check_store(self._options.etcd_readycheck_timeout_seconds)),
+                Check("informer-sync", self._check_caches),
+            ],
             shutdown=[Check("shutdown", self._check_shutdown)],
         )
 
@@ -318,8 +351,13 @@ class ServerCore:
         if not self._authorization.is_ready or not self._custom.synced.is_set():
             raise Unhealthy("caches are being filled")
 
-    async def _check_store(self) -> None:
-        await self.store.check_writable()
+    async def _check_store(self, timeout_seconds: float) -> None:
+        # the embedded stores have bounds of their own
+        seconds = timeout_seconds if self.store.is_shared else None
+        try:
+            await wait_for(self.store.check_writable(), seconds, clock=self._clock)
+        except TimeoutError as error:
+            raise Unhealthy("error getting data from etcd: context deadline exceeded") from error
 
     async def _check_shutdown(self) -> None:
         if self._is_shutting_down:

@@ -30,8 +30,10 @@ class HealthChecks(NamedTuple):
 
     #: Of the store, for all endpoints.
     storage: Sequence[Check]
+    #: Of KMS plugins, for ``/healthz`` and ``/readyz``.
+    encryption: Sequence[Check] = ()
     #: Of the post-start hooks, for all endpoints.
-    hooks: Sequence[Check]
+    hooks: Sequence[Check] = ()
     #: For ``/readyz`` only: after those of the store, and at the end.
     ready: Sequence[Check] = ()
     shutdown: Sequence[Check] = ()
@@ -43,9 +45,9 @@ def add_health(routes: Routes, checks: HealthChecks) -> None:
     common = [*first, *checks.hooks]
     results = HealthcheckMetrics()
     for name, each in (
-        ("healthz", common),
+        ("healthz", [*common, *checks.encryption]),
         ("livez", common),
-        ("readyz", [*first, *checks.ready, *checks.hooks, *checks.shutdown]),
+        ("readyz", [*first, *checks.ready, *checks.hooks, *checks.encryption, *checks.shutdown]),
     ):
         for path, handler in HealthEndpoint(name, each, observe=results.observe).handlers().items():
             routes.add(path, handler, methods=ANY_METHOD)

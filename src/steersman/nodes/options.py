@@ -49,6 +49,8 @@ class NodesOptions(msgspec.Struct, frozen=True, kw_only=True):
     process_images: Path | None = None
     #: Directory of their files; None: below the directory for temporary files.
     process_dir: Path | None = None
+    #: True to serve ``metrics.k8s.io`` with made-up usage, for ``kubectl top`` and HorizontalPodAutoscalers.
+    metrics: bool = False
     #: Address at which the nodes' kubelet listens for API servers; port 0: any free one.
     kubelet_address: str = "127.0.0.1"
     kubelet_port: int = 0

@@ -55,14 +55,19 @@ class NodeController(Controller):
         *,
         reports_status: bool = True,
         kubelet: KubeletAddress | None = None,
+        renew_interval_seconds: float = RENEW_INTERVAL_SECONDS,
     ) -> None:
         """Create the controller; ``kubelet`` is the address for API servers, None without a kubelet.
 
         Without ``reports_status`` stages write the node status: nodes are registered without conditions, with
         heartbeats.
+
+        ``kubelet`` is the address at which API servers reach the nodes' kubelet; None: there is no kubelet.
+        ``renew_interval_seconds`` of the nodes' Leases must be less than ``LEASE_DURATION_SECONDS``.
         """
         super().__init__(context, workers=_WORKERS)
         self._kubelet = kubelet
+        self._renew_interval_seconds = renew_interval_seconds
         self._desired = dict(desired)
         self._reports_status = reports_status
         self._ips = AddressPool(NODE_RANGE)
@@ -182,7 +187,7 @@ class NodeController(Controller):
             self.client,
             holder_identity=name_of(node),
             lease_duration_seconds=LEASE_DURATION_SECONDS,
-            renew_interval_seconds=RENEW_INTERVAL_SECONDS,
+            renew_interval_seconds=self._renew_interval_seconds,
             namespace=LEASE_NAMESPACE,
             process_lease=set_owner,
             metrics=self.context.metrics.heartbeats,

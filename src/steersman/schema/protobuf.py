@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from steersman.apimachinery.codec import DecodeError
+from steersman.apimachinery.protowire import wire_fields
 from steersman.schema.loader import struct_for
-from steersman.schema.protobuf_decoding import decoder_of, text_of, wire_fields
+from steersman.schema.protobuf_decoding import decoder_of, text_of
 from steersman.schema.protobuf_encoding import encoder_of, length
 from steersman.schema.protobuf_messages import has_message
 

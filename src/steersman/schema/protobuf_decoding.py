@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery.codec import DecodeError, decode_json
 from steersman.apimachinery.gotext import float_text
+from steersman.apimachinery.protowire import BYTES, VARINT, fixed_size, read_varint, wire_fields
 from steersman.schema.protobuf_messages import fields_of
 from steersman.schema.prototime import micro_time_text, time_text
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 _SCHEMA_PROPS: Final = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps"
 #: Deeper messages are rejected before the interpreter's stack overflows.
 _DEPTH_MAX: Final = 200
-_VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 
 
 class MessageDecoder:
@@ -57,18 +57,18 @@ class MessageDecoder:
             key = raw[at]
             at += 1
             if key >= 0x80:
-                key, at = _varint(raw, at - 1)
+                key, at = read_varint(raw, at - 1)
             wire = key & 7
-            if wire == _VARINT:
-                value, at = _varint(raw, at)
+            if wire == VARINT:
+                value, at = read_varint(raw, at)
                 field = fields.get(key >> 3)
                 if field is not None:
                     field.take(tree, value, depth)
                 continue
-            if wire == _BYTES:
-                size, at = _varint(raw, at)
+            if wire == BYTES:
+                size, at = read_varint(raw, at)
             else:
-                size = _fixed_size(wire)
+                size = fixed_size(wire)
             if at + size > end:
                 raise DecodeError("unexpected EOF")
             field = fields.get(key >> 3)
@@ -240,57 +240,13 @@ def _decimal(number: int, scale: int) -> str:
     return f"{whole}.{digits}" if digits else str(whole)
 
 
-# -- the wire format ------------------------------------------------------------------------------------------------
-
-
-def wire_fields(raw: bytes) -> Iterator[tuple[int, int | bytes]]:
-    """Yield numbers and values of the fields of a message, in order. Raises DecodeError."""
-    at, end = 0, len(raw)
-    while at < end:
-        key, at = _varint(raw, at)
-        number, wire = key >> 3, key & 7
-        if wire == _VARINT:
-            value, at = _varint(raw, at)
-            yield number, value
-            continue
-        if wire == _BYTES:
-            size, at = _varint(raw, at)
-        else:
-            size = _fixed_size(wire)
-        if at + size > end:
-            raise DecodeError("unexpected EOF")
-        yield number, raw[at : at + size]
-        at += size
-
-
-def _fixed_size(wire: int) -> int:
-    if wire == _FIXED64:
-        return 8
-    if wire == _FIXED32:
-        return 4
-    raise DecodeError(f"proto: illegal wireType {wire}")
-
-
-def _varint(raw: bytes, at: int) -> tuple[int, int]:
-    if at < len(raw) and raw[at] < 0x80:
-        return raw[at], at + 1
-    value = shift = 0
-    while True:
-        if at >= len(raw):
-            raise DecodeError("unexpected EOF")
-        byte = raw[at]
-        value |= (byte & 0x7F) << shift
-        at, shift = at + 1, shift + 7
-        if byte < 0x80:
-            return value & 0xFFFFFFFFFFFFFFFF, at
-        if shift >= 64:
-            raise DecodeError("proto: integer overflow")
+# -- values ------------------------------------------------------------------------------------------------------
 
 
 def _packed(raw: bytes) -> Iterator[int]:
     at = 0
     while at < len(raw):
-        value, at = _varint(raw, at)
+        value, at = read_varint(raw, at)
         yield value
 
 

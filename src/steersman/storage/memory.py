@@ -11,6 +11,7 @@ from steersman.storage.dispatch import Dispatcher, Watcher
 from steersman.storage.keys import SquashedPrefixes, prefix_end
 from steersman.storage.leases import LeaseTable, random_lease_id
 from steersman.storage.retention import Retention
+from steersman.storage.revision_waiters import RevisionWaiters
 from steersman.storage.sorted_keys import SortedKeys
 from steersman.storage.store import (
     Compacted,
@@ -52,6 +53,15 @@ class Displaced(msgspec.Struct, frozen=True, gc=False):
         return _ENTRY_BYTES + (len(self.before.value) if self.before is not None else 0)
 
 
+class StoreDump(msgspec.Struct, frozen=True):
+    """State of a store at one revision, without history; can be encoded, e.g. by ``msgspec.msgpack``."""
+
+    revision: int
+    rows: list[KeyValue]
+    #: Id, TTL in seconds and remaining seconds of each lease.
+    leases: list[tuple[int, int, float]]
+
+
 class MemoryStore:
     """In-memory ``Store``: durable only within the process. Also the test double."""
 
@@ -79,7 +89,12 @@ class MemoryStore:
         self._dispatcher = Dispatcher()
         self._new_lease_id = new_lease_id
         self._leases = LeaseTable(clock, on_expired=self._end_lease)
+        self._waiters = RevisionWaiters(clock)
         self._closed = False
+
+    @property
+    def is_shared(self) -> bool:
+        return False
 
     @property
     def revision(self) -> int:
@@ -93,6 +108,11 @@ class MemoryStore:
     async def current_revision(self) -> int:
         self._check_open()
         return self._revision
+
+    async def reached(self, revision: int, *, seconds: float) -> bool:
+        if revision > self._revision:
+            await self._waiters.wait(revision, seconds=seconds)
+        return revision <= self._revision
 
     async def get(self, key: str, *, revision: int = 0) -> KeyValue | None:
         self._check_readable(key, revision)
@@ -173,11 +193,41 @@ class MemoryStore:
         self._check_open()
         return self._history_bytes + sum(_ENTRY_BYTES + len(kv.value) for kv in self._present.values())
 
+    def dump(self) -> StoreDump:
+        """Return the current state without its history. Costs one copy of a list; values are shared."""
+        self._check_open()
+        leases = [
+            (lease.lease_id, lease.ttl_seconds, self._leases.remaining_seconds(lease))
+            for lease in self._leases
+            if not lease.ending
+        ]
+        return StoreDump(self._revision, list(self._present.values()), leases)
+
+    def load(self, dump: StoreDump) -> None:
+        """Replace the state by a dump, with its revisions of keys; all watches end with ``Compacted``.
+
+        The store's revision only grows: it becomes that of the dump in a store without writes, else one that neither
+        has reached. History before it is gone.
+        """
+        self._check_open()
+        self._revision = max(self._revision, dump.revision) + (1 if self._revision else 0)
+        self._present = {kv.key: kv for kv in dump.rows}
+        self._keys = SortedKeys(sorted(self._present))
+        self._forget(self._revision)
+        self._leases.close()
+        self._leases = LeaseTable(self._clock, on_expired=self._end_lease)
+        for lease_id, ttl_seconds, remaining_seconds in dump.leases:
+            self._leases.add(lease_id, ttl_seconds=ttl_seconds, remaining_seconds=remaining_seconds)
+        for kv in dump.rows:
+            self._leases.move(kv.key, before=0, after=kv.lease_id)
+        self._dispatcher.close(Compacted(self._revision - 1, self._revision))
+
     async def close(self) -> None:
         if self._closed:
             return
         self._closed = True
         self._leases.close()
+        self._waiters.resolve_all()
         self._dispatcher.close(Unavailable("the store is closed"))
 
     # Checks.
@@ -206,6 +256,7 @@ class MemoryStore:
             events.append(self._put(op) if type(op) is Put else self._remove(op.key))
         self._retire()
         self._dispatcher.deliver(events, revision=self._revision)
+        self._waiters.resolve(self._revision)
 
     def _put(self, op: Put) -> Event:
         before = self._present.get(op.key)

@@ -17,13 +17,13 @@ from steersman.testing import InProcessAPIServer
 
 SEEDS = range(8)
 STEPS = 60
-#: Minutes without a connection; the server keeps five minutes of events.
+#: Minutes without a connection, while the server drops history older than five minutes.
 OUTAGE_STEPS = 10
 NAMES = [f"name-{n}" for n in range(8)]
 
 
 class Mirror:
-    """State rebuilt from notifications only; records inconsistent notifications."""
+    """State of a listener; raises for an impossible sequence of events."""
 
     def __init__(self):
         self.objects = {}
@@ -112,7 +112,7 @@ async def run(options, selector, *, clock, dice, server):
 @pytest.mark.parametrize("streaming_list", [True, False], ids=["streaming list", "list"])
 @pytest.mark.parametrize("seed", SEEDS)
 async def test_informer_cache_converges_to_server_state_after_random_faults(seed, streaming_list, selector):
-    """Cuts, stalls, replays, errors and delays in any order; both overflow rules of handlers."""
+    """Apply cuts, stalls, replays, rejections and delays in random order, with both overflow policies."""
     clock, dice = FakeClock(), random.Random(seed)
     options = ReflectorOptions(streaming_list=streaming_list, page_size=3, idle_seconds=20)
     async with InProcessAPIServer(clock=clock) as server:

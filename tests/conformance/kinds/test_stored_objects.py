@@ -1,4 +1,4 @@
-"""Stored objects of every built-in kind are valid, completely defaulted, and of their type."""
+"""Stored objects of every built-in kind are valid, defaulted and of their type."""
 
 import json
 from pathlib import Path
@@ -23,7 +23,7 @@ def name_of(obj):
 
 @pytest.fixture
 async def stored():
-    """Create each object of the manifest; return the served resource and the stored entry by kind."""
+    """Return for each object of the manifest its stored form and its resource."""
     async with InProcessAPIServer() as server:
         await make(server, "/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": "default"}})
         registry = server.core.resources.registry

@@ -360,18 +360,18 @@ def test_hard_pod_affinity_weight_is_configurable(weight: int, expected: str) ->
         node("b", labels={"zone": "b"}),
         settings=settings_with_args("InterPodAffinity", hardPodAffinityWeight=weight),
     )
-    wanting = {"affinity": required("podAffinity", near({"app": "x"}, "zone"))}
-    world.running("a", pod("friend", labels={"app": "x"}, cpu="1", **wanting))
+    affinity = {"affinity": required("podAffinity", near({"app": "x"}, "zone"))}
+    world.running("a", pod("friend", labels={"app": "x"}, cpu="1", **affinity))
     assert world.schedule(pod("p", labels={"app": "x"}, cpu="1")) == expected
 
 
 def test_preferred_terms_of_existing_pods_can_be_ignored() -> None:
-    liking = {"podAffinityTerm": near({"app": "x"}), "weight": 100}
-    wish = {"podAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [liking]}}
+    term = {"podAffinityTerm": near({"app": "x"}), "weight": 100}
+    affinity = {"podAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [term]}}
     for ignored, expected in ((False, "a"), (True, "b")):
         settings = settings_with_args("InterPodAffinity", ignorePreferredTermsOfExistingPods=ignored)
         world = World(node("a"), node("b"), settings=settings)
-        world.running("a", pod("friend", cpu="1", affinity=wish))
+        world.running("a", pod("friend", cpu="1", affinity=affinity))
         assert world.schedule(pod("p", labels={"app": "x"}, cpu="1")) == expected
 
 

@@ -44,7 +44,7 @@ def field(operator, *values):
         ({"nodeSelector": {"zone": "b"}, **required(field("In", "n"))}, False),
     ],
 )
-def test_nodes_are_chosen_by_labels_and_names(spec, wanted):
+def test_required_node_affinity_matches_labels_and_names(spec, wanted):
     assert required_node_affinity_matches(msgspec.convert({"containers": [], **spec}, PodSpec), NODE) is wanted
 
 
@@ -62,12 +62,12 @@ def test_nodes_are_chosen_by_labels_and_names(spec, wanted):
         ({"key": "k", "operator": "Gt", "value": "many"}, False),
     ],
 )
-def test_a_toleration_is_for_a_taint(toleration, wanted):
+def test_tolerates_matches_key_value_and_effect(toleration, wanted):
     taint = Taint(key="k", value="5", effect="NoSchedule")
     assert tolerates(msgspec.convert(toleration, Toleration), taint) is wanted
 
 
-def test_only_taints_that_keep_pods_away_are_looked_at():
+def test_untolerated_ignores_other_effects():
     taints = [Taint(key="a", effect="PreferNoSchedule"), Taint(key="b", effect="NoSchedule")]
     assert untolerated(taints, []) is taints[1]
     assert untolerated(taints, [], effects=(NO_EXECUTE,)) is None

@@ -48,7 +48,7 @@ def _read_swagger(body: bytes, prefix: str) -> RemoteSwagger:
 
 
 class BackendOpenAPI:
-    """What was read last. A failed request leaves it as it is."""
+    """Documents of one backend as last read. A failed request keeps them."""
 
     def __init__(self) -> None:
         #: Address of the version 3 document with its hash; empty if the backend has none.

@@ -6,8 +6,8 @@ import base64
 import binascii
 from typing import TYPE_CHECKING, Final, Protocol
 
+from steersman.apiserver.authn.audit_context import set_current_request
 from steersman.apiserver.authn.interface import InvalidCredentials, Reviewed, with_authenticated_group
-from steersman.apiserver.authn.notes import set_current_request
 from steersman.apiserver.websocket import TOKEN_PREFIX, is_websocket
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class BearerToken:
         """
         self._authenticators = authenticators
         self._clock: Final = clock
-        self._remembering: Final = token_cache
+        self._token_cache: Final = token_cache
         #: By header. Other spellings (case, spaces) are left to the authenticators.
         self._fixed: Final = {
             f"Bearer {token}".encode(): with_authenticated_group(user)
@@ -102,11 +102,11 @@ class BearerToken:
             return None
         set_current_request(request)
         user = await _ask(parts[1], self._authenticators)
-        if self._remembering is not None:
-            self._remember(request.first_headers[b"authorization"], self._remembering.verified(parts[1]))
+        if self._token_cache is not None:
+            self._cache(request.first_headers[b"authorization"], self._token_cache.verified(parts[1]))
         return user
 
-    def _remember(self, header: bytes, user: VerifiedUser | None) -> None:
+    def _cache(self, header: bytes, user: VerifiedUser | None) -> None:
         table, now = self._verified, self._clock.monotonic()
         table.pop(header, None)
         if user is None or len(header) > _HEADER_BYTES_MAX:

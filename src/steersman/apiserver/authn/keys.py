@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
@@ -33,6 +34,7 @@ _RSA_BITS_MIN: Final = 1024
 _RSA_ALGORITHMS: Final = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512")
 #: Curve → algorithm.
 _CURVE_ALGORITHMS: Final = {"secp256r1": "ES256", "secp384r1": "ES384", "secp521r1": "ES512"}
+_LOADED_MAX: Final = 8
 _PEM_BLOCK: Final = re.compile(rb"-----BEGIN [^-]+-----.*?-----END [^-]+-----", re.DOTALL)
 
 _PublicKey = rsa.RSAPublicKey | ec.EllipticCurvePublicKey
@@ -160,7 +162,9 @@ def _key_id(key: _PublicKey) -> str:
     return base64.urlsafe_b64encode(hashlib.sha256(der).digest()).rstrip(b"=").decode()
 
 
+@lru_cache(maxsize=_LOADED_MAX)
 def _load_private(pem: bytes) -> _PrivateKey:
+    """Return the key of a PEM block. Cached: OpenSSL verifies an RSA key for tenths of a second, and a start reads it often."""
     try:
         key = load_pem_private_key(pem, None)
     except (ValueError, TypeError, UnsupportedAlgorithm) as error:

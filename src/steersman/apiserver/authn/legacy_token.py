@@ -12,8 +12,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apiserver.authn import jws
+from steersman.apiserver.authn.audit_context import annotate, warn
 from steersman.apiserver.authn.interface import InvalidCredentials, review_for_server
-from steersman.apiserver.authn.notes import annotate, warn
 from steersman.apiserver.request import UserInfo
 
 if TYPE_CHECKING:

@@ -14,6 +14,7 @@ import msgspec
 
 from steersman.apiserver.authn import jws
 from steersman.apiserver.authn.account_claims import AccountClaims, Ref, read_claims
+from steersman.apiserver.authn.audit_context import annotate
 from steersman.apiserver.authn.interface import (
     InvalidCredentials,
     Reviewed,
@@ -21,7 +22,6 @@ from steersman.apiserver.authn.interface import (
     VerifiedUser,
     with_authenticated_group,
 )
-from steersman.apiserver.authn.notes import annotate
 from steersman.apiserver.request import UserInfo
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 from steersman.apimachinery.errors import forbidden, not_found
 from steersman.apimachinery.gotext import quote
 from steersman.apiserver.authn.interface import MASTERS_GROUP
-from steersman.apiserver.authz.covering import compact_rules, uncovered
 from steersman.apiserver.authz.policy import GROUP, PolicyRule
+from steersman.apiserver.authz.policy_comparator import compact_rules, uncovered
 from steersman.apiserver.request import RequestInfo
 from steersman.apiserver.workers import on_loop
 

@@ -79,7 +79,7 @@ class _Custom:
 
 
 class _Bell:
-    """Wakes the loop when a definition has changed (a ``Sleeper``)."""
+    """Wakes the loop when a definition has changed (a ``WatchWaiter``)."""
 
     def __init__(self) -> None:
         self.rung = asyncio.Event()

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 JSON: Final = "application/json"
 #: Values that the store could not decrypt.
 _ENCRYPTED: Final = b"k8s:enc:"
+#: An error shows so much of such a value: its provider, or the reason.
+_SHOWN_BYTES: Final = 200
 
 _decode_json: Final = msgspec.json.Decoder().decode
 
@@ -115,8 +117,6 @@ class StorageCodec:
         try:
             if value.startswith(MAGIC):
                 return self._to_storage_version(key, *self._from_protobuf(key, value))
-            if value.startswith(_ENCRYPTED):
-                raise UnreadableValueError(f"{key}: {value.decode(errors='replace')}")
             tree: Tree = decode_json_value(key, value)
             api_version = tree.get("apiVersion") or self._version
             self._check_kind(key, api_version, tree.get("kind") or self._kind)
@@ -170,6 +170,8 @@ def _struct_of(kind: str, api_version: str) -> Struct:
 
 def decode_json_value(key: str, value: bytes) -> Any:
     """Return the object of a value in JSON. Raises ``UnreadableValueError``."""
+    if value.startswith(_ENCRYPTED):
+        raise UnreadableValueError(f"{key}: no provider decrypts it: {value[:_SHOWN_BYTES].decode(errors='replace')}")
     try:
         tree = _decode_json(value)
         if not isinstance(tree["metadata"], dict):

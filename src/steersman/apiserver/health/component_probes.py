@@ -74,7 +74,7 @@ async def _probe_component(port: int, plain_port: int) -> Health:
 
 
 async def probe_store(store: Store) -> Health:
-    """Probe the storage, which stands for etcd."""
+    """Probe the storage, reported in place of etcd."""
     try:
         async with asyncio.timeout(_PROBE_SECONDS):
             await store.current_revision()

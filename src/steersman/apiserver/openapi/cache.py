@@ -1,4 +1,4 @@
-"""Documents and their encodings, built off the event loop when they are asked for and kept until their source changes."""
+"""Cache of documents and their encodings, built on request outside of the event loop."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: Path of the Swagger 2.0 document, which is no path of ``/openapi/v3``.
+#: Cache key of the Swagger 2.0 document, which is not a path of ``/openapi/v3``.
 SWAGGER = ""
 
 _NO_SOURCE: Final[Any] = object()
@@ -36,34 +36,34 @@ def _in_default_executor(function: Callable[[], Any]) -> asyncio.Future[Any]:
 class DocumentCache:
     """Documents by path. At most one build runs at a time; concurrent requests for a document share one build.
 
-    What is kept is proportional to the served schemas: for each path one document, and its protobuf form once it was
-    asked for. A build goes on when the request that started it is cancelled, and the next request takes its result.
+    The size is proportional to the served schemas: one document per path, and its protobuf form once requested. A build
+    continues when its request is cancelled, and the next request uses the result.
     """
 
     def __init__(self, catalog: Catalog, custom: CustomSchemas, *, executor: Executor = _in_default_executor) -> None:
         self._sources = Sources(catalog, custom)
-        #: Digest of what renders documents, and the builder, once they are needed.
+        #: Digest of the rendering code, and the builder, once needed.
         self._renderer: bytes | None = None
         self._builder: Builder | None = None
         self._executor = executor
         self._snapshot = Snapshot([])
-        #: Path → (the source, the hash), of documents about built-in kinds.
+        #: Path → (source, hash) of documents about built-in kinds.
         self._etags: dict[str, tuple[object, str]] = {}
-        #: Path → (the source it was built from, the document).
+        #: Path → (source, document).
         self._documents: dict[str, tuple[object, Document]] = {}
-        #: Path → (the document it was encoded from, the fragments).
+        #: Path → (document, protobuf fragments).
         self._protobuf: dict[str, tuple[object, tuple[bytes, ...]]] = {}
         self._building: asyncio.Future[Any] | None = None
         self._size = CacheSize("OpenAPI documents")
 
     def paths(self) -> list[str]:
-        """Return the paths below ``/openapi/v3/`` that have a document now, sorted."""
+        """Return the sorted paths below ``/openapi/v3/``."""
         return list(self._current().by_path)
 
     async def etag(self, path: str) -> str | None:
-        """Return the hash of a document of ``/openapi/v3``, None when there is no such path.
+        """Return the hash of a document of ``/openapi/v3``, None for an unknown path.
 
-        Documents of custom kinds are built for it; the others are not.
+        Builds documents of custom kinds, but not those of built-in kinds.
         """
         source = self._current().by_path.get(path, _NO_SOURCE)
         if source is _NO_SOURCE:
@@ -87,9 +87,9 @@ class DocumentCache:
         self._renderer = digest
 
     async def document(self, path: str) -> Document | None:
-        """Return the document of a path or of ``SWAGGER``, None when there is no such path.
+        """Return the document of a path or of ``SWAGGER``, None for an unknown path.
 
-        It shows the catalog as it was at some moment of the call: changes meanwhile start no second build.
+        The document reflects the catalog at some moment during the call; concurrent changes start no second build.
         """
         renderer = await self._digest()
         while True:
@@ -114,7 +114,7 @@ class DocumentCache:
                 return await self._run(document.protobuf, partial(self._keep_protobuf, path, document))
 
     def _current(self) -> Snapshot:
-        """Return the current snapshot; forget what was built from sources that are gone."""
+        """Return the current snapshot and evict results of removed sources."""
         snapshot = self._sources.current()
         if snapshot is not self._snapshot:
             self._snapshot = snapshot
@@ -127,14 +127,14 @@ class DocumentCache:
         return snapshot
 
     async def _is_busy(self) -> bool:
-        """Wait for the build that is running, if any, and report whether there was one."""
+        """Wait for a running build, and report whether there was one."""
         if self._building is None:
             return False
         await asyncio.wait([self._building])
         return True
 
     async def _run(self, build: Callable[[], T], keep: Callable[[T], None]) -> T:
-        """Run a build in the executor and keep its result, also when the caller is cancelled."""
+        """Run a build in the executor and cache its result, even if the caller is cancelled."""
         future = self._building = self._executor(build)
 
         def finish(done: asyncio.Future[T]) -> None:
@@ -146,7 +146,7 @@ class DocumentCache:
         return cast("T", await asyncio.shield(future))
 
     def _build(self, renderer: bytes, path: str, source: Any) -> Document:
-        """Build a document. Runs in the executor, one at a time."""
+        """Build a document in the executor, one at a time."""
         if self._builder is None:
             from steersman.apiserver.openapi.builder import Builder  # noqa: PLC0415 — imported off the event loop
 
@@ -172,7 +172,7 @@ class DocumentCache:
         self._size.size_bytes = documents + sum(sum(map(len, parts)) for _, parts in self._protobuf.values())
 
     def _is_current(self, path: str, source: object) -> bool:
-        """Report whether a path's document is still built from this source."""
+        """Report whether the source of a path's document is current."""
         if path == SWAGGER:
             return source is self._snapshot
         return path in self._snapshot.by_path and self._snapshot.by_path[path] is source

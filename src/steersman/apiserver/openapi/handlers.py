@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     Headers = list[tuple[bytes, bytes]]
 
 _JSON: Final = b"application/json"
-#: Larger bodies are sent in pieces of this size; other requests are served between two of them.
+#: Larger bodies are sent in pieces of this size, so that other requests are served in between.
 _PIECE_BYTES: Final = 192 * 1024
-#: How long a document may be cached under an address that holds its hash.
+#: Cache lifetime of documents at a URL with their hash.
 _IMMUTABLE_FOR: Final = timedelta(days=365)
-#: Accepted media type → (content type, is protobuf), by OpenAPI version. Upstream still accepts the names with ``@``.
+#: Accepted media type → (content type, is protobuf), by OpenAPI version. As upstream, names with ``@`` are accepted.
 _FORMS: Final[dict[int, dict[str, tuple[bytes, bool]]]] = {
     version: {
         "application/json": (_JSON, False),
@@ -47,7 +47,7 @@ _FORMS: Final[dict[int, dict[str, tuple[bytes, bool]]]] = {
 
 
 class OpenAPIHandlers:
-    """The endpoints."""
+    """Handlers of the OpenAPI endpoints."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class OpenAPIHandlers:
     ) -> None:
         """``remote``: documents of aggregated API servers."""
         self._remote = remote
-        #: The own document and the parts of backends, and what they were merged into.
+        #: Own document, parts of backends, and the merged document.
         self._merged: tuple[Document, tuple[RemoteSwagger, ...], Document] | None = None
         self._merged_protobuf: tuple[Document, tuple[bytes, ...]] | None = None
         self._merging = asyncio.Lock()
@@ -68,7 +68,7 @@ class OpenAPIHandlers:
         self._clock = clock
 
     async def v2(self, request: Request) -> Response:
-        """Answer ``GET /openapi/v2``."""
+        """Serve ``GET /openapi/v2``."""
         form = _negotiate(request, 2)
         if form is None:
             return Response(406, content_type=b"")
@@ -104,7 +104,7 @@ class OpenAPIHandlers:
         return self._respond(fragments, content_type, headers)
 
     async def v3_index(self, request: Request) -> Response:
-        """Answer ``GET /openapi/v3``: the documents with their hashes. The content type is text, as recorded upstream."""
+        """Serve ``GET /openapi/v3``: the documents with their hashes. As upstream, the content type is text."""
         paths = {}
         for path in self._cache.paths():
             etag = await self._cache.etag(path)
@@ -117,7 +117,7 @@ class OpenAPIHandlers:
         return Response(200, body, content_type=b"text/plain; charset=utf-8")
 
     async def v3(self, request: Request) -> Response:
-        """Answer ``GET /openapi/v3/<path>``; redirect to the current hash when the request holds another one."""
+        """Serve ``GET /openapi/v3/<path>``; redirect to the current hash if the request has another one."""
         path = request.path.removeprefix("/openapi/v3/")
         if self._remote is not None:
             response = await self._remote.serve(request, path)
@@ -141,7 +141,7 @@ class OpenAPIHandlers:
     async def _serve(
         self, request: Request, path: str, etag: str, form: tuple[bytes, bool], caching: Headers
     ) -> Response:
-        """Answer with the document unless the client has the one with this hash."""
+        """Serve a document, or 304 if the client has the one with this hash."""
         content_type, is_protobuf = form
         if _matches(request.header(b"if-none-match"), f'"{etag}"'):
             return Response(304, content_type=b"", headers=_about(etag, caching))
@@ -176,14 +176,14 @@ def _about(etag: str, caching: Headers) -> Headers:
 
 
 def _matches(if_none_match: str, tag: str) -> bool:
-    """Report whether an ``If-None-Match`` header holds the tag (RFC 9110, weak comparison)."""
+    """Report whether an ``If-None-Match`` header has the tag (RFC 9110, weak comparison)."""
     if if_none_match == "*":
         return True
     return tag in [candidate.strip().removeprefix("W/") for candidate in if_none_match.split(",")]
 
 
 def _negotiate(request: Request, version: int) -> tuple[bytes, bool] | None:
-    """Return the first acceptable form, None for 406."""
+    """Return the first acceptable media type, None for 406."""
     accept = request.header(b"accept") or "*/*"
     forms = _FORMS[version]
     for alternative in accept.split(","):

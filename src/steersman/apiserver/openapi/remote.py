@@ -51,7 +51,7 @@ class RemoteDocuments(Protocol):
 def select_paths(document: Any, prefix: str) -> RemoteSwagger:
     """Return the paths of a Swagger document at or below ``prefix``, and the definitions that they need.
 
-    Raises ``ValueError`` for a document that is none.
+    Raises ``ValueError`` for an invalid document.
     """
     tree = document if isinstance(document, dict) else {}
     paths, definitions = tree.get("paths"), tree.get("definitions") or {}
@@ -69,9 +69,9 @@ def select_paths(document: Any, prefix: str) -> RemoteSwagger:
 
 
 def merge(document: Document, remotes: Iterable[RemoteSwagger]) -> Document:
-    """Return a document with the paths and definitions of backends.
+    """Return a document with the paths and definitions of backends added.
 
-    A path that is there already stays. A definition that differs from one of the same name gets the next free name.
+    Existing paths win. A definition that differs from one of the same name gets the next free name.
     """
     paths, definitions = dict(document.paths), dict(document.definitions)
     for remote in remotes:

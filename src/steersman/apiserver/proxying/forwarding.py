@@ -46,11 +46,11 @@ async def read_from_kubelet(
         raise plain_error(f"Get {quote(location.url)}: {error}") from error
     if not 200 <= answer.code <= 206:
         text = (await answer.text(_ERROR_BYTES_MAX)).decode(errors="replace")
-        raise _refused(answer.code, text, group_resource, name)
+        raise _convert_error(answer.code, text, group_resource, name)
     return Response(answer.code, content_type=b"text/plain", stream=answer.pieces())
 
 
-def _refused(code: int, text: str, group_resource: str, name: str) -> StatusError:
+def _convert_error(code: int, text: str, group_resource: str, name: str) -> StatusError:
     if code == 500:
         return internal_error(text)
     if code == 400:

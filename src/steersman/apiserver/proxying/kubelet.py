@@ -66,7 +66,7 @@ def node_location(
         raise not_found("nodes", name)
     status = entry.tree().get("status") or {}
     port = ((status.get("daemonEndpoints") or {}).get("kubeletEndpoint") or {}).get("Port") or 0
-    host = _preferred(status.get("addresses") or (), address_types)
+    host = _preferred_address(status.get("addresses") or (), address_types)
     return Location(host, str(port if port > 0 else KUBELET_PORT), path, is_kubelet=True)
 
 
@@ -81,7 +81,7 @@ def way_to_pods(nodes: ServedResource, name: str) -> Location | None:
     return node_location(nodes, name)
 
 
-def _preferred(addresses: Sequence[Tree], types: Sequence[str]) -> str:
+def _preferred_address(addresses: Sequence[Tree], types: Sequence[str]) -> str:
     for type_ in types:
         for address in addresses:
             if address.get("type") == type_:

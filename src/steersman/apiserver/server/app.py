@@ -103,7 +103,7 @@ class Application:
             await self._streams.hand_over(request, response.tunnel, headers)
             return
         if response.code == 101:
-            await self._streams.converse(request, response, headers)
+            await self._streams.serve_websocket(request, response, headers)
             return
         await send({"type": "http.response.start", "status": response.code, "headers": headers})
         await self.loop_guard.watch(self._streams.send(request, response, send), request)

@@ -47,6 +47,8 @@ class ChainOptions(msgspec.Struct, frozen=True, kw_only=True):
     mutating_max: int = 200
     #: ``--request-timeout``, the upper limit of request deadlines.
     request_timeout_seconds: float = 60.0
+    #: Filters of an embedding program, which see the impersonated user; the first is the outermost.
+    extra: Sequence[Filter] = ()
 
 
 def build_chain(
@@ -65,6 +67,7 @@ def build_chain(
         *inside,
         audit(options.metrics),
         impersonation(options.authorizer),
+        *options.extra,
         _limits(options),
         authorization(options.authorizer),
     ]

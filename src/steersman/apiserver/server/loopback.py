@@ -6,16 +6,20 @@ Upstream's API server uses a loopback connection with its own token; here, post-
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Self
 from urllib.parse import unquote
 
 import msgspec
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping, MutableMapping
+    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping, Sequence
     from types import TracebackType
 
-    from steersman.apiserver.server.app import Application
+    Message = MutableMapping[str, Any]
+    Application = Callable[
+        [Message, Callable[[], Awaitable[Message]], Callable[[Message], Awaitable[None]]], Awaitable[None]
+    ]
 
 #: Buffered pieces for a slow reader, above which the application waits.
 _PIECES_MAX: Final = 16
@@ -69,26 +73,40 @@ class Exchange:
     ) -> None:
         assert self._task is not None
         self._gone.set()
-        while not self._task.done():
-            # Drop queued pieces, so that the application can finish.
-            while not self._messages.empty():
-                self._messages.get_nowait()
-            await asyncio.wait([self._task], timeout=0.01)
-        await self._task
+        # Messages that wait are dropped, and ``_send`` drops the later ones, so that the application ends.
+        while not self._messages.empty():
+            self._messages.get_nowait()
+        if not self._task.done():
+            await asyncio.wait([self._task])
+        with suppress(ConnectionError):  # raised to the reader, if there was one
+            await self._task
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        while (message := await self._messages.get()) is not None:
+        """Yield the chunks of the body. Raises ConnectionError if the application aborts the response."""
+        assert self._task is not None
+        while (message := await self._next()) is not None:
             if message.get("body"):
                 yield message["body"]
             if not message.get("more_body"):
                 return
+        if not self._gone.is_set():
+            await self._task
+
+    async def _next(self) -> Message | None:
+        """Return the next message; None when the application has ended, which it cannot add to a full queue."""
+        assert self._task is not None
+        return None if self._task.done() and self._messages.empty() else await self._messages.get()
 
     async def _run(self) -> None:
         try:
-            await self._app(self._scope, self._receive, self._messages.put)
+            await self._app(self._scope, self._receive, self._send)
         finally:
             if not self._messages.full():
                 self._messages.put_nowait(None)
+
+    async def _send(self, message: Message) -> None:
+        if not self._gone.is_set():
+            await self._messages.put(message)
 
     async def _receive(self) -> MutableMapping[str, Any]:
         if self._to_send is not None:
@@ -101,9 +119,23 @@ class Exchange:
 class Loopback:
     """In-process client of one application."""
 
-    def __init__(self, app: Application, *, headers: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        app: Application,
+        *,
+        headers: Mapping[str, str] | None = None,
+        more_headers: Sequence[tuple[str, str]] = (),
+    ) -> None:
+        """``more_headers`` may repeat names; they are sent with every request."""
         self._app = app
         self._headers = dict(headers or {})
+        self._more_headers = [(key.lower().encode(), value.encode("latin-1")) for key, value in more_headers]
+
+    def through(self, app: Application, *, headers: Sequence[tuple[str, str]] = ()) -> Loopback:
+        """Return a client with the same credentials whose requests pass ``app``, with further headers."""
+        client = Loopback(app, headers=self._headers, more_headers=headers)
+        client._more_headers[:0] = self._more_headers
+        return client
 
     def open(
         self, method: str, target: str, *, body: bytes | None = None, headers: Mapping[str, str] | None = None
@@ -123,7 +155,10 @@ class Loopback:
             "raw_path": path.encode(),
             "query_string": query.encode(),
             "root_path": "",
-            "headers": [(key.lower().encode(), value.encode("latin-1")) for key, value in sent.items()],
+            "headers": [
+                *((key.lower().encode(), value.encode("latin-1")) for key, value in sent.items()),
+                *self._more_headers,
+            ],
             "client": None,
             "server": None,
         }

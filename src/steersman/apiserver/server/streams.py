@@ -10,8 +10,8 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from steersman.apiserver.filters.max_in_flight import is_long_running
-from steersman.apiserver.server.conversation import converse
-from steersman.apiserver.server.tunnel import carry
+from steersman.apiserver.server.tunnel import copy_both_ways
+from steersman.apiserver.server.websocket_stream import serve_websocket
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, MutableMapping
@@ -77,7 +77,7 @@ class Streams:
         if self._draining:
             self._stop(task)
         try:
-            await carry(request.scope["extensions"]["steersman.upgrade"], tunnel, headers)
+            await copy_both_ways(request.scope["extensions"]["steersman.upgrade"], tunnel, headers)
         except asyncio.CancelledError:
             if task not in self._stopped:
                 raise
@@ -86,7 +86,7 @@ class Streams:
             self._stopped.discard(task)
             del self._running[task]
 
-    async def converse(self, request: Request, response: Response, headers: list[tuple[bytes, bytes]]) -> None:
+    async def serve_websocket(self, request: Request, response: Response, headers: list[tuple[bytes, bytes]]) -> None:
         """Send WebSocket frames until the stream ends, the client closes, or the server shuts down."""
         stream = response.stream
         assert stream is not None
@@ -95,7 +95,7 @@ class Streams:
         if self._draining:
             self._stop(task)
         try:
-            await converse(request.scope["extensions"]["steersman.upgrade"], stream, headers)
+            await serve_websocket(request.scope["extensions"]["steersman.upgrade"], stream, headers)
         except asyncio.CancelledError:
             if task not in self._stopped:
                 raise

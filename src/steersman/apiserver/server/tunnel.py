@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _PIECE_BYTES: Final = 64 * 1024
 
 
-async def carry(take: Callable[[], Streams], tunnel: Tunnel, headers: list[tuple[bytes, bytes]]) -> None:
+async def copy_both_ways(take: Callable[[], Streams], tunnel: Tunnel, headers: list[tuple[bytes, bytes]]) -> None:
     """Respond with 101 and ``headers`` on the connection from ``take``, and copy bytes. Closes both connections."""
     reader, writer = take()
     lines = [b"HTTP/1.1 101 Switching Protocols", *(name + b": " + value for name, value in headers)]

@@ -50,6 +50,7 @@ class KubernetesServiceController(Controller):
         desired: DesiredService,
         ranges: Sequence[IPv4Network | IPv6Network],
         reconciler: EndpointReconciler,
+        interval_seconds: float = INTERVAL_SECONDS,
     ) -> None:
         backoff = ItemExponentialFailureRateLimiter(
             base_delay_seconds=_FIRST_RETRY_SECONDS, max_delay_seconds=INTERVAL_SECONDS
@@ -58,6 +59,7 @@ class KubernetesServiceController(Controller):
         self._desired = desired
         self._ranges = ranges
         self._reconciler = reconciler
+        self._interval_seconds = interval_seconds
         for what in (SERVICES, ENDPOINTS, SLICES):
             self.watch(what, keys=lambda _: (_KEY,), namespace=NAMESPACE, field_selector=f"metadata.name={NAME}")
 
@@ -73,7 +75,7 @@ class KubernetesServiceController(Controller):
         """Write the Service first, as its endpoints depend on it."""
         await correct_service(self.client, self._desired, ranges=self._ranges, at_start=False)
         await self._reconciler.reconcile(correct_ports=False)
-        return Result(requeue_after_seconds=INTERVAL_SECONDS)
+        return Result(requeue_after_seconds=self._interval_seconds)
 
 
 async def keep_lease(leases: MasterLeases, address: str, *, clock: Clock) -> None:

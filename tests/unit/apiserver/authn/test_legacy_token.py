@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from steersman.apiserver.authn.audit_context import set_current_request
 from steersman.apiserver.authn.interface import InvalidCredentials
 from steersman.apiserver.authn.keys import PrivateKey
 from steersman.apiserver.authn.legacy_token import LegacyTokens, last_used_patch
-from steersman.apiserver.authn.notes import set_current_request
 from steersman.apiserver.authn.service_account import BoundObject
 from steersman.apiserver.http import Request
 from steersman.apiserver.request import Annotations

@@ -6,11 +6,11 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from steersman.apiserver.authn.account_claims import Bound, Ref
+from steersman.apiserver.authn.audit_context import set_current_request
 from steersman.apiserver.authn.interface import InvalidCredentials
-from steersman.apiserver.authn.issuing import TokenIssuer
 from steersman.apiserver.authn.keys import PrivateKey
-from steersman.apiserver.authn.notes import set_current_request
 from steersman.apiserver.authn.service_account import BoundObject, ServiceAccountTokens
+from steersman.apiserver.authn.token_issuer import TokenIssuer
 from steersman.apiserver.http import Request
 from steersman.apiserver.request import Annotations
 from steersman.asynckit.clock import FakeClock
@@ -203,8 +203,8 @@ async def test_stale_token_is_annotated(world):
 async def verified(world, token):
     """Return the user for which the token is cached now."""
     await world.tokens.authenticate_token(token)
-    remembered = world.tokens.verified(token)
-    return remembered, lambda: remembered.at(world.clock.monotonic())
+    cached = world.tokens.verified(token)
+    return cached, lambda: cached.at(world.clock.monotonic())
 
 
 async def test_verified_expires_after_ten_seconds(world):

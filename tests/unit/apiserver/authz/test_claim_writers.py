@@ -21,7 +21,7 @@ FIELDS = [{"key": "metadata.name", "operator": "In", "values": ["worker"]}]
 ALLOCATION = {"nodeSelector": {"nodeSelectorTerms": [{"matchFields": FIELDS}]}, "devices": {"results": []}}
 ALLOCATED = {"allocation": ALLOCATION}
 DEVICE = {"driver": "d.com", "pool": "p", "device": "dev-0"}
-SAID = {**ALLOCATED, "devices": [DEVICE]}
+WITH_DEVICES = {**ALLOCATED, "devices": [DEVICE]}
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def test_binding_permission_is_cluster_wide(texts, index):
 
 
 def test_unchanged_status_requires_no_permission(texts):
-    assert texts(SAID, SAID) == texts({**SAID, "reservedFor": []}, SAID) == []
+    assert texts(WITH_DEVICES, WITH_DEVICES) == texts({**WITH_DEVICES, "reservedFor": []}, WITH_DEVICES) == []
 
 
 def test_device_status_requires_permission_of_driver(texts, index):
@@ -76,18 +76,18 @@ def test_device_status_requires_permission_of_driver(texts, index):
         ' in the namespace "ns"'
     )
     grant(index, "arbitrary-node:update", "resourceclaims/driver", names="e.com", namespace="ns")
-    assert texts(SAID, ALLOCATED) == texts(ALLOCATED, SAID) == [refused]
-    more = {**SAID, "devices": [DEVICE, {**DEVICE, "driver": "e.com"}]}
-    assert texts(more, SAID) == []
+    assert texts(WITH_DEVICES, ALLOCATED) == texts(ALLOCATED, WITH_DEVICES) == [refused]
+    more = {**WITH_DEVICES, "devices": [DEVICE, {**DEVICE, "driver": "e.com"}]}
+    assert texts(more, WITH_DEVICES) == []
 
 
 @pytest.mark.parametrize("mode", ["associated", "arbitrary"])
 def test_driver_on_node_of_claim_needs_associated_or_arbitrary_node_permission(texts, index, mode):
-    [fault] = texts(SAID, ALLOCATED, who=DRIVER)
+    [fault] = texts(WITH_DEVICES, ALLOCATED, who=DRIVER)
     assert 'verb="[associated-node:update arbitrary-node:update]" permission' in fault
     assert f'User "{DRIVER.name}" cannot associated-node:update' in fault
     grant(index, f"{mode}-node:update", "resourceclaims/driver", who=DRIVER.name)
-    assert texts(SAID, ALLOCATED, who=DRIVER) == []
+    assert texts(WITH_DEVICES, ALLOCATED, who=DRIVER) == []
 
 
 @pytest.mark.parametrize(

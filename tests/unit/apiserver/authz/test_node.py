@@ -94,10 +94,10 @@ def test_node_is_denied_with_reason(nodes, info, reason):
 
 
 def test_authorize_has_no_opinion_about_other_users():
-    def unwanted():
+    def fail_if_called():
         raise AssertionError
 
-    nodes = NodeAuthorizer(unwanted, unwanted)
+    nodes = NodeAuthorizer(fail_if_called, fail_if_called)
     for user in (UserInfo("alice", ("system:nodes",)), UserInfo("system:node:n1", ())):
         assert not nodes.authorize(user, ask("list", "nodes")).reason
         assert not nodes.rules_for(user, "ns").incomplete

@@ -226,8 +226,8 @@ async def test_a_definition_that_something_else_holds_tells_that_its_objects_are
     async with asyncio.timeout(20):
         while (await server.request("GET", path)).json()["metadata"]["finalizers"] != ["example.com/hold"]:  # noqa: ASYNC110
             await asyncio.sleep(0)  # noqa: TID251 — no time passes, others get their turn
-    told = next(c for c in await conditions(server) if c["type"] == "Terminating")
-    assert (told["status"], told["reason"]) == ("False", "InstanceDeletionCompleted")
+    condition = next(c for c in await conditions(server) if c["type"] == "Terminating")
+    assert (condition["status"], condition["reason"]) == ("False", "InstanceDeletionCompleted")
     assert (await server.request("GET", SHIRTS)).json()["items"] == []
 
 

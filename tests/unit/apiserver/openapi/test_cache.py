@@ -146,13 +146,13 @@ async def test_documents_of_removed_group_versions_are_evicted():
 async def test_cached_documents_are_served_during_a_build():
     executor = HeldExecutor()
     server = Server(executor)
-    kept = asyncio.create_task(server.cache.document("api"))
+    build = asyncio.create_task(server.cache.document("api"))
     await turns()
     executor.release()
-    await kept
+    await build
     waiting = asyncio.create_task(server.cache.document("apis"))
     await turns()
-    assert await server.cache.document("api") is kept.result()
+    assert await server.cache.document("api") is build.result()
     assert not waiting.done()
     executor.release()
     assert await waiting is not None

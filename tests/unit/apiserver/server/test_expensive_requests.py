@@ -46,7 +46,7 @@ def gate(monkeypatch):
     return made
 
 
-async def until(server, path, code):
+async def wait_until(server, path, code):
     async with asyncio.timeout(20):
         while (await server.request("GET", path)).code != code:  # noqa: ASYNC110
             await asyncio.sleep(0)  # noqa: TID251 — no time passes, others get their turn
@@ -65,7 +65,7 @@ async def server():
         body = msgspec.json.encode({"metadata": {"name": "lists.example.com"}, "spec": spec})
         answer = await started.request("POST", DEFINITIONS, body=body)
         assert answer.code == 201, answer.json()
-        await until(started, LISTS, 200)
+        await wait_until(started, LISTS, 200)
         yield started
 
 

@@ -32,7 +32,7 @@ class LimitRangeStrategy(Strategy):
                 if item.get(name):
                     round_resource_list(item[name])
             if item.get("type") == "Container":
-                _complete(item)
+                _default_container_limit(item)
 
     def prepare_for_create(self, ctx: RequestContext, obj: Tree) -> None:
         """No server-owned fields."""
@@ -47,7 +47,7 @@ class LimitRangeStrategy(Strategy):
         return validate_limit_range(obj)
 
 
-def _complete(item: Tree) -> None:
+def _default_container_limit(item: Tree) -> None:
     """Default ``default`` from ``max``, and ``defaultRequest`` from ``default``, else from ``min``, of a Container
     limit.
     """

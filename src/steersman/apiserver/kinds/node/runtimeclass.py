@@ -9,8 +9,8 @@ from steersman.apimachinery.field import Path
 from steersman.apimachinery.metadata_validation import validate_labels
 from steersman.apiserver.generic import columns
 from steersman.apiserver.generic.strategy import Column, Strategy
+from steersman.apiserver.kinds.shared.deprecated_labels import label_warning
 from steersman.apiserver.kinds.shared.go_form import go_form
-from steersman.apiserver.kinds.shared.old_labels import label_warning
 from steersman.apiserver.kinds.shared.podspec.rules import TEMPLATE_RULES
 from steersman.apiserver.kinds.shared.podspec.validate_placement import validate_tolerations
 from steersman.apiserver.kinds.shared.podspec.validate_resources import validate_requirements

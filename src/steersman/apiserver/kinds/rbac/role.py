@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from steersman.apiserver.kinds.rbac.shared.granting import GrantingStrategy
-from steersman.apiserver.kinds.rbac.shared.guarding import check_role
+from steersman.apiserver.kinds.rbac.shared.base_strategy import RBACStrategy
+from steersman.apiserver.kinds.rbac.shared.escalation_checks import check_role
 from steersman.apiserver.kinds.rbac.shared.rules import validate_rules
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from steersman.apiserver.request import RequestContext
 
 
-class RoleStrategy(GrantingStrategy):
+class RoleStrategy(RBACStrategy):
     """Strategy of Roles."""
 
     group_resource = "roles.rbac.authorization.k8s.io"

@@ -179,7 +179,7 @@ class PortBitmap:
     def __contains__(self, port: object) -> bool:
         return isinstance(port, int) and port in self.ports and bool(self._bits >> (port - self.ports.first) & 1)
 
-    def take(self, port: int) -> None:
+    def allocate(self, port: int) -> None:
         """Allocate a port of the range."""
         self._bits |= 1 << (port - self.ports.first)
 
@@ -188,11 +188,11 @@ class PortBitmap:
         if port in self.ports:
             self._bits &= ~(1 << (port - self.ports.first))
 
-    def take_any(self, dice: Dice) -> int | None:
+    def allocate_next(self, dice: Dice) -> int | None:
         """Allocate and return a random free port; None if the range is full."""
         for port in self.ports.candidates(dice):
             if port not in self:
-                self.take(port)
+                self.allocate(port)
                 return port
         return None
 

@@ -8,7 +8,7 @@ from steersman.apimachinery import field, names
 from steersman.apimachinery.field import Path
 from steersman.apimachinery.quantity import Quantity, parse
 from steersman.apiserver.generic.strategy import Strategy
-from steersman.apiserver.kinds.shared.old_labels import selector_warnings
+from steersman.apiserver.kinds.shared.deprecated_labels import selector_warnings
 from steersman.apiserver.kinds.shared.validation import (
     IS_NEGATIVE,
     check_all,

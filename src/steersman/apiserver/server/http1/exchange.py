@@ -1,4 +1,4 @@
-"""One request and its response: the two callables that ASGI gives an application."""
+"""Exchange of one request and its response: the ``receive`` and ``send`` callables of ASGI."""
 
 from __future__ import annotations
 
@@ -60,14 +60,14 @@ class Exchange:
         expects_100: bool,
         on_response: Callable[[], None],
     ) -> None:
-        """``body`` is None for a request without one. ``on_response`` is called once, when the response is complete."""
+        """``body``: None without a request body. ``on_response``: called once, when the response is complete."""
         self.scope = scope
         self.body = body
         self.response = response
         self._transport = transport
         self._flow = flow
         self._date_line = date_line
-        #: The client waits for ``100 Continue`` before it sends the body.
+        #: The client waits for ``100 Continue``.
         self._expects_100 = expects_100
         self._on_response = on_response
         self._is_body_received = False
@@ -149,7 +149,7 @@ class Exchange:
         kind = message["type"]
         if not response.is_started and kind == "http.response.start":
             if self._expects_100 and self._is_body_missing():
-                # The client may send the body or not, so the end of the request is unknown.
+                # The client may or may not send the body, so the end of the request is unknown.
                 response.keep_alive = False
             response.begin(message["status"], message["headers"], self._date_line)
         elif response.is_started and not response.is_complete and kind == "http.response.body":
@@ -165,7 +165,7 @@ class Exchange:
             raise RuntimeError(f"{kind} out of order")
 
     def _end(self) -> None:
-        if self.response.is_complete:  # not if the client went away during the last part
+        if self.response.is_complete:  # not if the client disconnected during the last part
             self.notify()
             self._on_response()
 
@@ -173,7 +173,7 @@ class Exchange:
         return self.body is not None and not self.body.is_complete and not self.body.size
 
     async def _send_large(self, body: bytes, *, is_last: bool) -> None:
-        """Write a body in parts, each when the client has read enough of the ones before."""
+        """Write a body in parts, each after the client has read enough of the previous ones."""
         start = 0
         last = len(body) - WRITE_BYTES_MAX
         while start < last:

@@ -26,10 +26,10 @@ def dice(seed: int = 1) -> random.Random:
 
 
 @pytest.mark.parametrize(
-    ("size", "kept"), [(1, 0), (16, 0), (32, 16), (256, 16), (1024, 64), (4096, 256), (1 << 64, 256)]
+    ("size", "expected"), [(1, 0), (16, 0), (32, 16), (256, 16), (1024, 64), (4096, 256), (1 << 64, 256)]
 )
-def test_lower_band_size_is_a_sixteenth_within_bounds(size: int, kept: int):
-    assert lower_band_size(size, least=16, most=256, step=16) == kept
+def test_lower_band_size_is_a_sixteenth_within_bounds(size: int, expected: int):
+    assert lower_band_size(size, least=16, most=256, step=16) == expected
 
 
 def test_family_of_returns_api_names():
@@ -97,8 +97,8 @@ def test_port_range_formats_with_dash():
 
 def test_encode_stores_range_allocation():
     bitmap = PortBitmap(PORTS)
-    bitmap.take(30000)
-    bitmap.take(30009)
+    bitmap.allocate(30000)
+    bitmap.allocate(30009)
     assert json.loads(bitmap.encode()) == {
         "kind": "RangeAllocation",
         "apiVersion": "v1",
@@ -113,7 +113,7 @@ def test_decode_restores_encoded_ports(ports: PortRange, data: st.DataObject, me
     taken = data.draw(st.sets(st.integers(ports.first, ports.last), max_size=20))
     bitmap = PortBitmap(ports)
     for port in taken:
-        bitmap.take(port)
+        bitmap.allocate(port)
     read = PortBitmap.decode(ports, bitmap.encode(media_type))
     assert {port for port in range(ports.first, ports.last + 1) if port in read} == taken
 
@@ -129,7 +129,7 @@ def test_decode_remaps_ports_when_range_has_moved(before: PortRange, after: Port
     taken = data.draw(st.sets(st.integers(before.first, before.last), max_size=20))
     bitmap = PortBitmap(before)
     for port in taken:
-        bitmap.take(port)
+        bitmap.allocate(port)
     moved = PortBitmap.decode(after, bitmap.encode())
     assert {port for port in range(1, 65536) if port in moved} == {port for port in taken if port in after}
 
@@ -139,17 +139,17 @@ def test_take_any_returns_free_ports_until_full(taken: set[int], seed: int):
     ports = PortRange(30000, 30063)
     bitmap = PortBitmap(ports)
     for port in taken:
-        bitmap.take(port)
-    chosen = [bitmap.take_any(dice(seed)) for _ in range(64 - len(taken))]
+        bitmap.allocate(port)
+    chosen = [bitmap.allocate_next(dice(seed)) for _ in range(64 - len(taken))]
     assert sorted([*taken, *chosen]) == list(range(30000, 30064))
-    assert bitmap.take_any(dice(seed)) is None
+    assert bitmap.allocate_next(dice(seed)) is None
 
 
 @given(st.lists(st.integers(30000, 30031), unique=True))
 def test_take_and_release_restore_bitmap(ports: list[int]):
     bitmap = PortBitmap(PORTS)
     for port in ports:
-        bitmap.take(port)
+        bitmap.allocate(port)
     for port in ports:
         bitmap.release(port)
     assert not bitmap.changed

@@ -92,8 +92,8 @@ async def test_expired_chain_connects_but_is_not_valid(tmp_path, version, times)
 async def test_certificate_of_other_ca_ends_connection(tmp_path):
     peers = Peers(tmp_path)
     other = certificates.make_ca("clients", now=NOW, life=DAY)
-    stranger = certificates.make_client("mallory", ["system:masters"], other, now=NOW, life=DAY)
-    peers.client.load_cert_chain(*write(tmp_path, "stranger", stranger))
+    other_client = certificates.make_client("mallory", ["system:masters"], other, now=NOW, life=DAY)
+    peers.client.load_cert_chain(*write(tmp_path, "other_client", other_client))
     with pytest.raises((ssl.SSLError, ConnectionError)):
         await asyncio.wait_for(peers.extension(), 10)
 

@@ -56,7 +56,7 @@ class _Form(NamedTuple):
 
 def validate_definition(obj: Tree) -> Iterator[FieldError]:
     """Validate a new definition."""
-    spec, plural, group = obj["spec"], _names(obj).get("plural", ""), obj["spec"].get("group", "")
+    spec, plural, group = obj["spec"], _spec_names(obj).get("plural", ""), obj["spec"].get("group", "")
     for key in ("generateName", "name"):
         name = obj["metadata"].get(key)
         if name and name != f"{plural}.{group}":
@@ -65,7 +65,7 @@ def validate_definition(obj: Tree) -> Iterator[FieldError]:
     yield from validate_definition_status(obj)
     yield from _validate_stored_versions(obj)
     yield from _validate_approval(obj, None)
-    yield from _validate_preserving(spec, None)
+    yield from _validate_preserve_unknown_fields(spec, None)
 
 
 def validate_definition_update(obj: Tree, old: Tree) -> Iterator[FieldError]:
@@ -75,13 +75,17 @@ def validate_definition_update(obj: Tree, old: Tree) -> Iterator[FieldError]:
     if has_condition(old.get("status"), "Established"):
         yield from validate_ca_bundle(spec.get("conversion"), before.get("conversion"), _SPEC.child("conversion"))
         yield from check_unchanged(spec.get("scope"), before.get("scope"), _SPEC.child("scope"))
-        yield from check_unchanged(_names(obj).get("kind"), _names(old).get("kind"), _SPEC.child("names", "kind"))
+        yield from check_unchanged(
+            _spec_names(obj).get("kind"), _spec_names(old).get("kind"), _SPEC.child("names", "kind")
+        )
     yield from check_unchanged(spec.get("group"), before.get("group"), _SPEC.child("group"))
-    yield from check_unchanged(_names(obj).get("plural"), _names(old).get("plural"), _SPEC.child("names", "plural"))
+    yield from check_unchanged(
+        _spec_names(obj).get("plural"), _spec_names(old).get("plural"), _SPEC.child("names", "plural")
+    )
     yield from validate_definition_status(obj)
     yield from _validate_stored_versions(obj)
     yield from _validate_approval(obj, old)
-    yield from _validate_preserving(spec, before)
+    yield from _validate_preserve_unknown_fields(spec, before)
 
 
 def validate_definition_status(obj: Tree) -> Iterator[FieldError]:
@@ -90,12 +94,12 @@ def validate_definition_status(obj: Tree) -> Iterator[FieldError]:
     yield from _validate_names(accepted, Path("status", "acceptedNames"))
 
 
-def _names(obj: Tree) -> Tree:
+def _spec_names(obj: Tree) -> Tree:
     spec_names: Tree = obj["spec"].get("names") or {}
     return spec_names
 
 
-def _form(versions: list[Tree]) -> _Form:
+def _internal_form(versions: list[Tree]) -> _Form:
     common = {}
     for part in _PARTS if versions else ():
         values = [version.get(part) for version in versions]
@@ -105,7 +109,7 @@ def _form(versions: list[Tree]) -> _Form:
 
 
 def _validate_spec(spec: Tree) -> Iterator[FieldError]:
-    form = _form(spec.get("versions") or [])
+    form = _internal_form(spec.get("versions") or [])
     yield from _validate_group(spec.get("group") or "", _SPEC.child("group"))
     yield from check_supported(spec.get("scope"), _SCOPES, _SPEC.child("scope"))
     if (form.common.get("schema") or {}).get("openAPIV3Schema") is None:
@@ -249,7 +253,7 @@ def _validate_approval(obj: Tree, old: Tree | None) -> Iterator[FieldError]:
         yield field.invalid(path, annotation_of(obj), why)
 
 
-def _validate_preserving(spec: Tree, before: Tree | None) -> Iterator[FieldError]:
+def _validate_preserve_unknown_fields(spec: Tree, before: Tree | None) -> Iterator[FieldError]:
     if spec.get("preserveUnknownFields") and not (before or {}).get("preserveUnknownFields"):
         detail = (
             "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead"

@@ -67,7 +67,7 @@ def validate_job_status(obj: Tree, old: Tree) -> Iterator[FieldError]:
     yield from _check_transitions(change)
 
 
-def _contradiction(detail: str) -> FieldError:
+def _contradiction_error(detail: str) -> FieldError:
     return field.invalid(_CONDITIONS, field.OMIT_VALUE, detail)
 
 
@@ -87,9 +87,9 @@ def _check_completion(change: _Change) -> Iterator[FieldError]:
     complete = change.has("Complete")
     completes = change.turned("Complete")
     if (completes or change.turned("Failed")) and complete and change.has("Failed"):
-        yield _contradiction("cannot set Complete=True and Failed=true conditions")
+        yield _contradiction_error("cannot set Complete=True and Failed=true conditions")
     if (completes or change.turned("FailureTarget")) and complete and change.has("FailureTarget"):
-        yield _contradiction("cannot set Complete=True and FailureTarget=true conditions")
+        yield _contradiction_error("cannot set Complete=True and FailureTarget=true conditions")
     end, path = change.status.get("completionTime"), _STATUS.child("completionTime")
     if completes or change.changed("completionTime"):
         if end is not None and not complete:
@@ -107,7 +107,7 @@ def _check_finish(change: _Change) -> Iterator[FieldError]:
     for end, reason in (("Failed", "FailureTarget"), ("Complete", "SuccessCriteriaMet")):
         turned = change.turned(end) or change.turned(reason)
         if turned and change.has(end) and not change.has(reason):
-            yield _contradiction(f"cannot set {end}=True condition without the {reason}=true condition")
+            yield _contradiction_error(f"cannot set {end}=True condition without the {reason}=true condition")
     if not finished:
         return
     active = status.get("active") or 0
@@ -165,18 +165,18 @@ def _check_running(change: _Change) -> Iterator[FieldError]:
 def _check_criteria(change: _Change) -> Iterator[FieldError]:
     is_success_criteria_met = change.has("SuccessCriteriaMet")
     if is_success_criteria_met and change.has("Failed"):
-        yield _contradiction("cannot set SuccessCriteriaMet=True and Failed=true conditions")
+        yield _contradiction_error("cannot set SuccessCriteriaMet=True and Failed=true conditions")
     if is_success_criteria_met and change.has("FailureTarget"):
-        yield _contradiction("cannot set SuccessCriteriaMet=True and FailureTarget=true conditions")
+        yield _contradiction_error("cannot set SuccessCriteriaMet=True and FailureTarget=true conditions")
     if not is_success_criteria_met and change.spec.get("successPolicy") is not None and change.has("Complete"):
-        yield _contradiction("cannot set Complete=True for Job with SuccessPolicy unless SuccessCriteriaMet=True")
+        yield _contradiction_error("cannot set Complete=True for Job with SuccessPolicy unless SuccessCriteriaMet=True")
 
 
 def _check_transitions(change: _Change) -> Iterator[FieldError]:
     status, before, spec = change.status, change.before, change.spec
     for type_ in ("Failed", "Complete", "FailureTarget"):
         if change.had(type_) and not change.has(type_):
-            yield _contradiction(f"cannot disable the terminal {type_}=True condition")
+            yield _contradiction_error(f"cannot disable the terminal {type_}=True condition")
     # an elastic Indexed Job may scale below its number of succeeded indexes
     is_elastic = spec.get("completionMode") == "Indexed" and spec.get("completions") == spec.get("parallelism")
     for name in ("failed",) if is_elastic else ("failed", "succeeded"):
@@ -193,6 +193,6 @@ def _check_transitions(change: _Change) -> Iterator[FieldError]:
         else:
             yield field.invalid(path, start, "field is immutable for unsuspended job once set")
     if change.had("SuccessCriteriaMet") and not change.has("SuccessCriteriaMet"):
-        yield _contradiction("cannot disable the SuccessCriteriaMet=True condition")
+        yield _contradiction_error("cannot disable the SuccessCriteriaMet=True condition")
     if change.had("Complete") and change.has("SuccessCriteriaMet") and not change.had("SuccessCriteriaMet"):
-        yield _contradiction("cannot set SuccessCriteriaMet=True for Job already has Complete=true conditions")
+        yield _contradiction_error("cannot set SuccessCriteriaMet=True for Job already has Complete=true conditions")

@@ -32,28 +32,34 @@ _NO_FEATURE: Final = (
 
 def validate_node(node: Tree) -> list[FieldError]:
     """Validate a new Node."""
-    return [*_taints(node), *_resources(node), *_swap(node), *_features(node), *_cidrs(node)]
+    return [
+        *_validate_taints(node),
+        *_validate_resources(node),
+        *_validate_swap(node),
+        *_validate_features(node),
+        *_validate_cidrs(node),
+    ]
 
 
 def validate_node_update(node: Tree, old: Tree) -> list[FieldError]:
     """Validate an update of a Node. ``podCIDRs`` and ``providerID`` are immutable once set."""
-    errors = [*_resources(node), *_features(node)]
+    errors = [*_validate_resources(node), *_validate_features(node)]
     addresses = (node.get("status") or {}).get("addresses") or ()
     for position in sorted(repeat_positions(addresses)):
         path = field.Path("status", "addresses").index(position)
         errors.append(field.duplicate(path, go_form("NodeAddress", addresses[position])))
     spec, before = node.get("spec") or {}, old.get("spec") or {}
-    errors += _cidr_changes(spec.get("podCIDRs") or [], before.get("podCIDRs") or [])
+    errors += _validate_cidr_changes(spec.get("podCIDRs") or [], before.get("podCIDRs") or [])
     if before.get("providerID") and spec.get("providerID") != before["providerID"]:
         detail = 'node updates may not change providerID except from "" to valid'
         errors.append(field.forbidden(_SPEC.child("providerID"), detail))
-    errors += _taints(node)
+    errors += _validate_taints(node)
     if (spec.get("externalID") or "") != (before.get("externalID") or ""):
         errors.append(field.forbidden(_SPEC.child("externalID"), "may not be updated"))
     return errors
 
 
-def _cidr_changes(cidrs: Sequence[str], before: Sequence[str]) -> Iterator[FieldError]:
+def _validate_cidr_changes(cidrs: Sequence[str], before: Sequence[str]) -> Iterator[FieldError]:
     """Reject changes of ``podCIDRs`` that are set, with one error per changed item."""
     changes = 1
     if len(cidrs) == len(before):
@@ -62,7 +68,7 @@ def _cidr_changes(cidrs: Sequence[str], before: Sequence[str]) -> Iterator[Field
         yield field.forbidden(_CIDRS, 'node updates may not change podCIDR except from "" to valid')
 
 
-def _taints(node: Tree) -> Iterator[FieldError]:
+def _validate_taints(node: Tree) -> Iterator[FieldError]:
     seen: set[tuple[str, str]] = set()
     for position, taint in enumerate((node.get("spec") or {}).get("taints") or ()):
         here = _TAINTS.index(position)
@@ -81,20 +87,20 @@ def _taints(node: Tree) -> Iterator[FieldError]:
         seen.add((key, effect))
 
 
-def _resources(node: Tree) -> Iterator[FieldError]:
+def _validate_resources(node: Tree) -> Iterator[FieldError]:
     for name in ("capacity", "allocatable"):
         for resource, amount in sorted(((node.get("status") or {}).get(name) or {}).items()):
             yield from check_amount(resource, amount, field.Path("status", name, resource))
 
 
-def _swap(node: Tree) -> Iterator[FieldError]:
+def _validate_swap(node: Tree) -> Iterator[FieldError]:
     capacity = (((node.get("status") or {}).get("nodeInfo") or {}).get("swap") or {}).get("capacity")
     if capacity is not None and capacity <= 0:
         # upstream's path, which differs from the field's
         yield field.invalid(field.Path("metadata", "nodeSwapStatus", "capacity"), capacity, "must be greater than zero")
 
 
-def _features(node: Tree) -> Iterator[FieldError]:
+def _validate_features(node: Tree) -> Iterator[FieldError]:
     """Validate ``status.declaredFeatures`` (KEP-5328): unique and sorted."""
     features = (node.get("status") or {}).get("declaredFeatures") or ()
     path = field.Path("status", "declaredFeatures")
@@ -115,7 +121,7 @@ def _feature_fault(feature: str) -> str:
     return "" if _FEATURE.fullmatch(feature) else _NO_FEATURE
 
 
-def _cidrs(node: Tree) -> Iterator[FieldError]:
+def _validate_cidrs(node: Tree) -> Iterator[FieldError]:
     cidrs = (node.get("spec") or {}).get("podCIDRs") or []
     for position, text in enumerate(cidrs):
         yield from check_all(_CIDRS.index(position), text, check_cidr(text))

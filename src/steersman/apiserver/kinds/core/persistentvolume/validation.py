@@ -147,17 +147,17 @@ def validate_volume(obj: Tree) -> list[FieldError]:
     if not spec.get("accessModes"):
         errors.append(field.required(_SPEC.child("accessModes")))
     errors += check_access_modes(spec.get("accessModes"), _SPEC.child("accessModes"))
-    errors += _capacity(spec)
+    errors += _validate_capacity(spec)
     policy = spec.get("persistentVolumeReclaimPolicy")
     if policy and policy not in _POLICIES:
         errors.append(field.not_supported(_SPEC.child("persistentVolumeReclaimPolicy"), policy, _POLICIES))
-    errors += _node_affinity(spec)
-    errors += _sources(spec, obj["metadata"].get("name") or "")
-    errors += _validate_reclaim_and_class(spec)
+    errors += _validate_node_affinity(spec)
+    errors += _validate_sources(spec, obj["metadata"].get("name") or "")
+    errors += _validate_classes_and_mode(spec)
     return errors
 
 
-def _capacity(spec: Tree) -> Iterator[FieldError]:
+def _validate_capacity(spec: Tree) -> Iterator[FieldError]:
     capacity = spec.get("capacity")
     path = _SPEC.child("capacity")
     if not capacity:
@@ -171,7 +171,7 @@ def _capacity(spec: Tree) -> Iterator[FieldError]:
         yield from check_positive_quantity(amount, path.key(name))
 
 
-def _node_affinity(spec: Tree) -> Iterator[FieldError]:
+def _validate_node_affinity(spec: Tree) -> Iterator[FieldError]:
     affinity = spec.get("nodeAffinity")
     if affinity is None:
         return
@@ -183,7 +183,7 @@ def _node_affinity(spec: Tree) -> Iterator[FieldError]:
         yield from validate_node_selector(required, path)
 
 
-def _sources(spec: Tree, volume_name: str) -> Iterator[FieldError]:
+def _validate_sources(spec: Tree, volume_name: str) -> Iterator[FieldError]:
     sources = [name for name in _SOURCES if spec.get(name) is not None]
     if not sources:
         yield field.required(_SPEC, "must specify a volume type")
@@ -194,26 +194,26 @@ def _sources(spec: Tree, volume_name: str) -> Iterator[FieldError]:
             continue
         yield from _SOURCES[name](spec[name], _SPEC.child(shown))
         if name == "iscsi":
-            yield from _iscsi_length(spec[name], volume_name)
+            yield from _validate_iscsi_length(spec[name], volume_name)
         if name == "local" and spec.get("nodeAffinity") is None:
             yield field.required(_SPEC.child("nodeAffinity"), "Local volume requires node affinity")
     host_path = (spec.get("hostPath") or {}).get("path")
-    if host_path and posixpath.normpath(host_path).strip("/") == "" and _recycles(spec):
+    if host_path and posixpath.normpath(host_path).strip("/") == "" and _is_recycled(spec):
         detail = "may not be 'recycle' for a hostPath mount of '/'"
         yield field.forbidden(_SPEC.child("persistentVolumeReclaimPolicy"), detail)
 
 
-def _iscsi_length(source: Tree, volume_name: str) -> Iterator[FieldError]:
+def _validate_iscsi_length(source: Tree, volume_name: str) -> Iterator[FieldError]:
     portal = source.get("targetPortal") or ""
     if source.get("initiatorName") is not None and len(f"{volume_name}:{portal}") > sources.ISCSI_LENGTH_MAX:
         yield field.invalid(_SPEC.child("iscsi", "targetportal"), portal, sources.ISCSI_TOO_LONG)
 
 
-def _recycles(spec: Tree) -> bool:
+def _is_recycled(spec: Tree) -> bool:
     return spec.get("persistentVolumeReclaimPolicy") == "Recycle"
 
 
-def _validate_reclaim_and_class(spec: Tree) -> Iterator[FieldError]:
+def _validate_classes_and_mode(spec: Tree) -> Iterator[FieldError]:
     if name := spec.get("storageClassName"):
         yield from validate_dns_subdomain(name, _SPEC.child("storageClassName"))
     mode = spec.get("volumeMode")

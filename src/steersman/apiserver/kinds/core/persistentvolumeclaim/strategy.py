@@ -61,11 +61,11 @@ class PersistentVolumeClaimStrategy(Strategy):
 
     def prepare_for_create(self, ctx: RequestContext, obj: Tree) -> None:
         obj["status"] = {"phase": "Pending"}
-        settle_data_sources(obj["spec"], None)
+        normalize_data_sources(obj["spec"], None)
 
     def prepare_for_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
         super().prepare_for_update(ctx, obj, old)
-        settle_data_sources(obj["spec"], old["spec"])
+        normalize_data_sources(obj["spec"], old["spec"])
 
     def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
         return validate_claim(obj)
@@ -102,7 +102,7 @@ class PersistentVolumeClaimStrategy(Strategy):
         ]
 
 
-def settle_data_sources(spec: Tree, old: Tree | None) -> None:
+def normalize_data_sources(spec: Tree, old: Tree | None) -> None:
     """Make ``dataSource`` and ``dataSourceRef`` equal unless the reference names another namespace (KEP-1495).
 
     References into another namespace are dropped unless the old spec has one (``CrossNamespaceVolumeDataSource`` is

@@ -55,7 +55,7 @@ class PodEvaluator(Evaluator):
         if is_alive(obj, now):
             spec = obj["spec"]
             usage["pods"] = ONE
-            usage |= _computed(pod_totals(spec, "requests"), pod_totals(spec, "limits"))
+            usage |= _with_quota_names(pod_totals(spec, "requests"), pod_totals(spec, "limits"))
         return usage
 
     def fault(self, required: Iterable[str], obj: Tree) -> str:
@@ -105,7 +105,7 @@ def _is_extended_or_huge_pages(name: str) -> bool:
     return plain.startswith(_HUGE_PAGES) or (plain != name and is_extended(plain))
 
 
-def _computed(requests: Amounts, limits: Amounts) -> Amounts:
+def _with_quota_names(requests: Amounts, limits: Amounts) -> Amounts:
     """Return usage under the resource names of quotas: ``requests.cpu`` and ``cpu``, ``limits.cpu``, …"""
     usage: Amounts = {}
     for name, amount in requests.items():

@@ -61,7 +61,7 @@ def validate_pod_update(pod: Tree, old: Tree, facts_for: FactsFor = new_facts) -
         return errors
     masked = _with_mutable_fields_of(spec, before)
     if before.get("schedulingGates"):
-        errors += _check_narrowing(masked, before)
+        errors += _validate_narrowing(masked, before)
     if _without_empty(masked) != _without_empty(before):
         detail = f"pod updates may not change fields other than {_MAY_CHANGE}\n{go_diff('PodSpec', before, masked)}"
         errors.append(field.forbidden(_SPEC, detail))
@@ -166,7 +166,7 @@ def _without_empty(spec: Tree) -> Tree:
 # -- scheduling gates -------------------------------------------------------------------------------------------------
 
 
-def _check_narrowing(masked: Tree, before: Tree) -> Iterator[FieldError]:
+def _validate_narrowing(masked: Tree, before: Tree) -> Iterator[FieldError]:
     """Validate the node selector and affinity of a gated Pod, which may narrow, and set them to the old values in
     ``masked``.
     """

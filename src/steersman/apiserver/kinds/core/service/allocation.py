@@ -88,15 +88,15 @@ class ServiceAllocator:
         Raises 422 for unavailable values, 500 when full.
         """
         spec = obj["spec"]
-        ops = await self._take_addresses(ctx, obj)
+        ops = await self._allocate_addresses(ctx, obj)
         if not may_have_node_ports(spec):
             return ops
         current = await self._store.get(NODE_PORTS_KEY)
         bitmap = read_node_ports(self._ports, current)
-        any_port = self._chooser(ctx, bitmap)
-        self._take_node_ports(obj, bitmap, any_port)
+        any_port = self._port_picker(ctx, bitmap)
+        self._allocate_node_ports(obj, bitmap, any_port)
         if needs_health_check_port(spec):
-            self._take_health_check_port(spec, bitmap, any_port)
+            self._allocate_health_check_port(spec, bitmap, any_port)
         return ops + self._bitmap_ops(bitmap, current)
 
     async def for_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> list[Op]:
@@ -107,16 +107,16 @@ class ServiceAllocator:
         spec, before = obj["spec"], old["spec"]
         if spec == before:
             return []
-        ops = await self._take_addresses(ctx, obj, own=cluster_ips(before))
+        ops = await self._allocate_addresses(ctx, obj, own=cluster_ips(before))
         kept = set(cluster_ips(spec))
         ops += await self._release_addresses(old, [ip for ip in cluster_ips(before) if ip not in kept])
         if not may_have_node_ports(spec) and not may_have_node_ports(before):
             return ops
         current = await self._store.get(NODE_PORTS_KEY)
         bitmap = read_node_ports(self._ports, current)
-        any_port = self._chooser(ctx, bitmap)
-        self._change_node_ports(obj, node_ports(before), bitmap, any_port)
-        self._change_health_check_port(obj, before, bitmap, any_port)
+        any_port = self._port_picker(ctx, bitmap)
+        self._reallocate_node_ports(obj, node_ports(before), bitmap, any_port)
+        self._reallocate_health_check_port(obj, before, bitmap, any_port)
         return ops + self._bitmap_ops(bitmap, current)
 
     async def for_delete(self, obj: Tree) -> list[Op]:
@@ -135,7 +135,7 @@ class ServiceAllocator:
     # -- addresses
     # ------------------------------------------------------------------------------------------------------
 
-    async def _take_addresses(self, ctx: RequestContext, obj: Tree, *, own: Sequence[str] = ()) -> list[Op]:
+    async def _allocate_addresses(self, ctx: RequestContext, obj: Tree, *, own: Sequence[str] = ()) -> list[Op]:
         """Allocate an address for each family without one. ``own`` are addresses the Service has already."""
         spec = obj["spec"]
         if spec.get("type") == EXTERNAL_NAME or is_headless(spec):
@@ -147,7 +147,7 @@ class ServiceAllocator:
             if position < len(ips) and ips[position]:
                 if ips[position] in own:
                     continue
-                ip = await self._requested(obj, ips[position], ranges)
+                ip = await self._allocate_requested_address(obj, ips[position], ranges)
             else:
                 of_family = [addresses for addresses in ranges if addresses.family == family]
                 if ctx.dry_run and of_family:
@@ -155,14 +155,14 @@ class ServiceAllocator:
                         str(of_family[0].network.network_address)
                     ]  # any address: dry runs allocate nothing
                     continue
-                ip = await self._any_free(of_family)
+                ip = await self._allocate_any_address(of_family)
                 ips[position:] = [str(ip)]
             ops.append(Put(f"{ADDRESS_PREFIX}{ip}", self._address_value(ctx, obj, ip), expected=0))
         if ips:
             spec["clusterIP"], spec["clusterIPs"] = ips[0], ips
         return ops
 
-    async def _requested(self, obj: Tree, text: str, ranges: Sequence[AddressRange]) -> IPAddress:
+    async def _allocate_requested_address(self, obj: Tree, text: str, ranges: Sequence[AddressRange]) -> IPAddress:
         ip = parse_ip(text)
         if ip is None or not any(ip in addresses for addresses in ranges):
             raise _not_allocated(obj, text, "the provided network does not match the current range")
@@ -170,7 +170,7 @@ class ServiceAllocator:
             raise _not_allocated(obj, text, "provided IP is already allocated")
         return ip
 
-    async def _any_free(self, ranges: Sequence[AddressRange]) -> IPAddress:
+    async def _allocate_any_address(self, ranges: Sequence[AddressRange]) -> IPAddress:
         for addresses in ranges:
             probes = 0
             taken: set[str] | None = None
@@ -242,11 +242,11 @@ class ServiceAllocator:
         value = bitmap.encode(self._media_type)
         return [Put(NODE_PORTS_KEY, value, expected=current.mod_revision if current else 0)]
 
-    def _chooser(self, ctx: RequestContext, bitmap: PortBitmap) -> Callable[[], int]:
+    def _port_picker(self, ctx: RequestContext, bitmap: PortBitmap) -> Callable[[], int]:
         """Return the function that picks a free port; for dry runs any port, without a lookup."""
-        return (lambda: self._ports.first) if ctx.dry_run else (lambda: self._any_port(bitmap))
+        return (lambda: self._ports.first) if ctx.dry_run else (lambda: self._allocate_any_port(bitmap))
 
-    def _take_node_ports(self, obj: Tree, bitmap: PortBitmap, any_port: Callable[[], int]) -> None:
+    def _allocate_node_ports(self, obj: Tree, bitmap: PortBitmap, any_port: Callable[[], int]) -> None:
         """Allocate a node port for every port; ports with the same number and different protocols share one."""
         spec = obj["spec"]
         by_port: dict[int, int] = {}
@@ -259,15 +259,17 @@ class ServiceAllocator:
             if shared is None:
                 asked = asked or _requested_port(number, spec["ports"])
                 port["nodePort"] = by_port[number] = (
-                    self._take_port(obj, bitmap, position, asked) if asked else any_port()
+                    self._allocate_port(obj, bitmap, position, asked) if asked else any_port()
                 )
             elif not asked:
                 port["nodePort"] = shared
             elif asked != shared:
-                self._take_port(obj, bitmap, position, asked)
+                self._allocate_port(obj, bitmap, position, asked)
 
-    def _change_node_ports(self, obj: Tree, before: set[int], bitmap: PortBitmap, any_port: Callable[[], int]) -> None:
-        """Allocate node ports like ``_take_node_ports``; the Service's current ones may move between its ports."""
+    def _reallocate_node_ports(
+        self, obj: Tree, before: set[int], bitmap: PortBitmap, any_port: Callable[[], int]
+    ) -> None:
+        """Allocate node ports like ``_allocate_node_ports``; the Service's current ones may move between its ports."""
         spec = obj["spec"]
         if may_have_node_ports(spec):
             own = set(before)
@@ -279,7 +281,7 @@ class ServiceAllocator:
                 if not asked:
                     port["nodePort"] = any_port()
                 elif asked not in own:
-                    self._take_port(obj, bitmap, position, asked)
+                    self._allocate_port(obj, bitmap, position, asked)
                 own.add(port["nodePort"])
                 if (pair := (port.get("protocol", ""), port["nodePort"])) in seen:
                     raise internal_error(f"duplicate nodePort: {pair[1]}/{pair[0]}")
@@ -287,34 +289,36 @@ class ServiceAllocator:
         for port_number in before - node_ports(spec):
             bitmap.release(port_number)
 
-    def _take_port(self, obj: Tree, bitmap: PortBitmap, position: int, port: int) -> int:
+    def _allocate_port(self, obj: Tree, bitmap: PortBitmap, position: int, port: int) -> int:
         path = field.Path("spec", "ports").index(position).child("nodePort")
         if fault := _port_fault(bitmap, port):
             raise _invalid(obj, field.invalid(path, port, fault))
-        bitmap.take(port)
+        bitmap.allocate(port)
         return port
 
-    def _any_port(self, bitmap: PortBitmap) -> int:
-        port = bitmap.take_any(self._dice)
+    def _allocate_any_port(self, bitmap: PortBitmap) -> int:
+        port = bitmap.allocate_next(self._dice)
         if port is None:
             raise internal_error("failed to allocate a nodePort: range is full")
         return port
 
-    def _take_health_check_port(self, spec: Tree, bitmap: PortBitmap, any_port: Callable[[], int]) -> None:
+    def _allocate_health_check_port(self, spec: Tree, bitmap: PortBitmap, any_port: Callable[[], int]) -> None:
         asked = spec.get("healthCheckNodePort")
         if not asked:
             spec["healthCheckNodePort"] = any_port()
         elif fault := _port_fault(bitmap, asked):
             raise internal_error(f"failed to allocate requested HealthCheck NodePort {asked}: {fault}")
         else:
-            bitmap.take(asked)
+            bitmap.allocate(asked)
 
-    def _change_health_check_port(self, obj: Tree, old: Tree, bitmap: PortBitmap, any_port: Callable[[], int]) -> None:
+    def _reallocate_health_check_port(
+        self, obj: Tree, old: Tree, bitmap: PortBitmap, any_port: Callable[[], int]
+    ) -> None:
         spec = obj["spec"]
         before = old.get("healthCheckNodePort") or 0
         if needs_health_check_port(spec):
             if not needs_health_check_port(old):
-                self._take_health_check_port(spec, bitmap, any_port)
+                self._allocate_health_check_port(spec, bitmap, any_port)
             elif (after := spec.get("healthCheckNodePort") or 0) != before:
                 detail = (
                     "cannot change healthCheckNodePort on loadBalancer service with externalTraffic=Local during update"

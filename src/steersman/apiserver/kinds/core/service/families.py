@@ -44,7 +44,7 @@ def fill_in_families(spec: Tree, old: Tree | None, families: Sequence[str]) -> S
         return errors
     if old is not None:
         errors += _validate_reductions(spec, old)
-    errors += _too_many_for_one_stack(spec)
+    errors += _validate_single_stack(spec)
     errors += _infer_from_addresses(spec, families)
     if errors:
         return errors
@@ -86,7 +86,7 @@ def _validate_reductions(spec: Tree, old: Tree) -> list[FieldError]:
     return errors
 
 
-def _too_many_for_one_stack(spec: Tree) -> list[FieldError]:
+def _validate_single_stack(spec: Tree) -> list[FieldError]:
     if spec["ipFamilyPolicy"] != SINGLE_STACK:
         return []
     return [
@@ -158,8 +158,8 @@ def validate_cluster_ips(spec: Tree, old: Tree | None) -> list[FieldError]:
     """Validate cluster IPs, families and policy together. ExternalName Services are skipped."""
     if spec.get("type") == EXTERNAL_NAME:
         return []
-    errors = _singular_and_plural(spec)
-    errors += _family_values(spec)
+    errors = _validate_singular_and_plural(spec)
+    errors += _validate_family_values(spec)
     ips = cluster_ips(spec)
     wrong = _validate_addresses(ips, set(cluster_ips(old)) if old is not None else set())
     errors += wrong
@@ -174,7 +174,7 @@ def validate_cluster_ips(spec: Tree, old: Tree | None) -> list[FieldError]:
     return errors
 
 
-def _singular_and_plural(spec: Tree) -> list[FieldError]:
+def _validate_singular_and_plural(spec: Tree) -> list[FieldError]:
     single, ips = spec.get("clusterIP"), cluster_ips(spec)
     if not single:
         if ips:
@@ -186,7 +186,7 @@ def _singular_and_plural(spec: Tree) -> list[FieldError]:
     return []
 
 
-def _family_values(spec: Tree) -> list[FieldError]:
+def _validate_family_values(spec: Tree) -> list[FieldError]:
     errors: list[FieldError] = []
     seen: set[str] = set()
     for position, family in enumerate(spec.get("ipFamilies") or ()):
@@ -234,16 +234,18 @@ def validate_cluster_ips_update(spec: Tree, old: Tree) -> list[FieldError]:
     ips, before = cluster_ips(spec), cluster_ips(old)
     errors: list[FieldError] = []
     if not (is_headless(spec) and is_headless(old)):
-        errors += _changes(_CLUSTER_IPS, ips, before, spec, what="clusterIP", shown=ips, is_unset=not ips)
+        errors += _validate_changes(_CLUSTER_IPS, ips, before, spec, what="clusterIP", shown=ips, is_unset=not ips)
     if is_headless(spec) or is_headless(old):
         return errors
     families, families_before = list(spec.get("ipFamilies") or ()), list(old.get("ipFamilies") or ())
     # upstream reports the addresses as the value of the error about the number of families
     shown = families if len(families) == len(families_before) else ips
-    return errors + _changes(_FAMILIES, families, families_before, spec, what="ipFamily", shown=shown, is_unset=not ips)
+    return errors + _validate_changes(
+        _FAMILIES, families, families_before, spec, what="ipFamily", shown=shown, is_unset=not ips
+    )
 
 
-def _changes(
+def _validate_changes(
     path: field.Path, after: list[str], before: list[str], spec: Tree, *, what: str, shown: list[str], is_unset: bool
 ) -> list[FieldError]:
     first = path.index(0)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from steersman.storage.store import Store
 
 
-class TakenPorts(msgspec.Struct, frozen=True):
+class AllocatedPorts(msgspec.Struct, frozen=True):
     """Snapshot of allocated ports; the base of a change."""
 
     ports: frozenset[int]
@@ -36,16 +36,16 @@ class NodePortRegistry:
         self._media_type = media_type
         self.ports = ports
 
-    async def read(self) -> TakenPorts:
+    async def read(self) -> AllocatedPorts:
         """Return all allocated ports."""
         kv = await self._store.get(NODE_PORTS_KEY)
         bitmap = read_node_ports(self.ports, kv)
         numbers = range(self.ports.first, self.ports.last + 1)
-        return TakenPorts(frozenset(port for port in numbers if port in bitmap), kv.mod_revision if kv else 0)
+        return AllocatedPorts(frozenset(port for port in numbers if port in bitmap), kv.mod_revision if kv else 0)
 
-    async def change(self, seen: TakenPorts, *, take: Iterable[int], release: Iterable[int]) -> None:
+    async def change(self, seen: AllocatedPorts, *, take: Iterable[int], release: Iterable[int]) -> None:
         """Allocate and release ports. Raises ``Conflict`` if the value has changed since ``seen``."""
         bitmap = PortBitmap(self.ports)
         for port in (seen.ports | frozenset(take)) - frozenset(release):
-            bitmap.take(port)
+            bitmap.allocate(port)
         await self._store.txn([Put(NODE_PORTS_KEY, bitmap.encode(self._media_type), expected=seen.revision)])

@@ -46,8 +46,8 @@ def validate_ingress_update(obj: Tree, old: Tree) -> Iterator[FieldError]:
 def validate_ingress_status(obj: Tree, old: Tree) -> Iterator[FieldError]:
     """Validate the load balancer status. Non-canonical addresses that the old object has are accepted."""
     path = field.Path("status", "loadBalancer", "ingress")
-    known = {point.get("ip") for point in _points(old)}
-    for position, point in enumerate(_points(obj)):
+    known = {point.get("ip") for point in _ingress_points(old)}
+    for position, point in enumerate(_ingress_points(obj)):
         here, ip, hostname = path.index(position), point.get("ip"), point.get("hostname")
         if ip:
             check = check_ip_loosely if ip in known else check_ip
@@ -58,7 +58,7 @@ def validate_ingress_status(obj: Tree, old: Tree) -> Iterator[FieldError]:
                 yield field.invalid(here.child("hostname"), hostname, _NOT_AN_IP)
 
 
-def _points(obj: Tree) -> list[Tree]:
+def _ingress_points(obj: Tree) -> list[Tree]:
     balancer = (obj.get("status") or {}).get("loadBalancer") or {}
     return list(balancer.get("ingress") or ())
 

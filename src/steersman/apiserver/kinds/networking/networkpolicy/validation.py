@@ -21,7 +21,7 @@ _PROTOCOLS: Final = ("TCP", "UDP", "SCTP")
 _DIRECTIONS: Final = (("ingress", "from"), ("egress", "to"))
 
 
-class _Leniency:
+class _LegacyValues:
     """Invalid values accepted because the old policy has them."""
 
     def __init__(self, old: Tree | None) -> None:
@@ -34,7 +34,7 @@ class _Leniency:
 
 def validate_network_policy(obj: Tree, old: Tree | None = None) -> Iterator[FieldError]:
     """Validate a NetworkPolicy."""
-    spec, leniency = obj.get("spec") or {}, _Leniency(old)
+    spec, leniency = obj.get("spec") or {}, _LegacyValues(old)
     yield from validate_label_selector(
         spec.get("podSelector"), _SPEC.child("podSelector"), allow_invalid_values=leniency.selectors
     )
@@ -100,7 +100,7 @@ def _validate_port(port: Tree, path: Path) -> Iterator[FieldError]:
         yield from check_all(path.child("port"), number, names.check_port_name(number))
 
 
-def _validate_peer(peer: Tree, path: Path, leniency: _Leniency) -> Iterator[FieldError]:
+def _validate_peer(peer: Tree, path: Path, leniency: _LegacyValues) -> Iterator[FieldError]:
     for name in ("podSelector", "namespaceSelector"):
         yield from validate_label_selector(peer.get(name), path.child(name), allow_invalid_values=leniency.selectors)
     block = peer.get("ipBlock")
@@ -113,7 +113,7 @@ def _validate_peer(peer: Tree, path: Path, leniency: _Leniency) -> Iterator[Fiel
         yield field.forbidden(path, "may not specify both ipBlock and another peer")
 
 
-def _validate_block(block: Tree, path: Path, leniency: _Leniency) -> Iterator[FieldError]:
+def _validate_block(block: Tree, path: Path, leniency: _LegacyValues) -> Iterator[FieldError]:
     cidr = block.get("cidr") or ""
     if not cidr:
         yield field.required(path.child("cidr"))
@@ -132,6 +132,6 @@ def _validate_block(block: Tree, path: Path, leniency: _Leniency) -> Iterator[Fi
             yield field.invalid(where, text, "must be a strict subset of `cidr`")
 
 
-def _check_network(cidr: str, path: Path, leniency: _Leniency) -> Iterator[FieldError]:
+def _check_network(cidr: str, path: Path, leniency: _LegacyValues) -> Iterator[FieldError]:
     check = check_cidr_loosely if cidr in leniency.cidrs else check_cidr
     yield from check_all(path, cidr, check(cidr))

@@ -8,8 +8,8 @@ from steersman.apimachinery import field, names
 from steersman.apimachinery.field import Path
 from steersman.apiserver.generic import columns
 from steersman.apiserver.generic.strategy import Column
-from steersman.apiserver.kinds.rbac.shared.granting import GrantingStrategy
-from steersman.apiserver.kinds.rbac.shared.guarding import check_binding
+from steersman.apiserver.kinds.rbac.shared.base_strategy import RBACStrategy
+from steersman.apiserver.kinds.rbac.shared.escalation_checks import check_binding
 from steersman.apiserver.kinds.shared.go_form import go_form
 from steersman.apiserver.kinds.shared.validation import check_all
 
@@ -34,7 +34,7 @@ def binding_columns(kind: str) -> tuple[Column, ...]:
     return (columns.NAME_COLUMN, role, columns.AGE_COLUMN, *subjects)
 
 
-class BindingStrategy(GrantingStrategy):
+class BindingStrategy(RBACStrategy):
     """Base strategy of bindings. ``roleRef`` is immutable."""
 
     check_grant = staticmethod(check_binding)

@@ -54,7 +54,7 @@ class ResourceClaimStrategy(Strategy):
     def prepare_for_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
         super().prepare_for_status_update(ctx, obj, old)
         keep_metadata(obj, old)
-        _forget_released_devices(obj.get("status") or {}, old.get("status") or {})
+        _drop_released_devices(obj.get("status") or {}, old.get("status") or {})
 
     def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
         spec = obj.get("spec") or {}
@@ -68,7 +68,7 @@ class ResourceClaimStrategy(Strategy):
         if self._writers is not None:
             status, before = obj.get("status") or {}, old.get("status") or {}
             # Deallocation removes device statuses without a driver's permission.
-            allocated_devices = _not_released(before.get("devices") or (), status, before)
+            allocated_devices = _allocated_devices(before.get("devices") or (), status, before)
             errors += self._writers.check(ctx, status, {**before, "devices": allocated_devices})
         return [*errors, *validate_claim_status(obj, old)]
 
@@ -76,16 +76,16 @@ class ResourceClaimStrategy(Strategy):
         return [columns.name_of(obj), _state(obj), columns.age(obj, now)]
 
 
-def _forget_released_devices(status: Tree, before: Tree) -> None:
+def _drop_released_devices(status: Tree, before: Tree) -> None:
     """Remove the statuses of devices that are no longer allocated."""
-    devices = _not_released(status.get("devices") or (), status, before)
+    devices = _allocated_devices(status.get("devices") or (), status, before)
     if devices:
         status["devices"] = devices
     else:
         status.pop("devices", None)
 
 
-def _not_released(devices: Iterable[Tree], status: Tree, before: Tree) -> list[Tree]:
+def _allocated_devices(devices: Iterable[Tree], status: Tree, before: Tree) -> list[Tree]:
     released = _allocated(before) - _allocated(status)
     return [device for device in devices if _identity(device) not in released]
 

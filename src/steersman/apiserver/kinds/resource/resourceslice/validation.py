@@ -64,7 +64,7 @@ def validate_slice(obj: Tree, old: Tree | None = None) -> Iterator[FieldError]:
         yield from check_unchanged(pool.get("name"), old_pool.get("name"), _SPEC.child("pool", "name"))
         for name in ("driver", "nodeName"):
             yield from check_unchanged(spec.get(name), before.get(name), _SPEC.child(name))
-    yield from _validate_place(spec)
+    yield from _validate_node_association(spec)
     devices, counters = spec.get("devices"), spec.get("sharedCounters")
     if devices is not None and counters is not None:
         yield field.invalid(_SPEC, "", "only one of `sharedCounters` or `devices` is allowed")
@@ -94,7 +94,7 @@ def _validate_pool(pool: Tree, path: Path) -> Iterator[FieldError]:
         yield field.invalid(path.child("generation"), generation, "must be greater than or equal to zero")
 
 
-def _validate_place(spec: Tree) -> Iterator[FieldError]:
+def _validate_node_association(spec: Tree) -> Iterator[FieldError]:
     """Validate the node association: exactly one of ``nodeName``, ``nodeSelector``, ``allNodes``,
     ``perDeviceNodeSelection``.
     """
@@ -146,11 +146,11 @@ def _validate_device(device: Tree, old: Tree | None, path: Path, *, per_device: 
         key=lambda consumption: consumption.get("counterSet") or "",
         max_items=_CONSUMPTIONS_MAX,
     )
-    yield from _validate_device_place(device, path, per_device=per_device)
+    yield from _validate_device_node_association(device, path, per_device=per_device)
     yield from check_binding_conditions(device, path)
 
 
-def _validate_device_place(device: Tree, path: Path, *, per_device: bool) -> Iterator[FieldError]:
+def _validate_device_node_association(device: Tree, path: Path, *, per_device: bool) -> Iterator[FieldError]:
     node, selector, everywhere = (device.get(name) for name in ("nodeName", "nodeSelector", "allNodes"))
     if not per_device:
         if not (node is None and selector is None and everywhere is None):

@@ -13,7 +13,7 @@ from steersman.apimachinery.field import Path
 from steersman.apimachinery.gotext import quote
 from steersman.apimachinery.quantity import parse
 from steersman.apiserver.kinds.shared.address_warnings import ip_warnings
-from steersman.apiserver.kinds.shared.old_labels import key_warning, label_warning
+from steersman.apiserver.kinds.shared.deprecated_labels import key_warning, label_warning
 from steersman.apiserver.kinds.shared.podspec.path_warnings import path_warnings
 from steersman.apiserver.kinds.shared.podspec.profile_annotations import (
     APP_ARMOR,
@@ -91,13 +91,13 @@ def _warnings(
 
 
 def _all_warnings(spec: Tree, given: Tree, path: Path, annotations: Path, *, is_template: bool) -> Iterator[str]:
-    yield from _placement(spec, path)
+    yield from _scheduling_warnings(spec, path)
     for name, text in _OLD_ANNOTATIONS.items():
         if name in given:
             yield f"{annotations.key(name)}: {text}"
     if volumes := spec.get("volumes"):
-        yield from _volumes(volumes, path.child("volumes"))
-    yield from _repeated_names(spec, path)
+        yield from _volume_warnings(volumes, path.child("volumes"))
+    yield from _duplicate_name_warnings(spec, path)
     if overhead := spec.get("overhead"):
         for name in _IN_WHOLE_BYTES:
             yield from fraction_warnings(overhead, name, path.child("overhead"))
@@ -105,16 +105,16 @@ def _all_warnings(spec: Tree, given: Tree, path: Path, annotations: Path, *, is_
         yield f"{annotations.key(SECCOMP_POD)}: {_OLD_SECCOMP}"
     for container, where in _containers(spec, path):
         if given:
-            yield from _profiles(container, spec, given, annotations, is_template=is_template)
-        yield from _container(container, where)
-    yield from _ports(spec, path)
-    yield from _port_names(spec, path)
+            yield from _profile_warnings(container, spec, given, annotations, is_template=is_template)
+        yield from _container_warnings(container, where)
+    yield from _port_warnings(spec, path)
+    yield from _port_name_warnings(spec, path)
     if (spec.get("terminationGracePeriodSeconds") or 0) < 0:
         where = path.child("terminationGracePeriodSeconds")
         yield f"{where}: must be >= 0; negative values are invalid and will be treated as 1"
     if affinity := spec.get("affinity"):
-        yield from _selectors(affinity, path.child("affinity"))
-    yield from _old_addresses(spec, path)
+        yield from _selector_warnings(affinity, path.child("affinity"))
+    yield from _address_warnings(spec, path)
 
 
 def _containers(spec: Tree, path: Path) -> Iterator[tuple[Tree, Path]]:
@@ -127,7 +127,7 @@ def _containers(spec: Tree, path: Path) -> Iterator[tuple[Tree, Path]]:
 # -- scheduling constraints -------------------------------------------------------------------------------------------
 
 
-def _placement(spec: Tree, path: Path) -> Iterator[str]:
+def _scheduling_warnings(spec: Tree, path: Path) -> Iterator[str]:
     for label in sorted(spec.get("nodeSelector") or ()):
         yield from label_warning(label, path.child("nodeSelector").key(label))
     nodes = (spec.get("affinity") or {}).get("nodeAffinity") or {}
@@ -156,7 +156,7 @@ def node_term_warnings(term: Tree, path: Path, *, check_values: bool = False) ->
                 yield f"{here.child('values').index(number)}: {value} is invalid, {fault}"
 
 
-def _selectors(affinity: Tree, path: Path) -> Iterator[str]:
+def _selector_warnings(affinity: Tree, path: Path) -> Iterator[str]:
     """Yield warnings about Pod affinity terms that match no Pod."""
     for kind in ("podAffinity", "podAntiAffinity"):
         terms = affinity.get(kind) or {}
@@ -172,7 +172,7 @@ def _selectors(affinity: Tree, path: Path) -> Iterator[str]:
 # -- volumes, names and addresses -------------------------------------------------------------------------------------
 
 
-def _volumes(volumes: Sequence[Tree], path: Path) -> Iterator[str]:
+def _volume_warnings(volumes: Sequence[Tree], path: Path) -> Iterator[str]:
     for position, volume in enumerate(volumes):
         for kind, text in OLD_VOLUMES.items():
             if volume.get(kind) is not None:
@@ -199,7 +199,7 @@ def fraction_warnings(amounts: Mapping[str, str], name: str, path: Path) -> Iter
         yield f'{path.key(name)}: fractional byte value "{amount}" is invalid, must be an integer'
 
 
-def _repeated_names(spec: Tree, path: Path) -> Iterator[str]:
+def _duplicate_name_warnings(spec: Tree, path: Path) -> Iterator[str]:
     seen: set[str] = set()
     for position, alias in enumerate(spec.get("hostAliases") or ()):
         ip = alias.get("ip") or ""
@@ -218,7 +218,7 @@ def _repeated_names(spec: Tree, path: Path) -> Iterator[str]:
             yield f'{path.child("imagePullSecrets").index(position).child("name")}: invalid empty name ""'
 
 
-def _old_addresses(spec: Tree, path: Path) -> Iterator[str]:
+def _address_warnings(spec: Tree, path: Path) -> Iterator[str]:
     """Yield warnings about addresses in non-canonical form."""
     servers = (spec.get("dnsConfig") or {}).get("nameservers") or ()
     for position, server in enumerate(servers):
@@ -230,7 +230,7 @@ def _old_addresses(spec: Tree, path: Path) -> Iterator[str]:
 # -- containers -------------------------------------------------------------------------------------------------------
 
 
-def _profiles(container: Tree, spec: Tree, given: Tree, path: Path, *, is_template: bool) -> Iterator[str]:
+def _profile_warnings(container: Tree, spec: Tree, given: Tree, path: Path, *, is_template: bool) -> Iterator[str]:
     """Yield warnings about profile annotations without the corresponding field.
 
     AppArmor annotations of Pods become fields.
@@ -246,7 +246,7 @@ def _profiles(container: Tree, spec: Tree, given: Tree, path: Path, *, is_templa
             yield app_armor_warning(str(path.key(name)))
 
 
-def _container(container: Tree, path: Path) -> Iterator[str]:
+def _container_warnings(container: Tree, path: Path) -> Iterator[str]:
     resources = container.get("resources")
     if resources:
         for name in _IN_WHOLE_BYTES:
@@ -267,7 +267,7 @@ def _container(container: Tree, path: Path) -> Iterator[str]:
         seen.add(name)
 
 
-def _ports(spec: Tree, path: Path) -> Iterator[str]:
+def _port_warnings(spec: Tree, path: Path) -> Iterator[str]:
     """Yield warnings about ports that overlap with an earlier one."""
     earlier: dict[tuple[Any, Any], _PortGroup] = {}
     for container, where in _containers(spec, path):
@@ -287,28 +287,28 @@ class _PortGroup:
 
     def __init__(self) -> None:
         #: Host IP, host port and path of each port, in order.
-        self._ports: list[tuple[str, int, Path]] = []
+        self._port_warnings: list[tuple[str, int, Path]] = []
         #: Positions by host port and presence of a host IP, and by host port and host IP.
         self._by_host_port: dict[tuple[int, bool], list[int]] = {}
         self._by_both: dict[tuple[str, int], list[int]] = {}
 
     def add(self, host_ip: str, host_port: int, path: Path) -> None:
         """Add a port."""
-        position = len(self._ports)
-        self._ports.append((host_ip, host_port, path))
+        position = len(self._port_warnings)
+        self._port_warnings.append((host_ip, host_port, path))
         self._by_host_port.setdefault((host_port, bool(host_ip)), []).append(position)
         self._by_both.setdefault((host_ip, host_port), []).append(position)
 
     def overlaps(self, host_ip: str, host_port: int) -> Iterator[tuple[str, Path]]:
         """Yield the kind of overlap with earlier ports, and their paths, in order."""
         if not host_port:
-            candidates: Iterable[int] = range(len(self._ports))
+            candidates: Iterable[int] = range(len(self._port_warnings))
         else:
             without_host_port = [self._by_host_port.get((0, has_ip), []) for has_ip in (False, True)]
             ambiguous = self._by_host_port.get((host_port, not host_ip), [])
             candidates = heapq.merge(*without_host_port, ambiguous, self._by_both.get((host_ip, host_port), []))
         for position in candidates:
-            other_ip, other_port, path = self._ports[position]
+            other_ip, other_port, path = self._port_warnings[position]
             if (host_ip, host_port) == (other_ip, other_port):
                 yield "duplicate", path
             elif not host_port or not other_port:
@@ -325,7 +325,7 @@ def _go_port(port: Tree) -> str:
     )
 
 
-def _port_names(spec: Tree, path: Path) -> Iterator[str]:
+def _port_name_warnings(spec: Tree, path: Path) -> Iterator[str]:
     """Yield warnings about duplicate port names among containers that run at the same time."""
     known: dict[str, Path] = {}
     for kind in _KINDS:

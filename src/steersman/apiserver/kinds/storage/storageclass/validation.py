@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery import field
 from steersman.apimachinery.field import Path
-from steersman.apiserver.kinds.shared.old_labels import label_warning
+from steersman.apiserver.kinds.shared.deprecated_labels import label_warning
 from steersman.apiserver.kinds.shared.validation import check_unchanged, repeat_positions, validate_qualified_name
 from steersman.apiserver.kinds.storage.shared.classes import check_parameters, check_provisioner
 

@@ -45,11 +45,11 @@ def test_prepare_drops_max_unavailable_of_new_objects():
     assert new["spec"]["updateStrategy"]["rollingUpdate"] == {"partition": 0}
 
 
-@pytest.mark.parametrize(("old", "kept"), [(rolling(), None), (rolling(maxUnavailable=1), 2)])
-def test_prepare_keeps_max_unavailable_that_old_object_has(old, kept):
+@pytest.mark.parametrize(("old", "expected"), [(rolling(), None), (rolling(maxUnavailable=1), 2)])
+def test_prepare_keeps_max_unavailable_that_old_object_has(old, expected):
     new = rolling(maxUnavailable=2)
     STRATEGY.prepare_for_update(CONTEXT, new, old)
-    assert new["spec"]["updateStrategy"]["rollingUpdate"].get("maxUnavailable") == kept
+    assert new["spec"]["updateStrategy"]["rollingUpdate"].get("maxUnavailable") == expected
 
 
 @pytest.mark.parametrize(("name", "is_fine"), [("web", True), ("web.a", False), ("a" * 64, False)])

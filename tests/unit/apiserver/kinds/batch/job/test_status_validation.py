@@ -9,7 +9,7 @@ START, END = "2026-01-01T00:00:00Z", "2026-01-01T00:01:00Z"
 SPEC = {"completions": 5, "parallelism": 2, "completionMode": "Indexed", "backoffLimitPerIndex": 1}
 
 
-def of(*types: str) -> list[dict]:
+def conditions(*types: str) -> list[dict]:
     return [{"type": type_, "status": "True"} for type_ in types]
 
 
@@ -17,9 +17,9 @@ OLD = named(spec=SPEC, status={"startTime": START, "active": 2})
 COMPLETE = {
     "status.active": 0,
     "status.completionTime": END,
-    "status.conditions": of("SuccessCriteriaMet", "Complete"),
+    "status.conditions": conditions("SuccessCriteriaMet", "Complete"),
 }
-FAILED = {"status.active": 0, "status.conditions": of("FailureTarget", "Failed")}
+FAILED = {"status.active": 0, "status.conditions": conditions("FailureTarget", "Failed")}
 
 
 def after(edits: dict, before: dict | None = None) -> list[str]:
@@ -79,11 +79,11 @@ def test_validate_job_status_accepts_transitions_of_job_controller(edits):
             'status.uncountedTerminatedPods: Invalid value: {"Succeeded":null,"Failed":["u"]}: must be empty for finished job',
         ),
         (
-            {"status.active": 0, "status.conditions": of("Failed")},
+            {"status.active": 0, "status.conditions": conditions("Failed")},
             "status.conditions: Invalid value: cannot set Failed=True condition without the FailureTarget=true condition",
         ),
         (
-            {"status.active": 0, "status.completionTime": END, "status.conditions": of("Complete")},
+            {"status.active": 0, "status.completionTime": END, "status.conditions": conditions("Complete")},
             "status.conditions: Invalid value: cannot set Complete=True condition without the SuccessCriteriaMet=true condition",
         ),
         (
@@ -91,7 +91,7 @@ def test_validate_job_status_accepts_transitions_of_job_controller(edits):
             'status.completionTime: Invalid value: "2025-12-31T00:00:00Z": must be equal to or after `startTime`',
         ),
         (
-            {"status.conditions": of("SuccessCriteriaMet", "FailureTarget")},
+            {"status.conditions": conditions("SuccessCriteriaMet", "FailureTarget")},
             "status.conditions: Invalid value: cannot set SuccessCriteriaMet=True and FailureTarget=true conditions",
         ),
         (
@@ -129,12 +129,12 @@ def test_validate_job_status_rejects_contradicting_fields(edits, fault):
 
 @pytest.mark.parametrize("type_", ["Failed", "Complete", "FailureTarget"])
 def test_validate_job_status_rejects_leaving_finished_state(type_):
-    faults = after({"status.conditions": []}, {"status.conditions": of(type_)})
+    faults = after({"status.conditions": []}, {"status.conditions": conditions(type_)})
     assert f"status.conditions: Invalid value: cannot disable the terminal {type_}=True condition" in faults
 
 
 def test_validate_job_status_rejects_removal_of_success_criteria_met():
-    assert after({"status.conditions": []}, {"status.conditions": of("SuccessCriteriaMet")}) == [
+    assert after({"status.conditions": []}, {"status.conditions": conditions("SuccessCriteriaMet")}) == [
         "status.conditions: Invalid value: cannot disable the SuccessCriteriaMet=True condition"
     ]
 
@@ -162,5 +162,5 @@ def test_validate_job_status_rejects_change_of_completion_time():
 
 
 def test_validate_job_status_skips_unchanged_invalid_fields():
-    broken = {"status.conditions": of("Failed"), "status.active": 0}
+    broken = {"status.conditions": conditions("Failed"), "status.active": 0}
     assert after({"status.failed": 1}, broken) == []

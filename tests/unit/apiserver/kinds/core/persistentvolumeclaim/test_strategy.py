@@ -9,7 +9,7 @@ from tests.unit.apiserver.kinds.objects import NOW, STAMP, context, copy, defaul
 
 from steersman.apiserver.kinds.core.persistentvolumeclaim.strategy import (
     PersistentVolumeClaimStrategy,
-    settle_data_sources,
+    normalize_data_sources,
 )
 
 KIND = PersistentVolumeClaimStrategy()
@@ -57,24 +57,24 @@ def test_prepare_for_create_sets_phase_pending():
         ({}, None, None),
     ],
 )
-def test_settle_data_sources_synchronizes_both_fields(fields: dict, source: dict | None, ref: dict | None):
+def test_normalize_data_sources_synchronizes_both_fields(fields: dict, source: dict | None, ref: dict | None):
     spec = copy(fields)
-    settle_data_sources(spec, None)
+    normalize_data_sources(spec, None)
     assert (spec.get("dataSource"), spec.get("dataSourceRef")) == (source, ref)
 
 
-def test_settle_data_sources_keeps_existing_cross_namespace_reference():
+def test_normalize_data_sources_keeps_existing_cross_namespace_reference():
     old = {"dataSource": ELSE, "dataSourceRef": ELSE}
     spec = {"dataSource": copy(ELSE)}
-    settle_data_sources(spec, old)
+    normalize_data_sources(spec, old)
     assert spec == old
     far = {"dataSourceRef": {**SNAPSHOT, "namespace": "n"}}
     spec = copy(far)
-    settle_data_sources(spec, far)
+    normalize_data_sources(spec, far)
     assert spec == far
 
 
-def test_settle_data_sources_drops_unsupported_data_source():
+def test_normalize_data_sources_drops_unsupported_data_source():
     obj = tree(spec={**copy(SPEC), "dataSource": {}})
     KIND.prepare_for_update(context(), obj, tree(spec=SPEC, status={"phase": "Bound"}))
     assert obj == tree(spec=SPEC, status={"phase": "Bound"})

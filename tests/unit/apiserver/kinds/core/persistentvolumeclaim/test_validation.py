@@ -19,7 +19,7 @@ def claim(status: dict | None = None, annotations: dict | None = None, **spec: o
     return tree({"annotations": annotations or {}}, spec=copy({**CLAIM, **spec}), status=status or {"phase": "Pending"})
 
 
-def asks(size: str) -> dict:
+def requests(size: str) -> dict:
     return {"resources": {"requests": {"storage": size}}}
 
 
@@ -38,7 +38,7 @@ def test_validate_claim_accepts_valid_claim():
     ("new", "old"),
     [
         (claim(volumeName="v"), claim()),
-        (claim(BOUND, **asks("2Gi")), claim(BOUND)),
+        (claim(BOUND, **requests("2Gi")), claim(BOUND)),
         (claim(storageClassName="fast"), claim()),
         (claim(BOUND, volumeAttributesClassName="g"), claim(BOUND)),
         (claim(storageClassName="fast"), claim(annotations={BETA: "fast"})),
@@ -53,7 +53,7 @@ def test_validate_claim_update_accepts_mutable_fields(new: dict, old: dict):
     ("new", "old"),
     [
         (claim(accessModes=["ReadOnlyMany"]), claim()),
-        (claim(**asks("2Gi")), claim()),
+        (claim(**requests("2Gi")), claim()),
         (claim(volumeName="w"), claim(volumeName="v")),
         (claim(storageClassName="slow"), claim(storageClassName="fast")),
         (claim(volumeAttributesClassName="g"), claim()),
@@ -72,8 +72,8 @@ def test_validate_claim_update_reports_volume_mode_separately():
 
 def test_validate_claim_update_rejects_size_below_capacity():
     status = {"phase": "Bound", "capacity": {"storage": "1Gi"}}
-    assert error_texts(validate_claim_update(claim(status, **asks("2Gi")), claim(status, **asks("3Gi")))) == []
-    assert error_texts(validate_claim_update(claim(status, **asks("1Gi")), claim(status, **asks("3Gi")))) == [
+    assert error_texts(validate_claim_update(claim(status, **requests("2Gi")), claim(status, **requests("3Gi")))) == []
+    assert error_texts(validate_claim_update(claim(status, **requests("1Gi")), claim(status, **requests("3Gi")))) == [
         "spec.resources.requests.storage: Forbidden: field can not be less than status.capacity"
     ]
 

@@ -97,7 +97,7 @@ def test_validate_pod_status_rejects_change_of_qos_class():
 # -- terminated containers -----------------------------------------------------------------------------------------
 
 
-def ended(code: int) -> dict:
+def terminated(code: int) -> dict:
     return {"name": "c", "state": {"terminated": {"exitCode": code}}}
 
 
@@ -110,7 +110,7 @@ FINAL = "status.containerStatuses[0].state: Forbidden: may not be transitioned t
     [("Always", 0, 0), ("Always", 1, 0), ("OnFailure", 1, 0), ("OnFailure", 0, 1), ("Never", 0, 1), ("Never", 1, 1)],
 )
 def test_validate_pod_status_rejects_restart_of_terminated_container(policy: str, code: int, count: int):
-    old, new = {"containerStatuses": [ended(code)]}, {"containerStatuses": [RUNNING]}
+    old, new = {"containerStatuses": [terminated(code)]}, {"containerStatuses": [RUNNING]}
     assert faults(new, old, restartPolicy=policy) == [FINAL] * count
 
 
@@ -118,13 +118,13 @@ def test_validate_pod_status_accepts_restart_by_container_rule():
     rule = {"action": "Restart", "exitCodes": {"operator": "In", "values": [42]}}
     own = {"name": "c", "image": "i", "restartPolicy": "Never", "restartPolicyRules": [rule]}
     new = {"containerStatuses": [RUNNING]}
-    assert faults(new, {"containerStatuses": [ended(42)]}, restartPolicy="Never", containers=[own]) == []
-    assert faults(new, {"containerStatuses": [ended(1)]}, restartPolicy="Never", containers=[own]) == [FINAL]
+    assert faults(new, {"containerStatuses": [terminated(42)]}, restartPolicy="Never", containers=[own]) == []
+    assert faults(new, {"containerStatuses": [terminated(1)]}, restartPolicy="Never", containers=[own]) == [FINAL]
 
 
 def test_validate_pod_status_prefers_restart_policy_of_container():
     own = {"name": "c", "image": "i", "restartPolicy": "Never"}
-    new, old = {"containerStatuses": [RUNNING]}, {"containerStatuses": [ended(1)]}
+    new, old = {"containerStatuses": [RUNNING]}, {"containerStatuses": [terminated(1)]}
     assert faults(new, old, restartPolicy="Always", containers=[own]) == [FINAL]
 
 
@@ -132,13 +132,13 @@ def test_validate_pod_status_accepts_restart_when_a_rule_restarts_all_containers
     rule = {"action": "RestartAllContainers", "exitCodes": {"operator": "In", "values": [42]}}
     other = {"name": "d", "image": "i", "restartPolicy": "Never", "restartPolicyRules": [rule]}
     spec = {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}, other]}
-    assert faults({"containerStatuses": [RUNNING]}, {"containerStatuses": [ended(0)]}, **spec) == []
-    new, old = {"ephemeralContainerStatuses": [RUNNING]}, {"ephemeralContainerStatuses": [ended(0)]}
+    assert faults({"containerStatuses": [RUNNING]}, {"containerStatuses": [terminated(0)]}, **spec) == []
+    new, old = {"ephemeralContainerStatuses": [RUNNING]}, {"ephemeralContainerStatuses": [terminated(0)]}
     assert len(faults(new, old, **spec)) == 1
 
 
 def test_validate_pod_status_accepts_container_that_stays_terminated():
-    status = {"containerStatuses": [ended(0)]}
+    status = {"containerStatuses": [terminated(0)]}
     assert faults(status, status, restartPolicy="Never") == []
 
 

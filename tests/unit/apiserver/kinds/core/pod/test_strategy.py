@@ -50,9 +50,9 @@ def test_prepare_for_create_sets_condition_of_gated_pod():
     assert gated_condition(STAMP)["reason"] == "SchedulingGated"
 
 
-@pytest.mark.parametrize(("seconds", "kept"), [(-5, 1), (0, 0), (30, 30)])
-def test_prepare_for_create_normalizes_negative_grace_period(seconds: int, kept: int):
-    assert created(terminationGracePeriodSeconds=seconds)["spec"]["terminationGracePeriodSeconds"] == kept
+@pytest.mark.parametrize(("seconds", "expected"), [(-5, 1), (0, 0), (30, 30)])
+def test_prepare_for_create_normalizes_negative_grace_period(seconds: int, expected: int):
+    assert created(terminationGracePeriodSeconds=seconds)["spec"]["terminationGracePeriodSeconds"] == expected
 
 
 def test_prepare_for_create_merges_label_keys():

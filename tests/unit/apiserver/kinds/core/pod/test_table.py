@@ -20,7 +20,7 @@ def waiting(reason: str = "") -> dict:
     return {"name": "c", "state": {"waiting": {"reason": reason}}}
 
 
-def ended(reason: str = "", code: int = 0, signal: int = 0) -> dict:
+def terminated(reason: str = "", code: int = 0, signal: int = 0) -> dict:
     return {"name": "c", "state": {"terminated": {"reason": reason, "exitCode": code, "signal": signal}}}
 
 
@@ -57,10 +57,10 @@ def test_cells_of_running_pod():
     [
         ([waiting("CrashLoopBackOff")], "CrashLoopBackOff"),
         ([waiting()], "Running"),
-        ([ended("Error", 1)], "Error"),
-        ([ended(code=7)], "ExitCode:7"),
-        ([ended(signal=9)], "Signal:9"),
-        ([ended("Error", 1), waiting("ImagePullBackOff")], "Error"),
+        ([terminated("Error", 1)], "Error"),
+        ([terminated(code=7)], "ExitCode:7"),
+        ([terminated(signal=9)], "Signal:9"),
+        ([terminated("Error", 1), waiting("ImagePullBackOff")], "Error"),
     ],
 )
 def test_status_shows_reason_of_first_container_with_one(containers: list[dict], text: str):
@@ -68,9 +68,9 @@ def test_status_shows_reason_of_first_container_with_one(containers: list[dict],
 
 
 def test_status_prefers_running_over_completed():
-    assert status_of(ended("Completed"), running(), conditions=[READY]) == "Running"
-    assert status_of(ended("Completed"), running()) == "NotReady"
-    assert status_of(ended("Completed")) == "Completed"
+    assert status_of(terminated("Completed"), running(), conditions=[READY]) == "Running"
+    assert status_of(terminated("Completed"), running()) == "NotReady"
+    assert status_of(terminated("Completed")) == "Completed"
 
 
 def test_status_shows_reason_of_pod_status():
@@ -118,10 +118,10 @@ SIDECAR = [{"name": "x", "restartPolicy": "Always"}]
     ("inits", "text"),
     [
         ([waiting("PodInitializing")], "Init:0/2"),
-        ([ended("Completed"), waiting("PodInitializing")], "Init:1/2"),
-        ([ended("Error", 1)], "Init:Error"),
-        ([ended(code=3)], "Init:ExitCode:3"),
-        ([ended(code=1, signal=9)], "Init:Signal:9"),
+        ([terminated("Completed"), waiting("PodInitializing")], "Init:1/2"),
+        ([terminated("Error", 1)], "Init:Error"),
+        ([terminated(code=3)], "Init:ExitCode:3"),
+        ([terminated(code=1, signal=9)], "Init:Signal:9"),
         ([waiting("ImagePullBackOff")], "Init:ImagePullBackOff"),
     ],
 )
@@ -142,7 +142,7 @@ def test_ready_counts_sidecars():
 
 def test_status_ignores_init_containers_once_initialized():
     status = {
-        "initContainerStatuses": [ended("Error", 1)],
+        "initContainerStatuses": [terminated("Error", 1)],
         "conditions": [INITIALIZED],
         "containerStatuses": [running()],
     }

@@ -81,8 +81,8 @@ async def test_concurrent_creates_with_same_address_conflict():
     cluster = Cluster()
     spec = {"ports": [{"port": 80}], "type": "ClusterIP", "ipFamilies": ["IPv4"], "clusterIP": "10.96.0.9"}
     spec["clusterIPs"] = [spec["clusterIP"]]
-    wanted = [{"metadata": {"name": name, "namespace": "n"}, "spec": dict(spec)} for name in "ab"]
-    first, second = [await cluster.allocator.for_create(context(), obj) for obj in wanted]
+    objects = [{"metadata": {"name": name, "namespace": "n"}, "spec": dict(spec)} for name in "ab"]
+    first, second = [await cluster.allocator.for_create(context(), obj) for obj in objects]
     await cluster.store.txn(first)
     with pytest.raises(Conflict):
         await cluster.store.txn(second)
@@ -160,10 +160,10 @@ async def test_create_shares_node_port_between_protocols():
 
 async def test_create_allocates_requested_node_port_once():
     cluster = Cluster()
-    wanted = {"type": "NodePort", "ports": [{"port": 80, "nodePort": 30005}]}
-    await cluster.create("first", **wanted)
+    spec = {"type": "NodePort", "ports": [{"port": 80, "nodePort": 30005}]}
+    await cluster.create("first", **spec)
     assert await cluster.node_ports() == {30005}
-    assert await message_of(cluster.create(**wanted)) == (
+    assert await message_of(cluster.create(**spec)) == (
         'Service "a" is invalid: spec.ports[0].nodePort: Invalid value: 30005: provided port is already allocated'
     )
 

@@ -28,12 +28,12 @@ def test_default_is_idempotent(spec: dict):
     assert is_idempotent(KIND, tree(spec=spec, status={"loadBalancer": {"ingress": [{"ip": "1.1.1.1"}]}}))
 
 
-def of(**spec: object) -> dict:
+def service(**spec: object) -> dict:
     return defaulted(KIND, tree(spec=spec))["spec"]
 
 
 def test_default_sets_fields_of_every_service():
-    assert of(ports=[{"port": 80}]) == {
+    assert service(ports=[{"port": 80}]) == {
         "type": "ClusterIP",
         "sessionAffinity": "None",
         "internalTrafficPolicy": "Cluster",
@@ -52,14 +52,14 @@ def test_default_sets_fields_of_every_service():
     ],
 )
 def test_default_sets_traffic_policies_cluster(spec: dict, external, internal, allocates):
-    found = of(**spec)
+    found = service(**spec)
     names = ("externalTrafficPolicy", "internalTrafficPolicy", "allocateLoadBalancerNodePorts")
     assert tuple(found.get(name) for name in names) == (external, internal, allocates)
 
 
 def test_default_sets_affinity_timeout():
-    assert of(sessionAffinity="ClientIP")["sessionAffinityConfig"] == {"clientIP": {"timeoutSeconds": 10800}}
-    assert "sessionAffinityConfig" not in of(sessionAffinityConfig={"clientIP": {"timeoutSeconds": 5}})
+    assert service(sessionAffinity="ClientIP")["sessionAffinityConfig"] == {"clientIP": {"timeoutSeconds": 10800}}
+    assert "sessionAffinityConfig" not in service(sessionAffinityConfig={"clientIP": {"timeoutSeconds": 5}})
 
 
 def test_default_sets_ip_mode_vip():

@@ -18,7 +18,7 @@ NEEDS_LABEL = (
 NO_NAMESPACE = 'Internal error: could not retrieve namespace to verify admin access: namespaces "n" not found'
 
 
-def wish(*, admin):
+def request_with_admin(*, admin):
     requests = [{"name": "q"}, {"name": "r", "exactly": {"deviceClassName": "c", "adminAccess": admin}}]
     return {"devices": {"requests": requests}}
 
@@ -40,7 +40,7 @@ def claim(*, admin):
     ],
 )
 def test_check_requests_requires_namespace_label(admin, labels, faults):
-    assert texts(check_requests(wish(admin=admin), "n", lambda _: labels)) == faults
+    assert texts(check_requests(request_with_admin(admin=admin), "n", lambda _: labels)) == faults
 
 
 @pytest.mark.parametrize(("before", "after", "faults"), [(False, True, 1), (True, True, 0), (False, False, 0)])
@@ -50,4 +50,4 @@ def test_check_allocation_accepts_unchanged_admin_access(before, after, faults):
 
 
 def test_check_requests_rejects_admin_access_without_namespaces():
-    assert len(list(check_requests(wish(admin=True), "n", no_namespaces))) == 1
+    assert len(list(check_requests(request_with_admin(admin=True), "n", no_namespaces))) == 1

@@ -19,11 +19,11 @@ from steersman.apiserver.kinds.shared.podspec.resources import (
 )
 
 
-def asks(cpu: str, **more: str) -> dict:
+def container_requesting(cpu: str, **more: str) -> dict:
     return {"name": "c", "resources": {"requests": {"cpu": cpu}}, **more}
 
 
-def holds(requests: dict | None = None, limits: dict | None = None) -> dict:
+def container_with(requests: dict | None = None, limits: dict | None = None) -> dict:
     parts = {"requests": requests, "limits": limits}
     return {"name": "c", "resources": {name: part for name, part in parts.items() if part is not None}}
 
@@ -61,28 +61,31 @@ def test_default_requests_from_limits_sets_missing_requests_only():
 
 
 def test_container_totals_add_containers_and_sidecars():
-    spec = {"containers": [asks("1"), asks("2")], "initContainers": [asks("4", restartPolicy="Always")]}
+    spec = {
+        "containers": [container_requesting("1"), container_requesting("2")],
+        "initContainers": [container_requesting("4", restartPolicy="Always")],
+    }
     assert container_totals(spec, "requests") == {"cpu": parse("7")}
 
 
 @pytest.mark.parametrize(
     ("inits", "total"),
     [
-        ([asks("1")], "3"),
-        ([asks("5"), asks("4")], "5"),
-        ([asks("1", restartPolicy="Always"), asks("5")], "6"),
-        ([asks("5"), asks("1", restartPolicy="Always")], "5"),
-        ([asks("1", restartPolicy="Always"), asks("1")], "4"),
+        ([container_requesting("1")], "3"),
+        ([container_requesting("5"), container_requesting("4")], "5"),
+        ([container_requesting("1", restartPolicy="Always"), container_requesting("5")], "6"),
+        ([container_requesting("5"), container_requesting("1", restartPolicy="Always")], "5"),
+        ([container_requesting("1", restartPolicy="Always"), container_requesting("1")], "4"),
     ],
 )
 def test_container_totals_add_init_container_to_preceding_sidecars(inits: list[dict], total: str):
-    spec = {"containers": [asks("3")], "initContainers": inits}
+    spec = {"containers": [container_requesting("3")], "initContainers": inits}
     assert container_totals(spec, "requests") == {"cpu": parse(total)}
 
 
 def test_pod_totals_prefer_pod_level_values_and_add_overhead():
     spec = {
-        "containers": [asks("1")],
+        "containers": [container_requesting("1")],
         "resources": {"requests": {"cpu": "2"}},
         "overhead": {"cpu": "100m", "memory": "1"},
     }
@@ -108,27 +111,30 @@ def test_is_pod_level_resource_for_cpu_memory_and_huge_pages(name: str, may: boo
     ],
 )
 def test_default_pod_level_resources_sets_requests_from_containers(own: dict, requests: dict):
-    spec = {"containers": [asks("1"), asks("2"), holds({"memory": "1Gi"})], "resources": own}
+    spec = {
+        "containers": [container_requesting("1"), container_requesting("2"), container_with({"memory": "1Gi"})],
+        "resources": own,
+    }
     default_pod_level_resources(spec)
     assert spec["resources"]["requests"] == requests
 
 
 def test_default_pod_level_resources_sets_requests_from_limits_without_container_requests():
-    spec = {"containers": [holds()], "resources": {"limits": {"cpu": "4"}}}
+    spec = {"containers": [container_with()], "resources": {"limits": {"cpu": "4"}}}
     default_pod_level_resources(spec)
     assert spec["resources"] == {"limits": {"cpu": "4"}, "requests": {"cpu": "4"}}
 
 
 def test_default_pod_level_resources_keeps_huge_pages_limits_when_requested():
     pages = {"hugepages-2Mi": "4Mi"}
-    spec = {"containers": [holds(dict(pages), dict(pages))], "resources": {"requests": dict(pages)}}
+    spec = {"containers": [container_with(dict(pages), dict(pages))], "resources": {"requests": dict(pages)}}
     default_pod_level_resources(spec)
     assert spec["resources"] == {"requests": pages}
 
 
 def test_default_pod_level_resources_sets_huge_pages_limits_from_containers():
     pages = {"hugepages-2Mi": "4Mi"}
-    spec = {"containers": [holds(dict(pages), dict(pages))], "resources": {"limits": {"cpu": "1"}}}
+    spec = {"containers": [container_with(dict(pages), dict(pages))], "resources": {"limits": {"cpu": "1"}}}
     default_pod_level_resources(spec)
     assert spec["resources"] == {"limits": {"cpu": "1", **pages}, "requests": {"cpu": "1", **pages}}
 
@@ -136,25 +142,33 @@ def test_default_pod_level_resources_sets_huge_pages_limits_from_containers():
 @pytest.mark.parametrize(
     ("spec", "quality"),
     [
-        ({"containers": [holds()]}, "BestEffort"),
-        ({"containers": [holds({"cpu": "0"})]}, "BestEffort"),
-        ({"containers": [holds({"example.com/gpu": "1"}, {"example.com/gpu": "1"})]}, "BestEffort"),
-        ({"containers": [holds({"cpu": "1"})]}, "Burstable"),
-        ({"containers": [holds({"cpu": "1", "memory": "1"}, {"cpu": "1", "memory": "1"})]}, "Guaranteed"),
-        ({"containers": [holds({"cpu": "1000m", "memory": "1"}, {"cpu": "1", "memory": "1"})]}, "Guaranteed"),
-        ({"containers": [holds({"cpu": "1", "memory": "1"}, {"cpu": "2", "memory": "1"})]}, "Burstable"),
-        ({"containers": [holds({"cpu": "1"}, {"cpu": "1"})]}, "Burstable"),
-        ({"containers": [holds({"cpu": "1", "memory": "1"}, {"cpu": "1", "memory": "1"}), holds()]}, "Burstable"),
+        ({"containers": [container_with()]}, "BestEffort"),
+        ({"containers": [container_with({"cpu": "0"})]}, "BestEffort"),
+        ({"containers": [container_with({"example.com/gpu": "1"}, {"example.com/gpu": "1"})]}, "BestEffort"),
+        ({"containers": [container_with({"cpu": "1"})]}, "Burstable"),
+        ({"containers": [container_with({"cpu": "1", "memory": "1"}, {"cpu": "1", "memory": "1"})]}, "Guaranteed"),
+        ({"containers": [container_with({"cpu": "1000m", "memory": "1"}, {"cpu": "1", "memory": "1"})]}, "Guaranteed"),
+        ({"containers": [container_with({"cpu": "1", "memory": "1"}, {"cpu": "2", "memory": "1"})]}, "Burstable"),
+        ({"containers": [container_with({"cpu": "1"}, {"cpu": "1"})]}, "Burstable"),
         (
             {
-                "containers": [holds({"cpu": "1", "memory": "1"}, {"cpu": "1", "memory": "1"})],
-                "initContainers": [holds({"cpu": "1"})],
+                "containers": [
+                    container_with({"cpu": "1", "memory": "1"}, {"cpu": "1", "memory": "1"}),
+                    container_with(),
+                ]
             },
             "Burstable",
         ),
         (
             {
-                "containers": [holds()],
+                "containers": [container_with({"cpu": "1", "memory": "1"}, {"cpu": "1", "memory": "1"})],
+                "initContainers": [container_with({"cpu": "1"})],
+            },
+            "Burstable",
+        ),
+        (
+            {
+                "containers": [container_with()],
                 "resources": {"requests": {"cpu": "1", "memory": "1"}, "limits": {"cpu": "1", "memory": "1"}},
             },
             "Guaranteed",

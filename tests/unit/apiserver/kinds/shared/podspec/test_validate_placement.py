@@ -237,7 +237,9 @@ def test_validate_topology_spread_constraints_rejects_duplicate_key_and_action()
 
 
 def test_validate_label_keys_accepts_one_requirement_of_key_in_selector():
-    """Of a Pod, it was added by the merge; in a template, the client's own requirement cannot be distinguished from it."""
+    """The merge added it to a Pod's selector; in a template, the client's own requirement cannot be distinguished from
+    it.
+    """
     merged = {"matchExpressions": [{"key": "a", "operator": "In", "values": ["x"]}]}
     assert spread_faults({"labelSelector": merged, "matchLabelKeys": ["a"]}) == []
 

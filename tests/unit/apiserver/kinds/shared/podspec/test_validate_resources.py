@@ -121,7 +121,7 @@ def test_check_amount_rejects_negative_and_fractional_amounts(name: str, amount:
 # -- Pod-level resources -------------------------------------------------------------------------------------------
 
 
-def asks(**resources: object) -> dict:
+def requests(**resources: object) -> dict:
     return {"name": "c", "resources": resources}
 
 
@@ -130,17 +130,17 @@ def asks(**resources: object) -> dict:
     [
         (
             {"requests": {"cpu": "1"}},
-            asks(requests={"cpu": "2"}),
+            requests(requests={"cpu": "2"}),
             'r.requests[cpu]: Invalid value: "1": must be greater than or equal to aggregate container requests of 2',
         ),
         (
             {"limits": {"cpu": "1"}},
-            asks(limits={"cpu": "2"}),
+            requests(limits={"cpu": "2"}),
             'r.containers[0][cpu].limits: Invalid value: "2": must be less than or equal to pod limits of 1',
         ),
         (
             {"limits": {"ephemeral-storage": "1"}},
-            asks(),
+            requests(),
             (
                 'r.limits[ephemeral-storage]: Unsupported value: "ephemeral-storage": '
                 'supported values: "cpu", "hugepages-", "memory"'
@@ -148,13 +148,13 @@ def asks(**resources: object) -> dict:
         ),
         (
             {"limits": {"cpu": "1", "hugepages-2Mi": "2Mi"}},
-            asks(limits={"hugepages-2Mi": "4Mi"}),
+            requests(limits={"hugepages-2Mi": "4Mi"}),
             (
                 'r.limits[hugepages-2Mi]: Invalid value: "2Mi": '
                 "must be greater than or equal to aggregate container limits of 4Mi"
             ),
         ),
-        ({"claims": []}, asks(), "r.claims: Forbidden: claims cannot be set for Resources at pod-level"),
+        ({"claims": []}, requests(), "r.claims: Forbidden: claims cannot be set for Resources at pod-level"),
     ],
 )
 def test_validate_pod_resources_rejects_container_totals_above_pod(own: dict, container: dict, fault: str):
@@ -164,7 +164,7 @@ def test_validate_pod_resources_rejects_container_totals_above_pod(own: dict, co
 
 def test_validate_pod_resources_skips_resources_that_pod_does_not_set():
     spec = {
-        "containers": [asks(requests={"memory": "1Gi", "example.com/x": "1"})],
+        "containers": [requests(requests={"memory": "1Gi", "example.com/x": "1"})],
         "resources": {"requests": {"cpu": "1"}},
     }
     assert error_texts(validate_pod_resources(spec, P, frozenset(), TEMPLATE_RULES)) == []
