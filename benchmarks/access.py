@@ -1,4 +1,4 @@
-"""What deciding costs: the same GET by the same user, with RBAC and many roles, and with everything allowed."""
+"""Cost of authorization: the same GET by the same user, with RBAC and many roles, and with AlwaysAllow."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 GROUP = "rbac.authorization.k8s.io"
-#: Of each of ClusterRoles and Roles, and of their bindings.
+#: Number of ClusterRoles, of Roles, and of their bindings each.
 ROLES = 100
 BINDINGS = 500
 
@@ -31,7 +31,7 @@ def role(name: str) -> bytes:
 
 
 def binding(kind: str, prefix: str) -> Any:
-    """Makes bindings of users in turn; the last one's user is the reader."""
+    """Create bindings of users in turn; the last one's user is the reader."""
 
     def make(name: str) -> bytes:
         number = int(name.rpartition("-")[2])

@@ -1,7 +1,7 @@
-"""The queue's operations a second, and how many changes a controller's process takes from the wire through ``reconcile``.
+"""Operations of the work queue, and changes that a controller process receives and reconciles, per second.
 
-``python -m benchmarks.controllers``; exit code 1 when a target is missed. The controller is a process of its own, the server
-another; the rate on one core is counted in the controller's processor time, the rate as it was in seconds of the wall.
+``python -m benchmarks.controllers``; exit code 1 when a target is missed. Controller and server are separate processes;
+the rate per core is in the controller's CPU time, the other rate in wall time.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ CHANGES_MIN = 1_000
 
 
 async def _queue_rates() -> tuple[float, float]:
-    """Operations a second: add, get, done and forget, each one; at once, and with workers that wait for each key."""
+    """Return operations per second (add, get, done, forget): all at once, and with workers that wait for each key."""
     from prometheus_client import CollectorRegistry  # noqa: PLC0415 — not the other parts' business
 
     from steersman.client.workqueue import ShutDown, WorkQueue  # noqa: PLC0415 — as above
@@ -72,7 +72,7 @@ def measure_queue(report: Report, rounds: int) -> None:
 
 
 async def _controller(kubeconfig: str) -> None:
-    """Reconciles every ConfigMap of the benchmark, and says how that went when it has seen the last."""
+    """Reconcile every ConfigMap of the benchmark, and print the result after the last."""
     from lightkube.models.core_v1 import ConfigMap  # noqa: PLC0415 — the parent does not need it
 
     from steersman.client import connect  # noqa: PLC0415 — as above
@@ -80,7 +80,7 @@ async def _controller(kubeconfig: str) -> None:
     from steersman.runtime.manager import Manager  # noqa: PLC0415 — as above
 
     class Looking(Controller):
-        """Reads what it is called for, typed; writes nothing."""
+        """Controller that reads the typed object of each key and writes nothing."""
 
         name = "looking"
 

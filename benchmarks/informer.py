@@ -1,7 +1,7 @@
-"""10,000 pods into an informer's cache: ours beside ``kubernetes``'s, each in a process of its own, in turns.
+"""10,000 pods into an informer's cache: ours beside that of ``kubernetes``, one process each, in turns.
 
-``python -m benchmarks.informer``; exit code 1 when a target is missed. Both watch the same server with the same pods. What a
-process needs before it has an object (imports, connections, decoders: one LIST of one pod) is not counted.
+``python -m benchmarks.informer``; exit code 1 when a target is missed. Both watch the same server with the same pods.
+Preparation before the first object (imports, connections, decoders: one LIST of one pod) is not measured.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def _run(which: str, server: Server) -> dict[str, float]:
 
 
 def measure(report: Report, server: Server, rounds: int) -> None:
-    """The server must hold ``PODS`` pods."""
+    """Measure both informers; the server must have ``PODS`` pods."""
     pairs = [(_run("ours", server), _run("kubernetes", server)) for _ in range(rounds)]
     speed = statistics.median(b["seconds"] / a["seconds"] for a, b in pairs)
     share = statistics.median(a["bytes"] / b["bytes"] for a, b in pairs)
@@ -92,7 +92,7 @@ def measure(report: Report, server: Server, rounds: int) -> None:
 
 
 def measure_informers(report: Report, rounds: int) -> None:
-    """All of it: a server, its pods, both informers."""
+    """Start a server, create its pods and measure both informers."""
     with api_server(ephemeral=True) as server:
         prepare(server)
         fill(server.target, f"{NAMESPACE}/pods", pod, PODS, "informer")

@@ -1,4 +1,4 @@
-"""``make bench``: rates as ratios to a bare handler measured in the same run, start, memory and watch latency.
+"""``make bench``: rates as ratios to a bare handler measured in the same run, start time, memory and watch latency.
 
 Exit code 1 when a figure misses its target. ``--quick`` measures for a shorter time, ``--only NAME`` one part.
 """
@@ -32,7 +32,7 @@ _PARTS = ["start", "rates", "access", "users", "writes", "reads", "watch", "memo
 
 
 def prepare(server: Server) -> None:
-    """The account that pods run as, which a controller would make."""
+    """Create the service account of pods, which a controller would create."""
     body = json.dumps({"metadata": {"name": "default"}}).encode()
     request = server.target.request("POST", f"{NAMESPACE}/serviceaccounts", body)
     uvloop.run(load(server.target, lambda: request, connections=1, requests=1))
@@ -105,7 +105,7 @@ def measure_watch(report: Report, server: Server, seconds: float) -> None:
 def measure_start(report: Report, rounds: int) -> None:
     with tempfile.TemporaryDirectory(prefix="steersman-bench-") as place:
         with api_server(directory=Path(place)):
-            pass  # the first start makes certificates
+            pass  # the first start creates certificates
         times = []
         for _ in range(rounds):
             with api_server(directory=Path(place)) as server:
@@ -134,11 +134,11 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="measure for a shorter time")
     parser.add_argument("--only", choices=_PARTS, help="one part")
     arguments = parser.parse_args()
-    os.sync()  # what was built just before is not to be written between what is measured
+    os.sync()  # data written just before must not be flushed during the measurement
     seconds = 1.0 if arguments.quick else 4.0
     report = Report()
     parts = [arguments.only] if arguments.only else _PARTS
-    # Many short turns: a change of the machine's speed shows in few of them.
+    # Many short turns: a change of the machine's speed affects few of them.
     turn_seconds, rounds = (0.5, 3) if arguments.quick else (1.0, 7)
     if "start" in parts:
         measure_start(report, 3 if arguments.quick else 10)

@@ -1,7 +1,7 @@
-"""The main job as a user sees it: how soon a node is Ready, a thousand pods, a thousand nodes, and what beating costs.
+"""End-to-end figures of ``steersman up``: time to a Ready node, a thousand pods, a thousand nodes, cost of heartbeats.
 
-``python -m benchmarks.whole``; ``--only NAME`` one part. Exit code 1 when a target is missed. Beside seconds of the wall it
-tells processor time, of the API server and of what runs beside it: on a busy machine that is what can be compared.
+``python -m benchmarks.whole``; ``--only NAME`` one part. Exit code 1 when a target is missed. CPU time of the API
+server and of the components is printed beside wall time: it remains comparable on a busy machine.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class Costs:
-    """Processor time of a control plane's processes."""
+    """CPU time of a control plane's processes."""
 
     def __init__(self, plane: ControlPlane) -> None:
         self._pids = processes(plane.pid)
@@ -82,7 +82,7 @@ async def until_ready(
     each: Callable[[str], None] = lambda _: None,
     patience_seconds: float = 120.0,
 ) -> None:
-    """Until so many are Ready, as an informer sees it; ``each`` is told the names as they become so."""
+    """Wait until ``count`` objects are Ready, as observed by an informer; ``each`` receives their names."""
     context, done, seen = ControllerContext(client), asyncio.Event(), set[str]()
 
     def changed(change: Any) -> None:
@@ -151,7 +151,7 @@ async def measure_heartbeats(report: Report) -> None:
     with plane(5_000) as started:
         async with connect(started.kubeconfig) as client:
             await until_ready(client, NODES, 5_000)
-            # Controllers say of each, one after the other, that it may be used: that is no heartbeat.
+            # Controllers clear the taints of each node, one after the other: these writes are not heartbeats.
             while any(node["spec"].get("taints") for node in await client.list_all(NODES)):
                 await asyncio.sleep(5)
         await asyncio.sleep(5)
@@ -169,7 +169,7 @@ async def measure_pod_starts(report: Report) -> None:
         async with connect(started.kubeconfig) as client:
             await until_ready(client, NODES, 20)
             while not await client.list_all(ACCOUNTS, namespace="default"):
-                await asyncio.sleep(0.05)  # a controller makes the account that pods run as
+                await asyncio.sleep(0.05)  # a controller creates the service account of pods
             costs = Costs(started)
 
             def became_ready(name: str) -> None:

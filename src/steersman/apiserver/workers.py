@@ -33,17 +33,17 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 THREADS: Final = 2
-#: What a step may spend on the loop before it moves to a worker: about 20 ms.
+#: Work units of a step on the loop before it moves to a worker: about 20 ms.
 LOOP_ALLOWANCE: Final = 25_000
-#: Objects beyond these sizes are read, owned and validated in workers from the start; about 20 ms of work each.
+#: Objects above these sizes are processed in workers from the start; about 20 ms of work each.
 LARGE_BYTES: Final = 64 * 1024
 LARGE_YAML_BYTES: Final = 8 * 1024
-#: How long a thread that computes keeps the interpreter lock while the loop waits for it.
+#: Interval at which a computing thread releases the interpreter lock to the waiting loop.
 _SWITCH_SECONDS: Final = 0.001
-#: Work that is charged at once, about 10 ms, after which a worker pauses, and for how long.
+#: Work units, about 10 ms, after which a worker pauses, and the pause.
 PAUSE_UNITS: Final = 20_000
 _PAUSE_SECONDS: Final = 0.005
-#: How often a worker that waits for the loop looks whether its request has ended.
+#: Interval at which a worker that waits for the loop checks for cancellation.
 _POLL_SECONDS: Final = 0.5
 
 
@@ -53,10 +53,10 @@ def is_large(size: int, *, is_yaml: bool = False) -> bool:
 
 
 class _StepMeter(Interruption):
-    """Meter of a step: after a long call of C it leaves the interpreter lock to the loop for a moment.
+    """Meter of a step: after a long C call it releases the interpreter lock to the loop for a moment.
 
-    Each request of the loop takes the lock several times, as its calls into the TLS library let go of it. Without a pause it
-    would wait for the next long call each time.
+    Each request of the loop takes the lock several times, as its calls into the TLS library release it. Without a pause
+    it would wait for the next long call each time.
     """
 
     __slots__ = ()
@@ -68,7 +68,7 @@ class _StepMeter(Interruption):
 
 
 class _Job:
-    """One step, and the loop that waits for it."""
+    """Step and the loop that awaits it."""
 
     __slots__ = ("_context", "_function", "_future", "interruption", "loop")
 
@@ -146,7 +146,7 @@ class Workers:
         return result
 
     def forget(self) -> None:
-        """Start over, in the child of a fork: it has none of the threads."""
+        """Reset the state in the child of a fork, which has no threads."""
         self._lock, self._threads, self._jobs, self.pending = Lock(), [], SimpleQueue(), 0
 
     def stop(self) -> None:

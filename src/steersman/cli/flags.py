@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from steersman.cli import values
 from steersman.cli.apiserver_flags import API_SERVER_FLAGS
@@ -18,11 +18,8 @@ from steersman.controlplane.options import APIServerOptions, OptionError, defaul
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-#: The embedded store must be asked for by name: a server that was moved to it unasked would look like an empty cluster.
-_NO_ETCD: Final = (
-    "--etcd-servers: etcd is not supported yet; add --data-dir=DIR or --storage=memory to keep the objects in the embedded"
-    " store instead, which does not hold those of that etcd"
-)
+#: Why flags about etcd have no effect.
+_EMBEDDED: Final = "objects are kept in the embedded store of --storage or --ephemeral, not in etcd"
 
 
 def parser(command: str) -> FlagParser:
@@ -70,10 +67,16 @@ def _add_component_flags(made: FlagParser) -> None:
                        help="YAML file of rules that make pods and nodes fail, drawn from its seed")  # fmt: skip
     group.add_argument("--process-pods", type=values.boolean, nargs="?", const=True, metavar="BOOL",
                        help="Run pods that ask for it as local processes of your user")  # fmt: skip
+    group.add_argument("--process-isolation", metavar="MODE",
+                       help="Isolation of such pods: auto (namespaces where the machine allows them), namespaces or none")  # fmt: skip
+    group.add_argument("--process-images", type=values.path, metavar="FILE",
+                       help="YAML file of local commands that stand for images of such pods")  # fmt: skip
     group.add_argument("--process-dir", type=values.path, metavar="DIR",
                        help="Directory for files of such pods (default below the temporary directory)")  # fmt: skip
     group.add_argument("--simulated-storage", type=values.boolean, nargs="?", const=True, metavar="BOOL",
                        help="Provision volumes for claims, with a default StorageClass (default true)")  # fmt: skip
+    group.add_argument("--metrics", type=values.boolean, nargs="?", const=True, metavar="BOOL",
+                       help="Serve metrics.k8s.io with made-up usage, for kubectl top and autoscalers")  # fmt: skip
     group.add_argument("--wait", type=values.boolean, nargs="?", const=True, default=True, metavar="BOOL",
                        help="Report readiness only when pods can be created and a node is Ready (default true)")  # fmt: skip
     group.add_argument("--controllers", type=values.controllers, metavar="NAMES",
@@ -89,23 +92,30 @@ def parse(command: str, arguments: Sequence[str]) -> tuple[APIServerOptions, arg
     parsed = made.parse_args(arguments)
     if parsed.ephemeral and parsed.storage == "sqlite":
         made.error("--ephemeral is --storage memory, not --storage sqlite")
-    if getattr(parsed, "etcd_servers", ()) and not (
-        parsed.ephemeral or parsed.storage or getattr(parsed, "data_dir", None)
-    ):
-        made.error(_NO_ETCD)
     for message in deprecations(parsed, API_SERVER_FLAGS):
         sys.stderr.write(f"{message}\n")
     parsed.warnings = without_effect(parsed, API_SERVER_FLAGS, APIServerOptions, handled=HANDLED)
     given = {name: value for name, value in vars(parsed).items() if name in APIServerOptions.__struct_fields__}
     given["ephemeral"] = parsed.ephemeral or parsed.storage == "memory"
+    if not given.get("etcd_servers") or parsed.ephemeral or parsed.storage:
+        parsed.warnings += _drop_etcd(given)
     if given.get("data_dir") is None and not given["ephemeral"]:
         given["data_dir"] = default_data_dir(given.get("name", ""))
     return APIServerOptions(**given), parsed
 
 
+def _drop_etcd(given: dict[str, Any]) -> list[str]:
+    """Remove the options of etcd, whose files need not exist; return a message for each."""
+    flags = [flag for flag in API_SERVER_FLAGS["etcd"] if flag.target.startswith("etcd_") and flag.target in given]
+    for flag in flags:
+        del given[flag.target]
+    return [f"flag --{flag.name} has no effect: {_EMBEDDED}" for flag in flags]
+
+
 #: Flags of ``up`` for the components that run besides the API server.
 _COMPONENT_FLAGS = (
-    "nodes", "node_template", "stages", "chaos", "simulated_storage", "process_pods", "process_dir", "controllers",
+    "nodes", "node_template", "stages", "chaos", "simulated_storage", "process_pods", "process_isolation", "process_images", "process_dir",
+    "metrics", "controllers",
     "coordinated_leader_election",
 )  # fmt: skip
 
@@ -113,7 +123,7 @@ _COMPONENT_FLAGS = (
 def component_flags(parsed: argparse.Namespace) -> list[str]:
     """Return the flags for the components that run besides the API server. Raise ``OptionError``."""
     given = {name: getattr(parsed, name) for name in _COMPONENT_FLAGS if getattr(parsed, name) is not None}
-    if given.keys() & {"node_template", "stages", "chaos", "process_dir"}:
+    if given.keys() & {"node_template", "stages", "chaos", "process_isolation", "process_images", "process_dir"}:
         from steersman.nodes.options import NodesOptions  # noqa: PLC0415 — few starts need it
 
         fields = {name: value for name, value in given.items() if name in NodesOptions.__struct_fields__}

@@ -33,6 +33,12 @@ commands:
   env         print the shell command that sets KUBECONFIG
   elections   show the leader elections of a cluster
   check       verify a data directory offline
+  check-storage
+              report stored objects that Kubernetes 1.36 would not read
+  export-to-etcd
+              copy all objects of a stopped API server to etcd
+  import-from-etcd
+              copy all objects of an etcd to a data directory
   backup      copy the store of a running API server
   repair      list what a damaged store has lost, and continue without it
   envtest     print a folder for KUBEBUILDER_ASSETS, for Go's envtest
@@ -60,10 +66,10 @@ _TYPED: Final = frozenset(_EXTRAS) - {"up", "apiserver", "elections", "envtest"}
 
 
 #: Commands that are the function ``run`` of a module with their name, imported when it is called.
-_MODULES: Final = ("status", "down", "elections", "check", "backup", "repair", "envtest")
+_MODULES: Final = ("status", "down", "elections", "check", "check-storage", "backup", "repair", "envtest")
 _COMMANDS: Final = (
     "up", "apiserver", "controller-manager", "scheduler", "nodes", "status", "down", "kubectl", "env", "elections",
-    "check", "backup", "repair", "envtest", "version", "help",
+    "check", "check-storage", "export-to-etcd", "import-from-etcd", "backup", "repair", "envtest", "version", "help",
 )  # fmt: skip
 
 
@@ -106,7 +112,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         case ["help", command, *_]:
             return main([command, "--help"])
         case [command, *rest] if command in _MODULES:
-            return int(importlib.import_module(f"steersman.cli.{command}").run(rest))
+            return int(importlib.import_module(f"steersman.cli.{command.replace('-', '_')}").run(rest))
+        case ["export-to-etcd" | "import-from-etcd" as command, *rest]:
+            from steersman.cli import transfer  # noqa: PLC0415 — only when it is called
+
+            return transfer.run_export(rest) if command == "export-to-etcd" else transfer.run_import(rest)
         case [] | ["--help" | "-h" | "help"]:
             sys.stdout.write(_USAGE)
             return 0 if arguments else 2

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import socket
 import uuid
+from datetime import timedelta
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
@@ -23,6 +24,7 @@ from steersman.nodes.kubelet.assembly import add_kubelet
 from steersman.nodes.node_stages import NodeStages
 from steersman.nodes.object_stages import DiscoveredStages
 from steersman.nodes.pod_addresses import PodAddresses
+from steersman.nodes.pod_admission import PodAdmission
 from steersman.nodes.pods import PodController
 from steersman.nodes.provisioning import SimulatedStorage
 from steersman.nodes.registration import RENEW_INTERVAL_SECONDS, NodeController
@@ -52,6 +54,8 @@ if TYPE_CHECKING:
 
 SCHEDULER: Final = "kube-scheduler"
 KUBELET: Final = "kubelet"
+#: Certificates of the metrics server are made at each start.
+_CERTIFICATE_LIFE: Final = timedelta(days=365)
 
 
 async def run_scheduler(setup: Setup, *, parent_pipe: int | None = None, serving: Serving | None = None) -> int:
@@ -181,8 +185,8 @@ def add_nodes(
 ) -> SimulatedNodes:
     """Add the controllers of simulated nodes, their pods and volumes."""
     node_stages = options.node_stages()
-    addresses = PodAddresses()
-    kubelet = add_kubelet(manager, context, options, addresses=addresses)
+    addresses, admission = PodAddresses(), PodAdmission()
+    kubelet = add_kubelet(manager, context, options, addresses=addresses, admission=admission)
     reports_status = not any(stage.writes_status for stage in node_stages)
     chaos = options.chaos_rules()
     nodes = NodeController(
@@ -192,7 +196,14 @@ def add_nodes(
         kubelet=kubelet.address,
         renew_interval_seconds=renew_interval_seconds,
     )
-    pods = PodController(context, options.pod_stages(), is_others=kubelet.is_others, addresses=addresses, chaos=chaos)
+    pods = PodController(
+        context,
+        options.pod_stages(),
+        is_others=kubelet.is_others,
+        addresses=addresses,
+        admission=admission,
+        chaos=chaos,
+    )
     simulated = SimulatedNodes(manager.add(nodes), manager.add(pods))
     manager.add(NodeOutages(context, chaos))
     if node_stages:
@@ -201,7 +212,25 @@ def add_nodes(
         manager.add(DiscoveredStages(context, object_stages))
     if options.simulated_storage and options.templates():
         manager.add(SimulatedStorage(context))
+    if options.metrics:
+        _add_metrics_server(manager, context, options)
     return simulated
+
+
+def _add_metrics_server(manager: Manager, context: ControllerContext, options: NodesOptions) -> None:
+    """Add the server of ``metrics.k8s.io`` with a serving certificate for the life of the process."""
+    from steersman.controlplane.certificates import make_ca, make_server  # noqa: PLC0415 — off unless asked for
+    from steersman.nodes.metrics.server import MetricsServer, ServingPems  # noqa: PLC0415 — loads an HTTP server
+    from steersman.nodes.metrics.usage import usage_of_documents  # noqa: PLC0415 — off unless asked for
+
+    def make_pems(hosts: list[str]) -> ServingPems:
+        now = context.clock.now()
+        authority = make_ca("metrics-server-ca", now=now, life=_CERTIFICATE_LIFE)
+        pems = make_server("metrics-server", hosts, authority, now=now, life=_CERTIFICATE_LIFE)
+        return ServingPems(pems.certificate, pems.key, authority.certificate)
+
+    usage = usage_of_documents(options.usage_documents(), dice=context.dice)
+    manager.add(MetricsServer(context, usage, make_pems))
 
 
 def _limit(options: SchedulerOptions) -> tuple[float, int]:

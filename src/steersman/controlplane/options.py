@@ -26,6 +26,20 @@ class APIServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     #: Objects are kept in memory only.
     ephemeral: bool = False
 
+    #: URLs of etcd members; empty: objects are kept in the embedded store.
+    etcd_servers: tuple[str, ...] = ()
+    #: Prefix of all keys in etcd.
+    etcd_prefix: str = "/registry"
+    #: Authority of the members' certificates, and the client certificate for them.
+    etcd_cafile: Path | None = None
+    etcd_certfile: Path | None = None
+    etcd_keyfile: Path | None = None
+    #: Time between compactions of etcd by the API servers in turn; 0: they do not compact.
+    etcd_compaction_interval_seconds: float = 300.0
+    #: Timeouts of the checks ``etcd`` and ``etcd-readiness``.
+    etcd_healthcheck_timeout_seconds: float = 2.0
+    etcd_readycheck_timeout_seconds: float = 2.0
+
     bind_address: str = "127.0.0.1"
     #: 0: any free port.
     secure_port: int = 6443
@@ -107,6 +121,11 @@ class APIServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     proxy_client_key_file: Path | None = None
     #: Answer redirects of aggregated API servers with 502.
     aggregator_reject_forwarding_redirect: bool = True
+    #: File with the providers of encryption at rest, and whether it is read again when it changes.
+    encryption_provider_config: Path | None = None
+    encryption_provider_config_automatic_reload: bool = False
+    #: Media type of stored objects; empty: JSON.
+    storage_media_type: str = ""
     #: Time after which an Event is deleted.
     event_ttl_seconds: float = 3600.0
     #: Seconds for which pods tolerate a Node that is not ready or unreachable, unless they have a toleration of their own.

@@ -13,6 +13,7 @@ from steersman.client.requests import PatchType
 from steersman.nodes.node_object import (
     KubeletAddress,
     NodeTemplate,
+    allocatable_changes,
     internal_ip,
     is_simulated,
     is_stopped,
@@ -26,7 +27,7 @@ from steersman.runtime.controller import Controller
 from steersman.runtime.heartbeat import LeaseHeartbeat
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from steersman.apimachinery.trees import Tree
     from steersman.client.changes import Change
@@ -56,7 +57,9 @@ class NodeController(Controller):
         kubelet: KubeletAddress | None = None,
         renew_interval_seconds: float = RENEW_INTERVAL_SECONDS,
     ) -> None:
-        """Without ``reports_status`` stages write the node status: nodes are registered without conditions, with
+        """Create the controller; ``kubelet`` is the address for API servers, None without a kubelet.
+
+        Without ``reports_status`` stages write the node status: nodes are registered without conditions, with
         heartbeats.
 
         ``kubelet`` is the address at which API servers reach the nodes' kubelet; None: there is no kubelet.
@@ -110,6 +113,8 @@ class NodeController(Controller):
         needs_status = not status.get("allocatable") or known.get("Ready") in (None, "Unknown")
         if needs_status and self._reports_status:
             await self._initialize_status(node)
+        elif self._reports_status and (changes := allocatable_changes(status, self._reserved(key))):
+            await self._patch(key, {"allocatable": changes})
         elif self._kubelet is not None and not self._kubelet.is_set_on(node):
             await self._patch(key, {"addresses": status.get("addresses") or []}, kubelet=self._kubelet)
         if key not in self._heartbeats:
@@ -138,6 +143,11 @@ class NodeController(Controller):
             self.own_writes.note(name, self._nodes, await self.client.create(node))
         except AlreadyExists:
             return
+
+    def _reserved(self, name: str) -> Collection[str]:
+        """Return the resources of a node whose template says how much is allocatable."""
+        template = self._desired.get(name)
+        return template.allocatable if template is not None else ()
 
     async def _initialize_status(self, node: Tree) -> None:
         name = name_of(node)

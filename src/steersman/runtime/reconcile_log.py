@@ -215,7 +215,7 @@ def logged_periodic(
 
 
 def _follow_up(attempt: Attempt) -> dict[str, str]:
-    """Return what follows from a reconcile: its error, or when the key is reconciled again."""
+    """Return the outcome of a reconcile: its error, or when the key is reconciled again."""
     fields = {"result": attempt.outcome.value}
     if attempt.failure is not None:
         fields["err"] = str(attempt.failure) or type(attempt.failure).__name__

@@ -20,5 +20,8 @@ history is not needed. Overwriting a key there leaves no history, so that
   ``create_revision`` may then be in the watched past, too);
 * live watchers notice no difference.
 
-Implementations: ``memory.MemoryStore``, ``sqlite.SqliteStore``.
+On etcd all writes of a transaction share one revision, no prefix is squashed, and history is kept for one to two
+``--etcd-compaction-interval``.
+
+Implementations: ``memory.MemoryStore``, ``sqlite.SqliteStore``, ``etcd.store.EtcdStore``.
 """

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from steersman.asynckit.clock import Clock, Timer
 
 _LEASE_ID_BITS = 62
-_LEASE_ID_END = 1 << 63
+LEASE_ID_END = 1 << 63
 
 
 def random_lease_id() -> int:
@@ -69,7 +69,7 @@ class LeaseTable:
         """Raise ``StoreError`` when the id is used, ``ValueError`` for a TTL below one second."""
         if ttl_seconds < 1:
             raise ValueError("a lease lasts a second at least")
-        if not 0 < lease_id < _LEASE_ID_END:
+        if not 0 < lease_id < LEASE_ID_END:
             raise ValueError(f"lease id {lease_id} is out of range")
         if lease_id in self._leases:
             raise StoreError(f"lease {lease_id} exists already")

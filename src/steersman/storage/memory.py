@@ -11,6 +11,7 @@ from steersman.storage.dispatch import Dispatcher, Watcher
 from steersman.storage.keys import SquashedPrefixes, prefix_end
 from steersman.storage.leases import LeaseTable, random_lease_id
 from steersman.storage.retention import Retention
+from steersman.storage.revision_waiters import RevisionWaiters
 from steersman.storage.sorted_keys import SortedKeys
 from steersman.storage.store import (
     Compacted,
@@ -88,7 +89,12 @@ class MemoryStore:
         self._dispatcher = Dispatcher()
         self._new_lease_id = new_lease_id
         self._leases = LeaseTable(clock, on_expired=self._end_lease)
+        self._waiters = RevisionWaiters(clock)
         self._closed = False
+
+    @property
+    def is_shared(self) -> bool:
+        return False
 
     @property
     def revision(self) -> int:
@@ -102,6 +108,11 @@ class MemoryStore:
     async def current_revision(self) -> int:
         self._check_open()
         return self._revision
+
+    async def reached(self, revision: int, *, seconds: float) -> bool:
+        if revision > self._revision:
+            await self._waiters.wait(revision, seconds=seconds)
+        return revision <= self._revision
 
     async def get(self, key: str, *, revision: int = 0) -> KeyValue | None:
         self._check_readable(key, revision)
@@ -216,6 +227,7 @@ class MemoryStore:
             return
         self._closed = True
         self._leases.close()
+        self._waiters.resolve_all()
         self._dispatcher.close(Unavailable("the store is closed"))
 
     # Checks.
@@ -244,6 +256,7 @@ class MemoryStore:
             events.append(self._put(op) if type(op) is Put else self._remove(op.key))
         self._retire()
         self._dispatcher.deliver(events, revision=self._revision)
+        self._waiters.resolve(self._revision)
 
     def _put(self, op: Put) -> Event:
         before = self._present.get(op.key)

@@ -1,16 +1,18 @@
 """The ``Store`` protocol: keys, revisions and bytes, with etcd's semantics and without Kubernetes concepts.
 
-One implementation per back end (``memory``, ``sqlite``); ``tests/conformance/storage`` runs one suite over all.
+One implementation per back end (``memory``, ``sqlite``, ``etcd``); ``tests/conformance/storage`` runs one suite over all.
 Guarantees of every implementation:
 
-* **One counter.** Every write takes the next integer; the writes of one transaction take consecutive ones, in order (an
-  implementation on etcd would share one). Revisions that were reported are never reused, not even after a crash.
+* **One counter.** Every write takes the next integer; the writes of one transaction take consecutive ones, in order, or share one
+  (etcd); the last write's is the transaction's. Revisions that were reported are never reused, not even after a crash.
 * **Atomic.** A transaction is applied as a whole or not at all, also after a crash.
 * **Durable before acknowledged.** ``txn`` returns after the writes would survive SIGKILL (and, on SQLite with
   ``synchronous=FULL``, power loss). The memory store is durable within the process only.
 * **Ordered.** Sinks receive every event of their prefix once, in revision order; the events of a transaction in one batch.
-  An implementation that commits in this process calls the sinks *before* ``txn`` returns, so the sink's state is never
-  older than an acknowledged write; with a remote implementation callers must wait for the revision.
+  Sinks are called *before* ``txn`` returns, so the sink's state is never older than a write that this process has
+  acknowledged. A store that other processes write to (``is_shared``) delivers their writes later: callers that must not
+  miss one wait with ``current_revision``. If the watch of a shared store is disturbed, ``txn`` returns after a few seconds
+  without it.
 * **Bounded.** History before the compact revision is gone: reading or watching it raises ``Compacted``.
 """
 
@@ -34,6 +36,8 @@ class KeyValue(msgspec.Struct, frozen=True, gc=False):
     mod_revision: int
     #: Lease id, 0 for none.
     lease_id: int = 0
+    #: A write of the same value would store other bytes (``encryption``).
+    is_stale: bool = False
 
 
 class Put(msgspec.Struct, frozen=True, gc=False):
@@ -70,6 +74,8 @@ class Event(msgspec.Struct, frozen=True, gc=False):
     value: bytes | None
     create_revision: int
     mod_revision: int
+    #: See ``KeyValue.is_stale``.
+    is_stale: bool = False
 
 
 class Batch(msgspec.Struct, frozen=True, gc=False):
@@ -128,6 +134,10 @@ class Unavailable(StoreError):  # noqa: N818 — reads as what happened, like et
     """The store cannot respond (closed, disk full, connection lost); a write may or may not have been applied."""
 
 
+class TooLarge(StoreError):  # noqa: N818 — reads as what happened, like etcd's codes
+    """The transaction exceeds the store's limit of one request; nothing was written."""
+
+
 class CorruptValue(StoreError):  # noqa: N818 — reads as what happened, like etcd's codes
     """Stored bytes of some keys are damaged. The keys exist but cannot be read; they can be deleted and overwritten."""
 
@@ -154,10 +164,20 @@ class Store(Protocol):
 
     @property
     def revision(self) -> int:
-        """Newest revision known to this process."""
+        """Newest revision up to which every sink has received its events."""
+
+    @property
+    def is_shared(self) -> bool:
+        """True if other processes write to the same store."""
 
     async def current_revision(self) -> int:
-        """Return the newest revision, linearizable (a remote store is queried)."""
+        """Return the newest revision, linearizable; by then every sink has received its events up to it.
+
+        A shared store is queried. Raises ``Unavailable`` also when its watch does not follow.
+        """
+
+    async def reached(self, revision: int, *, seconds: float) -> bool:
+        """Wait until every sink has received its events up to ``revision``, at most ``seconds``; return whether it has."""
 
     async def get(self, key: str, *, revision: int = 0) -> KeyValue | None:
         """Return the key as of ``revision`` (0: now). Raises ``Compacted``, ``FutureRevision``, ``CorruptValue``."""
@@ -174,7 +194,7 @@ class Store(Protocol):
     async def txn(self, ops: Sequence[Op]) -> int:
         """Apply all of ``ops`` or none; return the revision of the last write, or the current one if nothing changed.
 
-        Raises ``Conflict`` for the first op whose expectation fails, ``LeaseNotFound``, ``Unavailable``. Raises
+        Raises ``Conflict`` for the first op whose expectation fails, ``LeaseNotFound``, ``Unavailable``, ``TooLarge``. Raises
         ``ValueError`` for invalid ops, e.g. duplicate keys.
         """
 

@@ -37,6 +37,16 @@ class KeptStore:
         self._check_open()
         return await self._inner.current_revision()
 
+    @property
+    def is_shared(self) -> bool:
+        """True if other processes write to the same store."""
+        return self._inner.is_shared
+
+    async def reached(self, revision: int, *, seconds: float) -> bool:
+        """Wait for a revision."""
+        self._check_open()
+        return await self._inner.reached(revision, seconds=seconds)
+
     async def get(self, key: str, *, revision: int = 0) -> KeyValue | None:
         """Return a key."""
         self._check_open()

@@ -1,22 +1,28 @@
-"""Every test here runs over every body of the store."""
+"""Fixtures that run every test with every implementation of the store."""
 
 from __future__ import annotations
 
 import asyncio
 from contextlib import AsyncExitStack
+from uuid import uuid4
 
 import pytest
+from tests.conformance.storage.etcd_body import EtcdBody
 
 from steersman.asynckit.clock import FakeClock
+from steersman.asynckit.tasks import Supervisor
+from steersman.storage.encryption.ciphers import ExtendedNonceGcm
+from steersman.storage.encryption.store import EncryptedStore
+from steersman.storage.encryption.transformers import ResourceTransformers
 from steersman.storage.memory import MemoryStore
 from steersman.storage.sqlite import SqliteStore
 
-#: Real seconds that a test waits for something before it fails.
+#: Real seconds before a wait fails the test.
 PATIENCE_SECONDS = 10
 
 
 class Recorder:
-    """A sink that keeps what it got."""
+    """Sink that records its events."""
 
     def __init__(self):
         self.batches = []
@@ -37,7 +43,7 @@ class Recorder:
 
     @property
     def summary(self):
-        """(key, value, revision) of every event, in order of revision, then key."""
+        """Return (key, value, revision) of every event, ordered by revision, then key."""
         rows = [(event.key, event.value, event.mod_revision) for event in self.events]
         return sorted(rows, key=lambda row: (row[2], row[0]))
 
@@ -56,7 +62,7 @@ def recorder():
 
 @pytest.fixture
 def recorders():
-    """Makes recorders."""
+    """Return a factory of recorders."""
     return Recorder
 
 
@@ -65,9 +71,17 @@ def clock():
     return FakeClock()
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+#: Encryption of every key, with a key of its own for each value.
+ENCRYPTION = ResourceTransformers({("*", "*"): ExtendedNonceGcm(bytes(range(32)))})
+
+
+@pytest.fixture(params=["memory", "sqlite", "encrypted", "etcd"])
 async def open_store(request, clock, tmp_path):
-    """Opens stores with options; closes them after the test."""
+    """Return a function that opens stores with options; they are closed after the test."""
+    for marker in request.node.iter_markers("not_on"):
+        if request.param == marker.args[0]:
+            pytest.skip(marker.args[1])
+    url = request.getfixturevalue("etcd_url") if request.param == "etcd" else ""
     numbers = iter(range(100))
     async with AsyncExitStack() as stack:
 
@@ -77,7 +91,16 @@ async def open_store(request, clock, tmp_path):
         async def open_sqlite(**options):
             return await SqliteStore.open(tmp_path / f"{next(numbers)}.db", clock=clock, **options)
 
-        opener = {"memory": open_memory, "sqlite": open_sqlite}[request.param]
+        async def open_encrypted(**options):
+            inner = MemoryStore(clock=clock, **options)
+            tasks = Supervisor("encrypted store")
+            return EncryptedStore(inner, ENCRYPTION, resource_of=lambda _: ("secrets", ""), tasks=tasks)
+
+        async def open_etcd(**options):
+            return await EtcdBody.open(url, prefix=f"/{uuid4().hex}:", clock=clock)
+
+        openers = {"memory": open_memory, "sqlite": open_sqlite, "encrypted": open_encrypted, "etcd": open_etcd}
+        opener = openers[request.param]
 
         async def open_store(**options):
             store = await opener(**options)
@@ -85,6 +108,22 @@ async def open_store(request, clock, tmp_path):
             return store
 
         yield open_store
+
+
+@pytest.fixture
+def numbering(request):
+    """Returns the revisions of the changes of transactions, given the number of changes of each.
+
+    The local stores give each change a revision of its own, etcd one to each transaction.
+    """
+    shares_revision = request.node.callspec.params["open_store"] == "etcd"
+
+    def revisions(*changes):
+        if shares_revision:
+            return [number for number, count in enumerate(changes, 1) for _ in range(count)]
+        return list(range(1, sum(changes) + 1))
+
+    return revisions
 
 
 @pytest.fixture

@@ -178,7 +178,7 @@ async def run():
 
 
 @pytest.mark.parametrize("seed", range(4))
-async def test_a_late_cache_and_refusals_never_make_more_than_are_wanted(run, seed):
+async def test_reconcile_never_exceeds_replicas_with_stale_cache_and_rejections(run, seed):
     made = await run(seed)
     made.network.refuse = 0.3
     await made.size(20)
@@ -189,7 +189,7 @@ async def test_a_late_cache_and_refusals_never_make_more_than_are_wanted(run, se
 
 
 @pytest.mark.parametrize("seed", range(4))
-async def test_whatever_is_lost_on_the_way_in_the_end_there_are_as_many_as_are_wanted(run, seed):
+async def test_reconcile_converges_to_replicas_after_lost_responses(run, seed):
     made = await run(seed)
     made.network.refuse, made.network.lose = 0.2, 0.2
     for _ in range(6):
@@ -201,7 +201,7 @@ async def test_whatever_is_lost_on_the_way_in_the_end_there_are_as_many_as_are_w
     assert len(await made.members()) == 7
 
 
-async def test_orphans_are_adopted_and_count(run):
+async def test_reconcile_adopts_and_counts_orphans(run):
     made = await run(1)
     metadata = {"name": "stray", "namespace": "default", "labels": {"in": "pool"}}
     await made.near.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata})

@@ -95,7 +95,7 @@ async def test_with_allowance_leaves_no_meter_behind():
     spend(10 * LOOP_ALLOWANCE)
 
 
-async def test_the_loop_turns_while_a_step_computes():
+async def test_loop_runs_while_a_step_computes():
     released = threading.Event()
 
     def step():

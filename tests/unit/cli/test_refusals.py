@@ -37,11 +37,8 @@ _API_SERVER = [
     ("--secure-port=x", 'invalid argument "x" for "--secure-port" flag: must be a port between 0 and 65535'),
     ("--v=x", 'invalid argument "x" for "--v" flag: must be a whole number, 0 or more'),
     (
-        "--etcd-servers=http://127.0.0.1:2379",
-        (
-            "--etcd-servers: etcd is not supported yet; add --data-dir=DIR or --storage=memory to keep the objects in the"
-            " embedded store instead, which does not hold those of that etcd"
-        ),
+        "--etcd-servers-overrides=/events#http://127.0.0.1:2379",
+        'invalid argument "/events#http://127.0.0.1:2379" for "--etcd-servers-overrides" flag: one etcd keeps all resources',
     ),
     (
         "--request-timeout=soon",
@@ -276,6 +273,9 @@ _UP = [
     ("--stages=x", '--stages: "x" is neither a file nor one of default, never-end'),
     ("--stages=default,stage.yaml", "--stages: stage.yaml: stage s: Object contains unknown field `foo` - at `$.spec`"),
     ("--process-dir=garbage", "--process-dir: garbage is a file, expected a directory"),
+    ("--process-isolation=x", '--process-isolation: "x": expected one of auto, namespaces, none'),
+    ("--process-images=none", "--process-images: cannot read none: no such file or directory"),
+    ("--process-images=garbage", "--process-images: garbage: document: Expected `object`, got `str`"),
     ("--process-pods=x", 'invalid argument "x" for "--process-pods" flag: must be true or false'),
     ("--simulated-storage=x", 'invalid argument "x" for "--simulated-storage" flag: must be true or false'),
 ]

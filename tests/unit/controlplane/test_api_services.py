@@ -13,7 +13,7 @@ def test_built_in_versions_have_upstreams_priorities():
     assert spec == {"group": "autoscaling", "version": "v2", "groupPriorityMinimum": 17500, "versionPriority": 30}
 
 
-def test_the_core_group_has_an_empty_name():
+def test_api_service_of_the_core_group_has_an_empty_group():
     assert plan(Catalog(table()))["v1."]["spec"]["group"] == ""
 
 
@@ -25,7 +25,7 @@ def test_custom_groups_come_last_and_are_followed():
     assert made["metadata"]["labels"] == {"kube-aggregator.kubernetes.io/automanaged": "true"}
 
 
-async def test_a_started_server_has_one_for_each_version():
+async def test_started_server_has_an_api_service_for_each_version():
     async with InProcessAPIServer() as server:
         items = (await server.request("GET", PATH)).json()["items"]
     assert {item["metadata"]["name"] for item in items} == set(plan(Catalog(table())))

@@ -18,7 +18,7 @@ from steersman.controlplane.runtime_config import check_runtime_config, holds_el
         ),
     ],
 )
-def test_what_is_served_already_may_be_enabled(config, warnings):
+def test_served_versions_may_be_enabled(config, warnings):
     assert check_runtime_config(config) == warnings
 
 

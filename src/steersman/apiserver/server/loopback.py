@@ -1,6 +1,6 @@
-"""The server's own client: calls the application in this process, without a socket, and streams as a socket would.
+"""In-process client of the application, without a socket, with the streaming behaviour of one.
 
-Upstream's API server talks to itself over loopback with a token of its own; so do our post-start hooks and the tests.
+Upstream's API server uses a loopback connection with its own token; here, post-start hooks and tests use this client.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ if TYPE_CHECKING:
         [Message, Callable[[], Awaitable[Message]], Callable[[Message], Awaitable[None]]], Awaitable[None]
     ]
 
-#: Pieces that wait for a reader who is slow; the application waits when there are more.
+#: Buffered pieces for a slow reader, above which the application waits.
 _PIECES_MAX: Final = 16
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """A whole answer."""
+    """Complete response."""
 
     code: int
     headers: list[tuple[bytes, bytes]]
     body: bytes
 
     def header(self, name: str) -> str:
-        """The first header of that name, or an empty text."""
+        """Return the first header of that name, or an empty string."""
         return next((value.decode("latin-1") for key, value in self.headers if key == name.lower().encode()), "")
 
     def json(self) -> Any:
-        """The body, decoded."""
+        """Decode the body."""
         return msgspec.json.decode(self.body)
 
 
 class Exchange:
-    """One request under way; a context manager. Leaving it early is what a client that hangs up does."""
+    """Request in progress, as context manager. Leaving it early acts like a client that disconnects."""
 
     def __init__(self, app: Application, scope: MutableMapping[str, Any], body: bytes) -> None:
         self._app = app
@@ -59,7 +59,7 @@ class Exchange:
         try:
             start = await self._messages.get()
         except asyncio.CancelledError:
-            await self.__aexit__(None, None, None)  # nobody else would: it was never entered
+            await self.__aexit__(None, None, None)  # not entered, so the caller will not exit it
             raise
         if start is None:
             await self._task
@@ -117,7 +117,7 @@ class Exchange:
 
 
 class Loopback:
-    """Makes requests to one application."""
+    """In-process client of one application."""
 
     def __init__(
         self,
@@ -140,7 +140,7 @@ class Loopback:
     def open(
         self, method: str, target: str, *, body: bytes | None = None, headers: Mapping[str, str] | None = None
     ) -> Exchange:
-        """Begin a request for ``target`` (path and query); enter what it returns."""
+        """Start a request for ``target`` (path and query); enter the returned context manager."""
         path, _, query = target.partition("?")
         sent = {**self._headers, **(headers or {})}
         if body is not None:
@@ -167,7 +167,7 @@ class Loopback:
     async def request(
         self, method: str, target: str, *, body: bytes | None = None, headers: Mapping[str, str] | None = None
     ) -> Answer:
-        """The whole answer."""
+        """Send a request and return the complete response."""
         async with self.open(method, target, body=body, headers=headers) as exchange:
             pieces = [piece async for piece in exchange]
         return Answer(exchange.code, exchange.headers, b"".join(pieces))

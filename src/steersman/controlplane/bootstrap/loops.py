@@ -89,7 +89,7 @@ class BootstrapLoops:
             self._controllers.append(AuthenticationController(context, bootstrap.authentication))
 
     async def run(self) -> None:
-        """Run until cancelled. Raises what a loop raises."""
+        """Run until cancelled. Raises the error of a loop."""
         context, bootstrap = self._context, self._bootstrap
         for name, reporter in (
             ("ipallocator", bootstrap.cluster_ip_reporter),
@@ -136,7 +136,7 @@ class BootstrapLoops:
         if self._elections is not None:
             yield "candidate collector", self._elections.collect()
         yield "node port repair", self._every(REPAIR_SECONDS, node_ports)
-        yield "cluster IP repair", self._every(REPAIR_SECONDS, self._cluster_ips.look_at_everything)
+        yield "cluster IP repair", self._every(REPAIR_SECONDS, self._cluster_ips.enqueue_all)
         yield "default objects", self._every(DEFAULTS_SECONDS, bootstrap.defaults.reconcile)
 
     async def _every(self, seconds: float, work: Callable[[], Awaitable[None]]) -> None:

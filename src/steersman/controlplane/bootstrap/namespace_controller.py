@@ -1,6 +1,6 @@
 """Controller that recreates system namespaces.
 
-Upstream: ``pkg/controlplane/controller/systemnamespaces``, which looks once a minute.
+Upstream: ``pkg/controlplane/controller/systemnamespaces`` (every minute).
 """
 
 from __future__ import annotations

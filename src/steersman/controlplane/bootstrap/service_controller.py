@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _log: Final = logging.getLogger(__name__)
 
-#: How often addresses are renewed and looked at though nothing changes (``DefaultEndpointReconcilerInterval``).
+#: Interval of renewals and checks without changes (``DefaultEndpointReconcilerInterval``).
 INTERVAL_SECONDS: Final = 10.0
 
 _KEY: Final = f"{NAMESPACE}/{NAME}"
@@ -65,10 +65,10 @@ class KubernetesServiceController(Controller):
 
     async def start(self) -> None:
         """Look once, whatever is there."""
-        self.look()
+        self.enqueue_service()
 
-    def look(self) -> None:
-        """Look now: a server came or went."""
+    def enqueue_service(self) -> None:
+        """Enqueue the Service: a server started or stopped."""
         self.queue.add(_KEY)
 
     async def reconcile(self, key: str) -> Result | None:
@@ -95,12 +95,12 @@ async def follow_leases(leases: MasterLeases, controller: KubernetesServiceContr
     while True:
         lost: asyncio.Queue[StoreError] = asyncio.Queue()  # at most one comes
         try:
-            subscription = await leases.watch(controller.look, lost=lost.put_nowait)
+            subscription = await leases.watch(controller.enqueue_service, lost=lost.put_nowait)
             try:
                 raise await lost.get()
             finally:
                 subscription.close()
         except StoreError as error:
             _log.warning("cannot follow the servers' leases: %s", error)
-        controller.look()
+        controller.enqueue_service()
         await clock.sleep(_RETRY_SECONDS)

@@ -13,6 +13,7 @@ from steersman.asynckit.tasks import Supervisor
 from steersman.storage.dispatch import Dispatcher, Watcher
 from steersman.storage.keys import SquashedPrefixes, prefix_end
 from steersman.storage.leases import LeaseTable, random_lease_id
+from steersman.storage.revision_waiters import RevisionWaiters
 from steersman.storage.sqlite.compaction import CHECK_ROWS, Compactor
 from steersman.storage.sqlite.files import Contents, Files
 from steersman.storage.sqlite.health import WriteHealth
@@ -69,6 +70,7 @@ class SqliteStore:
         self._squashed = SquashedPrefixes(squash_prefixes, compacted=contents.revision)
         self._dispatcher = Dispatcher()
         self._tasks = Supervisor("sqlite store")
+        self._waiters = RevisionWaiters(clock)
         self._closing: asyncio.Task[None] | None = None
         self._rows_unchecked = 0
         self._bounding: asyncio.Task[None] | None = None
@@ -145,6 +147,15 @@ class SqliteStore:
     async def current_revision(self) -> int:
         self._check_open()
         return self._pipeline.revision
+
+    @property
+    def is_shared(self) -> bool:
+        return False
+
+    async def reached(self, revision: int, *, seconds: float) -> bool:
+        if revision > self._pipeline.revision:
+            await self._waiters.wait(revision, seconds=seconds)
+        return revision <= self._pipeline.revision
 
     # Reading.
 
@@ -293,6 +304,7 @@ class SqliteStore:
         self._leasing.expired(lease_id)
 
     def _applied(self, rows: int) -> None:
+        self._waiters.resolve(self._pipeline.revision)
         self._rows_unchecked += rows
         if self._rows_unchecked >= CHECK_ROWS and self._bounding is None and self._closing is None:
             self._rows_unchecked = 0
@@ -317,6 +329,7 @@ class SqliteStore:
 
     async def _close(self) -> None:
         self._leases.close()
+        self._waiters.resolve_all()
         with contextlib.suppress(Unavailable):
             await self._pipeline.settled()
         await self._tasks.close()

@@ -1,0 +1,184 @@
+"""Requests to an etcd cluster, with their time limits, retries and metrics.
+
+Reads are repeated on other members until ``READ_SECONDS`` are over. A write is repeated only when it was not sent; any
+other failure leaves open whether it was applied, and is reported as ``Unavailable``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, Final
+
+from grpc import aio
+
+from steersman.storage.etcd import messages
+from steersman.storage.etcd.errors import is_passing, is_unsent, text_of
+from steersman.storage.store import Unavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from steersman.asynckit.clock import Clock
+    from steersman.storage.etcd.members import Member, Members
+    from steersman.storage.etcd.messages import LeaseResponse, MemberStatus, RangeResponse, TxnResponse
+
+    #: A method of a gRPC service: from the request's bytes to the answer's.
+    Method = Callable[..., Awaitable[Any]]
+
+#: Time limit of one attempt of a read; a member that does not answer within it is passed over.
+ATTEMPT_SECONDS: Final = 2.5
+#: Time limit of a read with its repetitions.
+READ_SECONDS: Final = 10.0
+#: Time limit of a write: longer than etcd's own (5 s and two election timeouts).
+WRITE_SECONDS: Final = 8.0
+_PAUSE_SECONDS: Final = 0.1
+
+_RANGE: Final = "/etcdserverpb.KV/Range"
+_TXN: Final = "/etcdserverpb.KV/Txn"
+_COMPACT: Final = "/etcdserverpb.KV/Compact"
+_WATCH: Final = "/etcdserverpb.Watch/Watch"
+_LEASE_GRANT: Final = "/etcdserverpb.Lease/LeaseGrant"
+_LEASE_REVOKE: Final = "/etcdserverpb.Lease/LeaseRevoke"
+_LEASE_KEEP_ALIVE: Final = "/etcdserverpb.Lease/LeaseKeepAlive"
+_ALARM: Final = "/etcdserverpb.Maintenance/Alarm"
+_STATUS: Final = "/etcdserverpb.Maintenance/Status"
+
+
+async def read_message(stream: aio.StreamStreamCall) -> bytes | None:
+    """Return the next message of a stream; None when the stream has ended or was cancelled by this process."""
+    try:
+        message = await stream.read()
+    except asyncio.CancelledError:
+        # reading from a cancelled call raises this, too; a cancelled task must end
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise
+        return None
+    return None if message is aio.EOF else bytes(message)
+
+
+class Client:
+    """Typed requests. All methods raise ``StoreError``, or ``aio.AioRpcError`` for errors about revisions."""
+
+    def __init__(self, members: Members, *, clock: Clock) -> None:
+        self.members = members
+        self._clock = clock
+        #: Prepared methods of each member's channel.
+        self._methods: dict[tuple[Member, str], Method] = {}
+
+    # -- reads ---------------------------------------------------------------------------------------------------------
+
+    async def range(
+        self,
+        key: bytes,
+        range_end: bytes = b"",
+        *,
+        limit: int = 0,
+        revision: int = 0,
+        keys_only: bool = False,
+        count_only: bool = False,
+    ) -> RangeResponse:
+        """Read keys, linearizable."""
+        request = messages.range_request(
+            key, range_end, limit=limit, revision=revision, keys_only=keys_only, count_only=count_only
+        )
+        return messages.read_range(await self._read(_RANGE, request))
+
+    async def revision(self) -> messages.Header:
+        """Return a header with the newest revision, linearizable."""
+        return (await self.range(b"\0", count_only=True)).header
+
+    async def status(self) -> MemberStatus:
+        """Return the status of the current member."""
+        return messages.read_status(await self._read(_STATUS, b""))
+
+    async def alarms(self) -> list[tuple[int, str]]:
+        """Return member id and name of each raised alarm."""
+        return messages.read_alarms(await self._read(_ALARM, b""))
+
+    async def keep_alive(self, lease_id: int) -> LeaseResponse:
+        """Renew a lease; repeating it does no harm."""
+        request, deadline = messages.lease_request(lease_id), self._clock.monotonic() + READ_SECONDS
+        while True:
+            member = self.members.current
+            stream = member.channel.stream_stream(_LEASE_KEEP_ALIVE)(timeout=ATTEMPT_SECONDS)
+            try:
+                await stream.write(request)
+                answer = await read_message(stream)
+                if answer is not None:
+                    return messages.read_lease(answer)
+                refusal = Unavailable("etcd ended the stream of a lease")
+            except aio.AioRpcError as error:
+                if not is_passing(error):
+                    raise
+                refusal = Unavailable(text_of(error))
+            finally:
+                stream.cancel()
+            self.members.failed(member)
+            if self._clock.monotonic() >= deadline:
+                raise refusal
+            await self._clock.sleep(_PAUSE_SECONDS)
+
+    async def _read(self, path: str, request: bytes) -> bytes:
+        deadline = self._clock.monotonic() + READ_SECONDS
+        attempts = 0
+        while True:
+            member = self.members.current
+            try:
+                return bytes(await self._method(member, path)(request, timeout=ATTEMPT_SECONDS))
+            except aio.AioRpcError as error:
+                if not is_passing(error):
+                    raise
+                self.members.failed(member)
+                attempts += 1
+                if self._clock.monotonic() >= deadline:
+                    raise Unavailable(f"etcd does not answer: {text_of(error)}") from error
+            if attempts % len(self.members.all) == 0:
+                await self._clock.sleep(_PAUSE_SECONDS)
+
+    # -- writes --------------------------------------------------------------------------------------------------------
+
+    async def txn(self, request: bytes) -> TxnResponse:
+        """Run a transaction."""
+        return messages.read_txn(await self._write(_TXN, request))
+
+    async def compact(self, revision: int) -> None:
+        """Compact the history below ``revision``."""
+        await self._write(_COMPACT, messages.compaction_request(revision))
+
+    async def grant_lease(self, ttl_seconds: int, lease_id: int) -> LeaseResponse:
+        return messages.read_lease(await self._write(_LEASE_GRANT, messages.lease_grant_request(ttl_seconds, lease_id)))
+
+    async def revoke_lease(self, lease_id: int) -> LeaseResponse:
+        return messages.read_lease(await self._write(_LEASE_REVOKE, messages.lease_request(lease_id)))
+
+    async def _write(self, path: str, request: bytes) -> bytes:
+        attempts = 0
+        while True:
+            member = self.members.current
+            try:
+                return bytes(await self._method(member, path)(request, timeout=WRITE_SECONDS))
+            except aio.AioRpcError as error:
+                if is_passing(error):
+                    self.members.failed(member)
+                attempts += 1
+                if not is_unsent(error) or attempts >= 2 * len(self.members.all):
+                    raise
+            if attempts % len(self.members.all) == 0:
+                await self._clock.sleep(_PAUSE_SECONDS)
+
+    # -- watches -------------------------------------------------------------------------------------------------------
+
+    def open_watch(self, member: Member) -> aio.StreamStreamCall:
+        """Open a watch stream to ``member``; the caller writes the request and cancels the stream."""
+        # as upstream's ``clientv3.WithRequireLeader``: a member without a leader ends its watches
+        return member.channel.stream_stream(_WATCH)(metadata=(("hasleader", "true"),))
+
+    def _method(self, member: Member, path: str) -> Method:
+        method = self._methods.get((member, path))
+        if method is None:
+            method = self._methods[member, path] = member.channel.unary_unary(path)
+        return method
+
+    async def close(self) -> None:
+        await self.members.close()

@@ -1,0 +1,111 @@
+"""Compaction of etcd by the API servers in turn.
+
+Every interval the servers race for one write of ``compact_rev_key``: the one whose transaction finds the key at the version
+that it last saw stores the revision of now and compacts to the revision that it stored or read an interval ago. So history is
+kept for one to two intervals, and kube-apiservers on the same etcd take part.
+
+Upstream: staging/src/k8s.io/apiserver/pkg/storage/etcd3/compact.go.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Final
+
+from grpc import aio
+
+from steersman.storage.etcd import messages
+from steersman.storage.etcd.errors import COMPACTED, text_of
+from steersman.storage.store import StoreError
+
+if TYPE_CHECKING:
+    from steersman.asynckit.clock import Clock
+    from steersman.storage.etcd.client import Client
+
+#: Outside any ``--etcd-prefix``, as upstream's.
+COMPACT_REV_KEY: Final = b"compact_rev_key"
+
+_log = logging.getLogger(__name__)
+
+
+class Compactor:
+    """Takes part in compaction every ``interval_seconds``."""
+
+    def __init__(self, client: Client, *, clock: Clock, interval_seconds: float) -> None:
+        self._client = client
+        self._clock = clock
+        self._interval_seconds = interval_seconds
+        #: Version of ``compact_rev_key`` that this server saw last.
+        self._version = 0
+        #: Revision of etcd an interval ago; 0: not known yet.
+        self._revision = 0
+        #: Oldest readable revision, as far as known.
+        self.compact_revision = 0
+
+    def note(self, compact_revision: int) -> None:
+        """Record that history below ``compact_revision`` is gone."""
+        self.compact_revision = max(self.compact_revision, compact_revision)
+
+    def note_put(self, key: bytes, value: bytes) -> None:
+        """Record a write of ``compact_rev_key`` by any server."""
+        if key == COMPACT_REV_KEY and value.isdigit():
+            self.note(int(value))
+
+    async def read(self) -> None:
+        """Learn the compact revision that the servers have stored."""
+        for stored in (await self._client.range(COMPACT_REV_KEY)).kvs:
+            self.note_put(COMPACT_REV_KEY, stored.value)
+
+    async def search(self) -> None:
+        """Learn the compact revision when others than API servers have compacted, by bisection: no request returns it."""
+        low, high = max(1, self.compact_revision), (await self._client.revision()).revision
+        while low < high:
+            middle = (low + high) // 2
+            try:
+                await self._client.range(COMPACT_REV_KEY, revision=middle)
+                high = middle
+            except aio.AioRpcError as error:
+                if text_of(error) != COMPACTED:
+                    raise
+                low = middle + 1
+        self.note(high)
+
+    async def run(self) -> None:
+        """Compact until cancelled."""
+        while True:
+            await self._clock.sleep(self._interval_seconds)
+            try:
+                await self.turn()
+            except (StoreError, aio.AioRpcError) as error:
+                _log.warning("cannot compact etcd: %s", error)
+
+    async def turn(self) -> bool:
+        """Take part once; return whether it was this server's turn."""
+        revision = self._revision
+        answer = await self._client.txn(
+            messages.txn_request(
+                [messages.compare_version(COMPACT_REV_KEY, self._version)],
+                [messages.put_op(COMPACT_REV_KEY, b"%d" % revision)],
+                [messages.range_op(COMPACT_REV_KEY)],
+            )
+        )
+        self._revision = answer.header.revision
+        if not answer.succeeded:
+            (stored,) = answer.ranges[0].kvs or (None,)
+            self._version = 0 if stored is None else stored.version
+            if stored is not None:
+                self.note_put(COMPACT_REV_KEY, stored.value)
+            return False
+        self._version += 1
+        if revision:  # the first turn only starts the interval
+            await self.compact(revision)
+        return True
+
+    async def compact(self, revision: int) -> None:
+        """Compact history below ``revision``, unless it is compacted already."""
+        try:
+            await self._client.compact(revision)
+        except aio.AioRpcError as error:
+            if text_of(error) != COMPACTED:
+                raise
+        self.note(revision)

@@ -1,0 +1,205 @@
+"""The event log: one watch over all keys of etcd, from which every watch of this process is served.
+
+Every revision of etcd changes at least one key, so a watch over all keys receives each revision. ``revision`` is therefore
+a position in one totally ordered log: when it is ``n``, every sink has received its events up to ``n``. Nothing depends
+on progress notifications, whose order is wrong in etcd before 3.4.25 and 3.5.8
+(https://github.com/etcd-io/etcd/issues/15220).
+
+Promises:
+
+* The log survives the loss of members: it resumes at the next revision on another one.
+* When it cannot resume without a gap (history compacted, etcd restored to an older state), every watch ends with
+  ``Compacted`` and the log restarts at the newest revision.
+* A stream that stands still while etcd moves on (a paused or partitioned member) is detected by a waiter for a
+  revision, and replaced.
+
+Upstream: staging/src/k8s.io/apiserver/pkg/storage/etcd3/watcher.go.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Final
+
+from grpc import aio
+
+from steersman.asynckit.backoff import Backoff, BackoffPolicy
+from steersman.storage.etcd import messages
+from steersman.storage.etcd.client import read_message
+from steersman.storage.etcd.errors import text_of
+from steersman.storage.revision_waiters import RevisionWaiters
+from steersman.storage.store import Compacted, Event, StoreError, Unavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from steersman.asynckit.clock import Clock
+    from steersman.storage.dispatch import Dispatcher
+    from steersman.storage.etcd.client import Client
+    from steersman.storage.etcd.keyspace import KeySpace
+    from steersman.storage.etcd.members import Member
+    from steersman.storage.etcd.messages import Header, WatchResponse
+
+_log = logging.getLogger(__name__)
+
+#: A stream that has not delivered a revision so long after it was known to exist is replaced.
+STALL_SECONDS: Final = 1.0
+#: How long a caller waits for the log to reach a revision.
+REACH_SECONDS: Final = 5.0
+#: How long a member may take to accept a watch.
+_CREATE_SECONDS: Final = 2.0
+_RECONNECT: Final = BackoffPolicy(initial_seconds=0.05, max_seconds=1.0)
+
+
+class EventLog:
+    """See the module's promises. ``run`` is the task that follows etcd; confined to the event loop."""
+
+    def __init__(
+        self,
+        client: Client,
+        keys: KeySpace,
+        dispatcher: Dispatcher,
+        *,
+        clock: Clock,
+        on_foreign: Callable[[bytes, bytes], None],
+    ) -> None:
+        """``on_foreign`` receives key and value of every put to keys outside the store's."""
+        self._client = client
+        self._keys = keys
+        self._dispatcher = dispatcher
+        self._clock = clock
+        self._on_foreign = on_foreign
+        #: Events up to this revision have been delivered to all sinks.
+        self.revision = 0
+        self._cluster_id = 0
+        #: The running stream, to be cancelled when it stalls; None between streams.
+        self._stream: aio.StreamStreamCall | None = None
+        self._member: Member | None = None
+        #: Monotonic time of the last message of the stream, or of its start.
+        self._heard = 0.0
+        self._waiters = RevisionWaiters(clock)
+
+    def start_at(self, header: Header) -> None:
+        """Set the position from which ``run`` follows."""
+        self.revision, self._cluster_id = header.revision, header.cluster_id
+        self._waiters.resolve(self.revision)
+
+    async def run(self) -> None:
+        """Follow etcd until cancelled."""
+        backoff = Backoff(_RECONNECT)
+        while True:
+            before = self.revision
+            try:
+                await self._follow()
+            except StoreError as error:
+                _log.warning("the watch of etcd ended: %s", error)
+            if self.revision > before:
+                backoff.reset()
+            await self._clock.sleep(backoff.next_seconds())
+
+    # -- following -----------------------------------------------------------------------------------------------------
+
+    async def _follow(self) -> None:
+        """Follow one stream until it ends. Raises ``Unavailable``."""
+        member = self._client.members.current
+        stream = self._client.open_watch(member)
+        guard = self._clock.timer(_CREATE_SECONDS, stream.cancel)
+        try:
+            await stream.write(messages.watch_request(start_revision=self.revision + 1))
+            self._stream, self._member, self._heard = stream, member, self._clock.monotonic()
+            while (message := await read_message(stream)) is not None:
+                response = messages.read_watch(message)
+                if response.is_canceled:
+                    await self._restart_after(response)
+                    return
+                if response.is_created:
+                    guard.cancel()
+                    await self._check_history()
+                if response.events:
+                    self._deliver(response)
+            self._client.members.failed(member)
+            raise Unavailable("the stream has ended")
+        except aio.AioRpcError as error:
+            self._client.members.failed(member)
+            raise Unavailable(text_of(error)) from error
+        finally:
+            guard.cancel()
+            stream.cancel()
+            self._stream = None
+
+    async def _check_history(self) -> None:
+        """Restart the log if etcd is another cluster or at an older revision than this log: it was restored."""
+        header = await self._client.revision()
+        if header.cluster_id == self._cluster_id and header.revision >= self.revision:
+            return
+        _log.error(
+            "etcd was restored: it is at revision %d of cluster %x, this server at %d of %x; all watches start anew",
+            header.revision,
+            header.cluster_id,
+            self.revision,
+            self._cluster_id,
+        )
+        self._restart(header, Compacted(self.revision, header.revision))
+        raise Unavailable("etcd was restored")
+
+    async def _restart_after(self, response: WatchResponse) -> None:
+        """Restart the log when its position was compacted; other cancellations are retried."""
+        if not response.compact_revision:
+            raise Unavailable(response.cancel_reason or "etcd cancelled the watch")
+        error = Compacted(self.revision, response.compact_revision)
+        self._restart(await self._client.revision(), error)
+
+    def _restart(self, header: Header, error: StoreError) -> None:
+        self.start_at(header)
+        self._dispatcher.close(error)
+
+    def _deliver(self, response: WatchResponse) -> None:
+        revision, events = events_of(response, self._keys, self._on_foreign)
+        self.revision, self._heard = revision, self._clock.monotonic()
+        if events:
+            self._dispatcher.deliver(events, revision=revision)
+        self._waiters.resolve(revision)
+
+    # -- waiting -------------------------------------------------------------------------------------------------------
+
+    async def reached(self, revision: int, *, seconds: float = REACH_SECONDS) -> bool:
+        """Wait until the log is at ``revision``, at most ``seconds``; return whether it is."""
+        if revision <= self.revision:
+            return True
+        stalled = self._clock.timer(STALL_SECONDS, self._replace_stream)
+        try:
+            await self._waiters.wait(revision, seconds=seconds)
+        finally:
+            stalled.cancel()
+        return revision <= self.revision
+
+    def _replace_stream(self) -> None:
+        is_silent = self._clock.monotonic() - self._heard >= STALL_SECONDS
+        if is_silent and self._stream is not None and self._member is not None:
+            _log.warning("the watch of %s stands still; another member is asked", self._member.url)
+            self._client.members.failed(self._member)
+            self._stream.cancel()
+
+    def end_waits(self) -> None:
+        """Wake all waiters, as at shutdown."""
+        self._waiters.resolve_all()
+
+
+def events_of(
+    response: WatchResponse, keys: KeySpace, on_foreign: Callable[[bytes, bytes], None] | None = None
+) -> tuple[int, list[Event]]:
+    """Return the revision of the last event, and the events of the store's keys."""
+    events = []
+    revision = 0
+    for event in response.events:
+        kv = event.kv
+        revision = kv.mod_revision
+        key = keys.decode(kv.key)
+        if key is None:
+            if on_foreign is not None and not event.is_delete:
+                on_foreign(kv.key, kv.value)
+        elif event.is_delete:
+            events.append(Event(key, None, event.previous_create_revision, revision))
+        else:
+            events.append(Event(key, kv.value, kv.create_revision, revision))
+    return revision, events

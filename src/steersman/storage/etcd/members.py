@@ -1,0 +1,131 @@
+"""Members of an etcd cluster: one gRPC channel each, and the choice of the one that requests go to.
+
+Promises:
+
+* A request goes to the current member. A member that fails hands over to the next one at once; a member that has failed
+  is not chosen again before ``RETRY_SECONDS`` while another one has not failed.
+* Channels connect when they are used and reconnect by themselves; an idle connection is probed, so that a member that
+  vanished without closing its connections is noticed.
+
+Upstream: ``clientv3`` with ``--etcd-servers``, staging/src/k8s.io/apiserver/pkg/storage/storagebackend/factory/etcd3.go.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+import grpc
+import msgspec
+from grpc import aio
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from steersman.asynckit.clock import Clock
+
+#: Time for which a failed member is passed over.
+RETRY_SECONDS: Final = 1.0
+#: Values and answers may be of any size that etcd accepts; keepalive as upstream's (``dialKeepaliveTime``), with a probe
+#: interval that etcd's default ``--grpc-keepalive-min-time`` allows.
+_CHANNEL_OPTIONS: Final = (
+    ("grpc.max_receive_message_length", -1),
+    ("grpc.max_send_message_length", -1),
+    ("grpc.keepalive_time_ms", 10_000),
+    ("grpc.keepalive_timeout_ms", 5_000),
+    ("grpc.keepalive_permit_without_calls", 0),
+    ("grpc.initial_reconnect_backoff_ms", 100),
+    ("grpc.min_reconnect_backoff_ms", 100),
+    ("grpc.max_reconnect_backoff_ms", 1_000),
+    ("grpc.use_local_subchannel_pool", 1),
+)
+
+
+class MemberTLS(msgspec.Struct, frozen=True, kw_only=True):
+    """Files for connections over TLS; None: the system's authorities, no client certificate."""
+
+    ca_file: Path | None = None
+    cert_file: Path | None = None
+    key_file: Path | None = None
+
+    def credentials(self) -> grpc.ChannelCredentials:
+        """Read the files. Raises ``OSError``."""
+        return grpc.ssl_channel_credentials(*map(_content, (self.ca_file, self.key_file, self.cert_file)))
+
+
+def _content(path: Path | None) -> bytes | None:
+    return None if path is None else path.read_bytes()
+
+
+def target_of(url: str) -> tuple[str, bool]:
+    """Return gRPC target and use of TLS for a member's URL. Raises ``ValueError``."""
+    parts = urlsplit(url if "://" in url else f"http://{url}")
+    if parts.scheme in ("unix", "unixs"):
+        return f"unix:{parts.netloc}{parts.path}", parts.scheme == "unixs"
+    if parts.scheme not in ("http", "https"):
+        raise ValueError(f"{url}: the scheme must be http, https or unix")
+    if not parts.hostname:
+        raise ValueError(f"{url}: has no host")
+    if parts.path not in ("", "/"):
+        raise ValueError(f"{url}: a member has no path")
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    return f"{host}:{parts.port or 2379}", parts.scheme == "https"
+
+
+class Member:
+    """One member and its channel."""
+
+    __slots__ = ("channel", "failed_until", "url")
+
+    def __init__(self, url: str, channel: aio.Channel) -> None:
+        self.url = url
+        self.channel = channel
+        #: Monotonic time up to which the member is passed over.
+        self.failed_until = 0.0
+
+
+class Members:
+    """See the module's promises."""
+
+    def __init__(self, urls: Sequence[str], *, tls: MemberTLS, clock: Clock) -> None:
+        """Raise ``ValueError`` for an invalid URL, ``OSError`` for an unreadable file."""
+        if not urls:
+            raise ValueError("etcd needs at least one server")
+        self._clock = clock
+        credentials: grpc.ChannelCredentials | None = None
+        members = []
+        for url in urls:
+            target, is_secure = target_of(url)
+            if is_secure and credentials is None:
+                credentials = tls.credentials()
+            if is_secure:
+                channel = aio.secure_channel(target, credentials, options=_CHANNEL_OPTIONS)
+            else:
+                channel = aio.insecure_channel(target, options=_CHANNEL_OPTIONS)
+            members.append(Member(url, channel))
+        self.all: Final[tuple[Member, ...]] = tuple(members)
+        self._current = 0
+
+    @property
+    def current(self) -> Member:
+        """The member that requests go to."""
+        return self.all[self._current]
+
+    def failed(self, member: Member) -> None:
+        """Pass over ``member`` for a time; if it is the current one, choose the next."""
+        now = self._clock.monotonic()
+        member.failed_until = now + RETRY_SECONDS
+        if member is not self.all[self._current]:
+            return
+        for step in range(1, len(self.all)):
+            candidate = (self._current + step) % len(self.all)
+            if self.all[candidate].failed_until <= now:
+                self._current = candidate
+                return
+        self._current = min(range(len(self.all)), key=lambda index: self.all[index].failed_until)
+
+    async def close(self) -> None:
+        """Close all channels; requests in flight fail."""
+        for member in self.all:
+            await member.channel.close()
