@@ -67,7 +67,7 @@ QUIET_REFLECTOR: Final = ReflectorOptions(
     streaming_list=False, bookmarks=False, idle_seconds=None, watch_seconds=30 * 86400.0
 )
 #: Factor of the periods of the API server's loops on a virtual clock, for the same reason.
-VIRTUAL_PERIOD_FACTOR: Final = 60.0
+VIRTUAL_PERIOD_FACTOR: Final = 300.0
 #: Interval of the nodes' heartbeats on a virtual clock. A heartbeat is exact there and is never late: with this interval
 #: the node monitor's grace period of 50 s does not end between two of them.
 VIRTUAL_RENEW_SECONDS: Final = 38.0
