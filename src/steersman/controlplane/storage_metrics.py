@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from steersman.apimachinery.cache_sizes import cache_sizes
 from steersman.apiserver.observability.metrics import Family, counter, gauge
+from steersman.storage.store import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -43,7 +44,7 @@ class StorageMetrics:
             gauge(
                 "apiserver_storage_size_bytes",
                 "Bytes that the store occupies.",
-                [((("storage_cluster_id", "etcd-0"),), await self._store.size_bytes())],
+                [((("storage_cluster_id", "etcd-0"),), size) for size in await self._size_bytes()],
             ),
             counter(
                 "apiserver_storage_decode_error_total",
@@ -56,3 +57,10 @@ class StorageMetrics:
             ),
             gauge("apiserver_resource_objects", "Objects that are stored, by resource.", counts),
         ]
+
+    async def _size_bytes(self) -> list[int]:
+        """Return the size; nothing while the store does not answer: other metrics are still of use then."""
+        try:
+            return [await self._store.size_bytes()]
+        except StoreError:
+            return []

@@ -99,9 +99,9 @@ class EtcdStore:
         self._request: Final = _Request(self)
         self._idle: asyncio.Future[None] | None = None
         self._closing: asyncio.Task[None] | None = None
-        #: The request for the current revision that has been sent, and the one that will be sent after it.
-        self._asked: asyncio.Task[int] | None = None
-        self._next_asked: asyncio.Task[int] | None = None
+        #: Callers of ``current_revision`` that the next request answers; bounded by the callers.
+        self._asking: list[asyncio.Future[int]] = []
+        self._is_asking = False
 
     @classmethod
     async def open(
@@ -168,30 +168,34 @@ class EtcdStore:
 
     async def current_revision(self) -> int:
         with self._request:
-            if self._asked is None:
-                asked = self._asked = self._tasks.start("current revision", self._ask_revision(None))
-            elif self._next_asked is None:
-                asked = self._next_asked = self._tasks.start("next current revision", self._ask_revision(self._asked))
-            else:
-                asked = self._next_asked
-            revision = await asyncio.shield(asked)
-        if not await self._log.reached(revision):
+            answered: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+            self._asking.append(answered)
+            if not self._is_asking:
+                self._is_asking = True
+                self._tasks.start("current revision", self._ask_revision())
+            revision = await answered
+        if revision > self._log.revision and not await self._log.reached(revision):
             raise Unavailable(f"the watch of etcd is at revision {self._log.revision}, etcd at {revision}")
         return revision
 
     async def reached(self, revision: int, *, seconds: float) -> bool:
         return await self._log.reached(revision, seconds=seconds)
 
-    async def _ask_revision(self, before: asyncio.Task[int] | None) -> int:
-        """Return the revision, after the request ``before`` has been answered."""
-        if before is not None:
-            await asyncio.wait([before])
-            self._asked, self._next_asked = self._next_asked, None
+    async def _ask_revision(self) -> None:
+        """Answer the callers that have come until the request is sent, until none is left."""
         try:
-            return (await self._client.revision()).revision
+            while self._asking:
+                callers, self._asking = self._asking, []
+                try:
+                    revision = (await self._client.revision()).revision
+                except (StoreError, aio.AioRpcError) as error:
+                    _fail_all(callers, error)
+                else:
+                    for caller in callers:
+                        if not caller.done():
+                            caller.set_result(revision)
         finally:
-            if self._next_asked is None:
-                self._asked = None
+            self._is_asking = False
 
     async def get(self, key: str, *, revision: int = 0) -> KeyValue | None:
         answer = await self._range(self._keys.encode(key), b"", revision=revision)
@@ -402,6 +406,12 @@ class EtcdStore:
     def _check_open(self) -> None:
         if self._closing is not None:
             raise _closed()
+
+
+def _fail_all(callers: Sequence[asyncio.Future[int]], error: Exception) -> None:
+    for caller in callers:
+        if not caller.done():
+            caller.set_exception(error)
 
 
 def _closed() -> Unavailable:
