@@ -23,6 +23,7 @@ from steersman.storage.etcd.errors import COMPACTED, FUTURE_REVISION, LEASE_EXIS
 from steersman.storage.etcd.event_log import EventLog, events_of
 from steersman.storage.etcd.keyspace import KeySpace
 from steersman.storage.etcd.members import Members, MemberTLS
+from steersman.storage.etcd.request_metrics import RequestMetrics
 from steersman.storage.leases import LEASE_ID_END, random_lease_id
 from steersman.storage.store import (
     Compacted,
@@ -97,6 +98,7 @@ class EtcdStore:
         #: Requests in flight, which ``close`` waits for.
         self._in_flight = 0
         self._request: Final = _Request(self)
+        self.request_metrics: Final = RequestMetrics()
         self._idle: asyncio.Future[None] | None = None
         self._closing: asyncio.Task[None] | None = None
         #: Callers of ``current_revision`` that the next request answers; bounded by the callers.
@@ -223,12 +225,20 @@ class EtcdStore:
         self, key: bytes, range_end: bytes, *, limit: int = 0, revision: int = 0, keys_only: bool = False
     ) -> RangeResponse:
         with self._request:
+            started, is_error = self._clock.monotonic(), True
             try:
-                return await self._client.range(key, range_end, limit=limit, revision=revision, keys_only=keys_only)
+                answer = await self._client.range(key, range_end, limit=limit, revision=revision, keys_only=keys_only)
+                is_error = False
             except aio.AioRpcError as error:
                 refusal = text_of(error)
                 if refusal not in (COMPACTED, FUTURE_REVISION):
                     raise
+            finally:
+                seconds = self._clock.monotonic() - started
+                operation = "list" if range_end else "get"
+                self.request_metrics.observe(operation, self._keys.decode(key) or "", seconds, is_error=is_error)
+            if not is_error:
+                return answer
             if refusal == FUTURE_REVISION:
                 raise FutureRevision(revision, (await self._client.revision()).revision)
             if revision >= self.compact_revision:  # compacted by others than API servers
@@ -259,7 +269,14 @@ class EtcdStore:
         if len(ops) > 1 and len({op.key for op in ops}) < len(ops):
             raise ValueError("a transaction names a key twice")
         with self._request:
-            answer = await self._client.txn(messages.txn_request(compare, success, [op for _, op in checked]))
+            started, is_error = self._clock.monotonic(), True
+            try:
+                answer = await self._client.txn(messages.txn_request(compare, success, [op for _, op in checked]))
+                is_error = False
+            finally:
+                if ops:
+                    seconds = self._clock.monotonic() - started
+                    self.request_metrics.observe(_operation(ops[-1]), ops[-1].key, seconds, is_error=is_error)
         revision = answer.header.revision
         if not answer.succeeded:
             raise self._conflict([op for op, _ in checked], answer.ranges)
@@ -406,6 +423,13 @@ class EtcdStore:
     def _check_open(self) -> None:
         if self._closing is not None:
             raise _closed()
+
+
+def _operation(op: Op) -> str:
+    """Return upstream's name of a transaction by its last operation, which is that on the object."""
+    if type(op) is Put:
+        return "create" if op.expected == 0 else "update"
+    return "delete" if type(op) is Delete else "get"
 
 
 def _fail_all(callers: Sequence[asyncio.Future[int]], error: Exception) -> None:
