@@ -26,6 +26,20 @@ class APIServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     #: Objects are kept in memory only.
     ephemeral: bool = False
 
+    #: URLs of etcd members; empty: objects are kept in the embedded store.
+    etcd_servers: tuple[str, ...] = ()
+    #: Prefix of all keys in etcd.
+    etcd_prefix: str = "/registry"
+    #: Authority of the members' certificates, and the client certificate for them.
+    etcd_cafile: Path | None = None
+    etcd_certfile: Path | None = None
+    etcd_keyfile: Path | None = None
+    #: Time between compactions of etcd by the API servers in turn; 0: they do not compact.
+    etcd_compaction_interval_seconds: float = 300.0
+    #: Timeouts of the checks ``etcd`` and ``etcd-readiness``.
+    etcd_healthcheck_timeout_seconds: float = 2.0
+    etcd_readycheck_timeout_seconds: float = 2.0
+
     bind_address: str = "127.0.0.1"
     #: 0: any free port.
     secure_port: int = 6443
@@ -110,7 +124,7 @@ class APIServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     #: File with the providers of encryption at rest, and whether it is read again when it changes.
     encryption_provider_config: Path | None = None
     encryption_provider_config_automatic_reload: bool = False
-    #: Media type of stored objects; empty: JSON.
+    #: Media type of stored objects; empty: see ``stored_media_type``.
     storage_media_type: str = ""
     #: Time after which an Event is deleted.
     event_ttl_seconds: float = 3600.0
@@ -179,8 +193,9 @@ class APIServerOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def stored_media_type(self) -> str:
-        """Return the media type of stored objects of built-in kinds."""
-        return self.storage_media_type or "application/json"
+        """Return the media type of stored objects of built-in kinds: by default upstream's in etcd, JSON in the embedded stores."""
+        default = "application/vnd.kubernetes.protobuf" if self.etcd_servers else "application/json"
+        return self.storage_media_type or default
 
 
 def default_data_dir(name: str = "") -> Path:

@@ -70,6 +70,7 @@ class Resources:
             tasks=self._tasks,
             dice=dice,
             resources=served_resources(options).resources,
+            remote=store.is_shared,
             kinds=BuiltInKinds(
                 {
                     **_strategies(options, store, dice, labels_of=self._labels_of, authorizer=authorizer),

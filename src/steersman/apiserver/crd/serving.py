@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -30,6 +31,7 @@ from steersman.apiserver.generic.entry import Layout
 from steersman.apiserver.generic.options import DeleteOptions
 from steersman.apiserver.generic.served import ServedResource
 from steersman.apiserver.request import SERVER_USER, RequestContext
+from steersman.asynckit.timeouts import Timeout
 from steersman.storage.store import StoreError
 
 if TYPE_CHECKING:
@@ -77,7 +79,7 @@ class _Custom:
 
 
 class _Bell:
-    """Wakes the loop when a definition has changed (a ``Sleeper``)."""
+    """Wakes the loop when a definition has changed (a ``WatchWaiter``)."""
 
     def __init__(self) -> None:
         self.rung = asyncio.Event()
@@ -126,10 +128,9 @@ class CustomResources:
                 bell.rung.clear()
                 settled = await self._sync()
                 self.synced.set()
-                if settled:
-                    await bell.rung.wait()
-                else:
-                    await self._clock.sleep(_RETRY_SECONDS)
+                with suppress(TimeoutError):
+                    async with Timeout(None if settled else _RETRY_SECONDS, clock=self._clock):
+                        await bell.rung.wait()
         finally:
             cache.wakeups.remove(cache.prefix, bell)
             for custom in self._custom.values():

@@ -58,7 +58,7 @@ class Entry(msgspec.Struct, gc=False, eq=False):
 
     @property
     def name(self) -> str:
-        """``metadata.name``, as the key tells it."""
+        """``metadata.name``, from the key."""
         return self.key[self.key.rfind("/") + 1 :]
 
     @property
@@ -70,7 +70,7 @@ class Entry(msgspec.Struct, gc=False, eq=False):
         return labels
 
     def fields(self, values: Mapping[str, Callable[[Tree], str]]) -> tuple[str, ...]:
-        """The values of a kind's own field labels, in their order (always ask with the same); worked out on first use."""
+        """Return the values of the kind's field labels, in the order of ``values`` (the same in all calls); computed on first use."""
         fields = self._fields
         if fields is None:
             fields = self._fields = _fields_of(self.raw, values)
@@ -96,13 +96,13 @@ class Entry(msgspec.Struct, gc=False, eq=False):
         return self._encoded is not None and form in self._encoded
 
     def tree(self) -> Tree:
-        """A new tree of the object in the storage version, without kind and apiVersion."""
+        """Return a new tree of the object in the storage version, without kind and apiVersion."""
         raw = self.raw
         tree: Tree = _decode(raw) if len(raw) < PARTS_BYTES else tree_in_parts(raw)
         return tree
 
     def at(self, revision: int) -> Entry:
-        """The same object as if last written at ``revision`` (the last state of a deleted object)."""
+        """Return the same object as if last written at ``revision`` (the last state of a deleted object)."""
         rest = self.raw[self.raw.index(b'"', len(_RAW_HEAD)) :]
         raw = b"%b%d%b" % (_RAW_HEAD, revision, rest)
         return Entry(self.key, raw, revision, self._labels, self._fields, None, self.api_version)
@@ -215,7 +215,7 @@ class Layout:
         return self.entry(key, value, revision) if revision else Entry(key, b"{" + value[len(self.head) :], 0)
 
     def tree(self, entry: Entry) -> Tree:
-        """A new, whole tree of the object: kind, apiVersion, metadata with resourceVersion, and the rest."""
+        """Return a new, whole tree of the object: kind, apiVersion, metadata with resourceVersion, and the rest."""
         return {"kind": self.kind, "apiVersion": entry.api_version or self.api_version, **entry.tree()}
 
     def _normalized(self, key: str, value: bytes) -> tuple[bytes, str]:
@@ -232,7 +232,7 @@ class Layout:
 
 
 def _says_version(value: bytes) -> bool:
-    """Whether metadata holds a resourceVersion (no API server writes one, but people do); the word alone is no proof."""
+    """Report whether metadata holds a resourceVersion. No API server writes one, but other tools do."""
     if value.find(b'"resourceVersion"') < 0:  # ``in`` would first try whether that is a number, for 50 ns
         return False
     try:

@@ -41,7 +41,7 @@ def plan_status(world: World, *, observed: bool, collisions: int) -> DaemonSetSt
     )
 
 
-def seconds_to_look_again(world: World, status: DaemonSetStatus) -> float | None:
+def seconds_to_requeue(world: World, status: DaemonSetStatus) -> float | None:
     """Return when the next ready Pod becomes available; at most ``minReadySeconds``, as nodes' clocks may differ."""
     least = rules.spec_of(world.ds).minReadySeconds or 0
     if not least or status.numberReady == (status.numberAvailable or 0):

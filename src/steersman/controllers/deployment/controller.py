@@ -106,7 +106,7 @@ class DeploymentController(ManagedController):
         running = self._running(owned) if rules.strategy_of(deployment) == rules.RECREATE else OldPodsRun(())
         planned = plan(deployment, owned, old_pods_run=running, now=self.now())
         await self._apply(key, deployment, planned)
-        seconds = planned.look_again_seconds
+        seconds = planned.requeue_after_seconds
         # A second more, so that the deadline has passed for certain.
         return None if seconds is None else Result(requeue_after_seconds=max(0.0, seconds) + 1)
 

@@ -67,7 +67,7 @@ class Plan:
     deployment: Deployment
     changed: bool
     #: Look again then, though nothing happens: the rollout may be stuck.
-    look_again_seconds: float | None = None
+    requeue_after_seconds: float | None = None
 
 
 def plan(deployment: Deployment, owned: Sequence[ReplicaSet], *, old_pods_run: OldPodsRun, now: datetime) -> Plan:

@@ -30,7 +30,7 @@ def class_of_claim(claim: PersistentVolumeClaim) -> str:
     return old if old is not None else (claim.spec.storageClassName if claim.spec else None) or ""
 
 
-def says_class(claim: PersistentVolumeClaim) -> bool:
+def has_class(claim: PersistentVolumeClaim) -> bool:
     """Report whether it speaks of a class at all, be it the empty one."""
     return _CLASS in annotations_of(claim) or (claim.spec is not None and claim.spec.storageClassName is not None)
 

@@ -11,12 +11,12 @@ from steersman.controllers.persistentvolume.matching import (
     best_volume,
     class_of_claim,
     default_class,
+    has_class,
     has_selected_node,
     is_delayed,
     is_reserved_for,
     misfit,
     modes_differ,
-    says_class,
 )
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def plan_claim(
     found = best_volume(claim, volumes.values(), delayed=delayed)
     if found is not None:
         return Bind(found)
-    if not says_class(claim):
+    if not has_class(claim):
         default = default_class(classes.values())
         if default is not None:
             return AssignClass(name_of(default))

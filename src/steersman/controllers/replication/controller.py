@@ -19,7 +19,7 @@ from steersman.client.objects import (
 )
 from steersman.controllers.replication import plan
 from steersman.controllers.shared.base import ManagedController
-from steersman.controllers.shared.pod_control import LOOK_AGAIN_SECONDS, PodControl
+from steersman.controllers.shared.pod_control import RECHECK_SECONDS, PodControl
 from steersman.runtime.dependents import candidates, index_dependents
 from steersman.runtime.finalizers import is_being_deleted
 from steersman.runtime.owners import controller_of, controller_reference
@@ -125,7 +125,7 @@ class ReplicationBase(ManagedController):
         if failure is not None:
             raise failure
         if not self.expectations.satisfied(key):
-            return Result(requeue_after_seconds=LOOK_AGAIN_SECONDS)
+            return Result(requeue_after_seconds=RECHECK_SECONDS)
         return self._next_look(obj, active, counts)
 
     async def _claim(self, obj: Any, pods: Sequence[Pod], selector: LabelSelector) -> list[Pod]:

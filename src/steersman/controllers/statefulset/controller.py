@@ -29,7 +29,7 @@ from steersman.controllers.statefulset.plan import (
     names_of_claims,
     plan,
 )
-from steersman.controllers.statefulset.status import plan_status, seconds_to_look_again
+from steersman.controllers.statefulset.status import plan_status, seconds_to_requeue
 from steersman.runtime.dependents import candidates, index_dependents
 from steersman.runtime.expectations import Expectations
 from steersman.runtime.finalizers import is_being_deleted
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from steersman.controllers.shared.revision_control import Present
 
 #: While own deletions are not in the cache: how soon to look whether they passed without an event.
-LOOK_AGAIN_SECONDS: Final = 5.0
+RECHECK_SECONDS: Final = 5.0
 
 
 class StatefulSetController(ManagedController):
@@ -121,7 +121,7 @@ class StatefulSetController(ManagedController):
         revisions = await self.revisions.claim(sts, selector)
         pods = await self._claim(sts, selector)
         if not self._deletions_seen(key, pods):
-            return Result(requeue_after_seconds=LOOK_AGAIN_SECONDS)
+            return Result(requeue_after_seconds=RECHECK_SECONDS)
         collisions = (sts.status.collisionCount if sts.status else None) or 0
         present = await self.revisions.settle(key, sts, revisions, collisions=collisions)
         world = self._world(sts, pods, revisions, present)
@@ -130,7 +130,7 @@ class StatefulSetController(ManagedController):
         if failure is not None:
             raise failure
         await self._clean_history(world, revisions, present)
-        seconds = seconds_to_look_again(world)
+        seconds = seconds_to_requeue(world)
         return None if seconds is None else Result(requeue_after_seconds=seconds)
 
     async def _claim(self, sts: StatefulSet, selector: LabelSelector) -> list[Pod]:

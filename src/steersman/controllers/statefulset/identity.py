@@ -146,7 +146,7 @@ def _policies(sts: StatefulSet) -> tuple[bool, bool]:
     return policy.whenDeleted == "Delete", policy.whenScaled == "Delete"
 
 
-def goes_with_pods(sts: StatefulSet) -> bool:
+def deletes_claims_when_scaled(sts: StatefulSet) -> bool:
     """Report whether claims go with Pods that scaling removes."""
     return _policies(sts)[1]
 

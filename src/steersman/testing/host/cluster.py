@@ -10,6 +10,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apiserver.server.http1.serving import Serving, listen
+from steersman.asynckit.clock import RealClock
 from steersman.controllers.manager.options import ManagerOptions
 from steersman.controllers.registry import find, is_enabled
 from steersman.controlplane.bootstrap.authentication_config import AuthenticationInfo
@@ -178,7 +179,8 @@ class HostedCluster:
             )
 
     async def _serve(self) -> None:
-        self._serving = Serving(self.embedded.app, clock=self.embedded.clock)
+        # Timeouts of connections are real: their clients are. A Date header of virtual time would be a timer every second.
+        self._serving = Serving(self.embedded.app, clock=RealClock())
         await self._serving.start(self._socket, self._prepared.serving_tls)
 
     async def crash(self) -> None:

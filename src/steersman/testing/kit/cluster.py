@@ -290,10 +290,16 @@ class Cluster:
         self.operators.append(operator)
         return operator
 
-    def check_operators(self) -> None:
-        """Raise ``OperatorError`` if an operator ended by itself with an exit code other than 0."""
+    def check_end(self) -> None:
+        """Check at the end of a test that nothing went wrong unnoticed.
+
+        Raises ``OperatorError`` if an operator ended by itself with an exit code other than 0, ``LeftoverFaults`` if a
+        fault was not hit, and ``ClusterError`` if the cluster has crashed, unless a call has raised that before.
+        """
         for operator in self.operators:
             operator.check_running()
+        if self.is_running and not self._process.has_reported_end:
+            self.faults.check_leftover()
 
     @property
     def logs(self) -> str:
