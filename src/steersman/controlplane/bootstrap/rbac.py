@@ -26,13 +26,13 @@ _API: Final = f"/apis/{_GROUP}/v1"
 _AUTOUPDATE: Final = "rbac.authorization.kubernetes.io/autoupdate"
 _AGGREGATE: Final = "rbac.authorization.k8s.io/aggregate-to-"
 _TABLE: Final = Path(__file__).with_suffix(".txt")
-#: Where the controllers' accounts are.
+#: Namespace of the controllers' service accounts.
 _ACCOUNTS: Final = "kube-system"
 _CONTROLLER: Final = "system:controller:"
 
 
 async def bootstrap_roles(client: Loopback) -> None:
-    """Make and repair them all. Raises RuntimeError."""
+    """Create and repair the default roles and bindings. Raises RuntimeError."""
     objects = read_policy(_TABLE.read_text(encoding="utf-8"))
     # roles first, so that no binding ever lacks its role
     for bindings in (False, True):
@@ -78,7 +78,7 @@ def read_policy(text: str) -> list[Tree]:
                 objects.append(_role(kind, rest, rules))
     for tree in objects:
         if tree.get("rules") == []:
-            tree["rules"] = None  # those that collect others' rules
+            tree["rules"] = None  # aggregated roles
     return objects
 
 
@@ -141,7 +141,8 @@ def _object(kind: str, path: str) -> Tree:
     return {"kind": kind, "apiVersion": f"{_GROUP}/v1", "metadata": metadata}
 
 
-# -- mending -----------------------------------------------------------------------------------------------------------
+# -- repair
+# -------------------------------------------------------------------------------------------------------------
 
 
 def _repair(found: Tree, wanted: Tree) -> Tree | None:
