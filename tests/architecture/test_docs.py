@@ -78,6 +78,7 @@ EXAMPLES_RUN = {
     "docs/coordinated-leader-election.md": {"sh": 4},
     "docs/drop-in.md": {"yaml": 2},
     "docs/embed.md": {"python": 2},
+    "docs/embedded-cluster.md": {"python": None},
     "docs/first-operator-test.md": {"python": 2},
     "docs/logs.md": {"text": 2, "json": 1, "python": 1},
     "docs/nodes.md": {"yaml": 5, "console": 1},

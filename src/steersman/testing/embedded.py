@@ -35,6 +35,7 @@ from steersman.testing.node_failures import NodeFailures, PodFailures
 from steersman.testing.observation import Observation
 from steersman.testing.reconciles import HOT_COUNT, HOT_SECONDS
 from steersman.testing.references import read_reference
+from steersman.testing.running_controller import RunningController
 from steersman.testing.waits import Waits
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
 
     from steersman.controllers.manager.options import ManagerOptions
     from steersman.controlplane.components import SimulatedNodes
+    from steersman.runtime.context import ControllerContext
+    from steersman.runtime.manager import Runnable
     from steersman.storage.store import Store
     from steersman.testing.embedded_components import Components
     from steersman.testing.history import Version
@@ -134,6 +137,7 @@ class EmbeddedCluster:
         self._manager_options = manager_options
         self._configure = configure
         self._snapshot = snapshot
+        self._controllers_of_test: list[RunningController] = []
         self._components: Components | None = None
         self._running: asyncio.Task[None] | None = None
         self._is_started = False
@@ -153,8 +157,8 @@ class EmbeddedCluster:
             observation=self.observation,
             catalog=lambda: self.core.catalog,
         )
+        self._use_executor(self._idle)
         if isinstance(self.clock, VirtualClock):
-            self._idle.use_executor()
             self.clock.use(self._waits.settle_instant)
         if self._snapshot is not None:
             self._memory_store().load(self._snapshot)
@@ -169,6 +173,11 @@ class EmbeddedCluster:
             await self.stop()
             raise
         return self
+
+    def _use_executor(self, idle: IdleDetector) -> None:
+        """Replace the executor of the loop, as far as settling needs to know of its threads."""
+        if self.clock.is_virtual:
+            idle.use_executor()
 
     async def _start(self) -> None:
         await self._drive(self._start_server(), "the API server")
@@ -206,7 +215,7 @@ class EmbeddedCluster:
         self.observation.reconciles.forget_queues()
         with recording(self.observation.reconciles):
             self._components = components = await make_components(
-                self._transport(),
+                self._component_transport(),
                 clock=self.clock,
                 dice=Random(self._dice.random()),  # noqa: S311 — jitter and names
                 controllers=self._controllers,
@@ -251,6 +260,9 @@ class EmbeddedCluster:
         if isinstance(self.clock, VirtualClock):
             self.clock.pause()
         core: ServerCore | None = getattr(self, "core", None)
+        for controller in self._controllers_of_test:
+            await controller.stop()
+        self._controllers_of_test.clear()
         if in_order:
             await self._stop_components()
             if core is not None:
@@ -329,6 +341,30 @@ class EmbeddedCluster:
     def client(self, user_agent: str = _TEST_AGENT, *, user: str = "", groups: Sequence[str] = ()) -> Client:
         """Return a client without limits: as a member of ``system:masters``, or as ``user`` with ``groups``."""
         return Client(self._transport(user, groups), clock=self.clock, user_agent=user_agent)
+
+    async def run_controller(
+        self, make: Callable[[ControllerContext], Runnable], *, user_agent: str = "test-controller"
+    ) -> RunningController:
+        """Run a controller of the toolkit on this loop until ``stop``; return once it works.
+
+        ``make`` constructs it from its context. It ends when the cluster stops or crashes.
+        """
+        self._check_started()
+        running = RunningController(
+            make,
+            Client(self._component_transport(), clock=self.clock, user_agent=user_agent),
+            dice=Random(self._dice.random()),  # noqa: S311 — jitter
+            recorder=self.observation.reconciles,
+            reflector=QUIET_REFLECTOR if self.clock.is_virtual else None,
+            idle=self._idle,
+            drive=self._drive,
+        )
+        self._controllers_of_test.append(running)
+        await running.start()
+        return running
+
+    def _component_transport(self) -> LoopbackTransport:
+        return LoopbackTransport(self.core.client.through(self.app.simulated))
 
     def _transport(self, user: str = "", groups: Sequence[str] = ()) -> LoopbackTransport:
         self._check_started()

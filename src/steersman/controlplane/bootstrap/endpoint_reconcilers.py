@@ -92,7 +92,7 @@ class LeaseReconciler:
         self._ports = endpoint_ports(port)
 
     async def reconcile(self, *, correct_ports: bool) -> None:
-        """Publish the own address, and remove addresses of servers known to be down."""
+        """Renew the own lease, and publish the addresses of all servers with a lease."""
         await self._leases.hold(self._address)
         await self._publish(correct_ports=correct_ports)
 
