@@ -84,6 +84,7 @@ EXAMPLES_RUN = {
     "docs/nodes.md": {"yaml": 5, "console": 1},
     "docs/stages.md": {"yaml": 2},
     "docs/storage.md": {"yaml": 1},
+    "docs/test-an-operator.md": {"python": None},
     "docs/test-with-envtest.md": {"sh": 2},
     "docs/test-with-pytest.md": {"python": 1},
     "docs/toolkit.md": {"python": None},

@@ -140,6 +140,8 @@ class EmbeddedCluster:
         self._controllers_of_test: list[RunningController] = []
         self._components: Components | None = None
         self._running: asyncio.Task[None] | None = None
+        #: Start of the components in the background.
+        self._starting: asyncio.Task[None] | None = None
         self._is_started = False
         self._idle: IdleDetector
 
@@ -285,6 +287,10 @@ class EmbeddedCluster:
 
     async def _cancel_components(self) -> None:
         """Cancel the components, and what they do to end in an orderly way, which would take time."""
+        starting, self._starting = self._starting, None
+        if starting is not None:
+            starting.cancel()
+            await asyncio.wait([starting])
         running, self._running, self._components = self._running, None, None
         if running is None:
             return
@@ -381,6 +387,8 @@ class EmbeddedCluster:
         Raises ``SettleError`` with what is still at work.
         """
         self._check_started()
+        if self._starting is not None:
+            await self._starting
         await self._waits.settle(timeout, quiet_seconds=quiet_seconds)
 
     async def wait_for(
@@ -440,17 +448,22 @@ class EmbeddedCluster:
         """Return the state of the store in memory, for ``snapshot`` of a new cluster or ``rewind``."""
         return self._memory_store().dump()
 
-    async def rewind(self, snapshot: StoreDump) -> None:
+    async def rewind(self, snapshot: StoreDump, *, waits: bool = True) -> None:
         """Replace all objects by those of a snapshot; watches end and resume with 410, resource versions do not repeat.
 
         The API server stays, the components start again: what they know of objects that are gone would mislead them.
+        Without ``waits`` they start in the background, and ``settle`` waits for them.
         """
         self._check_started()
         store = self._memory_store()
         await self._cancel_components()
         store.load(snapshot)
         await self.observation.follow(store)
-        await self._drive(self._start_components(), "the components")
+        starting = self._drive(self._start_components(), "the components")
+        if waits:
+            await starting
+        else:
+            self._starting = asyncio.get_running_loop().create_task(starting, name="embedded cluster: start")
 
     def _memory_store(self) -> MemoryStore:
         if not isinstance(self.store, MemoryStore):

@@ -93,6 +93,12 @@ class Cluster:
         self.stop()
 
     @property
+    def cpu_seconds(self) -> float:
+        """CPU time of the cluster's process so far."""
+        seconds: float = self._process.call("cpu_seconds")
+        return seconds
+
+    @property
     def is_running(self) -> bool:
         """Report whether ``stop`` has not been called."""
         return self._process.is_running
