@@ -113,19 +113,6 @@ async def until(client: Client, resource: Any, name: str, namespace: str | None,
     raise AssertionError(f"the watch of {name} has ended")
 
 
-def test_api_server_is_refused_with_etcd_servers_alone(tmp_path: Path) -> None:
-    files = Kubeadm(tmp_path)
-    done = subprocess.run(
-        [sys.executable, "-m", "steersman", "apiserver", *files.line(kubeadm_lines.API_SERVER)],
-        capture_output=True,
-        text=True,
-        timeout=WAIT_SECONDS,
-        check=False,
-    )
-    assert done.returncode == 2
-    assert "--etcd-servers: etcd is not supported yet; add --data-dir=DIR or --storage=memory" in done.stderr
-
-
 @pytest.fixture
 def files(tmp_path: Path) -> Kubeadm:
     return Kubeadm(tmp_path)
@@ -134,7 +121,7 @@ def files(tmp_path: Path) -> Kubeadm:
 async def test_components_of_kubeadm_run_a_deployment(files: Kubeadm) -> None:
     api_server = files.line(kubeadm_lines.API_SERVER)
     log, data = files.directory / "log", files.directory / "data"
-    with running(log, "apiserver", *api_server, f"--data-dir={data}") as server:
+    with running(log, "apiserver", *api_server, f"--data-dir={data}", "--storage=sqlite") as server:
         assert server.stdout is not None
         first_line = server.stdout.readline()
         url = yaml.safe_load((data / "admin.kubeconfig").read_text())["clusters"][0]["cluster"]["server"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -110,3 +111,17 @@ def float_text(value: float) -> str:
     if value == int(value) and abs(value) < 1e21:
         return "-0" if value == 0 and math.copysign(1, value) < 0 else str(int(value))
     return repr(value)
+
+
+def general_float_text(value: float) -> str:
+    """Format a float as ``fmt.Print`` does: the shortest digits, with an exponent below 1e-4 and from 1e6 on."""
+    if not math.isfinite(value):
+        return float_text(value)
+    sign, digits, exponent = Decimal(repr(value)).as_tuple()
+    text = "".join(map(str, digits)).rstrip("0") or "0"
+    assert isinstance(exponent, int)
+    magnitude = len(digits) + exponent - 1
+    if value and not -4 <= magnitude < 6:
+        fraction = f".{text[1:]}" if len(text) > 1 else ""
+        return f"{'-' * sign}{text[0]}{fraction}e{magnitude:+03d}"
+    return float_text(value)

@@ -12,6 +12,7 @@ from steersman.cli.audit_flags import AUDIT_FLAGS
 from steersman.cli.base_flags import DEBUGGING_FLAGS, FEATURE_FLAGS, LOGS_FLAGS, METRICS_FLAGS
 from steersman.cli.flag_table import Flag, FlagTable
 
+_SCRAPED: Final = "objects are counted and the size is read when metrics are scraped"
 _EMBEDDED: Final = "objects are kept in the embedded store of --data-dir or --storage, not in etcd"
 _HTTP1: Final = "connections are HTTP/1.1"
 _MEMORY: Final = "GET, LIST and WATCH are served from memory always"
@@ -147,32 +148,39 @@ _ETCD: Final = (
         values.boolean,
         "Reload --encryption-provider-config when it changes",
     ),
-    Flag("etcd-cafile", str, "File with the certificate authority of etcd", unused=_EMBEDDED),
-    Flag("etcd-certfile", str, "File with the client certificate for etcd", unused=_EMBEDDED),
-    Flag("etcd-compaction-interval", values.duration, "Time between compactions", unused=_EMBEDDED),
-    Flag("etcd-count-metric-poll-period", values.duration, "Period of counting objects for metrics", unused=_EMBEDDED),
+    Flag("etcd-cafile", values.path, "File with the certificate authority of etcd"),
+    Flag("etcd-certfile", values.path, "File with the client certificate for etcd"),
     Flag(
-        "etcd-db-metric-poll-interval", values.duration, "Period of reading the size of the database", unused=_EMBEDDED
+        "etcd-compaction-interval",
+        values.duration,
+        "Time between compactions of etcd by the API servers in turn; 0 for none",
     ),
-    Flag("etcd-healthcheck-timeout", values.duration, "Timeout of health checks of etcd", unused=_EMBEDDED),
-    Flag("etcd-keyfile", str, "File with the key of --etcd-certfile", unused=_EMBEDDED),
-    Flag("etcd-prefix", str, "Prefix of all keys in etcd", unused=_EMBEDDED),
-    Flag("etcd-readycheck-timeout", values.duration, "Timeout of readiness checks of etcd", unused=_EMBEDDED),
+    Flag("etcd-count-metric-poll-period", values.duration, "Period of counting objects for metrics", unused=_SCRAPED),
+    Flag(
+        "etcd-db-metric-poll-interval", values.duration, "Period of reading the size of the database", unused=_SCRAPED
+    ),
+    Flag("etcd-healthcheck-timeout", values.duration, "Timeout of health checks of etcd"),
+    Flag("etcd-keyfile", values.path, "File with the key of --etcd-certfile"),
+    Flag("etcd-prefix", str, "Prefix of all keys in etcd"),
+    Flag("etcd-readycheck-timeout", values.duration, "Timeout of readiness checks of etcd"),
     Flag(
         "etcd-servers",
         values.names,
-        "Addresses of etcd; accepted only with --data-dir or --storage, which name the embedded store",
-        unused=_EMBEDDED,
+        "URLs of etcd members, which keep the objects; without effect with --storage or --ephemeral",
     ),
-    Flag("etcd-servers-overrides", values.names, "Addresses of etcd by resource", unused=_EMBEDDED),
+    Flag(
+        "etcd-servers-overrides", values.names, "Addresses of etcd by resource", refused="one etcd keeps all resources"
+    ),
     Flag("event-ttl", values.duration, "Time after which Events are deleted"),
     Flag(
         "lease-reuse-duration-seconds",
         values.count,
         "Time in which an etcd lease is shared by objects",
-        unused=_EMBEDDED,
+        unused="leases are shared for a twentieth of --event-ttl, at most a minute",
     ),
-    Flag("storage-backend", str, "Storage of the objects: etcd3", unused=_EMBEDDED),
+    Flag(
+        "storage-backend", str, "Storage of the objects: etcd3", unused="--etcd-servers and --storage choose the store"
+    ),
     Flag(
         "storage-media-type",
         str,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from steersman.asynckit.clock import RealClock
 from steersman.cli import values
 from steersman.cli.data_directory import add_data_dir, store_path
+from steersman.cli.etcd_connection import add_etcd_flags, open_etcd
 from steersman.cli.flag_parser import FlagParser
 from steersman.cli.help_pages import PAGES
 from steersman.controlplane.options import OptionError
@@ -16,8 +17,10 @@ from steersman.controlplane.storage_check import StorageChecker
 from steersman.storage.sqlite.lock import FileLock
 from steersman.storage.sqlite.salvage import inspect
 from steersman.storage.store import StoreError, Unavailable
+from steersman.storage.transfer import objects_of
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Sequence
     from pathlib import Path
 
@@ -34,9 +37,12 @@ def run(arguments: Sequence[str]) -> int:
         metavar="FILE",
         help="Providers of encryption at rest; without it, encrypted values are counted and not checked",
     )
+    add_etcd_flags(parser, required=False)
     given = parser.parse_args(arguments)
-    path = store_path(given)
     try:
+        if given.etcd_servers:
+            return asyncio.run(_check_etcd(given))
+        path = store_path(given)
         lock = FileLock.take(path)
         try:
             return _check(path, given.encryption_provider_config)
@@ -59,15 +65,48 @@ def _check(path: Path, configuration: Path | None) -> int:
         finally:
             if decrypt is not None:
                 decrypt.close()
-    problems = [*report.problems, *(f"{key}: {problem}" for key, problem in checker.remaining_problems())]
-    problems += [f"{key}: the stored data does not match its checksum" for key in report.corrupt_keys]
+    problems = [
+        *report.problems,
+        *(f"{key}: the stored data does not match its checksum" for key in report.corrupt_keys),
+    ]
     sys.stdout.write(f"{path}: revision {report.revision}, {report.keys} keys\n")
+    return _report(checker, problems, is_decrypted=configuration is not None)
+
+
+async def _check_etcd(given: argparse.Namespace) -> int:
+    """Check the objects in an etcd, which API servers may use."""
+    clock, configuration = RealClock(), given.encryption_provider_config
+    checker, keys, problems = StorageChecker(), 0, []
+    encryption = None
+    if configuration is not None:
+        from steersman.controlplane.encryption import EncryptionAtRest  # noqa: PLC0415 — loads cryptography
+
+        encryption = await EncryptionAtRest.open(configuration, reloads=False, clock=clock)
+    store = await open_etcd(given, clock=clock)
+    if encryption is not None:
+        store = encryption.wrap(store, root=given.etcd_prefix.rstrip("/"))
+    try:
+        async for kv in objects_of(store):
+            keys += 1
+            if problem := checker.problem(kv.key, kv.value):
+                problems.append(f"{kv.key}: {problem}")
+    finally:
+        await store.close()
+        if encryption is not None:
+            await encryption.close()
+    sys.stdout.write(f"{','.join(given.etcd_servers)}: {keys} keys\n")
+    return _report(checker, problems, is_decrypted=encryption is not None)
+
+
+def _report(checker: StorageChecker, problems: list[str], *, is_decrypted: bool) -> int:
+    """Write what was found; return the exit code."""
+    problems += [f"{key}: {problem}" for key, problem in checker.remaining_problems()]
     for problem in problems:
         sys.stdout.write(f"  {problem}\n")
     if checker.encrypted:
-        hint = "" if configuration else "; --encryption-provider-config decrypts them"
+        hint = "" if is_decrypted else "; --encryption-provider-config decrypts them"
         sys.stdout.write(f"  {checker.encrypted} encrypted values were not checked{hint}\n")
-    if problems or (checker.encrypted and configuration):
+    if problems or (checker.encrypted and is_decrypted):
         return 1
     sys.stdout.write("kube-apiserver reads everything that was checked\n")
     return 0

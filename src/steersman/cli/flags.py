@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from steersman.cli import values
 from steersman.cli.apiserver_flags import API_SERVER_FLAGS
@@ -18,11 +18,8 @@ from steersman.controlplane.options import APIServerOptions, OptionError, defaul
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-#: The embedded store must be asked for by name: a server that was moved to it unasked would look like an empty cluster.
-_NO_ETCD: Final = (
-    "--etcd-servers: etcd is not supported yet; add --data-dir=DIR or --storage=memory to keep the objects in the embedded"
-    " store instead, which does not hold those of that etcd"
-)
+#: Why flags about etcd have no effect.
+_EMBEDDED: Final = "objects are kept in the embedded store of --storage or --ephemeral, not in etcd"
 
 
 def parser(command: str) -> FlagParser:
@@ -95,18 +92,24 @@ def parse(command: str, arguments: Sequence[str]) -> tuple[APIServerOptions, arg
     parsed = made.parse_args(arguments)
     if parsed.ephemeral and parsed.storage == "sqlite":
         made.error("--ephemeral is --storage memory, not --storage sqlite")
-    if getattr(parsed, "etcd_servers", ()) and not (
-        parsed.ephemeral or parsed.storage or getattr(parsed, "data_dir", None)
-    ):
-        made.error(_NO_ETCD)
     for message in deprecations(parsed, API_SERVER_FLAGS):
         sys.stderr.write(f"{message}\n")
     parsed.warnings = without_effect(parsed, API_SERVER_FLAGS, APIServerOptions, handled=HANDLED)
     given = {name: value for name, value in vars(parsed).items() if name in APIServerOptions.__struct_fields__}
     given["ephemeral"] = parsed.ephemeral or parsed.storage == "memory"
+    if not given.get("etcd_servers") or parsed.ephemeral or parsed.storage:
+        parsed.warnings += _drop_etcd(given)
     if given.get("data_dir") is None and not given["ephemeral"]:
         given["data_dir"] = default_data_dir(given.get("name", ""))
     return APIServerOptions(**given), parsed
+
+
+def _drop_etcd(given: dict[str, Any]) -> list[str]:
+    """Remove the options of etcd, whose files need not exist; return a message for each."""
+    flags = [flag for flag in API_SERVER_FLAGS["etcd"] if flag.target.startswith("etcd_") and flag.target in given]
+    for flag in flags:
+        del given[flag.target]
+    return [f"flag --{flag.name} has no effect: {_EMBEDDED}" for flag in flags]
 
 
 #: Flags of ``up`` for the components that run besides the API server.

@@ -138,6 +138,26 @@ PAGES: Final[dict[str, HelpPage]] = {
         " keys of other objects, undecodable values.",
         examples=(Example("Before a kube-apiserver takes over", "steersman check-storage --data-dir=stopped"),),
     ),
+    "export-to-etcd": HelpPage(
+        "Copy all objects in the store of a stopped API server to an empty etcd, from which kube-apiserver 1.36 can start."
+        " An interrupted copy continues; the result is verified by a digest.",
+        examples=(
+            Example(
+                "Move a data directory to etcd",
+                "steersman export-to-etcd --data-dir=stopped --etcd-servers=http://127.0.0.1:2379",
+            ),
+        ),
+    ),
+    "import-from-etcd": HelpPage(
+        "Copy all objects of an etcd, whose API servers are stopped, to a new data directory."
+        " An interrupted copy continues; the result is verified by a digest.",
+        examples=(
+            Example(
+                "Move the objects of an etcd to a new data directory",
+                "steersman import-from-etcd --data-dir=imported --etcd-servers=http://127.0.0.1:2379",
+            ),
+        ),
+    ),
     "backup": HelpPage(
         "Copy the store of an API server, which may be running, to a file. The copy is consistent at one revision.",
         examples=(Example("Copy the store of a running API server", "steersman backup --data-dir=state copy.db"),),

@@ -35,6 +35,10 @@ commands:
   check       verify a data directory offline
   check-storage
               report stored objects that Kubernetes 1.36 would not read
+  export-to-etcd
+              copy all objects of a stopped API server to etcd
+  import-from-etcd
+              copy all objects of an etcd to a data directory
   backup      copy the store of a running API server
   repair      list what a damaged store has lost, and continue without it
   envtest     print a folder for KUBEBUILDER_ASSETS, for Go's envtest
@@ -65,7 +69,7 @@ _TYPED: Final = frozenset(_EXTRAS) - {"up", "apiserver", "elections", "envtest"}
 _MODULES: Final = ("status", "down", "elections", "check", "check-storage", "backup", "repair", "envtest")
 _COMMANDS: Final = (
     "up", "apiserver", "controller-manager", "scheduler", "nodes", "status", "down", "kubectl", "env", "elections",
-    "check", "check-storage", "backup", "repair", "envtest", "version", "help",
+    "check", "check-storage", "export-to-etcd", "import-from-etcd", "backup", "repair", "envtest", "version", "help",
 )  # fmt: skip
 
 
@@ -109,6 +113,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             return main([command, "--help"])
         case [command, *rest] if command in _MODULES:
             return int(importlib.import_module(f"steersman.cli.{command.replace('-', '_')}").run(rest))
+        case ["export-to-etcd" | "import-from-etcd" as command, *rest]:
+            from steersman.cli import transfer  # noqa: PLC0415 — only when it is called
+
+            return transfer.run(command, rest)
         case [] | ["--help" | "-h" | "help"]:
             sys.stdout.write(_USAGE)
             return 0 if arguments else 2

@@ -108,7 +108,7 @@ class APIServer:
         try:
             store = await self._open_store(directory)
             if encryption is not None:
-                store = encryption.wrap(store)
+                store = encryption.wrap(store, root=self.options.etcd_prefix.rstrip("/"))
             self._core = core = ServerCore(
                 self.options,
                 store,
@@ -225,6 +225,10 @@ class APIServer:
             from steersman.storage.memory import MemoryStore  # noqa: PLC0415 — a start loads one of the two
 
             return MemoryStore(clock=self._clock, squash_prefixes=HEARTBEAT_PREFIXES)
+        if self.options.etcd_servers:
+            from steersman.controlplane.etcd import open_etcd_store  # noqa: PLC0415 — needs an extra
+
+            return await open_etcd_store(self.options, clock=self._clock)
         from steersman.storage.sqlite.store import SqliteStore  # noqa: PLC0415
 
         return await SqliteStore.open(directory / "state.db", clock=self._clock, squash_prefixes=HEARTBEAT_PREFIXES)

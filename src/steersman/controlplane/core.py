@@ -26,6 +26,7 @@ from steersman.apiserver.server.loopback import Loopback
 from steersman.apiserver.server.request_log import RequestLog
 from steersman.apiserver.server.routes import Routes
 from steersman.asynckit.tasks import Supervisor
+from steersman.asynckit.timeouts import wait_for
 from steersman.controlplane.access import Authentication, Authorization
 from steersman.controlplane.api_services import API_SERVICES, APIServices, LoopbackStatusWriter
 from steersman.controlplane.auditing import make_auditor
@@ -126,10 +127,10 @@ class ServerCore:
         self.aggregator = self._make_aggregator(status_writer)
         self.app = self._make_app(self._chain_options(authentication, metrics, in_flight), routes)
         agent = f"kube-apiserver/{KUBERNETES_VERSION}"
-        #: Requests as the server itself, which may do everything.
+        #: Client as the server itself, with all permissions.
         self.client = Loopback(self.app, headers={"authorization": f"Bearer {token}", "user-agent": agent})
         status_writer.client = self.client
-        #: Objects that every cluster has.
+        #: Default objects of every cluster.
         self.defaults = DefaultObjects(self.client, options, clock=clock, authorization=self._authorization)
         #: None when disabled.
         self.bootstrap = self._make_bootstrap_controller(options, store) if with_bootstrap_controller else None
@@ -142,7 +143,7 @@ class ServerCore:
         self._add_paths(routes, metrics)
 
     def _add_paths(self, routes: Routes, metrics: RequestMetrics) -> None:
-        """Add the paths that are no resources."""
+        """Add the non-resource paths."""
         add_health(routes, self._health_checks())
         add_about(routes, collectors=self._collectors(metrics))
         add_openid(
@@ -256,7 +257,7 @@ class ServerCore:
         for name in ("start-apiextensions-informers", "start-apiextensions-controllers"):
             hooks.add(name, after=["crd-informer-synced"])
         hooks.add("generic-apiserver-start-informers", self._authorization.ready)
-        hooks.add("storage-readiness", self._check_store)
+        hooks.add("storage-readiness", self.store.check_writable)
         hooks.add("storage-object-count-tracker-hook", after=["generic-apiserver-start-informers"])
         hooks.add("start-apiserver-admission-initializer", self._namespaces_known, after=[NAMESPACES_HOOK])
         if flow_control is not None:
@@ -336,10 +337,13 @@ class ServerCore:
     def _health_checks(self) -> HealthChecks:
         encryption = self._encryption
         return HealthChecks(
-            storage=[Check("etcd", self._check_store)],
+            storage=[Check("etcd", lambda: self._check_store(self._options.etcd_healthcheck_timeout_seconds))],
             encryption=[Check(KMS_CHECK, encryption.check)] if encryption is not None and encryption.has_check else [],
             hooks=[*self._hooks.checks, Check("autoregister-completion", self._hooks.probe_of(_REGISTRATION))],
-            ready=[Check("etcd-readiness", self._check_store), Check("informer-sync", self._check_caches)],
+            ready=[
+                Check("etcd-readiness", lambda: self._check_store(self._options.etcd_readycheck_timeout_seconds)),
+                Check("informer-sync", self._check_caches),
+            ],
             shutdown=[Check("shutdown", self._check_shutdown)],
         )
 
@@ -347,8 +351,13 @@ class ServerCore:
         if not self._authorization.is_ready or not self._custom.synced.is_set():
             raise Unhealthy("caches are being filled")
 
-    async def _check_store(self) -> None:
-        await self.store.check_writable()
+    async def _check_store(self, timeout_seconds: float) -> None:
+        # the embedded stores have bounds of their own
+        seconds = timeout_seconds if self.store.is_shared else None
+        try:
+            await wait_for(self.store.check_writable(), seconds, clock=self._clock)
+        except TimeoutError as error:
+            raise Unhealthy("error getting data from etcd: context deadline exceeded") from error
 
     async def _check_shutdown(self) -> None:
         if self._is_shutting_down:

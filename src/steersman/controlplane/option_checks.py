@@ -40,7 +40,7 @@ _FILE_OPTIONS: Final = (
     "service_account_key_file", "oidc_ca_file", "requestheader_client_ca_file", "kubelet_client_certificate",
     "kubelet_client_key", "kubelet_certificate_authority", "proxy_client_cert_file", "proxy_client_key_file",
     "admission_control_config_file", "audit_policy_file",
-    "audit_webhook_config_file", "encryption_provider_config",
+    "audit_webhook_config_file", "encryption_provider_config", "etcd_cafile", "etcd_certfile", "etcd_keyfile",
 )  # fmt: skip
 
 
@@ -55,6 +55,7 @@ def check_options(options: APIServerOptions) -> list[str]:
     _check_api(options)
     _check_storage(options)
     _check_directory(options)
+    _check_etcd(options)
     warnings: list[str] = []
     if options.feature_gates:
         from steersman.controlplane.feature_gates import check_feature_gates  # noqa: PLC0415 — few starts set gates
@@ -124,6 +125,18 @@ def check_readable(flag: str, path: Path) -> None:
             pass
     except OSError as error:
         raise OptionError(f"{flag}: cannot read {path}: {(error.strerror or str(error)).lower()}") from error
+
+
+def _check_etcd(options: APIServerOptions) -> None:
+    """Upstream: ``EtcdOptions.Validate``, and the pair that ``tls.LoadX509KeyPair`` needs."""
+    if not options.etcd_servers:
+        return
+    if not options.etcd_prefix.startswith("/"):
+        raise OptionError(f"--etcd-prefix: {options.etcd_prefix!r} must begin with /")
+    if (options.etcd_certfile is None) != (options.etcd_keyfile is None):
+        raise OptionError("--etcd-certfile and --etcd-keyfile must be given together")
+    if options.etcd_compaction_interval_seconds < 0:
+        raise OptionError("--etcd-compaction-interval must not be negative")
 
 
 def _check_files(options: APIServerOptions) -> None:

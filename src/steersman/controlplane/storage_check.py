@@ -21,7 +21,7 @@ from steersman.schema.resources import table
 from steersman.storage.encryption.resources import KeyResources
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from steersman.apimachinery.trees import Tree
     from steersman.apiserver.generic.entry import Layout
@@ -124,6 +124,22 @@ class StorageChecker:
                     yield key, f"holds a {kind} ({api_version}), expected a {defined[1]}"
 
 
+def reencode(media_type: str) -> Callable[[str, bytes], bytes]:
+    """Return a function from key and value to the value in ``media_type``, for objects of built-in kinds.
+
+    Custom objects, allocations and encrypted values are left as they are. It raises ``UnreadableValueError``.
+    """
+
+    def encoded(key: str, value: bytes) -> bytes:
+        resource = _built_in().get(_key_resources()(key) or ("", ""))
+        if resource is None or value.startswith(_ENCRYPTED):
+            return value
+        layout = _layout_of(resource.group_resource, media_type)
+        return layout.stored(layout.entry(key, value, 1).tree())
+
+    return encoded
+
+
 def _place_problem(path: str, tree: Tree, *, namespaced: bool) -> str:
     """Return the problem of an object that belongs under another key; ``path``: namespace and name of the key."""
     namespace, slash, name = path.rpartition("/")
@@ -161,5 +177,5 @@ def _key_resources() -> KeyResources:
 
 
 @cache
-def _layout_of(group_resource: str) -> Layout:
-    return stored_layout(group_resource, JSON)
+def _layout_of(group_resource: str, media_type: str = JSON) -> Layout:
+    return stored_layout(group_resource, media_type)

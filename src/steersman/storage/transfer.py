@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 #: Prefix of all objects.
 ROOT: Final = "/registry/"
-#: Key of the record of a transfer that has not ended.
-RECORD_KEY: Final = "/steersman/transfer"
-#: Addresses of running API servers, which end with their servers.
-_TEMPORARY: Final = ("/registry/masterleases/", "/registry/peerserverleases/")
+#: Key of the record of a transfer that has not ended; no resource has it.
+RECORD_KEY: Final = "/registry/.transfer"
+#: Not copied: the record, and addresses of running API servers, which end with their servers.
+_TEMPORARY: Final = (RECORD_KEY, "/registry/masterleases/", "/registry/peerserverleases/")
 #: Upstream's default of ``--event-ttl``.
 _LEASE_TTL_SECONDS: Final = 3600
 _PAGE_KEYS: Final = 500
@@ -41,7 +41,7 @@ _BYTES_MAX: Final = 1024 * 1024
 
 
 class TransferError(Exception):
-    """A transfer is impossible, or its result is not what was copied; the text says which."""
+    """The transfer is impossible, or its result differs from the source; the text says which."""
 
 
 class Transferred(msgspec.Struct, frozen=True):
@@ -71,7 +71,7 @@ async def transfer(
     await _begin(destination, digest)
     copy = _Copy(destination, lease_ttl_seconds, progress)
     present = await _keys(destination)
-    async for kv in _objects(source):
+    async for kv in objects_of(source):
         if kv.key in present:
             copy.skip()
         else:
@@ -101,7 +101,7 @@ async def _begin(destination: Store, digest: str) -> None:
 async def digest_of(store: Store, transform: Transform = _same) -> str:
     """Return the SHA-256 over keys and values of all objects, in order, in hexadecimal."""
     digest = hashlib.sha256()
-    async for kv in _objects(store):
+    async for kv in objects_of(store):
         for part in (kv.key.encode(), transform(kv.key, kv.value)):
             digest.update(len(part).to_bytes(8, "big"))
             digest.update(part)
@@ -113,7 +113,8 @@ async def _keys(store: Store) -> set[str]:
     return {kv.key for kv in found.kvs if not kv.key.startswith(_TEMPORARY)}
 
 
-def _objects(store: Store) -> AsyncIterator[KeyValue]:
+def objects_of(store: Store) -> AsyncIterator[KeyValue]:
+    """Return the objects of a store that are copied, in order of their keys."""
     return _Objects(store)
 
 

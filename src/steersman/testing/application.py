@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import msgspec
 
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 _SCOPE_KEY: Final = "steersman.testing.request"
 #: Record of the request that is served in this context.
 CURRENT_REQUEST: Final[ContextVar[RequestRecord | None]] = ContextVar("current request", default=None)
+_SIMULATED_KEY: Final = "steersman.testing.simulated"
 _REAL: Final = RealClock()
 _EXPIRED: Final = {
     "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "reason": "Expired", "code": 410,
@@ -48,7 +49,17 @@ class RequestAborted(ConnectionResetError):  # noqa: N818 — named by the condi
 class OpenRequest:
     """One request that is being served."""
 
-    __slots__ = ("aborted", "info", "is_json_stream", "is_long_running", "record", "send", "task", "user_agent")
+    __slots__ = (
+        "aborted",
+        "info",
+        "is_json_stream",
+        "is_long_running",
+        "is_simulated",
+        "record",
+        "send",
+        "task",
+        "user_agent",
+    )
 
     def __init__(self, info: RequestInfo, record: RequestRecord, task: asyncio.Task[Any], send: Send) -> None:
         self.info: Final = info
@@ -60,6 +71,8 @@ class OpenRequest:
         self.is_long_running: Final = is_long_running(info)
         #: True once the headers of a streamed response in JSON were sent.
         self.is_json_stream = False
+        #: True if it came through ``ClusterApplication.simulated``.
+        self.is_simulated = False
         #: True if ``abort`` cancelled it.
         self.aborted = False
 
@@ -68,6 +81,16 @@ class OpenRequest:
         if not self.aborted:
             self.aborted = True
             self.task.cancel()
+
+
+class Injector(Protocol):
+    """Source of faults that are decided for each request."""
+
+    def select(self, info: RequestInfo, user_agent: str) -> Fault | None:
+        """Return the fault of a request; None: it is served."""
+
+    def cuts(self, info: RequestInfo, user_agent: str) -> bool:
+        """Report whether the connection of a watch breaks before its next piece."""
 
 
 class ClusterApplication:
@@ -83,6 +106,10 @@ class ClusterApplication:
         self.trace: Final = RequestTrace()
         #: Returns what is added to the query of a list that is answered from the state of so many seconds ago.
         self.stale_query: Callable[[RequestInfo, float], bytes | None] = _no_query
+        #: Returns the seconds that a request of a component, or a piece of its watch, travels; None: they arrive at once.
+        self.latency: Callable[[], float] | None = None
+        #: Decides on faults of components after ``faults``; None: there are no others.
+        self.injector: Injector | None = None
         #: Real time of the latest start or end of a request that came through a socket; None: there was none.
         self.latest_outside: float | None = None
         self._clock = clock
@@ -103,6 +130,11 @@ class ClusterApplication:
         for request in self.open_requests:
             request.abort()
 
+    async def simulated(self, scope: Message, receive: Receive, send: Send) -> None:
+        """Serve one request of a component: with ``latency`` and the faults of ``injector``."""
+        scope[_SIMULATED_KEY] = True
+        await self(scope, receive, send)
+
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Serve one request. Raises ``ConnectionError`` if its connection is to be closed."""
         if scope["type"] != "http":
@@ -111,6 +143,7 @@ class ClusterApplication:
         assert task is not None
         info, started = _info_of(scope), self._clock.monotonic()
         request = OpenRequest(info, self._record(info, scope), task, send)
+        request.is_simulated = scope.get(_SIMULATED_KEY, False)
         scope[_SCOPE_KEY] = request
         self._open[request] = None
         is_outside = scope.get("client") is not None
@@ -145,7 +178,11 @@ class ClusterApplication:
         return record
 
     async def _serve(self, request: OpenRequest, scope: Message, receive: Receive) -> None:
+        if self.latency is not None and request.is_simulated:
+            receive = await self._delayed(self.latency(), receive)
         fault = self.faults.select(request.info, request.user_agent)
+        if fault is None and self.injector is not None and request.is_simulated:
+            fault = self.injector.select(request.info, request.user_agent)
         if fault is not None:
             request.record.fault = str(fault)
             if fault.delay_seconds:
@@ -163,8 +200,11 @@ class ClusterApplication:
                 request.is_json_stream = request.is_long_running and (
                     (b"content-type", b"application/json") in message["headers"]
                 )
-            if not loses_answer:
-                await request.send(message)
+            if loses_answer:
+                return
+            if request.is_long_running and request.is_simulated:
+                await self._travel(request)
+            await request.send(message)
 
         await server(scope, receive, send)
         if loses_answer:
@@ -185,6 +225,14 @@ class ClusterApplication:
                     pass
                 raise RequestAborted("the client has closed the connection")
         return False
+
+    async def _travel(self, watch: OpenRequest) -> None:
+        """Delay a piece of a watch, or break its connection."""
+        if self.latency is not None:
+            await self._clock.sleep(self.latency())
+        if self.injector is not None and self.injector.cuts(watch.info, watch.user_agent):
+            watch.abort()
+            await self._clock.sleep(0)  # the cancellation
 
     async def _delayed(self, seconds: float, receive: Receive) -> Receive:
         """Wait; return a ``receive`` that has the body again. Raises ``RequestAborted`` if the client leaves meanwhile."""

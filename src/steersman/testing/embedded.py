@@ -24,7 +24,7 @@ from steersman.controlplane.resources import HEARTBEAT_PREFIXES
 from steersman.nodes.options import NodesOptions
 from steersman.nodes.registration import RENEW_INTERVAL_SECONDS
 from steersman.runtime.reconcile_log import recording
-from steersman.storage.memory import MemoryStore, StoreDump
+from steersman.storage.memory import MemoryStore
 from steersman.testing.application import ClusterApplication, identify
 from steersman.testing.clock import SteadyClock, VirtualClock
 from steersman.testing.embedded_components import make_components
@@ -35,6 +35,7 @@ from steersman.testing.node_failures import NodeFailures, PodFailures
 from steersman.testing.observation import Observation
 from steersman.testing.reconciles import HOT_COUNT, HOT_SECONDS
 from steersman.testing.references import read_reference
+from steersman.testing.running_controller import RunningController
 from steersman.testing.waits import Waits
 
 if TYPE_CHECKING:
@@ -44,6 +45,9 @@ if TYPE_CHECKING:
 
     from steersman.controllers.manager.options import ManagerOptions
     from steersman.controlplane.components import SimulatedNodes
+    from steersman.runtime.context import ControllerContext
+    from steersman.runtime.manager import Runnable
+    from steersman.storage.dump import StoreDump
     from steersman.storage.store import Store
     from steersman.testing.embedded_components import Components
     from steersman.testing.history import Version
@@ -64,7 +68,7 @@ QUIET_REFLECTOR: Final = ReflectorOptions(
     streaming_list=False, bookmarks=False, idle_seconds=None, watch_seconds=30 * 86400.0
 )
 #: Factor of the periods of the API server's loops on a virtual clock, for the same reason.
-VIRTUAL_PERIOD_FACTOR: Final = 60.0
+VIRTUAL_PERIOD_FACTOR: Final = 300.0
 #: Interval of the nodes' heartbeats on a virtual clock. A heartbeat is exact there and is never late: with this interval
 #: the node monitor's grace period of 50 s does not end between two of them.
 VIRTUAL_RENEW_SECONDS: Final = 38.0
@@ -134,8 +138,11 @@ class EmbeddedCluster:
         self._manager_options = manager_options
         self._configure = configure
         self._snapshot = snapshot
+        self._controllers_of_test: list[RunningController] = []
         self._components: Components | None = None
         self._running: asyncio.Task[None] | None = None
+        #: Start of the components in the background.
+        self._starting: asyncio.Task[None] | None = None
         self._is_started = False
         self._idle: IdleDetector
 
@@ -153,8 +160,8 @@ class EmbeddedCluster:
             observation=self.observation,
             catalog=lambda: self.core.catalog,
         )
+        self._use_executor(self._idle)
         if isinstance(self.clock, VirtualClock):
-            self._idle.use_executor()
             self.clock.use(self._waits.settle_instant)
         if self._snapshot is not None:
             self._memory_store().load(self._snapshot)
@@ -169,6 +176,11 @@ class EmbeddedCluster:
             await self.stop()
             raise
         return self
+
+    def _use_executor(self, idle: IdleDetector) -> None:
+        """Replace the executor of the loop, as far as settling needs to know of its threads."""
+        if self.clock.is_virtual:
+            idle.use_executor()
 
     async def _start(self) -> None:
         await self._drive(self._start_server(), "the API server")
@@ -206,7 +218,7 @@ class EmbeddedCluster:
         self.observation.reconciles.forget_queues()
         with recording(self.observation.reconciles):
             self._components = components = await make_components(
-                self._transport(),
+                self._component_transport(),
                 clock=self.clock,
                 dice=Random(self._dice.random()),  # noqa: S311 — jitter and names
                 controllers=self._controllers,
@@ -251,6 +263,9 @@ class EmbeddedCluster:
         if isinstance(self.clock, VirtualClock):
             self.clock.pause()
         core: ServerCore | None = getattr(self, "core", None)
+        for controller in self._controllers_of_test:
+            await controller.stop()
+        self._controllers_of_test.clear()
         if in_order:
             await self._stop_components()
             if core is not None:
@@ -273,6 +288,10 @@ class EmbeddedCluster:
 
     async def _cancel_components(self) -> None:
         """Cancel the components, and what they do to end in an orderly way, which would take time."""
+        starting, self._starting = self._starting, None
+        if starting is not None:
+            starting.cancel()
+            await asyncio.wait([starting])
         running, self._running, self._components = self._running, None, None
         if running is None:
             return
@@ -330,6 +349,30 @@ class EmbeddedCluster:
         """Return a client without limits: as a member of ``system:masters``, or as ``user`` with ``groups``."""
         return Client(self._transport(user, groups), clock=self.clock, user_agent=user_agent)
 
+    async def run_controller(
+        self, make: Callable[[ControllerContext], Runnable], *, user_agent: str = "test-controller"
+    ) -> RunningController:
+        """Run a controller of the toolkit on this loop until ``stop``; return once it works.
+
+        ``make`` constructs it from its context. It ends when the cluster stops or crashes.
+        """
+        self._check_started()
+        running = RunningController(
+            make,
+            Client(self._component_transport(), clock=self.clock, user_agent=user_agent),
+            dice=Random(self._dice.random()),  # noqa: S311 — jitter
+            recorder=self.observation.reconciles,
+            reflector=QUIET_REFLECTOR if self.clock.is_virtual else None,
+            idle=self._idle,
+            drive=self._drive,
+        )
+        self._controllers_of_test.append(running)
+        await running.start()
+        return running
+
+    def _component_transport(self) -> LoopbackTransport:
+        return LoopbackTransport(self.core.client.through(self.app.simulated))
+
     def _transport(self, user: str = "", groups: Sequence[str] = ()) -> LoopbackTransport:
         self._check_started()
         headers = [("impersonate-user", user)] if user else []
@@ -345,6 +388,8 @@ class EmbeddedCluster:
         Raises ``SettleError`` with what is still at work.
         """
         self._check_started()
+        if self._starting is not None:
+            await self._starting
         await self._waits.settle(timeout, quiet_seconds=quiet_seconds)
 
     async def wait_for(
@@ -404,17 +449,22 @@ class EmbeddedCluster:
         """Return the state of the store in memory, for ``snapshot`` of a new cluster or ``rewind``."""
         return self._memory_store().dump()
 
-    async def rewind(self, snapshot: StoreDump) -> None:
+    async def rewind(self, snapshot: StoreDump, *, waits: bool = True) -> None:
         """Replace all objects by those of a snapshot; watches end and resume with 410, resource versions do not repeat.
 
         The API server stays, the components start again: what they know of objects that are gone would mislead them.
+        Without ``waits`` they start in the background, and ``settle`` waits for them.
         """
         self._check_started()
         store = self._memory_store()
         await self._cancel_components()
         store.load(snapshot)
         await self.observation.follow(store)
-        await self._drive(self._start_components(), "the components")
+        starting = self._drive(self._start_components(), "the components")
+        if waits:
+            await starting
+        else:
+            self._starting = asyncio.get_running_loop().create_task(starting, name="embedded cluster: start")
 
     def _memory_store(self) -> MemoryStore:
         if not isinstance(self.store, MemoryStore):

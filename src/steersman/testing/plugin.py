@@ -85,9 +85,7 @@ def cluster(request: pytest.FixtureRequest, cluster_template: ClusterTemplate) -
     try:
         yield running
         try:
-            running.check_operators()
-            if running.is_running:
-                running.faults.check_leftover()
+            running.check_end()
         except (ClusterError, AssertionError) as error:
             reason = str(error)
         if reason:

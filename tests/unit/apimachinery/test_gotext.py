@@ -81,3 +81,11 @@ def test_label_selector_text_equals_go() -> None:
         "&LabelSelector{MatchLabels:map[string]string{},MatchExpressions:[]LabelSelectorRequirement{},}"
     )
     assert gotext.label_selector_text(None) == "nil"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(1.5, "1.5"), (123456.5, "123456.5"), (1234567.5, "1.2345675e+06"), (1e6, "1e+06"), (-2e-5, "-2e-05"), (0.0, "0")],
+)
+def test_general_float_text_is_that_of_fmt_print(value, text):
+    assert gotext.general_float_text(value) == text

@@ -7,6 +7,8 @@ import json
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
+from tests.unit.apiserver.lagging import LaggingStore
+
 from steersman.apimachinery.errors import StatusError
 from steersman.apiserver.endpoints.get import get
 from steersman.apiserver.endpoints.list_ import list_
@@ -56,8 +58,10 @@ class World:
         self.prefix = f"/registry/{resource.name}/"
         self.tasks = Supervisor("test")
         remote = more.pop("remote", False)
+        #: What the cache reads: with ``remote``, writes past it come late.
+        self.view: Any = LaggingStore(self.store) if remote else self.store
         self.cache = WatchCache(
-            self.store, self.prefix, layout=self.layout, clock=self.clock, tasks=self.tasks, ring=ring, remote=remote
+            self.view, self.prefix, layout=self.layout, clock=self.clock, tasks=self.tasks, ring=ring, remote=remote
         )
         strategy = PodStrategy() if resource is PODS else Strategy()
         struct = None if more.get("is_custom") else struct_for("", "v1", resource.kind)

@@ -7,6 +7,8 @@ import random
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from urllib.parse import urlencode
 
+from tests.unit.apiserver.lagging import LaggingStore
+
 from steersman.apimachinery.errors import StatusError
 from steersman.apiserver.admission.chain import AdmissionChain
 from steersman.apiserver.admission.namespace_lifecycle import NamespaceLifecycle
@@ -67,8 +69,10 @@ class Server:
         self.clock = FakeClock()
         self.store = MemoryStore(clock=self.clock)
         self.tasks = Supervisor("test")
+        #: What the registry reads and writes: with ``remote``, writes past it come late.
+        self.view: Any = LaggingStore(self.store) if registry.get("remote") else self.store
         self.registry = Registry(
-            self.store,
+            self.view,
             clock=self.clock,
             tasks=self.tasks,
             dice=random.Random(1),

@@ -23,6 +23,7 @@ def test_extra_arguments_for_kubeadm_name_the_store():
     words = [f"--{argument['name']}={argument['value']}" for argument in extra]
     options, parsed = flags.parse("apiserver", [*kubeadm_lines.API_SERVER, *words])
     assert options.data_dir == Path("/var/lib/steersman")
+    assert options.etcd_servers == ()
     assert "flag --etcd-servers has no effect" in "\n".join(parsed.warnings)
 
 

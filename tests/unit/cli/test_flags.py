@@ -55,16 +55,24 @@ def test_name_has_a_data_directory_of_its_own(monkeypatch):
     assert options("--name=dev").name == "dev"
 
 
-def test_etcd_servers_need_a_named_store(capsys, tmp_path):
-    with pytest.raises(SystemExit):
-        options("--etcd-servers=https://127.0.0.1:2379")
-    assert "--etcd-servers: etcd is not supported yet; add --data-dir=DIR" in capsys.readouterr().err
-    for store in (f"--data-dir={tmp_path}", "--storage=memory", "--ephemeral"):
-        _, parsed = parse("apiserver", ["--etcd-servers=https://127.0.0.1:2379", "--etcd-cafile=/ca", store])
-        assert parsed.warnings == [
-            f"flag --{flag} has no effect: objects are kept in the embedded store of --data-dir or --storage, not in etcd"
-            for flag in ("etcd-cafile", "etcd-servers")
-        ]
+ETCD = ("--etcd-servers=https://127.0.0.1:2379", "--etcd-cafile=/ca")
+
+
+def test_etcd_servers_set_the_store_and_leave_the_data_directory_for_certificates(tmp_path):
+    made = options(*ETCD, "--etcd-servers=http://b:2379", f"--data-dir={tmp_path}", "--etcd-compaction-interval=1m")
+    assert made.etcd_servers == ("https://127.0.0.1:2379", "http://b:2379")
+    assert (made.etcd_prefix, made.etcd_cafile) == ("/registry", Path("/ca"))
+    assert (made.etcd_compaction_interval_seconds, made.data_dir) == (60, tmp_path)
+
+
+@pytest.mark.parametrize("store", ["--storage=memory", "--storage=sqlite", "--ephemeral"])
+def test_etcd_servers_have_no_effect_when_the_embedded_store_is_named(store):
+    made, parsed = parse("apiserver", [*ETCD, store])
+    assert (made.etcd_servers, made.etcd_cafile) == ((), None)
+    assert parsed.warnings == [
+        f"flag --{flag} has no effect: objects are kept in the embedded store of --storage or --ephemeral, not in etcd"
+        for flag in ("etcd-cafile", "etcd-servers")
+    ]
 
 
 @pytest.mark.parametrize(

@@ -37,11 +37,8 @@ _API_SERVER = [
     ("--secure-port=x", 'invalid argument "x" for "--secure-port" flag: must be a port between 0 and 65535'),
     ("--v=x", 'invalid argument "x" for "--v" flag: must be a whole number, 0 or more'),
     (
-        "--etcd-servers=http://127.0.0.1:2379",
-        (
-            "--etcd-servers: etcd is not supported yet; add --data-dir=DIR or --storage=memory to keep the objects in the"
-            " embedded store instead, which does not hold those of that etcd"
-        ),
+        "--etcd-servers-overrides=/events#http://127.0.0.1:2379",
+        'invalid argument "/events#http://127.0.0.1:2379" for "--etcd-servers-overrides" flag: one etcd keeps all resources',
     ),
     (
         "--request-timeout=soon",

@@ -11,7 +11,7 @@ import yaml
 from steersman.apiserver.kinds.shared.allocation import PortBitmap, PortRange
 from steersman.apiserver.kinds.stored_versions import stored_layout
 from steersman.controlplane.options import APIServerOptions
-from steersman.controlplane.storage_check import StorageChecker
+from steersman.controlplane.storage_check import StorageChecker, reencode
 from steersman.schema.protobuf import MEDIA_TYPE, encode_body
 from steersman.schema.resources import table
 from steersman.testing import InProcessAPIServer
@@ -92,7 +92,7 @@ def test_valid_values_pass_in_both_encodings():
             "/registry/pods/default/a": stored_layout("pods", MEDIA_TYPE).stored(POD),
             "/registry/pods/default/b": value_of({**POD, "metadata": {"name": "b", "namespace": "default"}}),
             "/registry/ranges/servicenodeports": ports.encode(MEDIA_TYPE),
-            "/steersman/transfer": b"x",
+            "compact_rev_key": b"x",
         }
     ) == {}  # fmt: skip
 
@@ -113,3 +113,14 @@ def test_encrypted_values_are_counted():
     checker = StorageChecker()
     assert checker.problem("/registry/secrets/default/a", b"k8s:enc:aescbc:v1:key1:xx") == ""
     assert checker.encrypted == 1
+
+
+def test_reencode_changes_the_encoding_of_built_in_kinds_only():
+    encode = reencode(MEDIA_TYPE)
+    value = encode("/registry/pods/default/a", value_of(POD))
+    assert value == stored_layout("pods", MEDIA_TYPE).stored(
+        json.loads(reencode("application/json")("/registry/pods/default/a", value))
+    )
+    assert encode(GADGETS, value_of(GADGET)) == value_of(GADGET)
+    assert encode("/registry/secrets/default/a", b"k8s:enc:aesgcm:v1:x") == b"k8s:enc:aesgcm:v1:x"
+    assert encode("/registry/ranges/servicenodeports", b"{}") == b"{}"

@@ -75,6 +75,17 @@ async def test_snapshot_fills_another_cluster():
         assert (await fork.client().get(MAPS, "a"))["metadata"]["name"] == "a"
 
 
+async def test_rewind_without_waiting_starts_the_components_in_the_background():
+    async with EmbeddedCluster() as cluster:
+        snapshot = cluster.snapshot()
+        for _ in range(3):
+            await cluster.client().create(config_map("a"))
+            await cluster.rewind(snapshot, waits=False)
+        await cluster.settle()
+        await cluster.client().create(deployment("web", replicas=1))
+        await cluster.wait_for("deployment/web", "condition=Available")
+
+
 async def test_rewind_restores_objects_and_repeats_no_resource_version():
     async with EmbeddedCluster(clock="virtual") as cluster:
         client = cluster.client()

@@ -379,7 +379,7 @@ def test_program_runs_with_the_kubeconfig_and_ends_with_the_cluster():
         wait_for_lines(operator, 2)
         first, child = operator.output.splitlines()
         assert first == f"{cluster.kubeconfig} more /"
-        cluster.check_operators()
+        cluster.check_end()
     assert operator.exit_code == -signal.SIGTERM
     assert has_ended(int(child))
     operator.check_running()

@@ -135,6 +135,12 @@ def test_crashed_cluster_fails_its_test_only_and_reports_show_operators(pytester
             os.kill(cluster.pid, signal.SIGKILL)
             cluster.snapshot()
 
+        def test_killed_unnoticed(cluster):
+            os.kill(cluster.pid, signal.SIGKILL)
+
+        def test_leftover_fault(cluster):
+            cluster.faults.add(verb="get", resource="pods", respond=500)
+
         def test_next(cluster):
             cluster.snapshot()
 
@@ -149,11 +155,13 @@ def test_crashed_cluster_fails_its_test_only_and_reports_show_operators(pytester
         """
     )
     result = pytester.runpytest_subprocess("-p", "no:randomly")
-    result.assert_outcomes(passed=2, failed=2, errors=1)
+    result.assert_outcomes(passed=4, failed=2, errors=3)
     result.stdout.fnmatch_lines_random(
         [
             "*snapshot: the process of the cluster has ended with code -9*",
             "fixture 'cluster': sh -c echo planted output; exit 4: ended with exit code 4 before it was stopped",
+            "fixture 'cluster': faults.check_leftover: the process of the cluster has ended with code -9*",
+            "*respond 500 to get pods: 0 hits, expected at least 1*",
             "*- output of echo planted output -*",
         ]
     )

@@ -121,10 +121,10 @@ class Attributes:
         self.name = name
         #: Namespace; of a Namespace its own name, as upstream.
         self.namespace: str = ctx.namespace if namespace is None else namespace
-        #: Object to be stored, in the storage version; of a subresource with its own kind, an object of that kind.
+        #: Object to be stored, in the storage version, or in the version of the request if the resource has a ``converter``; of a subresource with its own kind, an object of that kind.
         #: Mutating plugins change it in place. None for deletes.
         self.object = obj
-        #: Stored object, in the storage version; read-only. None for creates.
+        #: Stored object, in the same version; read-only. None for creates.
         self.old_object = old_object
         self.subresource = subresource
         self.options = options

@@ -1,4 +1,4 @@
-"""What tokens are bound to, and Secrets that hold tokens, as the watch caches have them."""
+"""Objects that tokens are bound to, and Secrets with tokens, from the watch caches."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ class StoredObjects:
         self._secrets = Lookup(registry.stored("secrets").cache, whole)
 
     async def find(self, kind: str, name: str, *, namespace: str) -> BoundObject | None:
-        """The object of a kind; None when there is none."""
+        """Return the object of a kind; None when there is none."""
         lookup = self._lookups.get(kind)
         return None if lookup is None else await lookup.get(name, namespace=namespace)
 
     def state(self, kind: str, name: str, *, namespace: str) -> tuple[BoundObject, StoredState] | None:
-        """The object and its present state; None when there is none or that cannot be told without waiting."""
+        """Return the object and its state; None without one, or if the cache is not ready."""
         cache, lookup = self._caches.get(kind), self._lookups.get(kind)
         if cache is None or lookup is None or not cache.is_ready:
             return None
@@ -62,7 +62,7 @@ class StoredObjects:
         return None if entry is None or found is None else (found, _EntryState(cache, entry))
 
     async def secret(self, namespace: str, name: str) -> dict[str, Any] | None:
-        """A Secret's tree; None when there is none."""
+        """Return a Secret's tree; None when there is none."""
         return None if self._secrets is None else await self._secrets.get(name, namespace=namespace)
 
 

@@ -33,7 +33,7 @@ _log: Final = logging.getLogger(__name__)
 #: Changes, and bytes of stored objects, of one call.
 _CHANGES_MAX: Final = 500
 _BYTES_MAX: Final = 1024 * 1024
-#: Pause after a failed call, doubled after each further one.
+#: Pause after a failed call; exponential, up to the maximum.
 RETRY_SECONDS: Final = 0.5
 RETRY_MAX_SECONDS: Final = 10.0
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 async def delete_collection(scope: RequestScope, request: Request) -> Response:
-    """The list of what was there. Raises 400, 406, 422, and what the deletion of one of them raises."""
+    """Answer with the list of deleted objects. Raises 400, 406, 422, and the error of one of the deletions."""
     served = scope.served
     form = negotiate(request, is_custom=served.is_custom)
     selection = read_list_options(served, request)

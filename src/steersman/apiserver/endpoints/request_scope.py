@@ -16,7 +16,7 @@ from steersman.apimachinery.managedfields.updating import update as own_update
 from steersman.apimachinery.trees import copy_tree
 from steersman.apiserver.admission.interface import Attributes, Operation
 from steersman.apiserver.authz.interface import refusal
-from steersman.apiserver.endpoints.body import ObjectDecoder, drop_empty_lists, empty_lists_of, kin_of
+from steersman.apiserver.endpoints.body import ObjectDecoder, drop_empty_lists, empty_lists_of, equivalent_api_versions
 from steersman.apiserver.endpoints.create_bodies import CreateBodyCache, KnownSpec
 from steersman.apiserver.endpoints.noop_applies import NoopApplyCache
 from steersman.apiserver.endpoints.options import field_manager_of
@@ -92,7 +92,7 @@ class RequestScope:
             resource.kind,
             resource.api_version,
             served.decode or (None if served.struct is None else partial(decode, served.struct)),
-            kin=kin_of(resource.kind, resource.api_version),
+            kin=equivalent_api_versions(resource.kind, resource.api_version),
             is_custom=served.is_custom,
             empty_lists=() if served.is_custom or served.struct is None else empty_lists_of(served.struct),
         )
@@ -118,10 +118,10 @@ class RequestScope:
 
     @property
     def noop_applies(self) -> NoopApplyCache | None:
-        """Cache of applies that change nothing; None where the outcome depends on the caller, or the cache may lag behind."""
+        """Cache of applies that change nothing; None where the outcome depends on the caller."""
         found = self._noop_applies
         is_whole_object = self.subresource in ("", "status")
-        if found is None and is_whole_object and not (self.served.strategy.judges_writers or self.objects.cache.remote):
+        if found is None and is_whole_object and not self.served.strategy.judges_writers:
             found = self._noop_applies = NoopApplyCache()
         return found
 
@@ -302,7 +302,7 @@ class ServedVersions:
         return other.struct
 
     def convert(self, tree: Tree, api_version: str) -> Tree:
-        """An object, which is not changed, in another version."""
+        """Return an object, which is not changed, in another version."""
         source = self._others.get(tree.get("apiVersion", ""), self._served)
         target = self._others.get(api_version)
         if target is None:

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 _decode: Final = msgspec.json.Decoder().decode
 
 _RAW_HEAD: Final = b'{"metadata":{"resourceVersion":"'
+#: ``}``, the last byte of an object.
+_BRACE: Final = 0x7D
 _NO_LABELS: Final[dict[str, str]] = {}
 
 #: Equal label sets share one dict, equal field values one tuple; most pods of a workload have the same. Emptied when
@@ -58,7 +60,7 @@ class Entry(msgspec.Struct, gc=False, eq=False):
 
     @property
     def name(self) -> str:
-        """``metadata.name``, as the key tells it."""
+        """``metadata.name``, from the key."""
         return self.key[self.key.rfind("/") + 1 :]
 
     @property
@@ -70,7 +72,7 @@ class Entry(msgspec.Struct, gc=False, eq=False):
         return labels
 
     def fields(self, values: Mapping[str, Callable[[Tree], str]]) -> tuple[str, ...]:
-        """The values of a kind's own field labels, in their order (always ask with the same); worked out on first use."""
+        """Return the values of the kind's field labels, in the order of ``values`` (the same in all calls); computed on first use."""
         fields = self._fields
         if fields is None:
             fields = self._fields = _fields_of(self.raw, values)
@@ -96,13 +98,13 @@ class Entry(msgspec.Struct, gc=False, eq=False):
         return self._encoded is not None and form in self._encoded
 
     def tree(self) -> Tree:
-        """A new tree of the object in the storage version, without kind and apiVersion."""
+        """Return a new tree of the object in the storage version, without kind and apiVersion."""
         raw = self.raw
         tree: Tree = _decode(raw) if len(raw) < PARTS_BYTES else tree_in_parts(raw)
         return tree
 
     def at(self, revision: int) -> Entry:
-        """The same object as if last written at ``revision`` (the last state of a deleted object)."""
+        """Return the same object as if last written at ``revision`` (the last state of a deleted object)."""
         rest = self.raw[self.raw.index(b'"', len(_RAW_HEAD)) :]
         raw = b"%b%d%b" % (_RAW_HEAD, revision, rest)
         return Entry(self.key, raw, revision, self._labels, self._fields, None, self.api_version)
@@ -145,7 +147,7 @@ class Layout:
     """Turns objects of one kind, in its storage version, into stored values and back."""
 
     __slots__ = (
-        "_codec", "_is_json_stale", "_keeps_api_version", "_stored_head", "_type_head", "api_version", "head", "kind",
+        "_codec", "_is_json_stale", "_is_plain_json", "_keeps_api_version", "_stored_head", "_type_head", "api_version", "head", "kind",
     )  # fmt: skip
 
     def __init__(
@@ -163,17 +165,21 @@ class Layout:
         self._type_head: Final = self.head if codec is None else object_head(kind, codec.stored_version)
         self._stored_head: Final = self._type_head + b'"metadata":{'
         self._codec: Final = codec
+        #: Values are what ``encode`` returns, and a newline.
+        self._is_plain_json: Final = codec is None or (
+            not codec.writes_protobuf and codec.stored_version == api_version
+        )
         self._is_json_stale: Final = codec is not None and codec.writes_protobuf
         self._keeps_api_version: Final = keeps_api_version
 
     def stored(self, tree: Tree) -> bytes:
         """Return the value to store. ``tree`` (with or without kind and apiVersion) is not changed, its version is dropped."""
         value = self.encode(tree)
+        if self._is_plain_json:
+            return value + b"\n"  # as kube-apiserver ends its values
         if self._is_json_stale and self._codec is not None:
             return self._codec.encode(tree, value)
-        if self._type_head is not self.head:
-            value = self._type_head + value[len(self.head) :]
-        return value + b"\n"  # as kube-apiserver ends its values
+        return self._type_head + value[len(self.head) :] + b"\n"
 
     def encode(self, tree: Tree) -> bytes:
         """Return the object as JSON, kind and apiVersion first, without its version. ``tree`` is not changed."""
@@ -193,7 +199,7 @@ class Layout:
         """
         head, api_version = self._stored_head, ""
         end = len(value) - 1 if value.endswith(b"\n") else len(value)
-        if not value.startswith(head) or not value.endswith(b"}", 0, end) or _says_version(value):
+        if not value.startswith(head) or value[end - 1] != _BRACE or _says_version(value):
             is_current = self._is_json_stale and self._codec is not None and self._codec.is_current(value)
             value, api_version = self._normalized(key, value)
             start, end = len(self.head) + len(b'"metadata":{'), len(value)
@@ -215,7 +221,7 @@ class Layout:
         return self.entry(key, value, revision) if revision else Entry(key, b"{" + value[len(self.head) :], 0)
 
     def tree(self, entry: Entry) -> Tree:
-        """A new, whole tree of the object: kind, apiVersion, metadata with resourceVersion, and the rest."""
+        """Return a new, whole tree of the object: kind, apiVersion, metadata with resourceVersion, and the rest."""
         return {"kind": self.kind, "apiVersion": entry.api_version or self.api_version, **entry.tree()}
 
     def _normalized(self, key: str, value: bytes) -> tuple[bytes, str]:
@@ -232,7 +238,7 @@ class Layout:
 
 
 def _says_version(value: bytes) -> bool:
-    """Whether metadata holds a resourceVersion (no API server writes one, but people do); the word alone is no proof."""
+    """Report whether metadata holds a resourceVersion. No API server writes one, but other tools do."""
     if value.find(b'"resourceVersion"') < 0:  # ``in`` would first try whether that is a number, for 50 ns
         return False
     try:

@@ -1,4 +1,4 @@
-"""All resources that the server keeps, each made when it is first asked for.
+"""Registry of the stored resources, each created on first use.
 
 Resources that are one in the store (a kind in several versions or groups) share a watch cache, a generic store and a
 strategy. Resources may come and go at run time (custom ones).
@@ -52,7 +52,7 @@ class Kinds(Protocol):
 
 
 class Kept:
-    """What the versions of one resource share."""
+    """Cache, store and strategy that the versions of one resource share."""
 
     __slots__ = ("cache", "objects", "strategy")
 
@@ -91,7 +91,7 @@ class Registry:
         built_in = tuple(resources)
         #: What may be asked for; custom resources are not here, they are served as soon as they are known.
         self._built_in: Final = {(r.group, r.version, r.name): r for r in built_in}
-        #: Groups of which unknown versions and resources are told by a Status.
+        #: Groups whose unknown versions and resources are answered with a Status.
         self.groups: Final = frozenset(r.group for r in built_in)
         self._served: Final[dict[tuple[str, str, str], ServedResource]] = {}
         self._kept: Final[dict[str, Kept]] = {}
@@ -99,7 +99,7 @@ class Registry:
         self.listeners: Final[list[Callable[[str, str, str], None]]] = []
 
     def get(self, group: str, version: str, name: str) -> ServedResource | None:
-        """The resource of a URL; None when there is none, or when it keeps no objects (reviews)."""
+        """Return the resource of a URL; None when there is none, or when it keeps no objects (reviews)."""
         key = (group, version, name)
         served = self._served.get(key)
         if served is None:
@@ -124,7 +124,7 @@ class Registry:
         raise KeyError(group_resource)
 
     def of_kind(self, api_version: str, kind: str) -> list[Resource]:
-        """The resources that keep objects of a kind."""
+        """Return the resources that keep objects of a kind."""
         custom = [served.resource for served in self._served.values() if served.is_custom]
         return [r for r in (*self._built_in.values(), *custom) if (r.api_version, r.kind) == (api_version, kind)]
 
@@ -132,15 +132,15 @@ class Registry:
         """Serve one more resource, or another form of one."""
         resource = served.resource
         self._served[resource.group, resource.version, resource.name] = served
-        self._tell(resource.group, resource.version, resource.name)
+        self._notify(resource.group, resource.version, resource.name)
 
     def remove(self, group: str, version: str, name: str) -> ServedResource | None:
         """Stop serving a resource; its cache is the caller's to close."""
         served = self._served.pop((group, version, name), None)
-        self._tell(group, version, name)
+        self._notify(group, version, name)
         return served
 
-    def _tell(self, group: str, version: str, name: str) -> None:
+    def _notify(self, group: str, version: str, name: str) -> None:
         for listener in self.listeners:
             listener(group, version, name)
 
@@ -178,7 +178,7 @@ class Registry:
         return Kept(cache, objects, strategy)
 
     def in_use(self) -> list[ServedResource]:
-        """The resources that have been asked for so far, each version of them."""
+        """Return the resources that have been requested so far, in each version."""
         return list(self._served.values())
 
     def mark_stale(self) -> None:
@@ -226,7 +226,7 @@ class Registry:
         return None if ttl_seconds is None else Lifetimes(self.store, self.clock, ttl_seconds=ttl_seconds)
 
     def siblings(self, served: ServedResource) -> dict[str, ServedResource]:
-        """The resource in all versions that it is served in, by apiVersion."""
+        """Return the resource in all versions in which it is served, by apiVersion."""
         prefix = served.cache.prefix
         keys = [key for key, r in self._built_in.items() if f"{r.key_prefix}/" == prefix]
         resources: list[Any] = [self.get(*key) for key in keys] or [

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class ServedResource:
-    """What the endpoint functions get beside the request.
+    """One resource in one version, as endpoint functions get it.
 
     All versions of a resource share ``storage``, ``cache`` and ``strategy``; they differ in ``resource``, ``struct`` and
     the two conversions.
@@ -73,7 +73,7 @@ class ServedResource:
         converter: Converter | None = None,
         layout: Layout | None = None,
     ) -> None:
-        """What is kept nowhere (reviews) has a ``clock`` and no cache."""
+        """``cache`` is None for resources that are not stored (reviews); they need a ``clock``."""
         #: In the version served.
         self.resource = resource
         #: ``pods``, ``deployments.apps``.
@@ -113,14 +113,14 @@ class ServedResource:
         self.head = object_head(resource.kind, resource.api_version)
 
     def object_bytes(self, entry: Entry) -> bytes:
-        """The whole object, encoded, in the version served."""
+        """Return the whole object, encoded, in the version served."""
         if self.from_storage is None:
             raw = entry.raw
             return self.head + (raw[1:] if len(raw) < PARTS_BYTES else memoryview(raw)[1:])
         return encode(self.tree(entry))
 
     def tree(self, entry: Entry) -> Tree:
-        """A new tree of the whole object in the version served."""
+        """Return a new tree of the whole object in the version served."""
         tree = self.layout.tree(entry)
         if self.from_storage is None:
             return tree

@@ -5,7 +5,7 @@ Upstream: staging/src/k8s.io/apiserver/pkg/registry/generic/registry/store.go. D
 Promises:
 
 * A write that changes nothing is not stored: no revision, no event, the same resourceVersion.
-* No update is lost: each is made again on what another writer left, until it meets nobody (or conflicts by its version).
+* No update is lost: each is made again on what another writer left, until no writer is in its way (or its version conflicts).
 * A dry run goes the whole way but for the transaction.
 """
 
@@ -40,7 +40,7 @@ from steersman.apiserver.generic.writing import (
     validate_update,
 )
 from steersman.apiserver.workers import in_worker, with_allowance
-from steersman.storage.store import Conflict, CorruptValue, Delete, LeaseNotFound, Put, Unavailable
+from steersman.storage.store import Conflict, CorruptValue, Delete, LeaseNotFound, Put, TooLarge, Unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -107,7 +107,7 @@ class ObjectStore:
         self._has_extra_ops: Final = _has_extra_ops(type(strategy))
 
     def under(self, strategy: Strategy) -> ObjectStore:
-        """The same objects by other rules: those of another version of a custom resource."""
+        """Return a store of the same objects with another strategy: that of another version of a custom resource."""
         return ObjectStore(
             self._store,
             self.cache,
@@ -120,16 +120,19 @@ class ObjectStore:
     # -- reading -------------------------------------------------------------------------------------------------------
 
     def key(self, ctx: RequestContext, name: str) -> str:
-        """Where the object of this name lies."""
+        """Return the key of the object with this name."""
         return self.cache.key(ctx.namespace, name)
 
     def cached(self, ctx: RequestContext, name: str) -> Entry | None:
-        """The object of this name as the cache has it now, ready or not."""
+        """Return the object in the cache, which may not be ready."""
         return self.cache.get(self.key(ctx, name))
 
     async def current(self, key: str) -> Entry | None:
-        """The object as the cache has it (of a local store: as it is)."""
-        await self.followed()
+        """Return the object as it is now, also if another server has just written it. Raises 429, 503."""
+        if self.cache.remote:
+            await self.cache.wait_fresh()
+        else:
+            await self.followed()
         return self.cache.get(key)
 
     async def followed(self) -> None:
@@ -141,7 +144,7 @@ class ObjectStore:
             await self.cache.ready()
 
     async def stored(self, key: str) -> Entry | None:
-        """The object as the store has it, whatever the cache says."""
+        """Return the object in the store, past the cache."""
         try:
             return self.entry_of(await self._store.get(key))
         except CorruptValue as error:
@@ -152,7 +155,7 @@ class ObjectStore:
         if kv is None:
             return None
         try:
-            return self.layout.entry(kv.key, kv.value, kv.mod_revision, is_stale=kv.is_stale)
+            return self.cache.layout.entry(kv.key, kv.value, kv.mod_revision, is_stale=kv.is_stale)
         except UnreadableValueError as error:
             raise corrupt_object(kv.key) from error
 
@@ -341,6 +344,8 @@ class ObjectStore:
             revision = await self._store.txn([*extra_ops, Put(key, value, expected)])
         except Unavailable as error:  # as ``_commit``, without one more coroutine in every write
             raise service_unavailable(str(error)) from error
+        except TooLarge as excess:
+            raise plain_error(str(excess)) from excess
         except CorruptValue as damage:
             raise corrupt_object(damage.keys[0]) from damage
         return self._written(key, value, revision)
@@ -354,7 +359,7 @@ class ObjectStore:
         return self._written(key, value, revision)
 
     def _written(self, key: str, value: bytes, revision: int) -> Entry:
-        """The entry of what was just stored: the cache's, which has it from the store's own event, if it is there."""
+        """Return the entry of a value just stored: that of the cache, if the store's event has reached it."""
         entry = self.cache.get(key)
         if entry is None or entry.revision != revision:
             return self.layout.entry(key, value, revision)
@@ -385,6 +390,8 @@ class ObjectStore:
             return await self._store.txn(ops)
         except Unavailable as error:
             raise service_unavailable(str(error)) from error
+        except TooLarge as excess:
+            raise plain_error(str(excess)) from excess
         except CorruptValue as damage:
             raise corrupt_object(damage.keys[0]) from damage
 

@@ -2,8 +2,8 @@
 
 Promises:
 
-* An answered write is in the cache (local stores call the sink before ``txn`` returns; of remote ones callers wait with
-  ``wait_fresh``).
+* A write that this server has answered is in the cache: stores call the sink before ``txn`` returns. Writes of other servers
+  on a shared store are in it after ``wait_fresh``.
 * Readers get lists of immutable entries, taken in one step: what happens later does not show in them.
 * Memory is bounded by the objects themselves, the ring (see ``change_ring``) and one small record a watcher.
 * A store watch that is lost ends all watches and refills the cache; until then readers wait.
@@ -18,7 +18,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Final, Protocol
 from weakref import WeakValueDictionary
 
-from steersman.apimachinery.errors import too_large_resource_version, too_many_requests
+from steersman.apimachinery.errors import service_unavailable, too_large_resource_version, too_many_requests
 from steersman.apiserver.generic.change_ring import Change, ChangeRing, EventType
 from steersman.apiserver.generic.corrupt import corrupt_list, corrupt_object
 from steersman.apiserver.generic.entry import stale
@@ -56,17 +56,17 @@ class Follower(Protocol):
     """Keeps something up to date that is made of all objects of a cache (an index); called in step with the cache."""
 
     def reset(self, entries: list[Entry]) -> None:
-        """These are all; whatever was told before counts no longer."""
+        """Replace all objects."""
 
     def put(self, entry: Entry) -> None:
-        """A new object, or a new state of one."""
+        """Add or replace an object."""
 
     def remove(self, key: str) -> None:
-        """An object has gone."""
+        """Remove an object."""
 
 
 class WatchCache:
-    """All objects under ``prefix`` (``/registry/pods/``) and their recent changes. Starts with the first ``ready``."""
+    """Watch cache of the objects under ``prefix`` (``/registry/pods/``). It is filled on the first ``ready``."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class WatchCache:
         self.prefix = prefix
         self.layout = layout
         self.namespaced = namespaced
-        #: The store lies in another process: its sinks run after writes are answered.
+        #: Other servers write to the store: the state may be older than an answered write of theirs.
         self.remote = remote
         #: A watch that names no timeout ends after one to two times this, by chance.
         self.min_request_timeout_seconds = min_request_timeout_seconds
@@ -93,7 +93,7 @@ class WatchCache:
         self.wakeups = Wakeups(prefix, clock=clock)
         #: What the watches of now read; shared among those that ask alike.
         self.feeds: WeakValueDictionary[tuple[object, ...], Feed] = WeakValueDictionary()
-        #: Told of every change before anybody else is.
+        #: Called with every change before watches are woken.
         self._followers: list[Follower] = []
         self._store = store
         self.clock = clock
@@ -111,9 +111,8 @@ class WatchCache:
         #: The cache mirrors the store.
         self._filled = False
         self._filling: asyncio.Task[None] | None = None
-        #: Who waits for the first number to be reached, in order of it.
+        #: Readers that wait for the cache to be filled.
         self._ready_waiters: list[_Waiter] = []
-        self._revision_waiters: list[_Waiter] = []
         #: Grows whenever continuity is lost: watches of an earlier epoch end.
         self.epoch = 0
         self.closed = False
@@ -122,7 +121,7 @@ class WatchCache:
 
     @property
     def is_ready(self) -> bool:
-        """Whether reads can be answered at once."""
+        """Report whether reads can be answered at once."""
         return self._filled
 
     def start(self) -> None:
@@ -140,7 +139,7 @@ class WatchCache:
             raise too_many_requests("storage is (re)initializing", retry_after_seconds=1)
 
     def follow(self, follower: Follower) -> None:
-        """Tell ``follower`` of all objects, at once when the cache is filled, and from then on of their changes."""
+        """Report all objects to ``follower`` once the cache is filled, and their changes from then on."""
         self._followers.append(follower)
         if self._filled:
             follower.reset(self.snapshot())
@@ -153,7 +152,7 @@ class WatchCache:
         self._unsubscribe()
         self.epoch += 1
         self.wakeups.end()
-        for _, waiter in [*self._ready_waiters, *self._revision_waiters]:
+        for _, waiter in self._ready_waiters:
             _settle(waiter)
 
     def _start_filling(self) -> None:
@@ -185,7 +184,6 @@ class WatchCache:
             return False
         self._filled = True
         self._resolve(self._ready_waiters)
-        self._resolve(self._revision_waiters)
         return True
 
     async def _read_all(self) -> tuple[list[Entry], int]:
@@ -252,7 +250,7 @@ class WatchCache:
             raise Compacted(revision, oldest)
 
     def _lost(self, error: StoreError) -> None:
-        """The store's watch ended: nothing is known of what follows, so all that was built on it starts anew."""
+        """End all watches and refill the cache: the watch of the store has ended, so later events are unknown."""
         if self.closed:
             return
         level = logging.INFO if isinstance(error, Compacted) else logging.WARNING
@@ -280,7 +278,7 @@ class WatchCache:
     # -- following the store ---------------------------------------------------------------------------------------
 
     def _apply(self, batch: Batch) -> None:
-        """The store's sink: bring state and ring up to ``batch.revision`` and wake who waits for it."""
+        """Apply a batch of the store to state and ring, and wake the waiters of its revision."""
         ring, wakeups, revision = self.ring, self.wakeups, batch.revision
         for event in batch.events:
             change = self._apply_event(event)
@@ -290,14 +288,12 @@ class WatchCache:
         self._applied = max(self._applied, revision)
         if batch.events:
             wakeups.wake()
-        if self._revision_waiters:
-            self._resolve(self._revision_waiters)
 
     def _apply_event(self, event: Event) -> Change | None:
         key, revision = event.key, event.mod_revision
         previous = self._entries.get(key)
         if self._corrupt and self._corrupt.pop(key, None) is not None:
-            # No event can tell a watcher what has gone: all of them read anew, as with upstream's cacher.
+            # No event shows watchers what is gone: they end and list again, as with upstream's cacher.
             self.ring.clear(revision)
             self.end_watches()
         entry = None if event.value is None else self._readable(key, event.value, revision, is_stale=event.is_stale)
@@ -320,21 +316,24 @@ class WatchCache:
 
     @property
     def revision(self) -> int:
-        """The store's revision that the state is good for (of a local store: its newest, as sinks run at once)."""
-        return self._applied if self.remote else max(self._applied, self._store.revision)
+        """The store's revision that the state is good for: events up to ``Store.revision`` have been applied."""
+        return max(self._applied, self._store.revision)
 
     async def wait_fresh(self) -> None:
-        """Return when the state is as new as the store was at the call (linearizable reads)."""
+        """Return when the state is as new as the store was at the call (linearizable reads). Raises 429, 503."""
         await self.ready()
         if self.remote:
-            await self.wait_until(await self._store.current_revision())
+            try:
+                await self._store.current_revision()
+            except StoreError as error:
+                raise service_unavailable(str(error)) from error
 
     async def wait_until(self, revision: int) -> None:
         """Return when the state is at least as new as ``revision``. Raises 504 when that does not come about soon."""
         await self.ready()
         if revision <= self.revision:
             return
-        await self._wait(self._revision_waiters, revision, REVISION_WAIT_SECONDS)
+        await self._store.reached(revision, seconds=REVISION_WAIT_SECONDS)
         if revision > self.revision:
             raise too_large_resource_version(revision, self.revision)
 
@@ -358,11 +357,11 @@ class WatchCache:
     # -- reading ---------------------------------------------------------------------------------------------------
 
     def key(self, namespace: str, name: str) -> str:
-        """The key of an object."""
+        """Return the key of an object."""
         return f"{self.prefix}{namespace}/{name}" if self.namespaced else f"{self.prefix}{name}"
 
     def scope(self, namespace: str) -> str:
-        """The prefix of the keys of a namespace; of all for the empty one."""
+        """Return the key prefix of a namespace; that of all objects for the empty namespace."""
         return f"{self.prefix}{namespace}/" if namespace and self.namespaced else self.prefix
 
     def namespace_of(self, entry: Entry) -> str:
@@ -379,13 +378,13 @@ class WatchCache:
         return len(self._entries)
 
     def snapshot(self, scope: str = "", *, start: str = "") -> list[Entry]:
-        """The objects whose keys begin with ``scope`` (and are not before ``start``) now, in order. A new list."""
+        """Return the current objects whose keys begin with ``scope``, from ``start`` on, in order; a new list."""
         return self._entries_of(self._keys_of(scope, start))
 
     async def snapshot_at(
         self, revision: int, scope: str = "", *, start: str = "", limit: int = 0
     ) -> tuple[list[Entry], int]:
-        """As ``snapshot``, at a revision: from the ring, of long ago from the store. Raises ``Compacted``.
+        """Return the objects at a revision: from the ring, or from the store for older ones. Raises ``Compacted``.
 
         Returns the first ``limit`` objects (0: all) and how many there are: a page costs little more than its own objects.
         """

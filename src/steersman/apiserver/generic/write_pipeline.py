@@ -29,6 +29,7 @@ Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/handlers/{create,update,pat
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery.errors import StatusError, conflict, generate_name_conflict, not_found, plain_error
@@ -122,7 +123,7 @@ class Write:
     # -- mutating admission --------------------------------------------------------------------------------------------
 
     def mutate(self) -> Awaitable[None] | None:
-        """Run mutating admission; return what there is to wait for. Raises what a plugin refuses with."""
+        """Run mutating admission; return an awaitable if a plugin waits. Raises the error of a plugin that rejects."""
         return None
 
     def after_mutation(self) -> None:
@@ -157,7 +158,7 @@ class Write:
     # -- validating admission and the transaction ----------------------------------------------------------------------
 
     def admit(self) -> Awaitable[None] | None:
-        """Run validating admission; return what there is to wait for. Raises what a plugin refuses with."""
+        """Run validating admission; return an awaitable if a plugin waits. Raises the error of a plugin that rejects."""
         return None
 
     def commit(self) -> Awaitable[Entry]:
@@ -285,21 +286,11 @@ async def run_update(write: Write) -> Entry:
     """Store a changed object, or create it if that is allowed. Raises 400, 403, 404, 409, 422, 500."""
     objects, ctx = write.objects, write.ctx
     key = objects.key(ctx, write.name)
-    entry = await objects.current(key)
-    try:
-        return await _update(write, key, entry)
-    except Conflict as lost:
-        entry = await objects.entry_from(lost.current)
-    except StatusError:
-        if not objects.cache.remote:
-            raise
-        # The cache of a remote store may lag behind: it is no reason to refuse.
-        fresh = await objects.stored(key)
-        if (fresh and fresh.revision) == (entry and entry.revision):
-            raise
+    with suppress(Conflict):
+        return await _update(write, key, await objects.current(key))
     async with objects.turn(key):
         for _ in range(ATTEMPTS_MAX):
-            entry = await objects.stored(key) if objects.cache.remote else await objects.current(key)
+            entry = await objects.current(key)
             try:
                 return await _update(write, key, entry)
             except Conflict:
@@ -308,7 +299,7 @@ async def run_update(write: Write) -> Entry:
 
 
 async def _update(write: Write, key: str, entry: Entry | None) -> Entry:
-    """One attempt on ``entry``. Raises ``Conflict``."""
+    """Make one attempt on ``entry``. Raises ``Conflict``."""
     ctx, name, layout = write.ctx, write.name, write.objects.layout
     write.entry, write.created = entry, False
     if entry is None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from steersman.apiserver.server.loopback import Answer, Loopback
 
 
-#: Writes under way at a time.
+#: Maximum number of concurrent writes.
 _WRITES_MAX: Final = 64
 
 
@@ -29,19 +29,19 @@ class Wanted(msgspec.Struct, frozen=True):
     #: ``/api/v1/namespaces``; a query may follow.
     collection: str
     tree: dict[str, Any]
-    #: (found, wanted) → what to store instead; None when what is found will do. An object without a resourceVersion
-    #: takes the other's place. None: whatever is found will do.
-    mend: Callable[[dict[str, Any], dict[str, Any]], dict[str, Any] | None] | None = None
+    #: (existing, desired) → object to store; None if the existing one is sufficient. An object without a
+    #: resourceVersion replaces the existing one. None: any existing object is sufficient.
+    repair: Callable[[dict[str, Any], dict[str, Any]], dict[str, Any] | None] | None = None
 
     @property
     def path(self) -> str:
-        """The object's own."""
+        """Path of the object."""
         collection, mark, query = self.collection.partition("?")
         return f"{collection}/{self.tree['metadata']['name']}{mark}{query}"
 
 
 async def ensure(client: Loopback, objects: Sequence[Wanted]) -> None:
-    """Make and mend. Raises ``BootstrapError`` when a call is refused, the first of them."""
+    """Create missing objects and repair others. Raises ``BootstrapError`` for the first rejected call."""
     found = {}
     for collection in dict.fromkeys(wanted.collection for wanted in objects):
         path = collection.partition("?")[0]
@@ -57,8 +57,8 @@ async def ensure(client: Loopback, objects: Sequence[Wanted]) -> None:
         async with turns:
             if existing is None:
                 _check(wanted, await _post(client, wanted), (201, 409))
-            elif wanted.mend is not None and (mended := wanted.mend(existing, wanted.tree)) is not None:
-                await _mend(client, wanted, mended)
+            elif wanted.repair is not None and (repaired := wanted.repair(existing, wanted.tree)) is not None:
+                await _repair(client, wanted, repaired)
 
     try:
         async with asyncio.TaskGroup() as group:
@@ -72,10 +72,10 @@ async def _post(client: Loopback, wanted: Wanted) -> Answer:
     return await client.request("POST", wanted.collection, body=msgspec.json.encode(wanted.tree))
 
 
-async def _mend(client: Loopback, wanted: Wanted, mended: Tree) -> None:
-    if "resourceVersion" in mended["metadata"]:
+async def _repair(client: Loopback, wanted: Wanted, repaired: Tree) -> None:
+    if "resourceVersion" in repaired["metadata"]:
         # a 409 means that another server does the same
-        body = msgspec.json.encode({"kind": wanted.tree["kind"], "apiVersion": wanted.tree["apiVersion"], **mended})
+        body = msgspec.json.encode({"kind": wanted.tree["kind"], "apiVersion": wanted.tree["apiVersion"], **repaired})
         _check(wanted, await client.request("PUT", wanted.path, body=body), (200, 409))
         return
     _check(wanted, await client.request("DELETE", wanted.path), (200, 404))

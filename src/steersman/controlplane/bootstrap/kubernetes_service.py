@@ -84,17 +84,17 @@ def plan_service(
     ip = spec.get("clusterIP") or ""
     if ip and ip != desired.ip and (ip == "None" or _is_within(ip, ranges)):
         return Correction(build_service(desired), f"its address is {ip}, not {desired.ip}", replaces=True)
-    mended, reasons = dict(spec), []
+    repaired, reasons = dict(spec), []
     is_ours = not at_start and _is_as_a_server_wrote_it(found)
     if not is_ours and (spec.get("type") != desired.type or not _same_ports(spec.get("ports"), desired.ports)):
-        mended |= {"type": desired.type, "ports": desired.ports}
+        repaired |= {"type": desired.type, "ports": desired.ports}
         reasons.append("ports or type are wrong")
     if not ip:
-        mended |= {"clusterIP": desired.ip, "clusterIPs": [desired.ip]}
-        mended.pop("externalName", None)
+        repaired |= {"clusterIP": desired.ip, "clusterIPs": [desired.ip]}
+        repaired.pop("externalName", None)
         reasons.append("it has no address")
     if spec.get("selector"):
-        mended.pop("selector")
+        repaired.pop("selector")
         reasons.append("it has a selector")
     labels = found["metadata"].get("labels") or {}
     if not labels.items() >= _LABELS.items():
@@ -102,7 +102,7 @@ def plan_service(
     if not reasons:
         return None
     metadata = {**found["metadata"], "labels": {**labels, **_LABELS}}
-    return Correction({**found, "metadata": metadata, "spec": mended}, "; ".join(reasons))
+    return Correction({**found, "metadata": metadata, "spec": repaired}, "; ".join(reasons))
 
 
 def _is_within(text: str, ranges: Iterable[IPv4Network | IPv6Network]) -> bool:

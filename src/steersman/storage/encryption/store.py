@@ -6,6 +6,7 @@ A value whose data key a KMS plugin must decrypt first holds back what follows i
 
 from __future__ import annotations
 
+import asyncio
 from collections import deque
 from typing import TYPE_CHECKING, Final
 
@@ -14,7 +15,6 @@ from steersman.storage.encryption.transformers import DataKeyUnknownError, Decry
 from steersman.storage.store import Batch, Conflict, CorruptValue, Event, KeyValue, Put, Range, Unavailable
 
 if TYPE_CHECKING:
-    import asyncio
     from collections.abc import Callable, Sequence
 
     from steersman.asynckit.tasks import Supervisor
@@ -50,6 +50,10 @@ class EncryptedStore:
         self._resource_of: Final = resource_of
         self._tasks: Final = tasks
         self._root: Final = root
+        #: Watches that hold back events.
+        self._holding: set[_Watch] = set()
+        #: Resolved when one of them delivers or drops events.
+        self._change: asyncio.Future[None] | None = None
 
     def use(self, transformers: ResourceTransformers) -> None:
         """Encrypt and decrypt with other transformers from now on."""
@@ -59,21 +63,45 @@ class EncryptedStore:
 
     @property
     def revision(self) -> int:
-        return self._store.revision
+        held = [watch.held_from for watch in self._holding]
+        return min([self._store.revision, *(first - 1 for first in held)])
 
     @property
     def compact_revision(self) -> int:
         return self._store.compact_revision
 
-    async def current_revision(self) -> int:
-        return await self._store.current_revision()
-
     @property
     def is_shared(self) -> bool:
         return self._store.is_shared
 
+    async def current_revision(self) -> int:
+        revision = await self._store.current_revision()
+        await self._released(revision)
+        return revision
+
     async def reached(self, revision: int, *, seconds: float) -> bool:
-        return await self._store.reached(revision, seconds=seconds)
+        if not await self._store.reached(revision, seconds=seconds):
+            return False
+        await self._released(revision)  # a plugin answers or fails within its timeout
+        return True
+
+    async def _released(self, revision: int) -> None:
+        """Return when no watch holds back events up to ``revision``."""
+        while any(watch.held_from <= revision for watch in self._holding):
+            self._change = self._change or asyncio.get_running_loop().create_future()
+            await asyncio.shield(self._change)
+
+    def hold(self, watch: _Watch) -> None:
+        """Note that a watch holds back events."""
+        self._holding.add(watch)
+
+    def release(self, watch: _Watch) -> None:
+        """Note that a watch holds back nothing, or other events."""
+        if not watch.is_holding:
+            self._holding.discard(watch)
+        if self._change is not None:
+            self._change.set_result(None)
+            self._change = None
 
     async def get(self, key: str, *, revision: int = 0) -> KeyValue | None:
         kv = await self._store.get(key, revision=revision)
@@ -232,6 +260,7 @@ class _Watch:
             readable = self._store.readable_batch(batch)
         except DataKeyUnknownError as missing:
             self._held.append(batch)
+            self._store.hold(self)
             self._loading = self._tasks.start("decrypt data keys of a watch", self._load(missing))
             return
         self._sink(readable)
@@ -249,8 +278,19 @@ class _Watch:
                     readable = self._store.readable_batch(self._held[0])
                     self._held.popleft()
                     self._sink(readable)
+                    self._store.release(self)
             except DataKeyUnknownError as another:
                 missing = another
+
+    @property
+    def is_holding(self) -> bool:
+        """True if events wait for a data key."""
+        return bool(self._held)
+
+    @property
+    def held_from(self) -> int:
+        """Revision of the oldest event that is held back; call it while ``is_holding``."""
+        return self._held[0].events[0].mod_revision
 
     def lost(self, error: StoreError) -> None:
         """Report that the inner watch ended."""
@@ -265,5 +305,6 @@ class _Watch:
         """Stop: the sink is not called again. Idempotent."""
         self._closed = True
         self._held.clear()
+        self._store.release(self)
         if self.inner is not None:
             self.inner.close()

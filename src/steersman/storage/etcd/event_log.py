@@ -10,7 +10,7 @@ Promises:
 * The log survives the loss of members: it resumes at the next revision on another one.
 * When it cannot resume without a gap (history compacted, etcd restored to an older state), every watch ends with
   ``Compacted`` and the log restarts at the newest revision.
-* A stream that stands still while etcd moves on (a paused or partitioned member) is noticed by whoever waits for a
+* A stream that stands still while etcd moves on (a paused or partitioned member) is detected by a waiter for a
   revision, and replaced.
 
 Upstream: staging/src/k8s.io/apiserver/pkg/storage/etcd3/watcher.go.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
@@ -42,6 +43,7 @@ class Calls:
             "create_namespace": self.create_namespace,
             "delete_namespace": self.delete_namespace,
             "events": self.events,
+            "cpu_seconds": self.cpu_seconds,
             "clock.now": self.now,
             "clock.advance": self.advance,
             "clock.advance_to": self.advance_to,
@@ -102,6 +104,10 @@ class Calls:
         events = list(await self._client.list_all(_EVENTS))
         events.sort(key=lambda event: int(event["metadata"]["resourceVersion"]))
         return events[-limit:]
+
+    async def cpu_seconds(self) -> float:
+        """Return the CPU time of this process since its fork."""
+        return time.process_time()
 
     async def now(self) -> str:
         """Return the time of the cluster."""

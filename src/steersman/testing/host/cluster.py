@@ -10,6 +10,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apiserver.server.http1.serving import Serving, listen
+from steersman.asynckit.clock import RealClock
 from steersman.controllers.manager.options import ManagerOptions
 from steersman.controllers.registry import find, is_enabled
 from steersman.controlplane.bootstrap.authentication_config import AuthenticationInfo
@@ -49,6 +50,8 @@ class HostedCluster:
         self._socket = listen(_HOST, 0)
         self._serving: Serving | None = None
         self._first: ClusterSnapshot | None = None
+        #: CPU time of this process until the cluster was ready.
+        self.start_cpu_seconds = 0.0
         self.token: Final = secrets.token_hex(24)
         self.port: Final[int] = self._socket.getsockname()[1]
         self.kubeconfig: Final = directory / "kubeconfig"
@@ -95,6 +98,7 @@ class HostedCluster:
         await self.embedded.start()
         self._first = snapshot
         await self._serve()
+        self.start_cpu_seconds = time.process_time()
 
     async def stop(self) -> None:
         """Stop everything in an orderly way. A child process need not: its end stops everything."""
@@ -178,7 +182,8 @@ class HostedCluster:
             )
 
     async def _serve(self) -> None:
-        self._serving = Serving(self.embedded.app, clock=self.embedded.clock)
+        # Timeouts of connections are real: their clients are. A Date header of virtual time would be a timer every second.
+        self._serving = Serving(self.embedded.app, clock=RealClock())
         await self._serving.start(self._socket, self._prepared.serving_tls)
 
     async def crash(self) -> None:
@@ -207,12 +212,16 @@ class HostedCluster:
 
     async def rewind(self, snapshot: ClusterSnapshot) -> None:
         """Return to a state; the clock goes on."""
-        await self.embedded.rewind(snapshot.with_port(self.port).dump)
+        await self._rewind(snapshot.with_port(self.port))
+
+    async def _rewind(self, snapshot: ClusterSnapshot) -> None:
+        """Replace the objects. In real time controllers start again in the background; virtual time must not pass meanwhile."""
+        await self.embedded.rewind(snapshot.dump, waits=self._options.clock == "virtual")
 
     async def reset(self) -> None:
         """Return to the state of the start."""
         assert self._first is not None
-        await self.embedded.rewind(self._first.dump)
+        await self._rewind(self._first)
 
     def describe(self) -> dict[str, Any]:
         """Return how clients reach the cluster."""
@@ -222,5 +231,5 @@ class HostedCluster:
             "ca": str(self.ca),
             "token": self.token,
             "pid": os.getpid(),
-            "cpu_seconds": time.process_time(),
+            "cpu_seconds": self.start_cpu_seconds,
         }

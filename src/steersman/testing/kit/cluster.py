@@ -93,6 +93,12 @@ class Cluster:
         self.stop()
 
     @property
+    def cpu_seconds(self) -> float:
+        """CPU time of the cluster's process so far."""
+        seconds: float = self._process.call("cpu_seconds")
+        return seconds
+
+    @property
     def is_running(self) -> bool:
         """Report whether ``stop`` has not been called."""
         return self._process.is_running
@@ -290,10 +296,16 @@ class Cluster:
         self.operators.append(operator)
         return operator
 
-    def check_operators(self) -> None:
-        """Raise ``OperatorError`` if an operator ended by itself with an exit code other than 0."""
+    def check_end(self) -> None:
+        """Check at the end of a test that nothing went wrong unnoticed.
+
+        Raises ``OperatorError`` if an operator ended by itself with an exit code other than 0, ``LeftoverFaults`` if a
+        fault was not hit, and ``ClusterError`` if the cluster has crashed, unless a call has raised that before.
+        """
         for operator in self.operators:
             operator.check_running()
+        if self.is_running and not self._process.has_reported_end:
+            self.faults.check_leftover()
 
     @property
     def logs(self) -> str:

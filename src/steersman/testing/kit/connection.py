@@ -44,6 +44,8 @@ class ClusterProcess:
         self._idle: Final[list[socket.socket]] = []
         self._lock: Final = threading.Lock()
         self._process: ForkedProcess | None = None
+        #: True once a call has raised that the process has ended by itself.
+        self.has_reported_end = False
         self._path: Final = f"{self.directory}/calls"
         try:
             self._start(options, snapshot)
@@ -128,6 +130,7 @@ class ClusterProcess:
         connection.close()
 
     def _ended(self, method: str) -> ClusterError:
+        self.has_reported_end = True
         code = None
         if self._process is not None:
             with suppress(ForkServerError):

@@ -46,7 +46,9 @@ def test_columns_show_what_lies_at_their_paths():
     [
         ("string", {"b": 1, "a": [True]}, '{"a":[true],"b":1}'),
         ("string", 1.5, "1.5"),
-        ("string", None, None),
+        ("string", 1234567.5, "1.2345675e+06"),
+        ("string", True, "true"),
+        ("string", None, "<no value>"),
         ("integer", 2.7, 2),
         ("integer", "2", None),
         ("integer", True, None),
@@ -55,12 +57,21 @@ def test_columns_show_what_lies_at_their_paths():
         ("boolean", "true", None),
         ("date", "2026-01-01T00:00:00Z", "60s"),
         ("date", "yesterday", "<invalid>"),
+        ("date", "2026-01-01T00:00:00+0000", "<invalid>"),
+        ("date", "", "<unknown>"),
         ("date", 5, None),
     ],
 )
 def test_cells_are_of_their_columns_type(type_, value, cell):
     own = strategy(additionalPrinterColumns=[{"name": "C", "type": type_, "jsonPath": ".spec"}])
     assert own.cells(shirt(spec=value), NOW) == ["a", cell]
+
+
+def test_columns_end_before_the_first_malformed_path():
+    paths = {"A": ".spec.a", "B": ".spec[", "C": ".spec.c"}
+    own = strategy(additionalPrinterColumns=[{"name": n, "type": "string", "jsonPath": p} for n, p in paths.items()])
+    assert [column.name for column in own.columns] == ["Name", "A"]
+    assert own.cells(shirt(spec={"a": "x", "c": "y"}), NOW) == ["a", "x"]
 
 
 def test_columns_without_a_text_tell_their_paths():

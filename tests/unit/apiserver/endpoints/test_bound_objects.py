@@ -1,4 +1,4 @@
-"""What tokens are bound to."""
+"""Objects that tokens are bound to."""
 
 import json
 

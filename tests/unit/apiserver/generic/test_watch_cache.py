@@ -65,7 +65,7 @@ async def play(world: World, steps: list[tuple[str, str, str | None]], model: li
 
 
 def follow(state: State, events: list[dict[str, Any]]) -> State:
-    """What a client makes of events; each must fit what it has."""
+    """Apply events as a client does; each must fit the state."""
     state = dict(state)
     for event in events:
         ((key, app),) = state_of([event["object"]]).items()
@@ -262,16 +262,15 @@ async def test_a_store_that_does_not_answer_sends_readers_away_until_it_does(mon
     assert await world.names() == ["a"]
 
 
-async def test_a_remote_store_is_waited_for():
+async def test_read_without_version_waits_for_the_revision_of_a_shared_store():
     world = World(remote=True)
     await world.cache.ready()
-    apply, held = world.cache._apply, []
-    world.cache._subscription._sink = held.append
     await world.put("a")
+    world.view.gate = asyncio.Event()
     reading = asyncio.get_running_loop().create_task(world.names())
     await world.clock.advance(1)
     assert not reading.done()
-    apply(held[0])
+    world.view.gate.set()
     await world.clock.advance(0)
     assert await reading == ["a"]
 

@@ -39,5 +39,5 @@ def test_plan_config_omits_request_headers_without_aggregator():
 def test_config_is_repaired_after_a_change():
     made = plan_config(None, INFO)
     made["data"] |= {"requestheader-allowed-names": "nonsense", "client-ca-file": "nonsense"}
-    mended = plan_config(made, INFO)["data"]
-    assert (mended["client-ca-file"], mended["requestheader-allowed-names"]) == (ONE, '["front-proxy-client"]')
+    repaired = plan_config(made, INFO)["data"]
+    assert (repaired["client-ca-file"], repaired["requestheader-allowed-names"]) == (ONE, '["front-proxy-client"]')

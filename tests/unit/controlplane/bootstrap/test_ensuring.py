@@ -31,8 +31,8 @@ async def test_missing_objects_are_made_and_existing_ones_stay(server):
 
 async def test_ensure_repairs_an_existing_object(server):
     await ensure(server.core.client, [Wanted(MAPS, config_map(a="1"))])
-    mend = lambda found, wanted: {**found, "data": wanted["data"]}  # noqa: E731 — the shortest way to say it
-    await ensure(server.core.client, [Wanted(f"{MAPS}?fieldManager=me", config_map(a="2"), mend)])
+    repair = lambda found, wanted: {**found, "data": wanted["data"]}  # noqa: E731 — the shortest way to say it
+    await ensure(server.core.client, [Wanted(f"{MAPS}?fieldManager=me", config_map(a="2"), repair)])
     assert await data(server) == {"a": "2"}
     owners = (await server.request("GET", f"{MAPS}/m")).json()["metadata"]["managedFields"]
     assert "me" in {owner["manager"] for owner in owners}

@@ -45,9 +45,9 @@ def test_service_as_desired_is_not_written(at_start):
 
 def test_start_corrects_ports_and_type_of_any_field_manager():
     found = stored(type="NodePort", ports=[{"name": "https", "port": 443, "targetPort": 1, "nodePort": 30000}])
-    mended = plan(found, at_start=True).tree
-    assert (mended["spec"]["type"], mended["spec"]["ports"]) == ("ClusterIP", DESIRED.ports)
-    assert mended["metadata"]["resourceVersion"] == "7"
+    repaired = plan(found, at_start=True).tree
+    assert (repaired["spec"]["type"], repaired["spec"]["ports"]) == ("ClusterIP", DESIRED.ports)
+    assert repaired["metadata"]["resourceVersion"] == "7"
 
 
 def test_running_server_corrects_only_changes_of_other_field_managers():
@@ -75,9 +75,9 @@ def test_plan_service_repairs_selector_and_labels():
 
 def test_plan_service_restores_the_cluster_ip():
     found = stored(type="ExternalName", externalName="x.example.com", clusterIP="", clusterIPs=None)
-    mended = plan(found, at_start=True).tree["spec"]
-    assert (mended["clusterIP"], mended["clusterIPs"], mended["type"]) == ("10.0.0.1", ["10.0.0.1"], "ClusterIP")
-    assert "externalName" not in mended
+    repaired = plan(found, at_start=True).tree["spec"]
+    assert (repaired["clusterIP"], repaired["clusterIPs"], repaired["type"]) == ("10.0.0.1", ["10.0.0.1"], "ClusterIP")
+    assert "externalName" not in repaired
 
 
 @pytest.mark.parametrize("ip", ["10.0.0.9", "None"])

@@ -120,6 +120,9 @@ async def test_watch_holds_events_back_until_the_plugin_decrypts_their_data_key(
     await inner.txn([Put(f"{SECRETS}n/b", b"two")])
     await over(inner, writer).txn([Put(f"{SECRETS}n/c", b"three")])
     assert received == []
+    assert (reader.revision, inner.revision) == (0, 3)
+    assert await reader.current_revision() == 3  # linearizable: the events have been delivered by then
+    assert len(received) == 3
     await done.wait()
     assert received == [b"one", b"two", b"three"]
     assert plugin.calls.count("decrypt") == 1
