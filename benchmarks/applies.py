@@ -58,4 +58,4 @@ def measure_apply(report: Report, server: Server, seconds: float) -> None:
         gets.append(read)
     share = statistics.median(shares)
     text = f"{statistics.median(applies):8.0f}/s  GET {statistics.median(gets):.0f}/s  {share:6.1%} of GET + decoding (≥ 50 %)"
-    report.line("apply, unchanged", text, met=share >= 0.5)
+    report.line("apply, unchanged", text, is_met=share >= 0.5)

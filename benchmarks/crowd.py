@@ -55,7 +55,7 @@ class Meter:
     def cpu(self) -> dict[str, float]:
         return {name: cpu_seconds(pid) - self._used[name] for name, pid in self.pids.items()}
 
-    def told(self) -> str:
+    def summary(self) -> str:
         seconds = time.perf_counter() - self._begun
         cpu = ", ".join(f"{name} {used:.1f} s" for name, used in self.cpu().items())
         memory = ", ".join(f"{name} {process_megabytes(pid):.0f} MB" for name, pid in self.pids.items())
@@ -138,7 +138,7 @@ async def measure(report: Report, meter: Meter, plane: ControlPlane, wanted: arg
     pods, nodes = wanted.pods, wanted.nodes
     async with connect(plane.kubeconfig) as client:
         await until_ready(client, NODES, nodes, patience_seconds=_PATIENCE_SECONDS)
-        report.line(f"{nodes} nodes are Ready", meter.told())
+        report.line(f"{nodes} nodes are Ready", meter.summary())
         try:
             account = {"apiVersion": "v1", "kind": "ServiceAccount"}
             await client.create({**account, "metadata": {"name": "default", "namespace": "default"}})
@@ -146,11 +146,11 @@ async def measure(report: Report, meter: Meter, plane: ControlPlane, wanted: arg
             pass  # its controller created it first
         meter.start()
         await fill(plane, client, pods, nodes, scheduled=wanted.scheduled)
-        report.line(f"{pods} pods are Ready", meter.told())
+        report.line(f"{pods} pods are Ready", meter.summary())
         meter.start()
         await asyncio.sleep(_REST_SECONDS)
         cores = meter.cores()
-        report.line("at rest", f"{cores:.2f} cores (≤ {_CORES_MAX}); {meter.told()}", met=cores <= _CORES_MAX)
+        report.line("at rest", f"{cores:.2f} cores (≤ {_CORES_MAX}); {meter.summary()}", is_met=cores <= _CORES_MAX)
 
 
 async def until_beaten(report: Report, meter: Meter, plane: ControlPlane, nodes: int) -> None:
@@ -171,14 +171,14 @@ async def until_beaten(report: Report, meter: Meter, plane: ControlPlane, nodes:
             await asyncio.wait_for(done.wait(), _PATIENCE_SECONDS)
         finally:
             await context.informers.close()
-    report.line("another process goes on", meter.told())
+    report.line("another process goes on", meter.summary())
 
 
 async def measure_end(report: Report, meter: Meter, plane: ControlPlane, pods: int) -> None:
     meter.start()
     async with connect(plane.kubeconfig) as client:
         await empty(plane, client, pods)
-    report.line(f"{pods} pods are deleted", meter.told())
+    report.line(f"{pods} pods are deleted", meter.summary())
 
 
 def run(report: Report, wanted: argparse.Namespace) -> None:
@@ -207,7 +207,7 @@ def main() -> int:
     )
     report = Report()
     run(report, parser.parse_args())
-    return 0 if report.met else 1
+    return 0 if report.is_met else 1
 
 
 if __name__ == "__main__":

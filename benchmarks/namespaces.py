@@ -91,12 +91,12 @@ async def measure(report: Report, server: Server, manager: subprocess.Popen[byte
         share = (cpu_seconds(manager.pid) - before) / IDLE_SECONDS
         count = EACH * len(KINDS) * len(NAMESPACES)
         text = f"{share:8.2%} of a core for {count} objects (< {IDLE_SHARE_MAX:.0%})"
-        report.line("controllers at rest", text, met=share < IDLE_SHARE_MAX)
+        report.line("controllers at rest", text, is_met=share < IDLE_SHARE_MAX)
         before = cpu_seconds(manager.pid)
         seconds = await seconds_to_go(client, NAMESPACES[0])
         spent = cpu_seconds(manager.pid) - before
         text = f"{seconds:8.2f} s for {EACH * len(KINDS)} objects (≤ {GONE_SECONDS_MAX:.0f} s), {spent:.2f} s of the manager's core"
-        report.line("a namespace is gone after", text, met=seconds <= GONE_SECONDS_MAX)
+        report.line("a namespace is gone after", text, is_met=seconds <= GONE_SECONDS_MAX)
 
 
 def main() -> int:
@@ -109,7 +109,7 @@ def main() -> int:
                 uvloop.run(measure(report, server, manager))
             finally:
                 manager.terminate()
-    return 0 if report.met else 1
+    return 0 if report.is_met else 1
 
 
 if __name__ == "__main__":

@@ -58,11 +58,11 @@ class Report:
     """Lines of the table, and whether all targets were met."""
 
     def __init__(self) -> None:
-        self.met = True
+        self.is_met = True
 
-    def line(self, name: str, text: str, *, met: bool | None = None) -> None:
-        mark = "" if met is None else ("  ok" if met else "  MISSED")
-        self.met = self.met and met is not False
+    def line(self, name: str, text: str, *, is_met: bool | None = None) -> None:
+        mark = "" if is_met is None else ("  ok" if is_met else "  MISSED")
+        self.is_met = self.is_met and is_met is not False
         print(f"{name:<34} {text}{mark}", flush=True)
 
 

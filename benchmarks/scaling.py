@@ -85,7 +85,7 @@ async def prepared(client: Client) -> None:
 
 
 async def measure(server: Server, process: subprocess.Popen[bytes], pods: int) -> bool:
-    met = True
+    is_met = True
     async with connect(server.directory / "bench.kubeconfig") as client:
         await prepared(client)
         for name, replicas in (("up", pods), ("down", 0)):
@@ -95,14 +95,14 @@ async def measure(server: Server, process: subprocess.Popen[bytes], pods: int) -
             rate = pods / seconds
             used = cpu_seconds(process) - cpu, server.cpu_seconds() - server_cpu
             well = rate >= RATE_MIN and per_pod <= CALLS_MAX
-            met = met and well
+            is_met = is_met and well
             print(
                 f"{name:5} {rate:6.0f} pods/s (≥ {RATE_MIN:.0f})  {per_pod:5.3f} calls/pod (≤ {CALLS_MAX})  "
                 f"with a core each {pods / max(used):6.0f} pods/s: "
                 f"controllers {used[0] / pods * 1000:.2f} ms/pod, server {used[1] / pods * 1000:.2f}"
                 f"{'' if well else '  MISSED'}"
             )
-    return met
+    return is_met
 
 
 def main() -> int:

@@ -128,7 +128,7 @@ def _compare(
             continue
         share = ratio(mine, static)
         text = f"{text} ({loop_ratio(mine, static):.2f} × static)  {share:6.1%} of static (≥ 93 %)"
-        report.line(f"{what}, {user}", text, met=share >= _SHARE_MIN)
+        report.line(f"{what}, {user}", text, is_met=share >= _SHARE_MIN)
 
 
 def _gets(users: dict[str, Target], seconds: float) -> dict[str, Callable[[], Result]]:

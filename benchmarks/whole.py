@@ -40,7 +40,7 @@ class Costs:
         self._start = {name: cpu_seconds(pid) for name, pid in self._pids.items()}
         self._begun = time.perf_counter()
 
-    def told(self) -> str:
+    def summary(self) -> str:
         return "CPU: " + ", ".join(f"{name} {used:.1f} s" for name, used in self._used().items())
 
     def cores(self) -> float:
@@ -112,10 +112,10 @@ async def measure_start(report: Report) -> None:
         memory = costs.rss_megabytes()
         cpu = sum(map(cpu_seconds, costs._pids.values()))
         text = f"{took:5.2f} s to a Ready node (≤ 1.5 s), {cpu:.2f} s of CPU"
-        report.line("up", text, met=took <= 1.5)
+        report.line("up", text, is_met=took <= 1.5)
         total = sum(memory.values())
         parts = ", ".join(f"{name} {megabytes:.0f}" for name, megabytes in memory.items())
-        report.line("memory of up", f"{total:5.0f} MB (≤ 250 MB): {parts}", met=total <= 250)
+        report.line("memory of up", f"{total:5.0f} MB (≤ 250 MB): {parts}", is_met=total <= 250)
 
 
 async def measure_deployment(report: Report) -> None:
@@ -131,8 +131,8 @@ async def measure_deployment(report: Report) -> None:
             await client.create({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec})
             await until_ready(client, PODS, pods)
             took = time.perf_counter() - begun
-        text = f"{took:5.2f} s until {pods} pods are Ready (≤ 5 s), {pods / took:.0f} pods/s; {costs.told()}"
-        report.line("a large deployment", text, met=took <= 5)
+        text = f"{took:5.2f} s until {pods} pods are Ready (≤ 5 s), {pods / took:.0f} pods/s; {costs.summary()}"
+        report.line("a large deployment", text, is_met=took <= 5)
 
 
 async def measure_nodes(report: Report) -> None:
@@ -144,7 +144,7 @@ async def measure_nodes(report: Report) -> None:
             await until_ready(client, NODES, 1_000)
             took = time.perf_counter() - first
         text = f"{took:5.2f} s from the first of 1,000 Ready to the last (≤ 3 s), {time.perf_counter() - begun:.2f} s"
-        report.line("nodes registered", f"{text} from the start; {costs.told()}", met=took <= 3)
+        report.line("nodes registered", f"{text} from the start; {costs.summary()}", is_met=took <= 3)
 
 
 async def measure_heartbeats(report: Report) -> None:
@@ -158,7 +158,9 @@ async def measure_heartbeats(report: Report) -> None:
         costs = Costs(started)
         await asyncio.sleep(20)
         cores = costs.cores()
-        report.line("5,000 nodes beating", f"{cores:5.2f} cores (≤ 0.5); {costs.told()} in 20 s", met=cores <= 0.5)
+        report.line(
+            "5,000 nodes beating", f"{cores:5.2f} cores (≤ 0.5); {costs.summary()} in 20 s", is_met=cores <= 0.5
+        )
 
 
 async def measure_pod_starts(report: Report) -> None:
@@ -186,8 +188,8 @@ async def measure_pod_starts(report: Report) -> None:
             await asyncio.gather(*creates)
             await watching
         p50, p99 = percentile(took, 0.5), percentile(took, 0.99)
-        text = f"p50 {p50:5.3f} s, p99 {p99:5.3f} s (≤ 1 s) at {rate} pods/s; {costs.told()}"
-        report.line("pod start", text, met=p99 <= 1)
+        text = f"p50 {p50:5.3f} s, p99 {p99:5.3f} s (≤ 1 s) at {rate} pods/s; {costs.summary()}"
+        report.line("pod start", text, is_met=p99 <= 1)
 
 
 async def _create_pod(client: Client, name: str) -> None:
@@ -213,7 +215,7 @@ def main() -> int:
     for name, measure in PARTS.items():
         if arguments.only in (None, name):
             uvloop.run(measure(report))
-    return 0 if report.met else 1
+    return 0 if report.is_met else 1
 
 
 if __name__ == "__main__":

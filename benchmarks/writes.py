@@ -188,4 +188,4 @@ def measure_writes(report: Report, seconds: float, rounds: int) -> None:
             continue
         share = ratio(mine, results["POST Pod, alike"])
         cost = loop_ratio(mine, results["POST Pod, alike"])
-        report.line(name, f"{text} ({cost:.2f} × alike)  {share:6.1%} of alike (≥ 70 %)", met=share >= _DISTINCT_MIN)
+        report.line(name, f"{text} ({cost:.2f} × alike)  {share:6.1%} of alike (≥ 70 %)", is_met=share >= _DISTINCT_MIN)

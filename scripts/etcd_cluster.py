@@ -50,6 +50,8 @@ class EtcdMember:
         self.name = name
         self.folder = folder
         self.flags = flags
+        #: ``https`` with flags that name certificates.
+        self.scheme = "http"
         self.client_port, self.peer_port = free_port(), free_port()
         #: Set by the cluster: ``name=peer URL`` of all members.
         self.initial_cluster = f"{name}={self.peer_url}"
@@ -58,7 +60,7 @@ class EtcdMember:
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.client_port}"
+        return f"{self.scheme}://127.0.0.1:{self.client_port}"
 
     @property
     def peer_url(self) -> str:
@@ -135,6 +137,19 @@ class EtcdMember:
     def resume(self) -> None:
         assert self.process is not None
         self.process.send_signal(signal.SIGCONT)
+
+    def restore(self, snapshot: Path, folder: Path) -> None:
+        """Restore a snapshot into ``folder``, which the member uses from its next start on."""
+        self.control(
+            "snapshot",
+            "restore",
+            str(snapshot),
+            f"--data-dir={folder}",
+            f"--name={self.name}",
+            f"--initial-cluster={self.initial_cluster}",
+            f"--initial-advertise-peer-urls={self.peer_url}",
+        )
+        self.folder = folder
 
     def control(self, *arguments: str) -> str:
         """Run ``etcdctl`` against this member and return its output."""

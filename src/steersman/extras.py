@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 #: Import names by extra. Packages of extras that are never imported by name (``tzdata``) are left out.
 PACKAGES: Final[Mapping[str, tuple[str, ...]]] = {
-    "etcd": ("grpc",),
     "server": ("cryptography", "httptools", "joserfc", "uvloop"),
     "toolkit": ("aiohttp", "lightkube"),
 }

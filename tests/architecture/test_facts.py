@@ -11,7 +11,12 @@ from steersman.apiserver.kinds.catalog import BuiltInKinds
 from steersman.apiserver.kinds.strategies import strategy_class
 from steersman.apiserver.openapi.builder import Builder
 from steersman.apiserver.openapi.sources import Sources
-from steersman.schema.resources import Resource, table
+from steersman.controlplane.options import APIServerOptions
+from steersman.controlplane.runtime_config import served_resources
+from steersman.schema.resources import Resource
+
+#: Resources that are served by default.
+SERVED = served_resources(APIServerOptions())
 
 FACTS = Path(__file__).parents[3] / "shared" / "facts"
 pytestmark = pytest.mark.skipif(not FACTS.is_dir(), reason="no recorded facts beside this checkout")
@@ -21,12 +26,12 @@ NAMED = {"body", "dryRun", "fieldValidation"}
 #: Labels of events that were not requested when the facts were recorded.
 NOT_RECORDED = {f"regarding.{name}" for name in ("apiVersion", "fieldPath", "namespace", "resourceVersion", "uid")}
 
-LISTED = {f"{r.api_version} {r.name}": r for r in table().resources if "list" in r.verbs}
+LISTED = {f"{r.api_version} {r.name}": r for r in SERVED.resources if "list" in r.verbs}
 
 
 def test_openapi_operations_equal_upstream():
     recorded = {tuple(line.split()) for line in (FACTS / "openapi-operations.txt").read_text().splitlines()}
-    sources = Sources(Catalog(table()), lambda _resource: None).current().group_versions
+    sources = Sources(Catalog(SERVED), lambda _resource: None).current().group_versions
     paths = msgspec.json.decode(b"".join(Builder(b"").swagger(sources).json))["paths"]
     served = set()
     for path, item in paths.items():

@@ -1,4 +1,4 @@
-"""Conversion webhooks of a started server: the example of docs/conversion.md, and failures."""
+"""Conversion webhooks of a started server: the example of docs/conversion.md, failures, and migration."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from tests.unit.apiserver.crd.converting import convert
 from tests.unit.apiserver.webhooks.servers import WebhookServer, ca_bundle, http_response
 
 from steersman.apimachinery.errors import StatusError
-from steersman.client import Client, connect, custom
+from steersman.client import Client, connect, custom, tree
 from steersman.client.errors import NotFound
 from steersman.testing import ControlPlane
 
 PAGE = Path(__file__).parents[2] / "docs" / "conversion.md"
 V1, V2 = (custom(f"example.com/{version}", "Screen", plural="screens") for version in ("v1", "v2"))
+DEFINITIONS = tree("apiextensions.k8s.io/v1", "CustomResourceDefinition")
 HUGE = http_response(b"x" * 100_000_000)
 
 
@@ -38,8 +39,10 @@ async def respond(path: str, review: Any) -> bytes | None:
 
 
 @pytest.fixture
-def server() -> Iterator[ControlPlane]:
-    with ControlPlane() as started:
+def server(request: pytest.FixtureRequest) -> Iterator[ControlPlane]:
+    migrates = "migration" in request.node.name
+    arguments = ("--runtime-config=storagemigration.k8s.io/v1beta1=true",) if migrates else ()
+    with ControlPlane(whole=migrates, nodes=0, arguments=arguments) as started:
         yield started
 
 
@@ -119,3 +122,28 @@ async def test_hanging_webhook_holds_up_no_other_request(client: Client):
         for request in waiting:
             request.cancel()
         await asyncio.gather(*waiting, return_exceptions=True)
+
+
+async def test_migration_rewrites_objects_of_the_old_version(client: Client):
+    async with WebhookServer(respond) as hook:
+        await define(client, {"url": f"{hook.url}/convert"})
+        made = await client.create(screen("a"))
+        definition = await client.get(DEFINITIONS, "screens.example.com")
+        first, second = definition["spec"]["versions"]
+        first["storage"], second["storage"] = False, True
+        updated = await client.update(definition)
+        assert updated["status"]["storedVersions"] == ["v1", "v2"]
+        await client.create(
+            {
+                "apiVersion": "storagemigration.k8s.io/v1beta1",
+                "kind": "StorageVersionMigration",
+                "metadata": {"name": "screens"},
+                "spec": {"resource": {"group": "example.com", "resource": "screens"}},
+            }
+        )
+        async with asyncio.timeout(60):
+            while (await client.get(DEFINITIONS, "screens.example.com"))["status"]["storedVersions"] != ["v2"]:  # noqa: ASYNC110
+                await asyncio.sleep(0.05)  # noqa: TID251 — the controller runs on the real clock
+        rewritten = await client.get(V2, "a", namespace="default")
+        assert rewritten["spec"] == {"width": 1, "height": 2}
+        assert int(rewritten["metadata"]["resourceVersion"]) > int(made["metadata"]["resourceVersion"])

@@ -141,18 +141,9 @@ def test_examples_about_etcd_succeed(etcd_url: str) -> None:
 def test_every_command_with_examples_is_run_here() -> None:
     servers = ("up", "apiserver", "controller-manager", "scheduler", "nodes")
     others = (
-        "status",
-        "env",
-        "elections",
-        "envtest",
-        "down",
-        "check",
-        "check-storage",
-        "export-to-etcd",
-        "import-from-etcd",
-        "backup",
-        "repair",
-    )
+        "status", "env", "elections", "envtest", "down", "check", "check-storage", "export-to-etcd", "import-from-etcd",
+        "backup", "repair",
+    )  # fmt: skip
     tested = _examples(*servers, *others)
     assert sorted(tested) == sorted(example.command for page in PAGES.values() for example in page.examples)
     assert os.path.basename(sys.executable).startswith("python")  # noqa: PTH119 — examples run by this interpreter

@@ -116,7 +116,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         case ["export-to-etcd" | "import-from-etcd" as command, *rest]:
             from steersman.cli import transfer  # noqa: PLC0415 — only when it is called
 
-            return transfer.run_export(rest) if command == "export-to-etcd" else transfer.run_import(rest)
+            return transfer.run(command, rest)
         case [] | ["--help" | "-h" | "help"]:
             sys.stdout.write(_USAGE)
             return 0 if arguments else 2

@@ -36,17 +36,8 @@ _SHOWN_MAX: Final = 100
 _PROGRESS_KEYS: Final = 10_000
 
 
-def run_export(arguments: Sequence[str]) -> int:
-    """Return the exit code."""
-    return _run(EXPORT, arguments)
-
-
-def run_import(arguments: Sequence[str]) -> int:
-    """Return the exit code."""
-    return _run(IMPORT, arguments)
-
-
-def _run(command: str, arguments: Sequence[str]) -> int:
+def run(command: str, arguments: Sequence[str]) -> int:
+    """Run one of both commands; return the exit code."""
     parser = FlagParser(command, PAGES[command])
     add_data_dir(parser)
     add_etcd_flags(parser, required=True)

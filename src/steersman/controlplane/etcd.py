@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
 from steersman.controlplane.options import OptionError
-from steersman.extras import MissingPackagesError, load_attribute
 
 if TYPE_CHECKING:
     from steersman.asynckit.clock import Clock
@@ -18,14 +18,14 @@ ROOT: Final = "/registry"
 
 async def open_etcd_store(options: APIServerOptions, *, clock: Clock) -> Store:
     """Connect to the etcd of ``options``. Raises ``OptionError``, ``StoreError``."""
+    if find_spec("grpc") is None:
+        raise OptionError("--etcd-servers needs grpcio, which is not installed: pip install 'steersman[etcd]'")
+    from steersman.storage.etcd.members import MemberTLS  # noqa: PLC0415 — only this store needs gRPC
+    from steersman.storage.etcd.store import EtcdStore  # noqa: PLC0415 — as above
+
+    tls = MemberTLS(ca_file=options.etcd_cafile, cert_file=options.etcd_certfile, key_file=options.etcd_keyfile)
     try:
-        store_type = load_attribute("steersman.storage.etcd.store", "EtcdStore", "--etcd-servers", "etcd")
-        tls_type = load_attribute("steersman.storage.etcd.members", "MemberTLS", "--etcd-servers", "etcd")
-    except MissingPackagesError as error:
-        raise OptionError(str(error)) from error
-    tls = tls_type(ca_file=options.etcd_cafile, cert_file=options.etcd_certfile, key_file=options.etcd_keyfile)
-    try:
-        store: Store = await store_type.open(
+        return await EtcdStore.open(
             options.etcd_servers,
             clock=clock,
             root=ROOT,
@@ -35,4 +35,3 @@ async def open_etcd_store(options: APIServerOptions, *, clock: Clock) -> Store:
         )
     except (ValueError, OSError) as error:
         raise OptionError(f"--etcd-servers: {error}") from error
-    return store

@@ -191,6 +191,11 @@ class APIServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     #: Time limit of a stop for requests that are in flight.
     drain_seconds: float = 5.0
 
+    @property
+    def stored_media_type(self) -> str:
+        """Return the media type of stored objects of built-in kinds."""
+        return self.storage_media_type or "application/json"
+
 
 def default_data_dir(name: str = "") -> Path:
     """Return ``$XDG_STATE_HOME/steersman``, as the XDG base directory specification has it.

@@ -20,7 +20,6 @@ from steersman.apiserver.endpoints.router import Router
 from steersman.apiserver.endpoints.subresources import subresources
 from steersman.apiserver.endpoints.unsafe_delete import FEATURE_GATE
 from steersman.apiserver.generic.registry import Registry
-from steersman.apiserver.generic.storage_codec import JSON
 from steersman.apiserver.health.component_probes import Components
 from steersman.apiserver.kinds.catalog import BuiltInKinds
 from steersman.apiserver.proxying.connections import Connections
@@ -80,7 +79,7 @@ class Resources:
                 event_ttl_seconds=int(options.event_ttl_seconds),
             ),
             min_request_timeout_seconds=options.min_request_timeout_seconds,
-            storage_media_type=options.storage_media_type or JSON,
+            storage_media_type=options.stored_media_type,
         )
         services = StoredServices(lambda name: self.registry.stored(name).cache, dice=dice)
         #: HTTPS clients of admission and conversion webhooks.
@@ -145,7 +144,7 @@ def _strategies(
         from steersman.apiserver.kinds.shared.allocation import PortRange  # noqa: PLC0415
 
         ports = PortRange(*options.service_node_port_range)
-        media_type = options.storage_media_type or JSON
+        media_type = options.stored_media_type
         return ServiceStrategy(
             ServiceAllocator(store, networks=networks, ports=ports, dice=dice, media_type=media_type)
         )

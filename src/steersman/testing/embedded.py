@@ -24,7 +24,7 @@ from steersman.controlplane.resources import HEARTBEAT_PREFIXES
 from steersman.nodes.options import NodesOptions
 from steersman.nodes.registration import RENEW_INTERVAL_SECONDS
 from steersman.runtime.reconcile_log import recording
-from steersman.storage.memory import MemoryStore, StoreDump
+from steersman.storage.memory import MemoryStore
 from steersman.testing.application import ClusterApplication, identify
 from steersman.testing.clock import SteadyClock, VirtualClock
 from steersman.testing.embedded_components import make_components
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from steersman.controlplane.components import SimulatedNodes
     from steersman.runtime.context import ControllerContext
     from steersman.runtime.manager import Runnable
+    from steersman.storage.dump import StoreDump
     from steersman.storage.store import Store
     from steersman.testing.embedded_components import Components
     from steersman.testing.history import Version

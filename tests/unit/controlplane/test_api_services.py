@@ -2,6 +2,8 @@
 
 from steersman.apiserver.discovery.catalog import Catalog
 from steersman.controlplane.api_services import plan
+from steersman.controlplane.options import APIServerOptions
+from steersman.controlplane.runtime_config import served_resources
 from steersman.schema.resources import Resource, table
 from steersman.testing import InProcessAPIServer
 
@@ -28,5 +30,5 @@ def test_custom_groups_come_last_and_are_followed():
 async def test_started_server_has_an_api_service_for_each_version():
     async with InProcessAPIServer() as server:
         items = (await server.request("GET", PATH)).json()["items"]
-    assert {item["metadata"]["name"] for item in items} == set(plan(Catalog(table())))
+    assert {item["metadata"]["name"] for item in items} == set(plan(Catalog(served_resources(APIServerOptions()))))
     assert {item["status"]["conditions"][0]["reason"] for item in items} == {"Local"}

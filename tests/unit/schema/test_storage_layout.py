@@ -5,7 +5,11 @@ Upstream: ``SpecialDefaultResourcePrefixes`` (pkg/kubeapiserver/default_storage_
 
 from __future__ import annotations
 
-from steersman.schema.resources import table
+from steersman.controlplane.options import APIServerOptions
+from steersman.controlplane.runtime_config import served_resources
+
+#: Resources that are served by default.
+SERVED = served_resources(APIServerOptions())
 
 #: Group resource → prefix of its keys, and apiVersion inside its values.
 EXPECTED = {
@@ -100,12 +104,12 @@ EXPECTED = {
 
 
 def test_every_stored_resource_has_upstreams_key_prefix_and_storage_version():
-    stored = {r.group_resource: (r.key_prefix, r.stored_as) for r in table().resources if r.key_prefix}
+    stored = {r.group_resource: (r.key_prefix, r.stored_as) for r in SERVED.resources if r.key_prefix}
     assert stored == EXPECTED
 
 
 def test_every_readable_resource_is_stored():
-    readable = {r.group_resource for r in table().resources if {"list", "watch"} <= set(r.verbs)}
+    readable = {r.group_resource for r in SERVED.resources if {"list", "watch"} <= set(r.verbs)}
     assert readable == EXPECTED.keys()
 
 

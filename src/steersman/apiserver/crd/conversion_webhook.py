@@ -21,6 +21,7 @@ from steersman.apiserver.crd.conversion_review import (
 from steersman.apiserver.webhooks.client import RESPONSE_BYTES_MAX, WebhookCallError, WebhookConfigError, target_of
 from steersman.apiserver.webhooks.review import ReviewDecodeError
 from steersman.apiserver.workers import in_worker, is_large
+from steersman.schema.pruning import prune
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from steersman.apimachinery.errors import StatusError
     from steersman.apimachinery.trees import Tree
+    from steersman.apiserver.crd.definition import CustomVersion
     from steersman.apiserver.webhooks.client import WebhookClients
     from steersman.asynckit.clock import Clock
 
@@ -69,15 +71,15 @@ class ConversionWebhook:
         self._review_version: Final[str] = next((each for each in versions if each in REVIEW_VERSIONS), "")
         self._services: Final = services
 
-    async def convert(self, objects: Sequence[Tree], api_version: str) -> list[Tree]:
-        """Return objects of other versions in ``api_version``, in their order, by one call. Raises 500."""
+    async def convert(self, objects: Sequence[Tree], target: CustomVersion) -> list[Tree]:
+        """Return objects of other versions in the target version, pruned by its schema, by one call. Raises 500."""
         if not self._review_version:
             raise plain_error("no supported conversion review versions")
         services = self._services
         source = objects[0]
         started, failure = services.clock.monotonic(), FailureType.NONE
         try:
-            return await self._convert(objects, api_version)
+            return await self._convert(objects, target)
         except _ConversionError as error:
             failure = error.failure
             raise plain_error(f"conversion webhook for {source['apiVersion']}, Kind={source['kind']} {error}") from None
@@ -85,12 +87,13 @@ class ConversionWebhook:
             services.metrics.observe(
                 self._definition,
                 source["apiVersion"].rpartition("/")[2],
-                api_version.rpartition("/")[2],
+                target.resource.version,
                 seconds=services.clock.monotonic() - started,
                 failure=failure,
             )
 
-    async def _convert(self, objects: Sequence[Tree], api_version: str) -> list[Tree]:
+    async def _convert(self, objects: Sequence[Tree], target: CustomVersion) -> list[Tree]:
+        api_version = target.resource.api_version
         uid = str(UUID(int=self._services.dice.getrandbits(128), version=4))
         version = self._review_version
         if len(objects) == 1:
@@ -100,7 +103,8 @@ class ConversionWebhook:
         body = await self._post(request)
 
         def read() -> list[Tree]:
-            return _converted(objects, body, version=version, api_version=api_version, uid=uid)
+            converted = _converted(objects, body, version=version, api_version=api_version, uid=uid)
+            return [prune(target.struct, tree).tree for tree in converted]
 
         return await in_worker(read) if is_large(len(body)) else read()
 

@@ -33,7 +33,7 @@ class Field(NamedTuple):
 
 
 class Wildcard(NamedTuple):
-    """All values of an object, a list or a string."""
+    """Wildcard: all values of an object, a list or a string."""
 
 
 class Recursive(NamedTuple):

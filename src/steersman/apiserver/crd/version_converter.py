@@ -93,26 +93,21 @@ class VersionConverter:
         return sources
 
     def _encode(self, tree: Tree, entry: Entry) -> Entry:
-        return self._layout.entry_of(entry.key, prune(self._target.struct, tree).tree, entry.revision)
+        return self._layout.entry_of(entry.key, tree, entry.revision)
 
     async def trees(self, trees: Sequence[Tree]) -> list[Tree]:
         """Return objects of any version in the version served. Raises 500."""
-        converted = await self._in_target(trees)
-        return [
-            source if tree is source else prune(self._target.struct, tree).tree
-            for tree, source in zip(converted, trees, strict=True)
-        ]
+        return await self._in_target(trees)
 
     async def to_storage(self, tree: Tree) -> Tree:
         """Return an object of the version served in the storage version. Raises 500."""
         if self._target is self._stored:
             return tree
-        [converted] = await self._webhook.convert([tree], self._stored.resource.api_version)
-        pruned: Tree = prune(self._stored.struct, converted).tree
-        return pruned
+        [converted] = await self._webhook.convert([tree], self._stored)
+        return converted
 
     async def _in_target(self, trees: Sequence[Tree]) -> list[Tree]:
-        """Return the trees converted but not pruned; those of the target version, and empty ones, as they are."""
+        """Return the trees converted and pruned; those of the target version, and empty ones, as they are."""
         api_version = self._target.resource.api_version
         converted = list(trees)
         places = []
@@ -124,7 +119,7 @@ class VersionConverter:
             else:
                 places.append(place)
         if places:
-            answers = await self._webhook.convert([trees[place] for place in places], api_version)
+            answers = await self._webhook.convert([trees[place] for place in places], self._target)
             for place, tree in zip(places, answers, strict=True):
                 converted[place] = tree
         return converted

@@ -74,7 +74,7 @@ class Authority:
     """Signing CA."""
 
     def __init__(self, certificate: bytes, key: bytes) -> None:
-        """PEM, both. Raises ValueError."""
+        """Load a CA from PEM texts. Raises ValueError."""
         self._certificate: Final = x509.load_pem_x509_certificate(certificate)
         self._key: Final = cast("Any", serialization.load_pem_private_key(key, password=None))
 

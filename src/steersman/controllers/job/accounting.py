@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from steersman.controllers.job.observed import Observed
 
-#: UIDs that a status lists at most, so that it does not grow too large.
+#: Maximum number of UIDs in a status, so that it does not grow too large.
 UNCOUNTED_MAX: Final = 500
 
 
@@ -45,7 +45,7 @@ class Accounting:
 
 
 def account(seen: Observed, status: JobStatus, ending: JobCondition | None, *, now: datetime) -> Accounting:
-    """Return the status but for uncounted Pods; ``ending`` is the result of ``judge``, or None."""
+    """Return the status except for uncounted Pods; ``ending`` is the result of ``judge``, or None."""
     tracked = {uid_of(pod) for pod in seen.tracked}
     status = settle(status, tracked)
     uncounted = status.uncountedTerminatedPods or UncountedTerminatedPods()

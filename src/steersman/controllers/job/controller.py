@@ -119,7 +119,7 @@ class JobController(ManagedController):
             self.orphans.add(key_of(pod))
 
     async def _let_orphan_go(self, key: str) -> None:
-        """Take the finalizer away when no Job, or an ended one, has the Pod; one of another manager is left to it."""
+        """Remove the finalizer of a Pod without an active Job; Pods of another manager are ignored."""
         pod = self.pods.lister.by_key(key)
         if pod is None or not has_finalizer(pod, facts.TRACKING):
             return
@@ -142,7 +142,7 @@ class JobController(ManagedController):
     # Reconcile
 
     async def reconcile(self, key: str) -> Result | None:
-        """Look at the Job and its Pods; create, delete, count."""
+        """Create and delete Pods, count finished ones, and update the status."""
         job = self.jobs.lister.by_key(key)
         if job is None or facts.is_managed_by_another(job) or facts.is_finished(job):
             self._forget(key)
@@ -179,7 +179,7 @@ class JobController(ManagedController):
         claimed = await references.claim(
             candidates(self.pods.lister, job), lambda pod: selector.matches(labels_of(pod))
         )
-        # One that was just adopted got the finalizer, though its copy in the cache is without.
+        # A Pod that was just adopted has the finalizer, but its cached copy does not.
         return [pod if is_controlled_by(pod, job) else with_finalizer(pod, facts.TRACKING) for pod in claimed]
 
     async def _go_on(self, key: str, seen: Observed, *, up_to_date: bool) -> Result | None:
@@ -244,7 +244,7 @@ class JobController(ManagedController):
         return _Written(created=made.pods, deleted=(), error=made.error, managed=True)
 
     async def _delete(self, key: str, seen: Observed, pods: Sequence[Pod], *, count: bool) -> _Written:
-        """``count``: they are to count as failed, so their finalizers stay for now."""
+        """Delete Pods; with ``count`` they will count as failed, so their finalizers are kept."""
         self.control.expectations.expect(key, deletions=map(uid_of, pods))
         removed = await self.control.delete(key, seen.job, pods, before=None if count else self._untrack)
         if not count:
@@ -306,7 +306,7 @@ class _Written(msgspec.Struct, frozen=True, kw_only=True):
     created: tuple[Pod, ...]
     deleted: tuple[Pod, ...]
     error: Exception | None = None
-    #: Whether Pods were seen to at all.
+    #: True if Pods were processed.
     managed: bool = False
 
 

@@ -55,7 +55,7 @@ _SEEN_SECONDS: Final = 10.0
 
 
 class PersistentVolumeBinder(ManagedController):
-    """Reconciles ``claim:NAMESPACE/NAME`` and ``volume:NAME``."""
+    """Controller of ``claim:NAMESPACE/NAME`` and ``volume:NAME`` keys."""
 
     name: ClassVar[str] = "persistentvolume-binder-controller"
     queue_name: ClassVar[str] = "claims"

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _PROVISIONED_BY: Final = "pv.kubernetes.io/provisioned-by"
 _MIGRATED_TO: Final = "pv.kubernetes.io/migrated-to"
 _BUILT_IN: Final = "kubernetes.io/"
-#: Provisioners that were part of Kubernetes once → the CSI drivers that took over.
+#: In-tree provisioners → CSI drivers that replaced them.
 _MIGRATED: Final = {
     "kubernetes.io/aws-ebs": "ebs.csi.aws.com", "kubernetes.io/azure-disk": "disk.csi.azure.com",
     "kubernetes.io/azure-file": "file.csi.azure.com", "kubernetes.io/cinder": "cinder.csi.openstack.org",
@@ -216,7 +216,7 @@ def _provision(name: str, found: StorageClass | None) -> ClaimPlan:
 
 
 def plan_volume(volume: PersistentVolume, claim: PersistentVolumeClaim | None) -> VolumePlan:
-    """``claim``: the one that it names, if that is still there with the UID that it names."""
+    """Return the action for a volume. ``claim``: the claim of ``claimRef`` if it exists with that UID."""
     reference = volume.spec.claimRef if volume.spec else None
     if reference is None or not reference.uid:
         return InPhase("Available")

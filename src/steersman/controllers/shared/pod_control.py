@@ -41,7 +41,7 @@ class Removed(NamedTuple):
 
 
 class PodControl:
-    """Writes Pods for a controller and tracks expectations by owner key (``namespace/name``)."""
+    """Writer of Pods for a controller that tracks expectations by owner key (``namespace/name``)."""
 
     def __init__(self, controller: ManagedController, pods: Informer[Pod]) -> None:
         self._client = controller.client

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from steersman.controllers.context import ControllerContext
     from steersman.controllers.shared.revision_control import Present
 
-#: While own deletions are not in the cache: how soon to look whether they passed without an event.
+#: Delay until unobserved own deletions are checked without an event.
 RECHECK_SECONDS: Final = 5.0
 
 
@@ -139,7 +139,7 @@ class StatefulSetController(ManagedController):
         return await references.claim(mine, lambda pod: selector.matches(labels_of(pod)))
 
     def _deletions_seen(self, key: str, pods: Iterable[Pod]) -> bool:
-        """Report whether the cache shows all that was deleted; asked directly, as an event may have been missed."""
+        """Report whether the cache shows all own deletions; checked directly, as an event may have been missed."""
         staying = {uid_of(pod) for pod in pods if not is_being_deleted(pod)}
         for uid in self.expectations.pending(key)[1] - staying:
             self.expectations.deletion_observed(key, uid)
@@ -163,7 +163,7 @@ class StatefulSetController(ManagedController):
         )
 
     async def _apply(self, key: str, world: World, actions: Sequence[Action]) -> Exception | None:
-        """Do them, one after the other or, in a Parallel set, ever more at once; what went wrong, if anything did."""
+        """Execute the actions sequentially, or in growing batches for a Parallel set; return the error, if any."""
         deleted = [uid_of(action.pod) for action in actions if isinstance(action, DeletePod)]
         if deleted:
             self.expectations.expect(key, deletions=deleted)

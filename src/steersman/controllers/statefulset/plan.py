@@ -45,7 +45,7 @@ class MakePod:
 
     pod: Pod
     claims: tuple[MakeClaim, ...]
-    #: Why it cannot be; empty when it can.
+    #: Reason why it cannot be created; empty if it can.
     obstacle: str = ""
 
 
@@ -72,16 +72,16 @@ class World:
 
     sts: StatefulSet
     pods: tuple[Pod, ...]
-    #: Of the namespace, by name.
+    #: Claims of the namespace, by name.
     claims: Mapping[str, PersistentVolumeClaim]
-    #: Names of revisions, and the templates they hold.
+    #: Templates by revision name.
     current: tuple[str, PodTemplateSpec]
     update: tuple[str, PodTemplateSpec]
     now: datetime
 
     @property
     def ordered(self) -> bool:
-        """Report whether one waits for the other."""
+        """True if Pods wait for each other."""
         return identity.spec_of(self.sts).podManagementPolicy != "Parallel"
 
     def runs(self, pod: Pod) -> bool:
@@ -130,7 +130,7 @@ def _condemned(world: World) -> list[Pod]:
 
 
 def _living(world: World) -> tuple[list[Action], bool]:
-    """Make what is missing and repair what is wrong; and whether to go on after that."""
+    """Create missing Pods and update existing ones; return the actions, and whether later steps may continue."""
     present = _by_ordinal(world)
     actions: list[Action] = []
     should_continue = True
@@ -145,7 +145,7 @@ def _living(world: World) -> tuple[list[Action], bool]:
 
 
 def _maintain(world: World, pod: Pod) -> tuple[list[Action], bool]:
-    """Return what an existing Pod needs, and whether other Pods have to wait for it."""
+    """Return the actions for an existing Pod, and whether other Pods must wait for it."""
     if is_finished(pod):
         return ([] if is_being_deleted(pod) else [DeletePod(pod)]), True
     actions: list[Action] = [*_own_claims(world, pod)]

