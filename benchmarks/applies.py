@@ -1,4 +1,4 @@
-"""An apply that changes nothing, beside a GET of the same object and the decoding of the same body."""
+"""A no-op apply, beside a GET of the same object and the decoding of the same body."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def deployment(name: str) -> dict[str, Any]:
 
 
 def decode_seconds(body: bytes) -> float:
-    """What it takes to read a body into its type."""
+    """Return the time to decode a body into its type."""
     struct = struct_for("apps", "v1", "Deployment")
     start = time.perf_counter()
     for _ in range(_DECODES):
@@ -58,4 +58,4 @@ def measure_apply(report: Report, server: Server, seconds: float) -> None:
         gets.append(read)
     share = statistics.median(shares)
     text = f"{statistics.median(applies):8.0f}/s  GET {statistics.median(gets):.0f}/s  {share:6.1%} of GET + decoding (≥ 50 %)"
-    report.line("apply, unchanged", text, met=share >= 0.5)
+    report.line("apply, unchanged", text, is_met=share >= 0.5)

@@ -1,7 +1,7 @@
-"""The yardstick: an ASGI handler that does nothing, behind the same server, TLS and limits.
+"""Baseline: an ASGI handler that does nothing, behind the same server, TLS and limits.
 
-``/small`` answers a body of ``--small-bytes``, ``/large`` streams ``--large-bytes`` in pieces, POST reads its body and
-answers as ``/small``.
+``/small`` responds with ``--small-bytes``, ``/large`` streams ``--large-bytes`` in chunks, POST reads its body and
+responds as ``/small``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PIECE_BYTES = 128 * 1024
 
 
 class Bare:
-    """One ``if`` and two sends."""
+    """ASGI handler of one ``if`` and two sends."""
 
     def __init__(self, small: bytes, large: bytes) -> None:
         self.small = small
@@ -46,7 +46,7 @@ async def serve(arguments: argparse.Namespace) -> None:
     app = Bare(b"x" * arguments.small_bytes, b"x" * arguments.large_bytes)
     serving = Serving(app, clock=RealClock())  # type: ignore[arg-type]
     sock = listen("127.0.0.1", 0)
-    # As the API server asks for them, though nothing is made of them here.
+    # Requested as by the API server, but not used here.
     files = TLSFiles(arguments.pki / "apiserver.crt", arguments.pki / "apiserver.key", (arguments.pki / "ca.crt",))
     await serving.start(sock, tls_context(files))
     print(sock.getsockname()[1], flush=True)

@@ -1,4 +1,4 @@
-"""A load generator that costs little: one asyncio protocol per connection, requests prepared as bytes."""
+"""Load generator with little overhead: one asyncio protocol per connection, requests prepared as bytes."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from typing import cast
 
 @dataclass
 class Target:
-    """Where to send requests to."""
+    """Server, credentials and connection options of requests."""
 
     host: str
     port: int
     ca_file: str
-    #: Bearer token; empty: none is sent.
+    #: Bearer token; empty: none.
     token: str
     #: PEM file with a client certificate and its key; None: the client has no certificate.
     certificate: Path | None = None
@@ -40,7 +40,7 @@ class Target:
         content_type: str = "application/json",
         accept: str = "application/json",
     ) -> bytes:
-        """One request as it goes over the wire."""
+        """Return one encoded request."""
         head = f"{method} {path} HTTP/1.1\r\nhost: bench\r\naccept: {accept}\r\n"
         if self.token:
             head += f"authorization: Bearer {self.token}\r\n"
@@ -49,14 +49,15 @@ class Target:
         return head.encode() + b"\r\n" + body
 
 
-#: Stands for the name while a template is made; no benchmark's object holds it otherwise.
+#: Placeholder of the name in a template; benchmark objects do not contain it otherwise.
 _NAME = "name-of-the-object"
 
 
 class Template:
-    """Writes of objects that differ in one text, their name if nothing else: one more costs to join the parts around it.
+    """Prepared writes of objects that differ in one text, usually their name.
 
-    Else the load generator would take as long as the server for what it encodes, on the core that the server's writer needs.
+    A further request only joins the parts around the text; otherwise encoding would take as long as the server
+    needs, on the core of the server's writer process.
     """
 
     def __init__(
@@ -71,38 +72,38 @@ class Template:
         body = make(_NAME)
         request = target.request(method, path, body, content_type)
         head, _, _ = request.rpartition(b"%d\r\n\r\n%b" % (len(body), body))
-        #: Up to the number that content-length has.
+        #: Part of the head before the value of Content-Length.
         self._head = head
         self._pieces = body.split(_NAME.encode())
         self._names = len(self._pieces) - 1
         self._rest_bytes = len(body) - self._names * len(_NAME)
 
     def request(self, name: bytes) -> bytes:
-        """The request that ``Target.request`` would make of the object of this name."""
+        """Return the request of ``Target.request`` for the object of this name."""
         length = self._rest_bytes + self._names * len(name)
         return b"%b%d\r\n\r\n%b" % (self._head, length, name.join(self._pieces))
 
 
 @dataclass
 class Result:
-    """What a run of a load gave."""
+    """Outcome of a load."""
 
     requests: int = 0
     received_bytes: int = 0
     seconds: float = 0.0
     errors: dict[int, int] = field(default_factory=dict)
     latencies: list[float] = field(default_factory=list)
-    #: CPU time of the server's event loop; 0 where it was not measured.
+    #: CPU time of the server's event loop; 0 if not measured.
     loop_seconds: float = 0.0
 
     def forget(self) -> None:
-        """Begin again with nothing."""
+        """Reset all counts."""
         self.requests = self.received_bytes = 0
         self.errors, self.latencies = {}, []
 
     @property
     def loop_micros(self) -> float:
-        """CPU time of the event loop for one request: other work on the machine hardly changes it."""
+        """Return the event loop's CPU time per request, which other work on the machine hardly changes."""
         return self.loop_seconds / self.requests * 1e6
 
     @property
@@ -115,7 +116,7 @@ class Result:
 
 
 class _Connection(asyncio.Protocol):
-    """Sends the next request as soon as the last one is answered, until there is none."""
+    """Connection that sends the next request as soon as the last one is answered, until there is none."""
 
     def __init__(self, result: Result, done: asyncio.Future[None]) -> None:
         self._make: Callable[[], bytes | None]
@@ -129,12 +130,12 @@ class _Connection(asyncio.Protocol):
         self._sent = 0.0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        # uvloop's TLS transport is one, but is no subclass.
+        # uvloop's TLS transport implements the interface without being a subclass.
         transport = cast("asyncio.Transport", transport)
         self._transport = transport
 
     async def ask(self, request: bytes) -> None:
-        """Send one request and return with its answer."""
+        """Send one request and return after its response."""
         answered: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         rest = iter((request,))
 
@@ -173,7 +174,7 @@ class _Connection(asyncio.Protocol):
             if self._missing == 0:
                 self._answered()
             return
-        if self._missing == -2:  # only the end matters, and it may lie across two pieces
+        if self._missing == -2:  # only the end matters, which may span two chunks
             self._buffer = bytearray(self._buffer[-8:] + data[-16:]) if len(data) < 16 else bytearray(data[-16:])
             if self._buffer.endswith(b"0\r\n\r\n"):
                 self._answered()
@@ -218,7 +219,7 @@ async def load(
     result = Result()
     context = target.context()
     ready = [await _connect(target, context, result) for _ in range(connections)]
-    # In TLS 1.3 the server has not looked at a client's certificate before it answers the first request.
+    # In TLS 1.3 the server has not verified a client's certificate before it answers the first request.
     hello = target.request("GET", "/version")
     for connection, _ in ready:
         await connection.ask(hello)
@@ -233,13 +234,13 @@ async def load(
 
 
 async def load_connecting(target: Target, request: bytes, *, clients: int = 4, seconds: float = 3.0) -> Result:
-    """Send each request over a new connection, with a full TLS handshake; ``clients`` of them at a time."""
+    """Send each request over a new connection with a full TLS handshake, ``clients`` at a time."""
     result = Result()
     start = time.perf_counter()
 
     async def client() -> None:
         while time.perf_counter() < start + seconds:
-            # A context of its own for each would read the CA file again; without tickets no session is resumed.
+            # A new context for each connection would read the CA file again; without tickets no session is resumed.
             connection, done = await _connect(target, context, result)
             connection.start(_bounded(lambda: request, requests=1))
             await done
@@ -262,7 +263,7 @@ async def _connect(target: Target, context: ssl.SSLContext, result: Result) -> t
 def _bounded(
     make: Callable[[], bytes], *, stop_at: float = float("inf"), requests: int = 0
 ) -> Callable[[], bytes | None]:
-    """Return the requests of ``make`` until ``requests`` of them were made or the time is over, then None."""
+    """Yield from ``make`` until ``requests`` were made or the time is over, then return None."""
     made = 0
 
     def make_next() -> bytes | None:
@@ -276,6 +277,6 @@ def _bounded(
 
 
 def percentile(values: list[float], share: float) -> float:
-    """The value below which ``share`` of all values lie."""
+    """Return the value below which ``share`` of all values are."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(len(ordered) * share))] if ordered else 0.0

@@ -1,7 +1,7 @@
-"""The queue's operations a second, and how many changes a controller's process takes from the wire through ``reconcile``.
+"""Operations of the work queue, and changes that a controller process receives and reconciles, per second.
 
-``python -m benchmarks.controllers``; exit code 1 when a target is missed. The controller is a process of its own, the server
-another; the rate on one core is counted in the controller's processor time, the rate as it was in seconds of the wall.
+``python -m benchmarks.controllers``; exit code 1 when a target is missed. Controller and server are separate processes;
+the rate per core is in the controller's CPU time, the other rate in wall time.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ CHANGES_MIN = 1_000
 
 
 async def _queue_rates() -> tuple[float, float]:
-    """Operations a second: add, get, done and forget, each one; at once, and with workers that wait for each key."""
+    """Return operations per second (add, get, done, forget): all at once, and with workers that wait for each key."""
     from prometheus_client import CollectorRegistry  # noqa: PLC0415 — not the other parts' business
 
     from steersman.client.workqueue import ShutDown, WorkQueue  # noqa: PLC0415 — as above
@@ -68,11 +68,11 @@ def measure_queue(report: Report, rounds: int) -> None:
     rates = [uvloop.run(_queue_rates()) for _ in range(rounds)]
     at_once, waiting = (statistics.median(rate) for rate in zip(*rates, strict=True))
     text = f"{at_once:8.0f}/s at once  {waiting:8.0f}/s with waiting workers (≥ {QUEUE_OPERATIONS_MIN}/s)"
-    report.line("work queue operations", text, met=min(at_once, waiting) >= QUEUE_OPERATIONS_MIN)
+    report.line("work queue operations", text, is_met=min(at_once, waiting) >= QUEUE_OPERATIONS_MIN)
 
 
 async def _controller(kubeconfig: str) -> None:
-    """Reconciles every ConfigMap of the benchmark, and says how that went when it has seen the last."""
+    """Reconcile every ConfigMap of the benchmark, and print the result after the last."""
     from lightkube.models.core_v1 import ConfigMap  # noqa: PLC0415 — the parent does not need it
 
     from steersman.client import connect  # noqa: PLC0415 — as above
@@ -80,7 +80,7 @@ async def _controller(kubeconfig: str) -> None:
     from steersman.runtime.manager import Manager  # noqa: PLC0415 — as above
 
     class Looking(Controller):
-        """Reads what it is called for, typed; writes nothing."""
+        """Controller that reads the typed object of each key and writes nothing."""
 
         name = "looking"
 
@@ -123,7 +123,7 @@ def measure_changes(report: Report, server: Server) -> None:
         figures = json.loads(child.stdout.readline())
     on_a_core, as_it_was = CHANGES / figures["cpu_seconds"], CHANGES / figures["seconds"]
     text = f"{on_a_core:8.0f}/s on one core (≥ {CHANGES_MIN}/s)  {as_it_was:8.0f}/s as fast as they were written"
-    report.line("changes through reconcile", text, met=on_a_core >= CHANGES_MIN)
+    report.line("changes through reconcile", text, is_met=on_a_core >= CHANGES_MIN)
 
 
 def main() -> int:
@@ -138,7 +138,7 @@ def main() -> int:
     measure_queue(report, 1 if arguments.quick else 5)
     with api_server() as server:
         measure_changes(report, server)
-    return 0 if report.met else 1
+    return 0 if report.is_met else 1
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""A large cluster of simulated nodes in one process: 50,000 pods on 5,000 nodes, and what it costs to have them.
+"""Cost of a large cluster of simulated nodes in one process: 50,000 pods on 5,000 nodes.
 
-``python -m benchmarks.crowd``; ``--pods`` and ``--nodes`` for another size. An API server and ``steersman nodes`` alone, each
-in a process: pods are bound when they are created, so that only the nodes and the server are measured. With ``--scheduled``
-it is all that ``steersman up`` has, and the scheduler binds. Processor time stands beside that of the wall, which on a
-busy machine says little.
+``python -m benchmarks.crowd``; ``--pods`` and ``--nodes`` for another size. Runs an API server and ``steersman nodes``
+alone, one process each: pods are created with a node name, so that only nodes and server are measured. With
+``--scheduled`` all components of ``steersman up`` run, and the scheduler binds. CPU time is printed beside wall time,
+which means little on a busy machine.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ from steersman.testing import ControlPlane
 LEASES = tree("coordination.k8s.io/v1", "Lease")
 _PATIENCE_SECONDS = 3_600.0
 _REST_SECONDS = 30.0
-#: Half a core is what 5,000 nodes may cost that only beat (benchmarks.whole).
+#: Target of benchmarks.whole: 5,000 nodes with heartbeats only cost at most half a core.
 _CORES_MAX = 0.5
 
 
 class Meter:
-    """What the processes have used since it was last asked."""
+    """CPU time and memory used by the processes since the last reading."""
 
     def __init__(self, pids: dict[str, int]) -> None:
         self.pids = pids
@@ -55,7 +55,7 @@ class Meter:
     def cpu(self) -> dict[str, float]:
         return {name: cpu_seconds(pid) - self._used[name] for name, pid in self.pids.items()}
 
-    def told(self) -> str:
+    def summary(self) -> str:
         seconds = time.perf_counter() - self._begun
         cpu = ", ".join(f"{name} {used:.1f} s" for name, used in self.cpu().items())
         memory = ", ".join(f"{name} {process_megabytes(pid):.0f} MB" for name, pid in self.pids.items())
@@ -67,7 +67,7 @@ class Meter:
 
 @contextmanager
 def simulated(plane: ControlPlane, nodes: int) -> Iterator[int]:
-    """``steersman nodes`` beside the server; its process id."""
+    """Run ``steersman nodes`` beside the server; yield its process id."""
     command = [sys.executable, "-m", "steersman", "nodes", f"--kubeconfig={plane.kubeconfig}", f"--nodes={nodes}"]
     process = subprocess.Popen([*command, "--die-with-parent"], stdin=subprocess.PIPE)
     try:
@@ -78,7 +78,7 @@ def simulated(plane: ControlPlane, nodes: int) -> Iterator[int]:
 
 
 def pod(number: int, nodes: int, *, scheduled: bool) -> bytes:
-    # Without its volume the token needs no ConfigMap, which a controller would have to make.
+    # Without its volume the token needs no ConfigMap, which a controller would have to create.
     spec: dict[str, Any] = {"containers": [{"name": "c", "image": "nginx"}], "automountServiceAccountToken": False}
     if not scheduled:
         spec["nodeName"] = f"node-{number % nodes}"
@@ -92,7 +92,7 @@ def address_of(plane: ControlPlane) -> Target:
 
 
 async def fill(plane: ControlPlane, client: Client, pods: int, nodes: int, *, scheduled: bool) -> None:
-    """Create them as fast as the server takes them, and wait until all are Ready."""
+    """Create the pods as fast as the server accepts them, and wait until all are Ready."""
     target, numbers = address_of(plane), itertools.count()
 
     def make() -> bytes:
@@ -106,7 +106,7 @@ async def fill(plane: ControlPlane, client: Client, pods: int, nodes: int, *, sc
 
 
 async def empty(plane: ControlPlane, client: Client, pods: int) -> None:
-    """Delete them one by one (a request for all of them takes longer than a request may), and wait until there is none."""
+    """Delete the pods one by one (a collection delete would exceed the request timeout) and wait until none is left."""
     target, numbers = address_of(plane), itertools.count()
     context, gone, left = ControllerContext(client, transform=drop_managed_fields), asyncio.Event(), set[str]()
     informer = context.informers.informer(PODS)
@@ -138,23 +138,23 @@ async def measure(report: Report, meter: Meter, plane: ControlPlane, wanted: arg
     pods, nodes = wanted.pods, wanted.nodes
     async with connect(plane.kubeconfig) as client:
         await until_ready(client, NODES, nodes, patience_seconds=_PATIENCE_SECONDS)
-        report.line(f"{nodes} nodes are Ready", meter.told())
+        report.line(f"{nodes} nodes are Ready", meter.summary())
         try:
             account = {"apiVersion": "v1", "kind": "ServiceAccount"}
             await client.create({**account, "metadata": {"name": "default", "namespace": "default"}})
         except AlreadyExists:
-            pass  # its controller was there first
+            pass  # its controller created it first
         meter.start()
         await fill(plane, client, pods, nodes, scheduled=wanted.scheduled)
-        report.line(f"{pods} pods are Ready", meter.told())
+        report.line(f"{pods} pods are Ready", meter.summary())
         meter.start()
         await asyncio.sleep(_REST_SECONDS)
         cores = meter.cores()
-        report.line("at rest", f"{cores:.2f} cores (≤ {_CORES_MAX}); {meter.told()}", met=cores <= _CORES_MAX)
+        report.line("at rest", f"{cores:.2f} cores (≤ {_CORES_MAX}); {meter.summary()}", is_met=cores <= _CORES_MAX)
 
 
 async def until_beaten(report: Report, meter: Meter, plane: ControlPlane, nodes: int) -> None:
-    """Until each node's heartbeat has come from the process that is new."""
+    """Wait until each node's heartbeat comes from the new process."""
     begun = datetime.now(UTC).isoformat()
     async with connect(plane.kubeconfig) as client:
         context, done, beaten = ControllerContext(client), asyncio.Event(), set[str]()
@@ -171,14 +171,14 @@ async def until_beaten(report: Report, meter: Meter, plane: ControlPlane, nodes:
             await asyncio.wait_for(done.wait(), _PATIENCE_SECONDS)
         finally:
             await context.informers.close()
-    report.line("another process goes on", meter.told())
+    report.line("another process goes on", meter.summary())
 
 
 async def measure_end(report: Report, meter: Meter, plane: ControlPlane, pods: int) -> None:
     meter.start()
     async with connect(plane.kubeconfig) as client:
         await empty(plane, client, pods)
-    report.line(f"{pods} pods are deleted", meter.told())
+    report.line(f"{pods} pods are deleted", meter.summary())
 
 
 def run(report: Report, wanted: argparse.Namespace) -> None:
@@ -191,7 +191,7 @@ def run(report: Report, wanted: argparse.Namespace) -> None:
     with ControlPlane(ephemeral=False) as plane:
         with simulated(plane, wanted.nodes) as pid:
             uvloop.run(measure(report, Meter({**processes(plane.pid), "nodes": pid}), plane, wanted))
-        # Another process finds what the first has left, and goes on with it.
+        # Another process takes over the state of the first.
         with simulated(plane, wanted.nodes) as pid:
             meter = Meter({**processes(plane.pid), "nodes": pid})
             uvloop.run(until_beaten(report, meter, plane, wanted.nodes))
@@ -207,7 +207,7 @@ def main() -> int:
     )
     report = Report()
     run(report, parser.parse_args())
-    return 0 if report.met else 1
+    return 0 if report.is_met else 1
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""A namespace with 5,000 objects is deleted: seconds until it is gone, and what 10,000 idle objects cost before.
+"""Deletion of a namespace with 5,000 objects, and the cost of 10,000 idle objects before.
 
-``python -m benchmarks.namespaces``; exit code 1 when a target is missed. The controller manager is a process of its own,
-with all its controllers; its processor time while nothing happens is told in shares of one core.
+``python -m benchmarks.namespaces``; exit code 1 when a target is missed. The controller manager is a separate process
+with all its controllers; its idle CPU time is printed as share of one core.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ def body(more: dict[str, object]) -> Callable[[str], bytes]:
 
 
 def cpu_seconds(pid: int) -> float:
-    """User and system time of a process."""
+    """Return user and system time of a process."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 async def prepare(client: Client) -> None:
-    """The namespaces, with the account that their controller makes."""
+    """Create the namespaces, and wait for the service account that their controller creates."""
     account = tree("v1", "ServiceAccount")
     for name in NAMESPACES:
         await client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
@@ -69,7 +69,7 @@ async def prepare(client: Client) -> None:
 
 
 async def seconds_to_go(client: Client, name: str) -> float:
-    """From the request to delete it until it is gone."""
+    """Return the seconds from the delete request until the namespace is gone."""
     async with client.watch(NAMESPACE, field_selector={"metadata.name": name}) as events:
         started = time.perf_counter()
         await client.delete(NAMESPACE, name)
@@ -91,12 +91,12 @@ async def measure(report: Report, server: Server, manager: subprocess.Popen[byte
         share = (cpu_seconds(manager.pid) - before) / IDLE_SECONDS
         count = EACH * len(KINDS) * len(NAMESPACES)
         text = f"{share:8.2%} of a core for {count} objects (< {IDLE_SHARE_MAX:.0%})"
-        report.line("controllers at rest", text, met=share < IDLE_SHARE_MAX)
+        report.line("controllers at rest", text, is_met=share < IDLE_SHARE_MAX)
         before = cpu_seconds(manager.pid)
         seconds = await seconds_to_go(client, NAMESPACES[0])
         spent = cpu_seconds(manager.pid) - before
         text = f"{seconds:8.2f} s for {EACH * len(KINDS)} objects (≤ {GONE_SECONDS_MAX:.0f} s), {spent:.2f} s of the manager's core"
-        report.line("a namespace is gone after", text, met=seconds <= GONE_SECONDS_MAX)
+        report.line("a namespace is gone after", text, is_met=seconds <= GONE_SECONDS_MAX)
 
 
 def main() -> int:
@@ -109,7 +109,7 @@ def main() -> int:
                 uvloop.run(measure(report, server, manager))
             finally:
                 manager.terminate()
-    return 0 if report.met else 1
+    return 0 if report.is_met else 1
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""OpenAPI documents: how long clients wait for them, and how long others wait while they are built.
+"""OpenAPI documents: latency of their clients, and of other clients while documents are built.
 
-``python -m benchmarks.openapi``: an API server with no custom resource definitions, with 20 of 30 kB and with 40 of 500 kB.
-A second connection asks for ``/version`` all the time; its slowest answer bounds the time that the event loop was blocked.
-With ``--kubectl`` each size also runs ``kubectl create`` twice, with an empty discovery cache.
+``python -m benchmarks.openapi``: an API server with no custom resource definitions, with 20 of 30 kB and with 40 of 500
+kB. A second connection requests ``/version`` all the time; its slowest response bounds the time that the event loop was
+blocked. With ``--kubectl`` each size also runs ``kubectl create`` twice, with an empty discovery cache.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from steersman.testing import ControlPlane
 _DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 _PROTOBUF_V2 = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
 _PROTOBUF_V3 = "application/com.github.proto-openapi.spec.v3@v1.0+protobuf"
-#: A property with its text, about 250 bytes of JSON.
+#: Property with its text, about 250 bytes of JSON.
 _TEXT = "Describes one aspect of the desired state in a sentence as long as those of real definitions. " * 2
 _SIZES = ((0, 0), (20, 30), (40, 500))
 
 
 class Connection:
-    """A keep-alive connection of an administrator."""
+    """Keep-alive connection of an administrator."""
 
     def __init__(self, server: ControlPlane) -> None:
         address = urlsplit(server.url)
@@ -42,7 +42,7 @@ class Connection:
         self._headers = {"Authorization": f"Bearer {server.token}"}
 
     def request(self, method: str, path: str, body: Any = None, accept: str = "*/*") -> tuple[int, bytes]:
-        """Status and body of an answer."""
+        """Return status and body of a response."""
         headers = self._headers | {"Accept": accept, "Content-Type": "application/json"}
         self._http.request(method, path, body=None if body is None else json.dumps(body), headers=headers)
         answer = self._http.getresponse()
@@ -50,7 +50,7 @@ class Connection:
 
 
 class Probe:
-    """Measures the slowest answer to a small request while something else happens."""
+    """Probe of the slowest response to a small request while other work runs."""
 
     def __init__(self, server: ControlPlane) -> None:
         self._connection = Connection(server)
@@ -75,7 +75,7 @@ class Probe:
 
 
 def definition(number: int, kilobytes: int) -> dict[str, Any]:
-    """A CustomResourceDefinition with a schema of about that size."""
+    """Return a CustomResourceDefinition with a schema of about that size."""
     properties = {f"field{i}": {"type": "string", "description": _TEXT} for i in range(20)}
     groups = {f"group{i}": {"type": "object", "properties": properties} for i in range(max(1, kilobytes // 5))}
     schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": groups}}}
@@ -106,7 +106,7 @@ def measured(server: ControlPlane, what: str) -> Iterator[None]:
 
 
 def kubectl_create(server: ControlPlane, name: str) -> None:
-    """``kubectl create`` of a ConfigMap with nothing cached."""
+    """Run ``kubectl create`` of a ConfigMap with empty caches."""
     obj = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "default"}}
     with tempfile.TemporaryDirectory() as cache:
         command = ["kubectl", f"--kubeconfig={server.kubeconfig}", f"--cache-dir={cache}", "create", "-f", "-"]

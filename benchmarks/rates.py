@@ -1,4 +1,4 @@
-"""What the parts of the benchmark share: objects, loads measured in turns, and the lines of the report."""
+"""Shared parts of the benchmarks: objects, loads measured in turns, and report lines."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def pod(name: str) -> bytes:
 
 
 def distinct_pod(number: str) -> bytes:
-    """Return a pod as large as those of ``pod``; images, variables, names and resources hold its number, seven digits."""
+    """Return a pod of the size of ``pod``, with a number of seven digits in images, variables, names and resources."""
     container = {
         "name": f"main-{number}", "image": f"registry.example.com/team/app:1.{number}",
         "ports": [{"name": f"p{number}", "containerPort": 8080}],
@@ -58,11 +58,11 @@ class Report:
     """Lines of the table, and whether all targets were met."""
 
     def __init__(self) -> None:
-        self.met = True
+        self.is_met = True
 
-    def line(self, name: str, text: str, *, met: bool | None = None) -> None:
-        mark = "" if met is None else ("  ok" if met else "  MISSED")
-        self.met = self.met and met is not False
+    def line(self, name: str, text: str, *, is_met: bool | None = None) -> None:
+        mark = "" if is_met is None else ("  ok" if is_met else "  MISSED")
+        self.is_met = self.is_met and is_met is not False
         print(f"{name:<34} {text}{mark}", flush=True)
 
 
@@ -74,13 +74,13 @@ def rate(target: Target, make: Callable[[], bytes], seconds: float) -> Result:
 
 
 def paired(first: Callable[[], Result], second: Callable[[], Result], rounds: int) -> tuple[list[Result], list[Result]]:
-    """Measured in turns, so that a change of the machine's speed hits both."""
+    """Measure both in turns, so that a change of the machine's speed affects both."""
     pairs = [(first(), second()) for _ in range(rounds)]
     return [a for a, _ in pairs], [b for _, b in pairs]
 
 
 def in_turns(measures: Mapping[str, Callable[[], Result]], rounds: int) -> dict[str, list[Result]]:
-    """Measure all of them one after the other, ``rounds`` times, each round beginning with another one."""
+    """Measure all in turns for ``rounds`` rounds, each in another order."""
     results: dict[str, list[Result]] = {name: [] for name in measures}
     names = list(measures)
     for number in range(rounds):
@@ -96,7 +96,7 @@ def ratio(ours: list[Result], theirs: list[Result]) -> float:
 
 
 def loop_ratio(ours: list[Result], theirs: list[Result]) -> float:
-    """Return the median of what a request costs the event loop, in shares of what another one costs in the same round."""
+    """Return the median ratio of the event loop's CPU time per request, measured in the same round."""
     return statistics.median(a.loop_micros / b.loop_micros for a, b in zip(ours, theirs, strict=True))
 
 

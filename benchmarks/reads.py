@@ -1,6 +1,6 @@
-"""Reads as kubectl and dashboards make them: selected lists, Tables, and one GET over a new connection.
+"""Reads of kubectl and dashboards: selected lists, Tables, and one GET over a new connection.
 
-Each beside the bare handler, with an answer of the same size, or a new connection for each request as well.
+Each beside the bare handler, with a response of the same size, or also with a new connection for each request.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``make bench``: rates as ratios to a bare handler measured in the same run, start, memory and watch latency.
+"""``make bench``: rates as ratios to a bare handler measured in the same run, start time, memory and watch latency.
 
 Exit code 1 when a figure misses its target. ``--quick`` measures for a shorter time, ``--only NAME`` one part.
 """
@@ -32,7 +32,7 @@ _PARTS = ["start", "rates", "access", "users", "writes", "reads", "watch", "memo
 
 
 def prepare(server: Server) -> None:
-    """The account that pods run as, which a controller would make."""
+    """Create the service account of pods, which a controller would create."""
     body = json.dumps({"metadata": {"name": "default"}}).encode()
     request = server.target.request("POST", f"{NAMESPACE}/serviceaccounts", body)
     uvloop.run(load(server.target, lambda: request, connections=1, requests=1))
@@ -46,7 +46,7 @@ def measure_get(report: Report, server: Server, bare: Target, seconds: float) ->
     )
     share = statistics.median(a.rate / b.rate for a, b in zip(ours, theirs, strict=True))
     mine, bare_rate = statistics.median(r.rate for r in ours), statistics.median(r.rate for r in theirs)
-    report.line("GET by name", f"{mine:8.0f}/s  bare {bare_rate:8.0f}/s  {share:6.1%} (≥ 55 %)", met=share >= 0.55)
+    report.line("GET by name", f"{mine:8.0f}/s  bare {bare_rate:8.0f}/s  {share:6.1%} (≥ 55 %)", is_met=share >= 0.55)
 
 
 def measure_post(report: Report, server: Server, bare: Target, seconds: float) -> None:
@@ -67,12 +67,12 @@ def measure_post(report: Report, server: Server, bare: Target, seconds: float) -
     mine, bare_rate = statistics.median(r.rate for r in ours), statistics.median(r.rate for r in theirs)
     p99 = percentile([x for r in ours for x in r.latencies], 0.99) * 1000
     text = f"{mine:8.0f}/s  bare {bare_rate:8.0f}/s  {share:6.1%} (≥ 25 %)  p99 {p99:.1f} ms"
-    report.line("POST ConfigMap, durable", text, met=share >= 0.25)
+    report.line("POST ConfigMap, durable", text, is_met=share >= 0.25)
 
     ours, theirs = paired(lambda: create(pods, b"p"), empty, 2)
     share = statistics.median(a.rate / b.rate for a, b in zip(ours, theirs, strict=True))
     mine = statistics.median(r.rate for r in ours)
-    report.line("POST Pod, durable", f"{mine:8.0f}/s  {share:6.1%} (≥ 15 %)", met=share >= 0.15)
+    report.line("POST Pod, durable", f"{mine:8.0f}/s  {share:6.1%} (≥ 15 %)", is_met=share >= 0.15)
 
 
 def measure_list(report: Report, server: Server, bare: Target, seconds: float, size: int) -> None:
@@ -90,7 +90,7 @@ def measure_list(report: Report, server: Server, bare: Target, seconds: float, s
     share = statistics.median(a.bytes_rate / b.bytes_rate for a, b in zip(ours, theirs, strict=True))
     mine = statistics.median(r.bytes_rate for r in ours) / 1e6
     text = f"{mine:8.0f} MB/s of {size / 1e6:.1f} MB  {share:6.1%} of bare (≥ 60 %)"
-    report.line(f"LIST {PODS} pods", text, met=share >= 0.60)
+    report.line(f"LIST {PODS} pods", text, is_met=share >= 0.60)
     selected = many(server.target, listing)
     report.line("LIST with a selector", f"{selected.bytes_rate / 1e6:8.0f} MB/s")
 
@@ -99,21 +99,21 @@ def measure_watch(report: Report, server: Server, seconds: float) -> None:
     latencies, expected = uvloop.run(fan_out(server.target, watchers=200, changes_per_second=500, seconds=seconds))
     p99 = percentile(latencies, 0.99) * 1000
     text = f"p50 {percentile(latencies, 0.5) * 1000:.1f} ms  p99 {p99:.1f} ms (≤ 20 ms)  {len(latencies)}/{expected} events"
-    report.line("WATCH 200 × 500/s", text, met=p99 <= 20 and len(latencies) == expected)
+    report.line("WATCH 200 × 500/s", text, is_met=p99 <= 20 and len(latencies) == expected)
 
 
 def measure_start(report: Report, rounds: int) -> None:
     with tempfile.TemporaryDirectory(prefix="steersman-bench-") as place:
         with api_server(directory=Path(place)):
-            pass  # the first start makes certificates
+            pass  # the first start creates certificates
         times = []
         for _ in range(rounds):
             with api_server(directory=Path(place)) as server:
                 times.append(server.ready_seconds)
                 idle = server.rss_bytes
     median = statistics.median(times)
-    report.line("start to /readyz", f"{median * 1000:8.0f} ms median of {rounds} (≤ 500 ms)", met=median <= 0.5)
-    report.line("memory idle", f"{idle / 1e6:8.0f} MB (≤ 90 MB)", met=idle <= 90e6)
+    report.line("start to /readyz", f"{median * 1000:8.0f} ms median of {rounds} (≤ 500 ms)", is_met=median <= 0.5)
+    report.line("memory idle", f"{idle / 1e6:8.0f} MB (≤ 90 MB)", is_met=idle <= 90e6)
 
 
 def measure_memory(report: Report) -> None:
@@ -126,7 +126,7 @@ def measure_memory(report: Report) -> None:
         used = server.rss_bytes
     share = used / encoded
     text = f"{used / 1e6:8.0f} MB for {OBJECTS} pods of {encoded / 1e6:.0f} MB: {share:.2f} × (≤ 4 ×), idle {before / 1e6:.0f} MB"
-    report.line("memory full", text, met=share <= 4)
+    report.line("memory full", text, is_met=share <= 4)
 
 
 def main() -> int:
@@ -134,11 +134,11 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="measure for a shorter time")
     parser.add_argument("--only", choices=_PARTS, help="one part")
     arguments = parser.parse_args()
-    os.sync()  # what was built just before is not to be written between what is measured
+    os.sync()  # data written just before must not be flushed during the measurement
     seconds = 1.0 if arguments.quick else 4.0
     report = Report()
     parts = [arguments.only] if arguments.only else _PARTS
-    # Many short turns: a change of the machine's speed shows in few of them.
+    # Many short turns: a change of the machine's speed affects few of them.
     turn_seconds, rounds = (0.5, 3) if arguments.quick else (1.0, 7)
     if "start" in parts:
         measure_start(report, 3 if arguments.quick else 10)
@@ -173,7 +173,7 @@ def main() -> int:
         from benchmarks.informer import measure_informers  # noqa: PLC0415 — it needs this module
 
         measure_informers(report, 1 if arguments.quick else 3)
-    return 0 if report.met else 1
+    return 0 if report.is_met else 1
 
 
 if __name__ == "__main__":

@@ -1,9 +1,8 @@
-"""A ReplicationController scaled up and back, by the controllers in a process of their own: Pods a second, calls a Pod.
+"""A ReplicationController scaled up and down by a separate controller process: Pods per second, calls per Pod.
 
-    python -m benchmarks.scaling --pods 1000
+python -m benchmarks.scaling --pods 1000
 
-Exit code 1 when a figure misses its target. Two cores are needed, and quiet ones: one for the server, one for the
-controllers.
+Exit code 1 when a figure misses its target. Needs two idle cores: one for the server, one for the controllers.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ CONTROLLER = tree("v1", "ReplicationController")
 
 @contextlib.contextmanager
 def controllers(server: Server) -> Iterator[subprocess.Popen[bytes]]:
-    """``steersman controller-manager`` with the two that matter here."""
+    """Run ``steersman controller-manager`` with the two controllers that matter here."""
     command = [
         *(sys.executable, "-m", "steersman", "controller-manager", "--port=0"),
         f"--kubeconfig={server.directory / 'bench.kubeconfig'}",
@@ -54,14 +53,14 @@ def cpu_seconds(process: subprocess.Popen[bytes]) -> float:
 
 
 async def writes(client: Client) -> float:
-    """Requests that changed something, as the server counts them."""
+    """Return the number of write requests that the server counted."""
     answer = await client.raw(read("/metrics"))
     found = re.findall(rb"^apiserver_request_total\{([^}]*)\} ([0-9.e+]+)", answer.body, re.MULTILINE)
     return sum(float(count) for labels, count in found if re.search(rb'verb="(POST|PUT|PATCH|DELETE)"', labels))
 
 
 async def scale(client: Client, replicas: int) -> float:
-    """Seconds until the status tells so many."""
+    """Scale and return the seconds until the status has that number of replicas."""
     begun = time.perf_counter()
     await client.patch(CONTROLLER, "bench", {"spec": {"replicas": replicas}}, namespace="default")
     while True:
@@ -79,14 +78,14 @@ async def prepared(client: Client) -> None:
         {"apiVersion": "v1", "kind": "ReplicationController", "metadata": {"name": "bench"}, "spec": spec},
         namespace="default",
     )
-    # The first Pods find the account, the informers and every path warm.
+    # The first Pods warm up the account, the informers and every code path.
     await asyncio.sleep(2)
     await scale(client, 5)
     await scale(client, 0)
 
 
 async def measure(server: Server, process: subprocess.Popen[bytes], pods: int) -> bool:
-    met = True
+    is_met = True
     async with connect(server.directory / "bench.kubeconfig") as client:
         await prepared(client)
         for name, replicas in (("up", pods), ("down", 0)):
@@ -96,14 +95,14 @@ async def measure(server: Server, process: subprocess.Popen[bytes], pods: int) -
             rate = pods / seconds
             used = cpu_seconds(process) - cpu, server.cpu_seconds() - server_cpu
             well = rate >= RATE_MIN and per_pod <= CALLS_MAX
-            met = met and well
+            is_met = is_met and well
             print(
                 f"{name:5} {rate:6.0f} pods/s (≥ {RATE_MIN:.0f})  {per_pod:5.3f} calls/pod (≤ {CALLS_MAX})  "
                 f"with a core each {pods / max(used):6.0f} pods/s: "
                 f"controllers {used[0] / pods * 1000:.2f} ms/pod, server {used[1] / pods * 1000:.2f}"
                 f"{'' if well else '  MISSED'}"
             )
-    return met
+    return is_met
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-"""Starting what is measured: an API server and the bare handler, each in a process of its own."""
+"""Start of the measured servers: an API server and the bare handler, one process each."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ import yaml
 from benchmarks.client import Target
 
 TOKEN = "benchmark-token"
-#: Of a user without rights of his own.
+#: Token of a user without permissions.
 READER_TOKEN = "benchmark-reader"
 
 
 @dataclass
 class Server:
-    """A started API server."""
+    """Started API server."""
 
     process: subprocess.Popen[bytes]
     target: Target
     directory: Path
-    #: From the start of the process to the first ``ok`` of ``/readyz``.
+    #: Seconds from the start of the process to the first ``ok`` of ``/readyz``.
     ready_seconds: float
 
     @property
@@ -47,7 +47,7 @@ class Server:
 
 
 def _loop_seconds(pid: int) -> float:
-    """CPU time of a process's first thread, which the event loop runs in."""
+    """Return the CPU time of a process's first thread, which runs the event loop."""
     return int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e9
 
 
@@ -59,7 +59,7 @@ def _rss(pid: int) -> int:
 
 
 def processes(pid: int) -> dict[str, int]:
-    """An API server's process and its children, by what they do."""
+    """Return an API server's process and its children, by role."""
     found = {"API server": pid}
     for child in _children(pid):
         writes = b"sqlite/batches" in Path(f"/proc/{child}/cmdline").read_bytes()
@@ -68,7 +68,7 @@ def processes(pid: int) -> dict[str, int]:
 
 
 def _children(pid: int) -> list[int]:
-    """Whichever thread has started them."""
+    """Return the children of all threads of a process."""
     return [int(p) for task in Path(f"/proc/{pid}/task").iterdir() for p in (task / "children").read_text().split()]
 
 
@@ -76,7 +76,7 @@ def _children(pid: int) -> list[int]:
 def api_server(
     *, ephemeral: bool = False, directory: Path | None = None, extra: tuple[str, ...] = ()
 ) -> Iterator[Server]:
-    """``steersman apiserver`` on any port; with ``directory`` its files stay."""
+    """Run ``steersman apiserver`` on any port; with ``directory`` its files are kept."""
     place = directory or Path(tempfile.mkdtemp(prefix="steersman-bench-"))
     tokens = place / "tokens.csv"
     tokens.write_text(f'{TOKEN},bench,bench,"system:masters"\n{READER_TOKEN},reader,reader\n')
@@ -137,7 +137,7 @@ def _ca(place: Path) -> Path:
 
 @contextlib.contextmanager
 def bare_server(pki: Path, *, small_bytes: int, large_bytes: int) -> Iterator[Target]:
-    """The yardstick, with the same certificate."""
+    """Run the baseline with the same certificate."""
     command = [sys.executable, "-m", "benchmarks.bare", "--pki", str(pki)]
     command += ["--small-bytes", str(small_bytes), "--large-bytes", str(large_bytes)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE)

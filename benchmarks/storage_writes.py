@@ -1,4 +1,4 @@
-"""Durable transactions per second of the SQLite store beside a loop that has other work to do.
+"""Durable transactions per second of the SQLite store beside an event loop with other work.
 
     python benchmarks/storage_writes.py [--busy-us 150] [--writers 16] [--update] [--uvloop] [--think-ms 0]
 

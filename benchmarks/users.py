@@ -1,7 +1,7 @@
-"""Requests of users as clusters have them: a client certificate or a bound token, and rights by RBAC.
+"""Requests of realistic users: a client certificate or a bound token, and permissions by RBAC.
 
-Each is measured in turns with the static token of ``system:masters``, which takes the shortest way through the filters,
-and with the bare handler.
+Each is measured in turns with the static token of ``system:masters``, which takes the shortest path through the
+filters, and with the bare handler.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ if TYPE_CHECKING:
 _RBAC = f"/apis/rbac.authorization.k8s.io/v1{NAMESPACE.removeprefix('/api/v1')}"
 _GROUP = "rbac.authorization.k8s.io"
 _USER, _TEAM, _ACCOUNT = "jane", "developers", "worker"
-#: Of the rate of the static token.
+#: Target: share of the rate of the static token.
 _SHARE_MIN = 0.93
 
 
 def call(target: Target, method: str, path: str, body: object = None) -> Any:
-    """Send one request and return the decoded answer."""
+    """Send one request and return the decoded response."""
     connection = http.client.HTTPSConnection(target.host, target.port, context=ssl._create_unverified_context())
     headers = {"authorization": f"Bearer {target.token}", "content-type": "application/json"}
     try:
@@ -60,7 +60,7 @@ def call(target: Target, method: str, path: str, body: object = None) -> Any:
 
 
 def prepare(server: Server) -> None:
-    """Make the accounts of pods, and a role that both users hold."""
+    """Create the service accounts of pods, and a role that both users have."""
     admin = server.target
     for account in ("default", _ACCOUNT):
         call(admin, "POST", f"{NAMESPACE}/serviceaccounts", {"metadata": {"name": account}})
@@ -86,7 +86,7 @@ def with_certificate(server: Server) -> Target:
 
 
 def with_bound_token(server: Server) -> Target:
-    """Return the target of a service account, with a token bound to a pod as the kubelet asks for them."""
+    """Return the target of a service account, with a token bound to a pod as the kubelet requests it."""
     spec = {"serviceAccountName": _ACCOUNT, "containers": [{"name": "main", "image": "worker"}]}
     made = call(server.target, "POST", f"{NAMESPACE}/pods", {"metadata": {"name": _ACCOUNT}, "spec": spec})
     bound = {"apiVersion": "v1", "kind": "Pod", "name": _ACCOUNT, "uid": made["metadata"]["uid"]}
@@ -128,7 +128,7 @@ def _compare(
             continue
         share = ratio(mine, static)
         text = f"{text} ({loop_ratio(mine, static):.2f} × static)  {share:6.1%} of static (≥ 93 %)"
-        report.line(f"{what}, {user}", text, met=share >= _SHARE_MIN)
+        report.line(f"{what}, {user}", text, is_met=share >= _SHARE_MIN)
 
 
 def _gets(users: dict[str, Target], seconds: float) -> dict[str, Callable[[], Result]]:

@@ -1,4 +1,4 @@
-"""How long a change takes to reach many watchers: each changed object carries the time at which it was sent."""
+"""Latency of watch events with many watchers: each changed object carries the time at which it was sent."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class _Watcher(asyncio.Protocol):
         self._rest = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        # uvloop's TLS transport is one, but is no subclass.
+        # uvloop's TLS transport implements the interface without being a subclass.
         transport = cast("asyncio.Transport", transport)
         transport.write(self._request)
 
@@ -36,9 +36,9 @@ class _Watcher(asyncio.Protocol):
 async def fan_out(
     target: Target, *, watchers: int, changes_per_second: int, seconds: float, writers: int = 16
 ) -> tuple[list[float], int]:
-    """Latencies of all deliveries, and how many there should have been.
+    """Return the latencies of all deliveries, and the expected number of deliveries.
 
-    The changes come over several connections, as one connection's requests are answered one after the other.
+    Several connections send the changes, as the requests of one connection are answered one after the other.
     """
     loop = asyncio.get_running_loop()
     context = target.context()

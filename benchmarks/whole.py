@@ -1,7 +1,7 @@
-"""The main job as a user sees it: how soon a node is Ready, a thousand pods, a thousand nodes, and what beating costs.
+"""End-to-end figures of ``steersman up``: time to a Ready node, a thousand pods, a thousand nodes, cost of heartbeats.
 
-``python -m benchmarks.whole``; ``--only NAME`` one part. Exit code 1 when a target is missed. Beside seconds of the wall it
-tells processor time, of the API server and of what runs beside it: on a busy machine that is what can be compared.
+``python -m benchmarks.whole``; ``--only NAME`` one part. Exit code 1 when a target is missed. CPU time of the API
+server and of the components is printed beside wall time: it remains comparable on a busy machine.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class Costs:
-    """Processor time of a control plane's processes."""
+    """CPU time of a control plane's processes."""
 
     def __init__(self, plane: ControlPlane) -> None:
         self._pids = processes(plane.pid)
         self._start = {name: cpu_seconds(pid) for name, pid in self._pids.items()}
         self._begun = time.perf_counter()
 
-    def told(self) -> str:
+    def summary(self) -> str:
         return "CPU: " + ", ".join(f"{name} {used:.1f} s" for name, used in self._used().items())
 
     def cores(self) -> float:
@@ -82,7 +82,7 @@ async def until_ready(
     each: Callable[[str], None] = lambda _: None,
     patience_seconds: float = 120.0,
 ) -> None:
-    """Until so many are Ready, as an informer sees it; ``each`` is told the names as they become so."""
+    """Wait until ``count`` objects are Ready, as observed by an informer; ``each`` receives their names."""
     context, done, seen = ControllerContext(client), asyncio.Event(), set[str]()
 
     def changed(change: Any) -> None:
@@ -112,10 +112,10 @@ async def measure_start(report: Report) -> None:
         memory = costs.rss_megabytes()
         cpu = sum(map(cpu_seconds, costs._pids.values()))
         text = f"{took:5.2f} s to a Ready node (≤ 1.5 s), {cpu:.2f} s of CPU"
-        report.line("up", text, met=took <= 1.5)
+        report.line("up", text, is_met=took <= 1.5)
         total = sum(memory.values())
         parts = ", ".join(f"{name} {megabytes:.0f}" for name, megabytes in memory.items())
-        report.line("memory of up", f"{total:5.0f} MB (≤ 250 MB): {parts}", met=total <= 250)
+        report.line("memory of up", f"{total:5.0f} MB (≤ 250 MB): {parts}", is_met=total <= 250)
 
 
 async def measure_deployment(report: Report) -> None:
@@ -131,8 +131,8 @@ async def measure_deployment(report: Report) -> None:
             await client.create({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec})
             await until_ready(client, PODS, pods)
             took = time.perf_counter() - begun
-        text = f"{took:5.2f} s until {pods} pods are Ready (≤ 5 s), {pods / took:.0f} pods/s; {costs.told()}"
-        report.line("a large deployment", text, met=took <= 5)
+        text = f"{took:5.2f} s until {pods} pods are Ready (≤ 5 s), {pods / took:.0f} pods/s; {costs.summary()}"
+        report.line("a large deployment", text, is_met=took <= 5)
 
 
 async def measure_nodes(report: Report) -> None:
@@ -144,21 +144,23 @@ async def measure_nodes(report: Report) -> None:
             await until_ready(client, NODES, 1_000)
             took = time.perf_counter() - first
         text = f"{took:5.2f} s from the first of 1,000 Ready to the last (≤ 3 s), {time.perf_counter() - begun:.2f} s"
-        report.line("nodes registered", f"{text} from the start; {costs.told()}", met=took <= 3)
+        report.line("nodes registered", f"{text} from the start; {costs.summary()}", is_met=took <= 3)
 
 
 async def measure_heartbeats(report: Report) -> None:
     with plane(5_000) as started:
         async with connect(started.kubeconfig) as client:
             await until_ready(client, NODES, 5_000)
-            # Controllers say of each, one after the other, that it may be used: that is no heartbeat.
+            # Controllers clear the taints of each node, one after the other: these writes are not heartbeats.
             while any(node["spec"].get("taints") for node in await client.list_all(NODES)):
                 await asyncio.sleep(5)
         await asyncio.sleep(5)
         costs = Costs(started)
         await asyncio.sleep(20)
         cores = costs.cores()
-        report.line("5,000 nodes beating", f"{cores:5.2f} cores (≤ 0.5); {costs.told()} in 20 s", met=cores <= 0.5)
+        report.line(
+            "5,000 nodes beating", f"{cores:5.2f} cores (≤ 0.5); {costs.summary()} in 20 s", is_met=cores <= 0.5
+        )
 
 
 async def measure_pod_starts(report: Report) -> None:
@@ -169,7 +171,7 @@ async def measure_pod_starts(report: Report) -> None:
         async with connect(started.kubeconfig) as client:
             await until_ready(client, NODES, 20)
             while not await client.list_all(ACCOUNTS, namespace="default"):
-                await asyncio.sleep(0.05)  # a controller makes the account that pods run as
+                await asyncio.sleep(0.05)  # a controller creates the service account of pods
             costs = Costs(started)
 
             def became_ready(name: str) -> None:
@@ -186,8 +188,8 @@ async def measure_pod_starts(report: Report) -> None:
             await asyncio.gather(*creates)
             await watching
         p50, p99 = percentile(took, 0.5), percentile(took, 0.99)
-        text = f"p50 {p50:5.3f} s, p99 {p99:5.3f} s (≤ 1 s) at {rate} pods/s; {costs.told()}"
-        report.line("pod start", text, met=p99 <= 1)
+        text = f"p50 {p50:5.3f} s, p99 {p99:5.3f} s (≤ 1 s) at {rate} pods/s; {costs.summary()}"
+        report.line("pod start", text, is_met=p99 <= 1)
 
 
 async def _create_pod(client: Client, name: str) -> None:
@@ -213,7 +215,7 @@ def main() -> int:
     for name, measure in PARTS.items():
         if arguments.only in (None, name):
             uvloop.run(measure(report))
-    return 0 if report.met else 1
+    return 0 if report.is_met else 1
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Writes that no cache of equal requests can answer: distinct pods, custom resources, patches and applies that change.
+"""Writes that no cache of equal requests can serve: distinct pods, custom resources, patches and applies with changes.
 
 Each beside the bare handler, which reads a body of the same size; distinct pods also beside pods that are alike.
 """
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
 _DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 _GROUP = "bench.example.com"
-#: Of the rate of pods that are alike.
+#: Target: share of the rate of pods that are alike.
 _DISTINCT_MIN = 0.70
-#: Objects that patches go to in turns, so that none waits for another.
+#: Objects patched in turns, so that none waits for another.
 _PATCHED = 200
 
 _SCHEMA = {
@@ -82,7 +82,7 @@ _SCHEMA = {
 
 
 def definition() -> dict[str, object]:
-    """Return a definition of namespaced custom resources with a schema, defaults and CEL rules."""
+    """Return a CustomResourceDefinition of namespaced resources with a schema, defaults and CEL rules."""
     version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": _SCHEMA}}
     names = {"plural": "crontasks", "singular": "crontask", "kind": "CronTask", "listKind": "CronTaskList"}
     spec = {"group": _GROUP, "scope": "Namespaced", "names": names, "versions": [version]}
@@ -120,7 +120,7 @@ def _changed_deployment(name: str) -> Callable[[str], bytes]:
 
 
 def _establish(target: Target) -> None:
-    """Make the definition and wait until its resources are served."""
+    """Create the definition and wait until its resources are served."""
     call(target, "POST", _DEFINITIONS, definition())
     deadline = time.perf_counter() + 30
     while time.perf_counter() < deadline:
@@ -132,7 +132,7 @@ def _establish(target: Target) -> None:
 
 
 class _Numbers:
-    """Numbers of seven digits, none twice."""
+    """Distinct numbers of seven digits."""
 
     def __init__(self) -> None:
         self._counter = itertools.count(1_000_000)
@@ -188,4 +188,4 @@ def measure_writes(report: Report, seconds: float, rounds: int) -> None:
             continue
         share = ratio(mine, results["POST Pod, alike"])
         cost = loop_ratio(mine, results["POST Pod, alike"])
-        report.line(name, f"{text} ({cost:.2f} × alike)  {share:6.1%} of alike (≥ 70 %)", met=share >= _DISTINCT_MIN)
+        report.line(name, f"{text} ({cost:.2f} × alike)  {share:6.1%} of alike (≥ 70 %)", is_met=share >= _DISTINCT_MIN)

@@ -1,4 +1,4 @@
-"""The one command: write the generated tree, or check that it is what would be written."""
+"""Command ``python -m codegen``: write the generated tree, or check that it is up to date."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from codegen.emit import GENERATED, render, stale, write
 
 
 def main() -> int:
-    """Exit code 1 when `--check` finds the tree out of date."""
+    """Write or check the tree; return exit code 1 if `--check` finds it out of date."""
     parser = argparse.ArgumentParser(prog="python -m codegen", description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing, fail when the tree is out of date")
     arguments = parser.parse_args()

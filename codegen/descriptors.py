@@ -1,7 +1,7 @@
 """Protobuf descriptors of all messages, for decoders that share no code with ours (``google.protobuf``).
 
-They are built from ``overlay/protobuf.json`` and know field numbers, protobuf's own names and types; JSON names and the
-fields that are always written are not in them. The test extra has ``google.protobuf``.
+Built from ``overlay/protobuf.json``, with field numbers and protobuf's own names and types, but without JSON names and
+flags of fields that are always written. ``google.protobuf`` is in the test extra.
 """
 
 from __future__ import annotations

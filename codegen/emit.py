@@ -1,4 +1,4 @@
-"""Renders the generated tree as text, writes it, and reports what is out of date."""
+"""Rendering, writing and comparison of the generated tree."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HEADER = '"""Written by `python -m codegen`; do not edit. Read by `steersman.sch
 
 
 def render() -> dict[str, str]:
-    """File name → text of the whole tree."""
+    """Return the whole tree as file name → text."""
     known = definitions()
     files = {"__init__.py": HEADER, "resources.json": _resource_lines(resource_table(kinds_of(known)))}
     for name, table in type_tables(known).items():
@@ -26,7 +26,7 @@ def render() -> dict[str, str]:
 
 
 def write(files: dict[str, str]) -> None:
-    """Makes the tree equal to `files`, and nothing else in it."""
+    """Make the tree equal to `files`; remove all other files in it."""
     GENERATED.mkdir(exist_ok=True)
     for path in GENERATED.iterdir():
         if path.is_file() and path.name not in files:
@@ -36,7 +36,7 @@ def write(files: dict[str, str]) -> None:
 
 
 def stale(files: dict[str, str]) -> list[str]:
-    """Names of files that are missing, different or too many."""
+    """Return the names of missing, different and superfluous files."""
     there = {path.name: path.read_text() for path in GENERATED.iterdir() if path.is_file()}
     return sorted(name for name in files.keys() | there.keys() if files.get(name) != there.get(name))
 
@@ -46,13 +46,13 @@ def _compact(value: Any) -> str:
 
 
 def _resource_lines(table: dict[str, Any]) -> str:
-    """One group and one resource a line, so that a diff is readable."""
+    """Yield one line per group and resource, for readable diffs."""
     groups = ",\n".join(_compact(group) for group in table["groups"])
     rows = ",\n".join(_compact(row) for row in table["resources"])
     return f'{{"groups":[\n{groups}\n],"resources":[\n{rows}\n]}}\n'
 
 
 def _type_lines(table: dict[str, Any]) -> str:
-    """One type a line."""
+    """Yield one line per type."""
     lines = ",\n".join(f"{_compact(name)}:{_compact(row)}" for name, row in sorted(table.items()))
     return f"{{\n{lines}\n}}\n"

@@ -1,6 +1,6 @@
-"""How Go writes a field: what the schema cannot say, from rules of thumb and `overlay/fields.yaml`.
+"""Go's encoding of fields, which the schema does not contain: heuristics and `overlay/fields.yaml`.
 
-The overlay names, per type, fields that depart from the rules of thumb: `value` (held by value, not by pointer),
+The overlay names, per type, fields that deviate from the heuristics: `value` (held by value, not by pointer),
 `pointer`, `written` (no `omitempty`), `omitted` (`omitempty` though OpenAPI requires it), `omitzero`.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-#: Optional fields of these kinds are pointers unless the overlay says otherwise.
+#: Optional fields of these kinds are pointers unless the overlay overrides it.
 POINTERS = frozenset({"boolean", "int32", "int64", "number", "int-or-string", "time", "micro-time", "quantity", "any"})
 #: Go writes these even under `omitempty` when they are held by value: they are structs there.
 STRUCTS = frozenset({"int-or-string", "time", "micro-time", "quantity", "raw"})
@@ -17,7 +17,7 @@ BY_VALUE = frozenset({"metadata", "spec", "status"})
 
 
 def flags_of(name: str, type_: Any, *, required: bool, go: dict[str, list[str]]) -> str:
-    """The flags of one field (see `codegen.types`); `required` is the published schema's word."""
+    """Return the flags of one field (see `codegen.types`); `required` is from the published schema."""
     is_struct = isinstance(type_, str) and (type_.startswith(("#", "schema-or")) or type_ in STRUCTS)
     optional_pointer = (
         not required and isinstance(type_, str) and (type_.startswith(("#", "schema-or")) or type_ in POINTERS)

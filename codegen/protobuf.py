@@ -1,10 +1,10 @@
-"""The table of protobuf messages, with the JSON names of their fields (``schema/generated/protobuf.json``).
+"""Table of protobuf messages with the JSON names of their fields (``schema/generated/protobuf.json``).
 
-``overlay/protobuf.json`` holds facts of a real control plane: message → field → number, type, and ``always`` where
-upstream's encoder writes the field though it is empty. A row of the table is ``[number, JSON name, type]``, with a
-fourth element 1 for ``always``; an empty JSON name marks an inlined message, whose fields lie in the same JSON object.
-Types are scalars (``string``), leaves (``time``), messages (``#Name`` of the same module, ``#io.k8s…Name`` of
-another), ``["list", type]`` or ``["map", type]``.
+``overlay/protobuf.json`` has facts of a real control plane: message → field → number, type, and ``always`` if
+upstream's encoder writes the field even if empty. A row of the table is ``[number, JSON name, type]``, with a fourth
+element 1 for ``always``; an empty JSON name marks an inlined message, whose fields are in the same JSON object. Types
+are scalars (``string``), leaves (``time``), messages (``#Name`` of the same module, ``#io.k8s…Name`` of another),
+``["list", type]`` or ``["map", type]``.
 """
 
 from __future__ import annotations
@@ -31,12 +31,13 @@ _LEAVES = LEAVES | {
     "io.k8s.api.certificates.v1.ExtraValue": "strings",
 }
 _SCALARS = frozenset({"bool", "bytes", "double", "int32", "int64", "string"})
-#: Served without a definition in the published schema: discovery and metadata alone.
+#: Without a definition in the published schema: discovery and metadata-only kinds, and node ports, which are stored only.
 _UNPUBLISHED = re.compile(
     r"io\.k8s\.api\.apidiscovery\..*|io\.k8s\.apimachinery\.pkg\.apis\.meta\.v1(beta1)?\.PartialObjectMetadata(List)?"
     r"|io\.k8s\.apimachinery\.pkg\.apis\.meta\.v1\.(GroupVersionKind|List)"
+    r"|io\.k8s\.api\.core\.v1\.RangeAllocation"
 )
-#: Fields of JSON objects that protobuf has in the envelope.
+#: Fields of JSON objects that are part of the envelope in protobuf.
 _OF_KIND = frozenset({"apiVersion", "kind"})
 _RENAMED = {"ref": "$ref", "schema": "$schema"}
 
@@ -56,13 +57,16 @@ def protobuf_table(types: Types) -> dict[str, list[list[Any]]]:
 
 
 def facts() -> dict[str, Message]:
-    """Return message → field → number, type and perhaps ``always``."""
+    """Return message → field → number, type and optionally ``always``."""
     messages: dict[str, Message] = json.loads((OVERLAY / "protobuf.json").read_text())
     return messages
 
 
 class _Builder:
-    """The table while it is built: an inlined message without a definition gets its rows with the first that inlines it."""
+    """Table under construction.
+
+    An inlined message without a definition gets its rows with the first message that inlines it.
+    """
 
     def __init__(self, types: Types) -> None:
         self._types = types
@@ -125,6 +129,6 @@ def _type(text: str, module: str) -> Any:
 
 
 def definition_name(message: str) -> str:
-    """``k8s.io.kube_aggregator.pkg…`` → ``io.k8s.kube-aggregator.pkg…``."""
+    """Return the definition name of a message: ``k8s.io.kube_aggregator.pkg…`` → ``io.k8s.kube-aggregator.pkg…``."""
     module, _, name = message.rpartition(".")
     return f"{module.replace('k8s.io.', 'io.k8s.', 1).replace('_', '-')}.{name}"

@@ -1,4 +1,4 @@
-"""The table of groups and resources, in the shape that `steersman.schema.resources` reads."""
+"""Table of groups and resources, in the format of `steersman.schema.resources`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Row = dict[str, Any]
 
 
 def resource_table(kinds: dict[tuple[str, str, str], str]) -> dict[str, Any]:
-    """Groups in discovery's order, and every resource that they serve; `kinds` names the definitions."""
+    """Return groups in discovery order, and every served resource; `kinds` names the definitions."""
     extra = overlay("resources")
     groups = sorted(extra["groups"], key=lambda group: (-group["priority"], group["name"]))
     methods = api_methods()
@@ -39,7 +39,7 @@ def resource_table(kinds: dict[tuple[str, str, str], str]) -> dict[str, Any]:
 
 
 def _modules(kinds: dict[tuple[str, str, str], str]) -> dict[tuple[str, str], str]:
-    """Group and version → the part of its definitions' names before the kind."""
+    """Return group and version → prefix of its definitions' names."""
     return {
         (group, version): definition.rpartition(".")[0]
         for (group, version, _), definition in kinds.items()
@@ -68,11 +68,13 @@ def _resource(
     if "watch" in verbs:
         row["key_prefix"] = extra["key_prefixes"].get(name, f"/registry/{method.plural}")
         row["storage_api_version"] = extra["storage_versions"].get(name) or _preferred(method, extra)
+        if name in extra["stored_versions"]:
+            row["stored_api_version"] = extra["stored_versions"][name]
     return {key: value for key, value in row.items() if value not in ([], "") or key in ("group", "verbs")}
 
 
 def _preferred(method: ApiMethod, extra: dict[str, Any]) -> str:
-    """The first version of the resource's group, as objects carry it."""
+    """Return the first version of the resource's group, as in `apiVersion`."""
     versions = next(group["versions"] for group in extra["groups"] if group["name"] == method.group)
     version = next(iter(versions))
     return f"{method.group}/{version}" if method.group else version

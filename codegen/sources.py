@@ -14,7 +14,7 @@ import yaml
 OVERLAY = Path(__file__).parent / "overlay"
 RELEASE = "v1.36.0-local"
 
-#: lightkube's method names, as Kubernetes verbs; its `global_*` say the same of all namespaces.
+#: Verbs of lightkube's method names; its `global_*` methods are the same for all namespaces.
 VERBS = {
     "delete": "delete",
     "deletecollection": "deletecollection",
@@ -28,7 +28,7 @@ VERBS = {
 
 
 class ApiMethod(NamedTuple):
-    """One class of `lightkube.resources`: a resource, or a subresource when `action` is set."""
+    """Class of `lightkube.resources`: a resource, or a subresource if `action` is set."""
 
     group: str
     version: str
@@ -42,14 +42,14 @@ class ApiMethod(NamedTuple):
 
 
 def definitions() -> dict[str, dict[str, Any]]:
-    """Every type of the release by its definition name."""
+    """Return every type of the release by definition name."""
     root = package_files.files("kubernetes_validate") / "kubernetes-json-schema" / RELEASE / "_definitions.json"
     found: dict[str, dict[str, Any]] = json.loads(root.read_text())["$defs"]
     return found
 
 
 def overlay(name: str) -> Any:
-    """A hand-written table."""
+    """Return a hand-written table."""
     return yaml.safe_load((OVERLAY / f"{name}.yaml").read_text())
 
 

@@ -1,4 +1,4 @@
-"""Type tables: one per group and version, a row per struct, in the shape that `steersman.schema.loader` reads.
+"""Type tables: one per group and version, a row per struct, in the format of `steersman.schema.loader`.
 
 A row is `[fields, attributes]`; a field `[name, type, flags]` or `[name, type, flags, extras]`. Types are a scalar kind
 ("string"), a struct ("#Name" of the same table, "#io.k8s…Name" of another), `["list", item, …]` or `["map", value, …]`.
@@ -32,7 +32,7 @@ LEAVES = {
 }
 FORMATS = {("integer", "int64"): "int64", ("integer", "int32"): "int32", ("string", "byte"): "bytes"}
 SIMPLE = {"string": "string", "integer": "int64", "number": "number", "boolean": "boolean"}
-#: Kept whole beside the groups that are served.
+#: Kept in full beside the served groups.
 ALWAYS = (META, "io.k8s.apimachinery.pkg.version.")
 
 Definition = dict[str, Any]
@@ -40,7 +40,7 @@ GroupVersionKind = tuple[str, str, str]
 
 
 def kinds_of(definitions: dict[str, Definition]) -> dict[GroupVersionKind, str]:
-    """Group, version and kind → definition."""
+    """Return group, version and kind → definition."""
     return {
         (gvk["group"], gvk["version"], gvk["kind"]): name
         for name, definition in definitions.items()
@@ -49,7 +49,7 @@ def kinds_of(definitions: dict[str, Definition]) -> dict[GroupVersionKind, str]:
 
 
 def type_tables(definitions: dict[str, Definition]) -> dict[str, dict[str, Any]]:
-    """Table name (`apps_v1`) → type name → row, for all served groups."""
+    """Return table name (`apps_v1`) → type name → row, for all served groups."""
     served = {(group["name"], version) for group in overlay("resources")["groups"] for version in group["versions"]}
     modules = {
         name.rpartition(".")[0] + "."
@@ -70,12 +70,12 @@ def type_tables(definitions: dict[str, Definition]) -> dict[str, dict[str, Any]]
 
 
 def table_name(module: str) -> str:
-    """`io.k8s.api.apps.v1` → `apps_v1`."""
+    """Return the table name of a module: `io.k8s.api.apps.v1` → `apps_v1`."""
     return "_".join(module.split(".")[-2:]).replace("-", "_")
 
 
 def _check_overlay(facts: dict[str, Any], tables: dict[str, dict[str, Any]]) -> None:
-    """Raises ValueError for an overlay entry that no type has (any more)."""
+    """Raise ValueError for an overlay entry without a type."""
     for type_name, by_flag in facts.items():
         table, _, short = type_name.partition(".")
         known = {field[0] for field in tables[table][short][0]}

@@ -1,4 +1,4 @@
-"""Greets every ConfigMap that asks for it: ``kubectl create configmap hello --from-literal=name=you``."""
+"""Controller that greets every ConfigMap with a name: ``kubectl create configmap hello --from-literal=name=you``."""
 
 import asyncio
 

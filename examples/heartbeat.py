@@ -1,4 +1,4 @@
-"""Keeps a Lease fresh for as long as this process lives; others see by its ``renewTime`` that it does."""
+"""Heartbeat: renew a Lease while this process lives; others read its ``renewTime``."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""Work that only one of many processes does: start it several times, stop the one that leads, and see the next take over."""
+"""Work of the leader of several processes: start it several times, stop the leader, and another takes over."""
 
 import asyncio
 import contextlib
@@ -18,14 +18,14 @@ async def main(identity: str) -> None:
 
         async def work() -> None:
             while True:
-                if elector.is_leader:  # asked before each act: a process that slept too long learns it here
+                if elector.is_leader:  # checked before each action: a process that was suspended too long stops here
                     print(f"{identity} works", flush=True)
                 await client.clock.sleep(1)
 
         term = asyncio.ensure_future(elector.run(work))
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, term.cancel)
-        with contextlib.suppress(asyncio.CancelledError):  # the work has ended and the lease is released by now
+        with contextlib.suppress(asyncio.CancelledError):  # the work has ended and the lease is released
             print(f"{identity}: {(await term).name}", flush=True)
 
 

@@ -1,7 +1,7 @@
-"""A strategy for coordinated leader election (KEP-4355): the candidate with the newest emulation version leads.
+"""Strategy for coordinated leader election (KEP-4355): the candidate with the newest emulation version leads.
 
-The API server leaves every Lease alone whose candidates name a strategy other than ``OldestEmulationVersion``. This
-controller elects their leaders; it does not ask candidates whether they are alive, which a real one does by ``pingTime``.
+The API server ignores Leases whose candidates name a strategy other than ``OldestEmulationVersion``. This controller
+elects their leaders; it does not ping candidates, which a real one does by ``pingTime``.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ def newest(candidates: list[dict[str, Any]]) -> str:
 
 
 class NewestVersion(Controller):
-    """One key is one Lease."""
+    """Controller of Leases; a key is one Lease."""
 
     name = "newest-version-strategy"
 

@@ -1,6 +1,6 @@
-"""An operator: each ``Website`` gets a ConfigMap with its page, and a status that says so.
+"""Operator: each ``Website`` gets a ConfigMap with its page, and a status that reports it.
 
-The plan is pure: objects in, intended actions out. The shell reads caches, asks the plan, and does what it says.
+The plan is pure: objects in, intended actions out. The controller reads caches, computes the plan and applies it.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ DEFINITION: dict[str, Any] = {
 class Plan:
     """Intended actions for one website."""
 
-    #: Written as it is here, or None: nothing.
+    #: Written unchanged, or None: nothing.
     website: Website | None = None
     create: ConfigMap | None = None
     update: ConfigMap | None = None
@@ -102,8 +102,8 @@ class Plan:
 
 
 def plan_website(website: Website, page: ConfigMap | None, *, now: str) -> Plan:
-    """``page``: the ConfigMap of its name, owned by the website or not."""
-    if is_being_deleted(website):  # its page goes with it, by its owner reference; we only say goodbye
+    """Return the actions for a website; ``page`` is the ConfigMap of its name, owned by the website or not."""
+    if is_being_deleted(website):  # the owner reference deletes its page; only the event is left to record
         return Plan(website=without_finalizer(website, FINALIZER) if has_finalizer(website, FINALIZER) else None)
     if not has_finalizer(website, FINALIZER):
         return Plan(website=with_finalizer(website, FINALIZER))
@@ -126,7 +126,7 @@ def _page_of(website: Website, data: dict[str, str]) -> ConfigMap:
 
 
 def _with_status(website: Website, status: str, reason: str, message: str, now: str) -> Website | None:
-    """The website with a new status; None when it has that already."""
+    """Return the website with a new status; None if unchanged."""
     condition = Condition(type="Ready", status=status, reason=reason, message=message, lastTransitionTime="")
     fresh = WebsiteStatus(
         observedGeneration=website.metadata.generation or 0,
@@ -139,7 +139,7 @@ def _with_status(website: Website, status: str, reason: str, message: str, now: 
 
 
 class WebsiteOperator(Controller):
-    """One website, one ConfigMap."""
+    """Controller of Websites and their ConfigMaps."""
 
     name = "website-operator"
 
@@ -172,7 +172,7 @@ def _website_keys(page: ConfigMap) -> Iterable[str]:
 
 
 async def ensure_definition(client: Client) -> None:
-    """Make the kind known, and wait until it is served."""
+    """Create the CustomResourceDefinition, and wait until it is served."""
     definitions = tree("apiextensions.k8s.io/v1", "CustomResourceDefinition")
     name = DEFINITION["metadata"]["name"]
     try:

@@ -34,7 +34,7 @@ def shards_of(worker: str, workers: Iterable[str]) -> list[int]:
 
 
 class Worker(Controller):
-    """One worker of a pool."""
+    """Worker of a pool."""
 
     name = "worker"
 
@@ -58,7 +58,7 @@ class Worker(Controller):
         self._shards: list[int] | None = None
 
     def label_lease(self, lease: dict) -> None:
-        """Make the Lease one of the pool, and in a Pod delete it with the Pod (set both variables by the downward API)."""
+        """Label the Lease with its pool; in a Pod make the Pod its owner (set both variables by the downward API)."""
         metadata = lease["metadata"]
         metadata["labels"] = {POOL_LABEL: self.pool}
         if uid := os.environ.get("POD_UID"):

@@ -1,4 +1,4 @@
-"""Install pip into the environment that runs this, from the package index, with nothing but the standard library."""
+"""Installation of pip into the environment that runs this, from the package index, with the standard library only."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WHEEL = re.compile(r"pip-(\d+(?:\.\d+)*)-py3-none-any\.whl")
 
 
 class Links(html.parser.HTMLParser):
-    """The targets of a page's links, by file name."""
+    """Targets of a page's links, by file name."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,7 +1,7 @@
-"""Use an installed steersman: ``python -I scripts/check_install.py EXTRA...`` with the extras that it was installed with.
+"""Use an installed steersman: ``python -I scripts/check_install.py EXTRA...`` with the extras that were installed.
 
-Imports the toolkit, starts and stops what the extras suffice for, and checks that the packages of the other extras are not there.
-Prints the size of the environment. Needs nothing but the environment of the interpreter that runs it.
+Imports the toolkit, starts and stops the components that the extras suffice for, and checks that the packages of the
+other extras are absent. Prints the size of the environment. Needs only the environment of the interpreter that runs it.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def check_start(command: str) -> None:
 
 
 def check_refusal(command: str) -> None:
-    """A command whose extra is missing says so in one line."""
+    """Check that a command whose extra is missing reports it in one line."""
     done = subprocess.run([COMMAND, command], capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 1, done
     assert done.stderr.endswith("pip install 'steersman-slim[server,toolkit]'\n"), done.stderr
@@ -60,7 +60,7 @@ def check_refusal(command: str) -> None:
 
 
 def size() -> str:
-    """MB of all distributions but pip and setuptools, as installed."""
+    """Return the MB of all distributions but pip and setuptools, as installed."""
     files = [
         file.locate()
         for each in distributions()

@@ -1,12 +1,12 @@
-"""Churn objects of a control plane with a seed, and see that its memory levels off.
+"""Churn objects of a control plane with a seed, and check that its memory levels off.
 
     python scripts/churn_memory.py                       # 20 minutes: the end may be 10 % above minute 10
     python scripts/churn_memory.py --minutes 8 --seed 7
     python scripts/churn_memory.py --whole               # with controllers, scheduler and a node
 
-Workers create, replace, patch, apply, list, watch and delete objects of several kinds and sizes, the live ones staying about
-as many. Every half minute the resident memory of the API server and the sizes of its caches are printed. Exit code 1 when
-the resident memory of the last minute is more than 10 % above that of the middle of the run.
+Workers create, replace, patch, apply, list, watch and delete objects of several kinds and sizes, with a constant
+number of live objects. Every half minute the resident memory of the API server and the sizes of its caches are printed.
+Exit code 1 if the resident memory of the last minute is more than 10 % above that of the middle of the run.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ CORE = "/api/v1/namespaces/default"
 
 
 def resident_mib(pid: int) -> float:
-    """Resident memory of a process."""
+    """Return the resident memory of a process."""
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():
         if line.startswith("VmRSS:"):
             return int(line.split()[1]) / 1024
@@ -94,7 +94,7 @@ class Churn:
         self.failures: dict[int, int] = {}
 
     async def send(self, method: str, path: str, body: Any = None, content: str = "application/json") -> bytes:
-        """Return the body of an answer."""
+        """Return the body of a response."""
         data = None if body is None else json.dumps(body)
         async with self._session.request(
             method, self._url + path, data=data, headers={"content-type": content}

@@ -1,11 +1,11 @@
-"""How watches of Python clients fare when the network and the server misbehave; prints the table of ``docs/toolkit.md``.
+"""Compare the watches of Python clients under network and server faults; prints the table of ``docs/toolkit.md``.
 
-    python -m scripts.compare_informers [--seeds 2] [--only steersman,kopf] [--classes cut,stall]
+python -m scripts.compare_informers [--seeds 2] [--only steersman,kopf] [--classes cut,stall]
 
-One API server in this process; each contestant runs in a process of its own, behind a proxy of its own that does to its
-requests for ConfigMaps, over TCP, what the dice say (``tests/conformance/informer/faults.py``). While it does, objects are
-created, changed and deleted. Then the proxies behave, nothing is written any more, and every contestant has
-``GRACE_SECONDS`` to agree with the server.
+One API server in this process; each client runs in a process of its own, behind a proxy of its own that injects random
+faults into its requests for ConfigMaps over TCP (``tests/conformance/informer/faults.py``). Meanwhile objects are
+created, changed and deleted. Then faults and writes stop, and every client has ``GRACE_SECONDS`` to agree with the
+server.
 """
 # ruff: noqa: PLC0415 — each contestant's process loads what it needs, and nothing of the others
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 FAULT_SECONDS = 12.0
 GRACE_SECONDS = 30.0
-#: What contestants are told to wait for a silent watch, where they can be told.
+#: Timeout of a silent watch for clients that have such an option.
 IDLE_SECONDS = 5.0
 WRITES_PER_SECOND = 10
 
@@ -64,11 +64,11 @@ CLASSES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 Cache = dict[str, str]
 
 
-# The contestants. Each keeps name → version in ``cache``, as its documentation suggests.
+# The clients. Each keeps name → version in ``cache``, as its documentation suggests.
 
 
 async def steersman(kubeconfig: str, cache: Cache) -> None:
-    """``InformerFactory``."""
+    """Fill ``cache`` with an ``InformerFactory``."""
     from steersman.client import InformerFactory, ReflectorOptions, connect
 
     async with (
@@ -85,12 +85,12 @@ async def steersman(kubeconfig: str, cache: Cache) -> None:
 
 
 async def kubernetes(kubeconfig: str, cache: Cache) -> None:
-    """``SharedInformer`` as it comes."""
+    """Fill ``cache`` with a ``SharedInformer`` with its defaults."""
     await _kubernetes(kubeconfig, cache, 0)
 
 
 async def kubernetes_resync(kubeconfig: str, cache: Cache) -> None:
-    """``SharedInformer`` that lists anew every ``IDLE_SECONDS``."""
+    """Fill ``cache`` with a ``SharedInformer`` that relists every ``IDLE_SECONDS``."""
     await _kubernetes(kubeconfig, cache, IDLE_SECONDS)
 
 
@@ -110,7 +110,7 @@ async def _kubernetes(kubeconfig: str, cache: Cache, resync_seconds: float) -> N
 
 
 async def kubernetes_aio(kubeconfig: str, cache: Cache) -> None:
-    """There is no informer: a loop that lists, watches from there, and begins anew whenever the watch ends or fails."""
+    """Fill ``cache`` without an informer: a loop of LIST and WATCH, restarted when the watch ends or fails."""
     from kubernetes.aio import client, config, watch
 
     await config.load_kube_config(kubeconfig)
@@ -138,7 +138,7 @@ async def kubernetes_aio(kubeconfig: str, cache: Cache) -> None:
 
 
 async def kr8s(kubeconfig: str, cache: Cache) -> None:
-    """There is no informer: ``kr8s.asyncio.watch``, begun anew, as its documentation says, when it ends or fails."""
+    """Fill ``cache`` without an informer: ``kr8s.asyncio.watch``, restarted as its documentation suggests."""
     import kr8s.asyncio as k
 
     api = await k.api(kubeconfig=kubeconfig)
@@ -153,7 +153,7 @@ async def kr8s(kubeconfig: str, cache: Cache) -> None:
 
 
 async def kopf(kubeconfig: str, cache: Cache) -> None:
-    """An operator with an event handler; ``inactivity_timeout`` set to ``IDLE_SECONDS``."""
+    """Fill ``cache`` with an operator's event handler; ``inactivity_timeout`` is ``IDLE_SECONDS``."""
     import kopf as k
 
     os.environ["KUBECONFIG"] = kubeconfig
@@ -172,7 +172,7 @@ async def kopf(kubeconfig: str, cache: Cache) -> None:
 
     @k.on.event("configmaps")
     def heard(type: str | None, name: str, uid: str, meta: Any, **_: Any) -> None:  # noqa: A002 — kopf's name
-        # Objects of one name are told apart by their UID: kopf hands over changes of each in a task of its own.
+        # Objects of one name are distinguished by UID: kopf delivers changes of each in a task of its own.
         by_uid.pop(uid, None)
         if type != "DELETED":
             by_uid[uid] = (name, meta["resourceVersion"])
@@ -200,7 +200,7 @@ def _take(cache: Cache, kind: str, name: str, version: str) -> None:
 
 
 def child(name: str, kubeconfig: str) -> None:
-    """Keep the cache; tell it for each line of input, end with the input."""
+    """Maintain the cache; print it for each line of input until the end of input."""
     cache: Cache = {}
     logging.disable(logging.CRITICAL)
 
@@ -218,7 +218,7 @@ def child(name: str, kubeconfig: str) -> None:
 
 @dataclass
 class Contestant:
-    """One process behind one proxy."""
+    """One client process behind one proxy."""
 
     name: str
     faults: Faults
@@ -230,7 +230,7 @@ class Contestant:
     requests: Counter[str] = field(default_factory=Counter)
 
     async def cache(self) -> Cache | None:
-        """What it knows; None when it has ended."""
+        """Return the cache of the client; None if it has ended."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         with contextlib.suppress(ConnectionError):
@@ -244,7 +244,7 @@ class Contestant:
 
 
 class Proxy:
-    """HTTP in, a transport out."""
+    """HTTP server that forwards to a transport."""
 
     def __init__(self, plain: LoopbackTransport, faulty: FaultyTransport) -> None:
         self._plain = plain
@@ -252,7 +252,7 @@ class Proxy:
         self.counts: Counter[str] = Counter()
 
     async def handle(self, incoming: web.Request) -> web.StreamResponse:
-        """Pass a request on; what breaks there breaks here."""
+        """Forward a request; a fault of the transport breaks the connection here."""
         is_measured = incoming.path == "/api/v1/namespaces/default/configmaps" and incoming.method == "GET"
         is_watch = incoming.query.get("watch") in ("true", "True", "1")
         if is_measured:
@@ -285,7 +285,7 @@ def _kept(headers: Mapping[str, str]) -> dict[str, str]:
 
 
 def kubeconfig_for(port: int, folder: Path) -> Path:
-    """A file that leads to a proxy."""
+    """Write a kubeconfig for a proxy."""
     tree = {
         "apiVersion": "v1",
         "kind": "Config",
@@ -300,7 +300,7 @@ def kubeconfig_for(port: int, folder: Path) -> Path:
 
 
 async def write(client: Client, dice: random.Random, seconds: float) -> None:
-    """Create, change and delete at random."""
+    """Create, change and delete objects at random."""
     there: dict[str, ConfigMap] = {}
     for number in range(int(seconds * WRITES_PER_SECOND)):
         name = f"name-{dice.randrange(10)}"
@@ -316,7 +316,7 @@ async def write(client: Client, dice: random.Random, seconds: float) -> None:
 
 
 async def measure(kind: str, seed: int, names: list[str]) -> list[Contestant]:
-    """One class of faults, all contestants at once."""
+    """Measure one class of faults, all clients at once."""
     request_kinds, piece_kinds = CLASSES[kind]
     runners: list[web.AppRunner] = []
     contestants: list[Contestant] = []
@@ -372,7 +372,7 @@ async def _round(direct: Client, contestants: list[Contestant], seed: int) -> No
 
 
 async def _agree(direct: Client, contestants: list[Contestant], seconds: float) -> None:
-    """Note when each is as the server is."""
+    """Record when each cache equals the server's state."""
     start = time.monotonic()
     wanted = {o.metadata.name: o.metadata.resourceVersion for o in await direct.list(ConfigMap, namespace="default")}
     while time.monotonic() - start < seconds and any(c.agreed_after is None for c in contestants):
@@ -383,7 +383,7 @@ async def _agree(direct: Client, contestants: list[Contestant], seconds: float) 
 
 
 def cell(rounds: list[Contestant]) -> str:
-    """How often it agreed in the end, after how long (the median), and what it asked the server for."""
+    """Format how often the client agreed in the end, the median time, and its requests to the server."""
     times = [c.agreed_after for c in rounds if c.agreed_after is not None]
     lists, watches = (statistics.mean(c.requests[kind] for c in rounds) for kind in ("list", "watch"))
     after = f", {statistics.median(times):.1f} s" if times else ""
@@ -407,7 +407,7 @@ async def compare(names: list[str], kinds: list[str], seeds: int) -> None:
 
 
 def main() -> None:
-    """See the module's docstring."""
+    """Run the comparison; see the module's docstring."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--only", default=",".join(CONTESTANTS), help="contestants, by comma")

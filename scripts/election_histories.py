@@ -1,12 +1,12 @@
-"""Play random histories of coordinated elections, and check what must hold in every one of them.
+"""Play random histories of coordinated elections, and check the invariants.
 
-    scripts/election_histories.py --histories 10000 --seed 1
+scripts/election_histories.py --histories 10000 --seed 1
 
-Candidates join, die, pause, go on and are upgraded at random moments, answer and renew with random delays, hand over as
-client-go does (letting the Lease go, or just ending), while one to three controllers take steps on what they see and
-write with the version they saw. Then the world comes to rest. Checked: never two that lead at a time; once at rest, the
-best live candidate leads within a bound and stays; the holder changes at most so often for each disturbance. Exits with
-1 at the first history that breaks a rule, and tells its seed.
+Candidates join, die, pause, resume and are upgraded at random moments, answer and renew with random delays, and hand
+over as client-go does (releasing the Lease, or just exiting), while one to three controllers take steps on their
+observed state and write with the observed version. Then disturbances stop. Checked: never two leaders at a time; after
+the last disturbance the best live candidate leads within a bound and stays; the number of holder changes per
+disturbance is bounded. Exits with 1 at the first history that violates an invariant, and prints its seed.
 """
 
 from __future__ import annotations
@@ -27,27 +27,27 @@ from steersman.controlplane.elections.step import Assign, Create, Prefer, Publis
 from steersman.controlplane.elections.versions import parse_version
 
 BASE = datetime(2026, 1, 1, tzinfo=UTC)
-#: As client-go's defaults for coordinated candidates.
+#: client-go's defaults for coordinated candidates.
 LEASE_SECONDS, RENEW_DEADLINE, RETRY = 15, 10.0, 2.0
-#: A crash of the holder takes the Lease's time, an answer's time, a retry; then the best may still have to be handed it.
+#: Bound: after a crash of the holder the Lease's duration, an answer, a retry; then a hand-over to the best candidate.
 SETTLED_SECONDS = 60.0
 STAYS_SECONDS = 90.0
-#: Changes of the holder for each disturbance: somebody takes its place, and it gets it back.
+#: Holder changes per disturbance: another candidate takes over, and the first gets the Lease back.
 CHANGES_PER_DISTURBANCE = 2
 
 
 class Wrong(Exception):  # noqa: N818 — the script's verdict
-    """A history broke a rule."""
+    """A history violated an invariant."""
 
 
 class Process:
-    """One candidate's program: live, paused or dead."""
+    """Program of one candidate: live, paused or dead."""
 
     def __init__(self, name: str, *, releases: bool) -> None:
         self.name = name
         self.releases = releases
         self.state = "dead"
-        #: Grows when it is started anew; what an older life had planned does not happen.
+        #: Incremented at a restart; actions planned by an earlier run are dropped.
         self.life = 0
         self.led_at: float | None = None
 
@@ -56,7 +56,7 @@ class Process:
 
 
 class World:
-    """The stored objects, the processes, and a queue of what happens next."""
+    """Stored objects, processes, and a queue of future actions."""
 
     def __init__(self, seed: int) -> None:
         self.dice = random.Random(seed)
@@ -93,7 +93,7 @@ class World:
     def time(self) -> datetime:
         return BASE + timedelta(seconds=self.now)
 
-    # -- objects, and who watches them ----------------------------------------------------------------------------
+    # -- objects and their watchers ------------------------------------------------------------------------------
 
     def store_lease(self, lease: Lease) -> None:
         before = self.lease.holder if self.lease is not None else ""
@@ -102,7 +102,7 @@ class World:
             self.holders.append((self.now, lease.holder))
         self.wake_controllers()
         for process in self.processes.values():
-            if self.dice.random() < 0.3:  # some watch the Lease, others come by now and then
+            if self.dice.random() < 0.3:  # some watch the Lease, others poll it
                 self.look_soon(process)
 
     def store_candidate(self, candidate: Candidate) -> None:
@@ -176,7 +176,7 @@ class World:
         self.look_soon(process)
 
     def created(self, process: Process) -> datetime:
-        """The object outlives its process."""
+        """Create the LeaseCandidate, which outlives its process."""
         known = self.candidates.get(process.name)
         return known.created if known is not None else self.time.replace(microsecond=0)
 
@@ -192,7 +192,7 @@ class World:
         self.later(delay, lambda life=process.life: self.look(process, life, again=seconds is not None))
 
     def look(self, process: Process, life: int, *, again: bool) -> None:
-        """What client-go does every other second, and some do when the Lease changes."""
+        """Check the Lease, as client-go does every other second, and some processes on every change of the Lease."""
         if process.state != "live" or life != process.life:
             return
         if process.led_at is not None and self.now - process.led_at >= RENEW_DEADLINE:
@@ -210,7 +210,7 @@ class World:
             self.look_soon(process, RETRY)
 
     def hand_over(self, process: Process, lease: Lease) -> None:
-        """Components end when they lose the lead, and are started again; libraries let go and go on."""
+        """End the leadership: components exit and are restarted; libraries release the Lease and continue."""
         process.led_at = None
         if process.releases:
             self.store_lease(replace(lease, holder="", renewed=self.time, duration_seconds=1))
@@ -249,7 +249,7 @@ class World:
 
 
 def play(seed: int) -> tuple[int, int]:
-    """One history; how often the holder changed, and how many disturbances there were. Raises ``Wrong``."""
+    """Play one history; return the numbers of holder changes and disturbances. Raises ``Wrong``."""
     world = World(seed)
     at = 0.0
     for _ in range(world.dice.randint(2, 25)):
@@ -263,7 +263,7 @@ def play(seed: int) -> tuple[int, int]:
             world.go_on(process)
             world.disturbances += 1
     rest = world.now
-    # those that end to hand over are back soon, so there is somebody unless all had died before
+    # components that exit to hand over restart soon, so a candidate exists unless all had died before
     world.run(rest + SETTLED_SECONDS)
     changes = len(world.holders)
     live = [one for one in world.candidates.values() if world.processes[one.name].state == "live"]
@@ -275,7 +275,7 @@ def play(seed: int) -> tuple[int, int]:
 
 
 def check_rest(world: World, live: list[Candidate], rest: float) -> None:
-    """Somebody leads, nobody better is there, and so it stays."""
+    """Check that a best candidate leads and stays the leader."""
     holder = world.lease.holder if world.lease is not None else ""
     if not (holder and world.processes[holder].leads(world.now)):
         raise Wrong(f"nobody leads {SETTLED_SECONDS} s after the rest began at {rest:.3f}: {world.lease}")

@@ -28,16 +28,16 @@ sys.path.insert(0, str(ROOT))
 
 #: The process ends when it needs more memory: inputs are small, so memory that grows is a leak.
 MEMORY_MAX_MB = 2048
-#: How much longer an input may take while its calls are counted.
+#: Factor of additional time for inputs whose calls are counted.
 COUNTING_FACTOR = 4
 
 
 class SlowInputError(Exception):
-    """An input took too much CPU time."""
+    """Input that took too much CPU time."""
 
 
 class Checker:
-    """Runs inputs and records the first one of each failure."""
+    """Runner of inputs that records the first one of each failure."""
 
     def __init__(self, target, findings: pathlib.Path, slow_seconds: float) -> None:
         self._target = target
@@ -82,7 +82,7 @@ def place_of(error: BaseException) -> str:
     if not frames:
         return type(error).__name__
     lines = [f"{pathlib.Path(frame.filename).relative_to(ROOT)}:{frame.lineno}" for frame in frames]
-    # the innermost ones of a recursion differ by chance
+    # the innermost frames of a recursion differ at random
     return f"{type(error).__name__} at {lines[0] if isinstance(error, RecursionError) else ' < '.join(lines[:-3:-1])}"
 
 

@@ -1,14 +1,14 @@
-"""Replay recorded behaviour of kube-apiserver, area by area, and see that no area falls behind what it had reached.
+"""Replay recorded behaviour of kube-apiserver, area by area, and check that no area falls below its level.
 
     python scripts/golden_levels.py                 # the areas in .ci/golden-levels.json
-    python scripts/golden_levels.py --raise         # and write down what got better (nothing is ever lowered)
+    python scripts/golden_levels.py --raise         # and record improvements (levels are never lowered)
     python scripts/golden_levels.py --raise crud    # also an area that is not in the file yet
     python scripts/golden_levels.py --etcd crud     # on an etcd member, each server below a prefix of its own
 
-The scenarios lie beside the checkout (``../shared/golden``) and are no part of it. Each area is replayed against a new API
-server, and what needs controllers or the scheduler against a new control plane. Where controllers write, some steps match
-exactly or not by who came first: of an area that falls back these scenarios are replayed again, and the best try counts. A
-rule that was lost is lost in every try. What an API server alone answers counts at once. Exit code 1 when an area falls back.
+The scenarios are beside the checkout (``../shared/golden``) and not part of it. Each area is replayed against a new API
+server, or against a new control plane if it needs controllers or the scheduler. Steps that race with controllers may
+match exactly or not: scenarios of an area that falls back are replayed again, and the best attempt counts; a lost rule
+fails in every attempt. Responses of an API server alone count at the first attempt. Exit code 1 when an area falls back.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 LEVELS = ROOT / ".ci" / "golden-levels.json"
-#: What counts of an area: scenarios at level ``body``, and steps at ``exact`` and at ``body``.
+#: Counts of an area: scenarios at level ``body``, and steps at ``exact`` and at ``body``.
 COUNTS = ("scenarios", "exact", "body")
-#: What needs controllers is replayed so many times in all in an area that falls back.
+#: Attempts of scenarios with controllers in an area that falls back.
 TRIES = 3
 #: The recorded kube-apiserver had its default admission plugins; ``steersman up`` has ``NodeRestriction`` as well.
 RECORDED_FLAGS = ("--disable-admission-plugins=NodeRestriction",)
-#: Scenarios that see each other's nodes.
+#: Scenarios that observe each other's nodes.
 ONE_AT_A_TIME = frozenset({"scheduler"})
 
 _NEEDS = re.compile(r"^needs: *\[.*(controllers|scheduler).*\]", re.MULTILINE)
@@ -47,10 +47,10 @@ _NEEDS = re.compile(r"^needs: *\[.*(controllers|scheduler).*\]", re.MULTILINE)
 def replay(
     golden: Path, area: str, *, jobs: int, output: Path, again: bool, storage: Callable[[], tuple[str, ...]]
 ) -> dict[str, Any]:
-    """The tool's report of one area, by scenario; what it says goes to ``<area>.log``.
+    """Return the tool's report of one area by scenario, and write its output to ``<area>.log``.
 
-    What was recorded of an API server alone is asked of one, but not ``again``; the rest of a whole control plane, without
-    nodes of ours. ``storage`` returns the flags of a new store; none of them: in memory.
+    Recordings of an API server alone are replayed against one, but not ``again``; the others against a whole
+    control plane without simulated nodes. ``storage`` returns the flags of a new store; none of them: in memory.
     """
     scenarios = sorted((golden / "scenarios" / area).glob("*.yaml"))
     needing = [path for path in scenarios if _NEEDS.search(path.read_text())]
@@ -70,7 +70,7 @@ def replay(
 
 
 async def controllers_work(server: ControlPlane) -> None:
-    """Until the last of the controllers to begin does its work: that of quotas, which first asks what there is to count."""
+    """Wait until the last controller works: that of quotas, which discovers all resources first."""
     quotas = tree("v1", "ResourceQuota")
     sample = {"metadata": {"name": "sample", "namespace": "default"}, "spec": {"hard": {"pods": "1"}}}
     async with connect(server.kubeconfig) as client, asyncio.timeout(60), client.watch(quotas) as changes:
@@ -84,7 +84,7 @@ async def controllers_work(server: ControlPlane) -> None:
 def ask(
     server: ControlPlane, golden: Path, area: str, name: str, output: Path, *flags: str, jobs: int
 ) -> dict[str, Any]:
-    """One run of the tool."""
+    """Run the tool once."""
     report = output / f"{name}.json"
     command = [
         *(sys.executable, str(golden / "golden.py"), "replay"),
@@ -99,7 +99,7 @@ def ask(
 
 
 def better(report: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
-    """Of each scenario the try that reached more."""
+    """Return for each scenario the attempt with the higher level."""
     return {name: max(one, other.get(name, one), key=_reach) for name, one in {**other, **report}.items()}
 
 
@@ -108,7 +108,7 @@ def _reach(scenario: dict[str, Any]) -> tuple[bool, int]:
 
 
 def count(report: dict[str, Any]) -> dict[str, int]:
-    """What an area reached."""
+    """Return the counts of an area."""
     steps = [level for scenario in report.values() for level in scenario["levels"]]
     return {
         "scenarios": sum(scenario["passed"] for scenario in report.values()),
@@ -120,12 +120,12 @@ def count(report: dict[str, Any]) -> dict[str, int]:
 
 
 def lost(reached: dict[str, int], before: dict[str, int]) -> list[str]:
-    """What an area had reached and did not reach now."""
+    """Return the steps that an area had reached before and did not reach now."""
     return [f"{name} was {before[name]}" for name in COUNTS if reached[name] < before.get(name, 0)]
 
 
 def line(area: str, reached: dict[str, int], before: dict[str, int]) -> str:
-    """One line of the table."""
+    """Return one line of the table."""
     text = (
         f"{area:24} {reached['scenarios']:4} of {reached['of_scenarios']:4} scenarios,"
         f" {reached['exact']:5} exact and {reached['body']:5} body of {reached['of_steps']:5} steps"

@@ -38,13 +38,13 @@ from steersman.storage.store import CorruptValue, Delete, Put, StoreError, Unava
 WRITERS = 16
 KEYS_PER_WRITER = 20
 SQUASHED = "/beat/"
-#: A child lives at most so long from its first acknowledged write on.
+#: Maximum lifetime of a child after its first acknowledged write.
 LIFE_SECONDS_MAX = 0.4
-#: One child in so many is killed while it starts.
+#: One child in this many is killed during its start.
 KILLED_EARLY = 5
-#: In every other round the process that writes is killed so often at most.
+#: In every other round the writer process is killed at most this often.
 WRITERS_KILLED_MAX = 4
-#: With ``--damage``, one kill in so many is followed by damage.
+#: With ``--damage``, one kill in this many is followed by damage.
 DAMAGED = 10
 SECTOR_BYTES = 512
 
@@ -94,20 +94,20 @@ async def write(store: SqliteStore, writer: int, rng: random.Random) -> None:
 
 
 def report(line: str) -> None:
-    os.write(1, f"{line}\n".encode())  # unbuffered, and whole: what was reported was acknowledged
+    os.write(1, f"{line}\n".encode())  # unbuffered and whole: a reported write was acknowledged
 
 
 # The parent.
 
 
 class Ledger:
-    """What was acknowledged so far."""
+    """Acknowledged writes so far."""
 
     def __init__(self) -> None:
         self.revision = 0
-        #: Key to (revision, serial as text, "-" when deleted) of the last acknowledged write.
+        #: Key to (revision, serial as text, "-" if deleted) of the last acknowledged write.
         self.last: dict[str, tuple[int, str]] = {}
-        #: Of the round that was killed last.
+        #: Writes of the round that was killed last.
         self.recent: list[tuple[str, int, str]] = []
         self.writes = 0
 
@@ -157,7 +157,7 @@ async def verify(path: Path, ledger: Ledger) -> None:
 
 
 def check_key(key: str, revision: int, serial: str, kv, store_revision: int) -> None:
-    """A write that was not acknowledged may have happened too, but only after the last that was."""
+    """Check a key: a write that was not acknowledged may be present, but only after the last acknowledged one."""
     if kv is None:
         if serial != "-" and store_revision == revision:
             raise Wrong(f"{key}: revision {revision} is lost")
@@ -172,7 +172,7 @@ def check_key(key: str, revision: int, serial: str, kv, store_revision: int) -> 
 
 
 def damage(path: Path, rng: random.Random) -> str:
-    """Damage one file of the store. Returns what was done."""
+    """Damage one file of the store; return a description."""
     parts = [part for suffix in ("", "-wal", "-ack") if (part := path.with_name(path.name + suffix)).exists()]
     part = rng.choice(parts)
     data = bytearray(part.read_bytes())
@@ -195,7 +195,7 @@ def damage(path: Path, rng: random.Random) -> str:
 
 
 async def verify_damaged(path: Path, ledger: Ledger, rng: random.Random) -> str:
-    """Damage the files, open and repair them, and put them back. Returns the outcome."""
+    """Damage the files, open and repair them, and restore them. Return the outcome."""
     aside = path.with_name("aside")
     shutil.rmtree(aside, ignore_errors=True)
     aside.mkdir()
@@ -243,7 +243,7 @@ async def repair_damaged(path: Path, ledger: Ledger) -> None:
     try:
         found = salvage(path)
     except StoreError:
-        return  # the file is missing, or not even its header can be read
+        return  # the file is missing, or its header is unreadable
     repair(path, found, suffix=".damaged")
     store = await SqliteStore.open(path, clock=RealClock(), squash_prefixes=[SQUASHED])
     try:
@@ -258,7 +258,7 @@ def text_of(value: bytes | None) -> str:
 
 
 def run_and_kill(path: Path, rng: random.Random) -> list[str]:
-    """The lines of one child's life."""
+    """Run one child and kill it; yield its lines."""
     command = [sys.executable, __file__, "--child", str(path), "--seed", str(rng.randrange(1 << 30))]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     lines: list[str] = []
@@ -293,7 +293,7 @@ def run_and_kill(path: Path, rng: random.Random) -> list[str]:
 
 
 def kill_writer(pid: int) -> None:
-    """Kill the process that writes for this one, if it has one at the moment."""
+    """Kill the writer process of this process, if it has one at the moment."""
     with contextlib.suppress(FileNotFoundError, ProcessLookupError):
         for task in Path(f"/proc/{pid}/task").iterdir():
             for child_pid in (task / "children").read_text().split():

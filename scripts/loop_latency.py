@@ -1,4 +1,4 @@
-"""Measure how long ``/livez`` waits while an API server works on the most expensive requests that are legal.
+"""Measure the latency of ``/livez`` while an API server processes the most expensive legal requests.
 
     python scripts/loop_latency.py             # all of them
     python scripts/loop_latency.py rules yaml  # those whose names begin so
@@ -34,7 +34,7 @@ JSON = "application/json"
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 METADATA = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
 YAML = "application/yaml"
-#: Name, method, path, content type (of a read: the type that is accepted), body.
+#: Name, method, path, content type (of a read: the accepted type), body.
 Case = tuple[str, str, str, str, bytes]
 
 
@@ -52,14 +52,14 @@ class Client:
     def ask(
         self, method: str, path: str, body: bytes | None = None, kind: str = JSON, *, accept: str = JSON
     ) -> tuple[int, bytes]:
-        """The code and body of an answer."""
+        """Return the code and body of a response."""
         self._connection.request(method, path, body, {**self._headers, "content-type": kind, "accept": accept})
         answer = self._connection.getresponse()
         return answer.status, answer.read()
 
 
 def definition(plural: str, schema: dict[str, Any]) -> bytes:
-    """A custom resource definition whose objects have a ``spec`` of that schema."""
+    """Return a CustomResourceDefinition whose objects have a ``spec`` of that schema."""
     names = {"plural": plural, "singular": plural[:-1], "kind": plural[:-1].title(), "listKind": plural.title()}
     whole = {"type": "object", "properties": {"spec": schema}}
     version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": whole}}
@@ -74,7 +74,7 @@ def definition(plural: str, schema: dict[str, Any]) -> bytes:
 
 
 def definitions() -> dict[str, bytes]:
-    """What the cases need."""
+    """Return the definitions that the cases need."""
     numbers = {"type": "array", "maxItems": 300, "items": {"type": "integer"}}
     rule = "self.all(a, self.all(b, a + b >= 0"
     rules = [{"rule": f"{rule} || {number} > 0))"} for number in range(30)]
@@ -94,13 +94,13 @@ def definitions() -> dict[str, bytes]:
 
 
 def custom(plural: str, spec: Any) -> bytes:
-    """A custom object."""
+    """Return a custom object."""
     kind = plural[:-1].title()
     return json.dumps({"apiVersion": "example.com/v1", "kind": kind, "metadata": {"name": "x"}, "spec": spec}).encode()
 
 
 def cases() -> Iterator[Case]:
-    """The expensive requests."""
+    """Return the expensive requests."""
     yield "rules: 30 of 300 x 300", "POST", f"{CUSTOM}/rules", JSON, custom("rules", {"n": list(range(300))})
     yield (
         "patterns: NFA on 1 MB",
@@ -170,7 +170,7 @@ def cases() -> Iterator[Case]:
 
 
 def core_cases() -> Iterator[Case]:
-    """Writes of objects of the core and RBAC groups, up to the largest body."""
+    """Return writes of core and RBAC objects, up to the largest body."""
     text = {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "text"}, "data": {"k": "x" * 1_000_000}}
     yield "configmap with a text of 1 MB", "POST", f"{NAMESPACE}/configmaps", JSON, json.dumps(text).encode()
     data = {f"k{number}": f"v{number}" for number in range(150_000)}
@@ -201,7 +201,7 @@ def core_cases() -> Iterator[Case]:
 
 
 def lists() -> Iterator[Case]:
-    """Lists of 20 objects of 1 MB and one of 2.5 MB, in each form."""
+    """Return lists of 20 objects of 1 MB and one of 2.5 MB, in each format."""
     for name, accept in (("JSON", JSON), ("Table", TABLE), ("YAML", YAML), ("metadata in protobuf", METADATA)):
         yield f"list of 20 MB, {name}", "GET", f"{NAMESPACE}/configmaps", accept, b""
     yield "list of 20 MB, selected", "GET", f"{NAMESPACE}/secrets?fieldSelector=type%3DOpaque", JSON, b""
@@ -224,19 +224,19 @@ def make_lists(client: Client) -> None:
 
 
 def pod(name: str, annotations: dict[str, str] | None = None, *, containers: list[Any] | None = None) -> bytes:
-    """A pod."""
+    """Return a pod."""
     metadata = {"name": name, "annotations": annotations or {}}
     spec = {"containers": containers or [container(0)]}
     return json.dumps({"kind": "Pod", "apiVersion": "v1", "metadata": metadata, "spec": spec}).encode()
 
 
 def container(number: int, **rest: Any) -> dict[str, Any]:
-    """A container."""
+    """Return a container."""
     return {"name": f"c{number}", "image": "i", **rest}
 
 
 def slowest_livez(server: ControlPlane, done: threading.Event) -> float:
-    """Ask until ``done``; the slowest answer in seconds."""
+    """Request ``/livez`` until ``done``; return the slowest response in seconds."""
     client = Client(server)
     slowest = 0.0
     while not done.wait(0.002):
@@ -247,7 +247,7 @@ def slowest_livez(server: ControlPlane, done: threading.Event) -> float:
 
 
 def measure(server: ControlPlane, case: Case) -> tuple[int, float, float]:
-    """Code and duration of one request, and the slowest ``/livez`` meanwhile."""
+    """Return code and duration of one request, and the slowest ``/livez`` meanwhile."""
     _, method, path, kind, body = case
     done, found = threading.Event(), []
     prober = threading.Thread(target=lambda: found.append(slowest_livez(server, done)))

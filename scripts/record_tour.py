@@ -14,7 +14,7 @@ from scripts.console_pages import ROOT, entries, replace_outputs, run_page
 
 TOUR = ROOT / "docs" / "tour.md"
 PAGES = (ROOT / "README.md", TOUR)
-#: Commands of the picture, by how they begin; all of them would be too long.
+#: Commands of the picture, by prefix; all of them would be too long.
 _SHOWN = (
     "steersman up", "kubectl get nodes", "kubectl create deployment", "kubectl get pods", "kubectl drain",
     "kubectl scale", "steersman status", "steersman down",

@@ -1,9 +1,9 @@
 """Play random histories of the scheduler, and check that each ends with every pod bound that fits.
 
-    scripts/scheduler_histories.py --histories 500 --seed 1
+scripts/scheduler_histories.py --histories 500 --seed 1
 
-Nodes, pods and claims come and go, requests and watches fail, the scheduler crashes and is started anew. Exits with 1 at
-the first history that does not end well, and tells its seed.
+Nodes, pods and claims come and go, requests and watches fail, the scheduler crashes and is restarted. Exits with 1 at
+the first failing history, and prints its seed.
 """
 
 from __future__ import annotations

@@ -31,12 +31,12 @@ KUBECONFIG = re.compile(r"export KUBECONFIG=(.*)")
 MARK = "STEERSMAN_CAMPAIGN_MARK"
 WAYS = ("SIGTERM", "SIGTERM", "SIGINT", "SIGTERM twice", "parent")
 COMMANDS = ("up", "up", "up", "up", "apiserver", "controller-manager", "scheduler", "nodes")
-#: A round that takes longer hangs.
+#: A longer round counts as hanging.
 PATIENCE_SECONDS = 120.0
 
 
 class BrokenPromiseError(Exception):
-    """A promise that a round broke."""
+    """Violated promise of a round."""
 
 
 class Round:
@@ -84,7 +84,7 @@ class Round:
         os.close(held)
 
     def wait_ready(self) -> float:
-        """Seconds from the start until ``up`` says that it is ready."""
+        """Return the seconds from the start until ``up`` reports that it is ready."""
         assert self.process.stdout is not None
         output = ""
         for line in self.process.stdout:
@@ -108,7 +108,7 @@ class Round:
                 raise BrokenPromiseError(f"kubectl {arguments[0]}: {done.stderr.strip()}")
 
     def handles_signals(self) -> bool:
-        """Whether the process has come to its own code; before, the interpreter's default actions hold."""
+        """Report whether the process runs its own code; before, the interpreter's default actions apply."""
         with contextlib.suppress(OSError):
             for line in Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
                 if line.startswith("SigCgt:"):
@@ -116,7 +116,7 @@ class Round:
         return False
 
     def stop(self) -> float:
-        """Seconds from the request until the last process has ended."""
+        """Return the seconds from the request until the last process has ended."""
         handled = self.handles_signals()
         begun = time.monotonic()
         if self.way == "parent":
@@ -158,7 +158,7 @@ class Round:
 
 
 def survivors(mark: str) -> list[str]:
-    """Command lines of living processes with the mark in their environment."""
+    """Return the command lines of living processes with the mark in their environment."""
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
@@ -168,7 +168,10 @@ def survivors(mark: str) -> list[str]:
 
 
 def play(number: int, work: Path, rng: random.Random, server: str, span: float) -> tuple[Round, float | None, float]:
-    """One round: itself, seconds until ready if it came so far, and seconds of its stop. Raises ``BrokenPromiseError``."""
+    """Play one round; return it, its seconds until ready if reached, and those of its stop.
+
+    Raises ``BrokenPromiseError``.
+    """
     played = Round(number, work, rng, server)
     played.start()
     try:

@@ -39,7 +39,7 @@ class Rules(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """A place that breaks a rule."""
+    """Violation of a rule."""
 
     path: str
     line: int

@@ -1,8 +1,4 @@
-"""What all tests share: hypothesis measures no time here, since a busy machine is no failure.
-
-Tests that replace methods of compiled classes are marked ``interpreted``, and skipped where the modules are compiled
-(``PYTHONPATH=build/compiled``): there they cannot be replaced.
-"""
+"""Common test settings: hypothesis has no deadline, since a busy machine is not a failure."""
 
 import pytest
 from hypothesis import HealthCheck, settings

@@ -1,4 +1,4 @@
-"""A controller that ``steersman controller-manager`` runs by its entry point, and a manager with some of Steersman's."""
+"""Controller that ``steersman controller-manager`` runs by its entry point, and a manager with some of Steersman's."""
 
 import asyncio
 

@@ -50,6 +50,23 @@ def load_attribute(module: str, name: str, feature: str, *extras: str) -> Any:
         raise
 
 
+def load_optional(module: str, name: str, feature: str, extra: str) -> Any:
+    """Import ``module`` of an extra that no distribution installs by default, and return its attribute ``name``.
+
+    Raises MissingPackagesError.
+    """
+    try:
+        return getattr(import_module(module), name)
+    except ModuleNotFoundError as error:
+        package = module.partition(".")[0]
+        requirement = _requirement((extra,))
+        if "[" not in requirement:
+            requirement = f"'{requirement}[{extra}]'"
+        raise MissingPackagesError(
+            f"{feature} needs {package}, which is not installed: pip install {requirement}", name=package
+        ) from error
+
+
 def _is_installed(package: str) -> bool:
     """Report whether a regular package can be imported.
 

@@ -1,4 +1,4 @@
-"""Where recorded facts of a running Kubernetes 1.36 lie beside the checkout, every cluster has the same objects."""
+"""Bootstrap objects equal the recorded ones of a running Kubernetes 1.36, if these are beside the checkout."""
 
 from pathlib import Path
 
@@ -23,24 +23,24 @@ def recorded(name, kinds=None):
     return by_name(tree for tree in trees if kinds is None or tree["kind"] in kinds)
 
 
-def test_roles_and_bindings_are_upstreams():
+def test_bootstrap_roles_and_bindings_equal_upstream():
     made = rbac.read_policy(rbac._TABLE.read_text())
     assert by_name(made) == recorded("rbac.yaml")
 
 
-def test_flow_control_is_upstreams():
+def test_bootstrap_flow_control_equals_upstream():
     kinds = ("FlowSchema", "PriorityLevelConfiguration")
     assert by_name([*flow_schemas(), *priority_levels()]) == recorded("bootstrap-objects.yaml", kinds)
 
 
-def test_priority_classes_are_upstreams():
+def test_bootstrap_priority_classes_equal_upstream():
     found = recorded("bootstrap-objects.yaml", ("PriorityClass",))
     for tree in found.values():
         assert tree.pop("preemptionPolicy") == "PreemptLowerPriority"  # a default
     assert by_name(priority_classes()) == found
 
 
-async def test_api_services_are_upstreams():
+async def test_bootstrap_api_services_equal_upstream():
     async with InProcessAPIServer() as server:
         answer = await server.request("GET", "/apis/apiregistration.k8s.io/v1/apiservices")
         made = {item["metadata"]["name"]: item["spec"] for item in answer.json()["items"]}

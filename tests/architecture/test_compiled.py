@@ -1,4 +1,4 @@
-"""Rules for the modules that wheels hold compiled (decision 0006), and for the list of their folders.
+"""Rules for compiled modules (decision 0006), and for the list of their folders.
 
 They find mistakes that show only when a compiled module is imported or used; the compiler reports others itself.
 """
@@ -20,14 +20,14 @@ SOURCES = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "src").rglob("*
 
 
 def matching(patterns: list[str]) -> list[str]:
-    """Source files that patterns of the build hook match."""
+    """Return source files that match patterns of the build hook."""
     return sorted(GitIgnoreSpec.from_lines(patterns).match_files(SOURCES))
 
 
 COMPILED = [path for path in matching(INCLUDE) if path not in matching(EXCLUDE)]
-#: Modules that cannot be compiled are an exception; a folder of them is not included.
+#: Excluded modules are an exception; a folder of them is not included.
 EXCLUDED_MAX = 26
-#: Classes with one of these above them are ordinary ones, which anybody may extend.
+#: Classes with one of these decorators are ordinary ones, which any module may extend.
 ORDINARY = {
     "Struct",
     "NamedTuple",
@@ -36,7 +36,7 @@ ORDINARY = {
     "StrEnum",
     "IntEnum",
 }
-#: Structs and tuples of which the compiler evaluates what their fields are.
+#: Structs and tuples whose field types the compiler evaluates.
 EVALUATED = {"Struct", "NamedTuple"}
 
 
@@ -59,7 +59,7 @@ def bases(node: ast.ClassDef) -> set[str]:
 
 
 def decoded_structs(path: str) -> set[str]:
-    """Names that a module decodes or converts to, also within other types."""
+    """Return names that a module decodes or converts to, also within other types."""
     calls = [node for node in ast.walk(parsed(path)) if isinstance(node, ast.Call)]
     types = [arg for call in calls if ast.unparse(call.func).endswith(("Decoder", "convert")) for arg in call.args]
     types += [keyword.value for call in calls for keyword in call.keywords if keyword.arg == "type"]
@@ -73,7 +73,7 @@ def decoded_structs(path: str) -> set[str]:
 
 
 def known_to_checkers_only(path: str) -> set[str]:
-    """Names that are imported for type checkers; not aliases, which are looked through."""
+    """Return names that are imported for type checkers; aliases are resolved."""
     blocks = [n for n in parsed(path).body if isinstance(n, ast.If) and ast.unparse(n.test) == "TYPE_CHECKING"]
     imports = [n for block in blocks for n in block.body if isinstance(n, ast.ImportFrom | ast.Import)]
     return {alias.asname or alias.name for n in imports for alias in n.names if alias.name not in {"Callable", "Tree"}}
@@ -85,7 +85,7 @@ def test_include_names_folders_in_order():
     assert [pattern for pattern in INCLUDE if not matching([pattern])] == []
 
 
-def test_exclude_is_short_and_each_entry_excludes_a_module_of_an_included_folder():
+def test_exclude_is_short_and_names_modules_of_included_folders():
     assert len(EXCLUDE) <= EXCLUDED_MAX
     assert [pattern for pattern in EXCLUDE if not set(matching([pattern])) & set(matching(INCLUDE))] == []
 
@@ -97,7 +97,7 @@ def test_exclude_gives_a_reason_before_each_group():
 
 
 @pytest.mark.parametrize("path", COMPILED)
-def test_a_module_holds_nothing_that_the_compiler_misunderstands(path):
+def test_compiled_module_avoids_constructs_that_mypyc_breaks(path):
     faults = []
     hidden = known_to_checkers_only(path)
     for node in classes(path):
@@ -134,7 +134,7 @@ def test_a_module_holds_nothing_that_the_compiler_misunderstands(path):
 
 
 def names_of_different_exceptions(path: str) -> list[str]:
-    """Names that several handlers of a function give to different exceptions: the compiler takes the first type."""
+    """Return names of different exceptions in handlers of one function: the compiler uses the first type."""
     found = []
     for function in ast.walk(parsed(path)):
         if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -147,7 +147,7 @@ def names_of_different_exceptions(path: str) -> list[str]:
 
 
 def final_float_tuples(path: str) -> list[str]:
-    """Constants that the compiler keeps unboxed, and then takes for unset."""
+    """Return constants that the compiler stores unboxed, and then takes for unset."""
     return [
         ast.unparse(node.target)
         for node in parsed(path).body
@@ -162,7 +162,7 @@ def is_float(node: ast.expr) -> bool:
 
 
 def imported_names(path: str) -> dict[str, str]:
-    """Full names of what a module imports from the package, by the names it uses."""
+    """Return full names of a module's imports from the package, by local name."""
     imports = [node for node in ast.walk(parsed(path)) if isinstance(node, ast.ImportFrom) and node.module]
     return {alias.asname or alias.name: f"{node.module}.{alias.name}" for node in imports for alias in node.names}
 
@@ -172,17 +172,17 @@ def module_name(path: str) -> str:
 
 
 def base_names(path: str, node: ast.ClassDef) -> set[str]:
-    """Full names of the classes that a class extends."""
+    """Return full names of a class's bases."""
     imported = imported_names(path)
     written = [ast.unparse(base).partition("[")[0].partition(".") for base in node.bases]
     return {imported[first] + dot + rest for first, dot, rest in written if first in imported}
 
 
-def test_no_interpreted_class_extends_a_compiled_one():
+def test_interpreted_classes_do_not_extend_compiled_ones():
     native = {
         f"{module_name(path)}.{node.name}" for path in COMPILED for node in classes(path) if not bases(node) & ORDINARY
     }
-    # Packages give classes of their modules under their own names.
+    # Packages re-export classes of their modules.
     native |= {
         f"{module_name(path)}.{name}"
         for path in SOURCES

@@ -14,7 +14,7 @@ SLIM = tomllib.loads(SLIM_FILE.read_text())["project"]
 NEVER_IMPORTED = {"tzdata"}
 
 
-def test_steersman_depends_on_what_slim_does_with_all_extras():
+def test_steersman_has_the_dependencies_of_slim_with_all_extras():
     extras = SLIM["optional-dependencies"].values()
     assert sorted(FULL["dependencies"]) == sorted([*SLIM["dependencies"], *(one for extra in extras for one in extra)])
 
@@ -25,7 +25,7 @@ def test_slim_has_the_entry_points_and_licence_of_steersman():
     assert (SLIM_FILE.parent / "LICENSE").read_text() == (ROOT / "LICENSE").read_text()
 
 
-def test_extras_hold_the_packages_that_are_checked_at_run_time():
+def test_extras_contain_the_packages_checked_at_run_time():
     declared = {
         extra: {re.split(r"[<>=]", requirement)[0] for requirement in requirements} - NEVER_IMPORTED
         for extra, requirements in SLIM["optional-dependencies"].items()

@@ -1,4 +1,4 @@
-"""The pages of docs/ are true: every dotted name in them is there."""
+"""Names, links, tests and examples in the pages of docs/ exist."""
 
 import importlib
 import re
@@ -9,14 +9,14 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 NAME = re.compile(r"`(steersman(?:\.\w+)+)`")
-#: Looks like a module, and is the name of our ASGI extension.
+#: Name of our ASGI extension, which looks like a module.
 EXTENSIONS = {"steersman.push"}
 LINK = re.compile(r"\]\(([^)#:]+)\)")
 PAGES = sorted([*(ROOT / "docs").rglob("*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"])
 
 
 def exists(name: str) -> bool:
-    """A module, or something in one."""
+    """Report whether a module, or an attribute of one, exists."""
     parts = name.split(".")
     for cut in range(len(parts), 0, -1):
         try:
@@ -38,7 +38,7 @@ def test_names_in_a_page_exist(page):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_links_of_a_page_lead_somewhere(page):
+def test_links_of_a_page_exist(page):
     assert [link for link in LINK.findall(page.read_text()) if not (page.parent / link).exists()] == []
 
 
@@ -74,13 +74,18 @@ EXAMPLES_RUN = {
     "docs/command-line.md": {"console": None},
     "docs/components.md": {"console": 1},
     "docs/controllers.md": {"toml": 1, "python": 1},
+    "docs/conversion.md": {"yaml": 1},
     "docs/coordinated-leader-election.md": {"sh": 4},
     "docs/drop-in.md": {"yaml": 2},
     "docs/embed.md": {"python": 2},
+    "docs/embedded-cluster.md": {"python": None},
     "docs/first-operator-test.md": {"python": 2},
     "docs/logs.md": {"text": 2, "json": 1, "python": 1},
-    "docs/nodes.md": {"yaml": 4, "console": 1},
+    "docs/nodes.md": {"yaml": 5, "console": 1},
     "docs/stages.md": {"yaml": 2},
+    "docs/storage.md": {"yaml": 1},
+    "docs/test-an-operator.md": {"python": None},
+    "docs/test-with-envtest.md": {"sh": 2},
     "docs/test-with-pytest.md": {"python": 1},
     "docs/toolkit.md": {"python": None},
     "docs/toolkit-controllers.md": {"python": None},
@@ -97,7 +102,7 @@ def test_examples_of_a_page_are_run_by_a_test(page):
         assert covered[language] in (None, count), f"a test knows {covered[language]} {language} blocks"
 
 
-#: Paths of the repository in code spans; placeholders such as ``<kind>`` are no paths.
+#: Paths of the repository in code spans, without placeholders, e.g. ``<kind>``.
 REPOSITORY_PATH = re.compile(r"`((?:src|tests|docs|codegen|scripts|examples)/[\w./-]+)`")
 
 

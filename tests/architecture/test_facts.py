@@ -1,4 +1,4 @@
-"""Where recorded facts of a running Kubernetes 1.36 lie beside the checkout, what is served equals them."""
+"""Served resources equal recorded facts of a running Kubernetes 1.36, if these are beside the checkout."""
 
 from pathlib import Path
 
@@ -11,22 +11,27 @@ from steersman.apiserver.kinds.catalog import BuiltInKinds
 from steersman.apiserver.kinds.strategies import strategy_class
 from steersman.apiserver.openapi.builder import Builder
 from steersman.apiserver.openapi.sources import Sources
-from steersman.schema.resources import Resource, table
+from steersman.controlplane.options import APIServerOptions
+from steersman.controlplane.runtime_config import served_resources
+from steersman.schema.resources import Resource
+
+#: Resources that are served by default.
+SERVED = served_resources(APIServerOptions())
 
 FACTS = Path(__file__).parents[3] / "shared" / "facts"
 pytestmark = pytest.mark.skipif(not FACTS.is_dir(), reason="no recorded facts beside this checkout")
 
-#: Parameters that the facts name; others are said by reference there.
+#: Parameters that the facts name; others are references there.
 NAMED = {"body", "dryRun", "fieldValidation"}
-#: Labels of events that were not asked for when the facts were recorded.
+#: Labels of events that were not requested when the facts were recorded.
 NOT_RECORDED = {f"regarding.{name}" for name in ("apiVersion", "fieldPath", "namespace", "resourceVersion", "uid")}
 
-LISTED = {f"{r.api_version} {r.name}": r for r in table().resources if "list" in r.verbs}
+LISTED = {f"{r.api_version} {r.name}": r for r in SERVED.resources if "list" in r.verbs}
 
 
-def test_openapi_operations_are_upstreams():
+def test_openapi_operations_equal_upstream():
     recorded = {tuple(line.split()) for line in (FACTS / "openapi-operations.txt").read_text().splitlines()}
-    sources = Sources(Catalog(table()), lambda _resource: None).current().group_versions
+    sources = Sources(Catalog(SERVED), lambda _resource: None).current().group_versions
     paths = msgspec.json.decode(b"".join(Builder(b"").swagger(sources).json))["paths"]
     served = set()
     for path, item in paths.items():
@@ -57,12 +62,12 @@ def labels_of(resource: Resource) -> set[str]:
     return own | {"metadata.name"} | ({"metadata.namespace"} if strategy.namespace_field_label else set())
 
 
-def test_columns_of_tables_are_upstreams():
+def test_table_columns_equal_upstream():
     recorded = yaml.safe_load((FACTS / "table-columns.yaml").read_text())
     assert {place: columns_of(resource) for place, resource in LISTED.items()} == recorded
 
 
-def test_field_labels_are_upstreams():
+def test_field_labels_equal_upstream():
     recorded = yaml.safe_load((FACTS / "field-selectors.yaml").read_text())
     assert {place: labels_of(resource) for place, resource in LISTED.items()} == {
         place: set(labels) for place, labels in recorded.items()

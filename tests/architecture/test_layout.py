@@ -1,4 +1,4 @@
-"""The tree itself: layers, sizes, and a test module for every module."""
+"""Layers, sizes, and a test module for every module."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "steersman"
 TESTS = ROOT / "tests" / "unit"
 
-#: A smoke alarm: past these, ask whether two concerns share a place.
+#: Larger modules and functions probably combine two concerns.
 MODULE_LINES_MAX = 600
 FUNCTION_LINES_MAX = 70
 
@@ -44,12 +44,12 @@ def test_modules_and_functions_stay_small(module):
     assert long == []
 
 
-def test_every_module_says_what_it_is():
+def test_modules_have_docstrings():
     assert [name_of(m) for m in MODULES if not ast.get_docstring(ast.parse(m.read_text()))] == []
 
 
-def test_every_module_has_its_test():
-    """``a/b.py`` is tested by ``tests/unit/a/test_b.py``; a package of one kind a module may be tested as a whole."""
+def test_modules_have_test_modules():
+    """``a/b.py`` is tested by ``tests/unit/a/test_b.py``; a package may be tested as a whole."""
     missing = []
     for module in MODULES:
         place = TESTS / module.relative_to(SOURCE).parent
@@ -60,8 +60,8 @@ def test_every_module_has_its_test():
     assert missing == []
 
 
-def test_nothing_is_left_to_do():
-    """What is not done is said in the documentation, not in a comment."""
+def test_sources_have_no_todo_comments():
+    """Missing features are listed in the documentation, not in comments."""
     marks = ("TO" + "DO", "FIX" + "ME", "X" + "XX", "HA" + "CK")
     found = [f"{name_of(m)}: {mark}" for m in MODULES for mark in marks if mark in m.read_text()]
     assert found == []

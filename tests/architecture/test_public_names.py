@@ -1,4 +1,4 @@
-"""The public Python names: ``docs/public-names.md`` lists them, the code has them, guides and examples use no others."""
+"""Public Python names: ``docs/public-names.md`` lists them, the code has them, guides and examples use no others."""
 
 from __future__ import annotations
 

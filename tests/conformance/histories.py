@@ -33,6 +33,6 @@ def play_all(play: Callable[[int], Coroutine[None, None, None]], arguments: argp
         except AssertionError as wrong:
             print(f"{name}: {wrong}", file=sys.stderr)
             return 1
-        gc.collect()  # a cluster is full of cycles, and the collector would wait for hundreds of them
+        gc.collect()  # a cluster has many cycles; the collector would find them after hundreds of histories only
     print(f"{name}: {arguments.histories} histories ended well ({time.monotonic() - begun:.0f} s)")
     return 0

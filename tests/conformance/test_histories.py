@@ -1,4 +1,4 @@
-"""The scripts that play many histories still do. Long runs: ``scripts/controller_histories.py --story NAME``."""
+"""Smoke tests of the scripts that play histories. Long runs: ``scripts/controller_histories.py --scenario NAME``."""
 
 import subprocess
 import sys
@@ -11,10 +11,10 @@ SCRIPTS = Path(__file__).parents[2] / "scripts"
 
 @pytest.mark.parametrize(
     "command",
-    [("controller_histories.py", "--story", "namespaces"), ("scheduler_histories.py",)],
+    [("controller_histories.py", "--scenario", "namespaces"), ("scheduler_histories.py",)],
     ids=lambda words: words[0],
 )
-def test_a_script_plays_as_many_histories_as_it_is_told(command):
+def test_script_plays_the_given_number_of_histories(command):
     script, *more = command
     run = subprocess.run(
         [sys.executable, SCRIPTS / script, *more, "--histories", "1", "--seed", "3", "--steps", "5"],
@@ -24,8 +24,8 @@ def test_a_script_plays_as_many_histories_as_it_is_told(command):
     assert "1 histories ended well" in run.stdout
 
 
-def test_a_story_that_is_not_there_is_named():
-    words = [sys.executable, SCRIPTS / "controller_histories.py", "--story", "nix"]
+def test_script_rejects_an_unknown_scenario():
+    words = [sys.executable, SCRIPTS / "controller_histories.py", "--scenario", "nix"]
     run = subprocess.run(words, check=False, capture_output=True, text=True, timeout=300)
     assert run.returncode == 2
     assert "invalid choice: 'nix'" in run.stderr

@@ -80,7 +80,7 @@ async def test_webhook_is_called_through_its_service(client: Client):
         spec = {"type": "ExternalName", "externalName": "localhost"}
         service = {"name": "hook", "namespace": "default", "path": "/validate", "port": hook.port}
         await client.create(configuration("demo", {"service": service, "caBundle": ca_bundle()}))
-        assert 'services "hook" not found' in await refusal(client, config_map("a"))
+        assert 'service "hook" not found' in await refusal(client, config_map("a"))
         await client.create({**CORE, "kind": "Service", "metadata": metadata, "spec": spec})
         await client.create(config_map("a"))
         assert "denied the request" in await refusal(client, config_map("b", deny="yes"))

@@ -39,10 +39,10 @@ def test_python_clients(client, cluster, namespace):
 @pytest.mark.skipif(
     not (MODULES / "@kubernetes/client-node").is_dir(), reason="@kubernetes/client-node is not installed"
 )
-def test_the_official_javascript_client(cluster, namespace):
+def test_official_javascript_client(cluster, namespace):
     round_of(["node", str(ROUNDS / "client_node.mjs")], cluster, namespace)
 
 
-def test_a_client_without_the_ca_is_warned_off(cluster):
+def test_client_without_the_ca_is_rejected_with_a_hint(cluster):
     with pytest.raises(urllib.error.URLError, match="CERTIFICATE_VERIFY_FAILED"):
         urllib.request.urlopen(cluster.url, context=ssl.create_default_context())

@@ -121,7 +121,7 @@ def test_upgrade_and_rollback_of_the_guide(plane: ControlPlane, start: Start) ->
     until_candidates("back", "new")
 
 
-def test_a_strategy_of_another_controller_elects_the_newest_version(plane: ControlPlane, start: Start) -> None:
+def test_third_party_strategy_elects_the_newest_version(plane: ControlPlane, start: Start) -> None:
     process = start([str(EXAMPLES / "newest_version_strategy.py")])
 
     def join(name: str, version: str) -> None:

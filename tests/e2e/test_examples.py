@@ -85,7 +85,7 @@ def start(cluster, namespace, tmp_path):
     assert [output for output, _ in ends if "Traceback" in output] == []
 
 
-def test_the_greeter_greets_and_corrects_itself(start, api):
+def test_greeter_greets_and_corrects_itself(start, api):
     start("greeter.py")
     path = "/api/v1/namespaces/{ns}/configmaps"
     api("POST", path, {"metadata": {"name": "hello"}, "data": {"name": "you"}})
@@ -99,7 +99,7 @@ def is_served(definition):
     return any((each["type"], each["status"]) == ("Established", "True") for each in conditions)
 
 
-def test_the_operator_publishes_updates_reports_and_says_goodbye(start, api, cluster):
+def test_website_operator_publishes_updates_reports_and_cleans_up(start, api, cluster):
     start("website_operator.py")
     websites, pages = "/apis/example.com/v1/namespaces/{ns}/websites", "/api/v1/namespaces/{ns}/configmaps"
     definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -123,7 +123,7 @@ def test_the_operator_publishes_updates_reports_and_says_goodbye(start, api, clu
     api.until(f"{websites}/home", lambda found: found is None)
 
 
-def test_one_worker_leads_and_the_next_takes_over(start, api):
+def test_leader_worker_hands_over_to_the_next(start, api):
     first = start("leader_worker.py", "first")
     line_with(first, "first works")
     second = start("leader_worker.py", "second")
@@ -137,7 +137,7 @@ def test_one_worker_leads_and_the_next_takes_over(start, api):
     assert (lease["spec"]["holderIdentity"], lease["spec"]["leaseTransitions"]) == ("second", 1)
 
 
-def test_the_heartbeat_is_fresh_as_long_as_it_lives(start, api):
+def test_heartbeat_is_fresh_while_its_process_lives(start, api):
     start("heartbeat.py", "me")
     path = "/apis/coordination.k8s.io/v1/namespaces/{ns}/leases/me"
     first = api.until(path, lambda found: found is not None)["spec"]
@@ -215,9 +215,29 @@ def test_manager_of_a_package_runs_controllers_of_steersman(start, api, greeter_
     api.until(f"{MAPS}/hello", lambda live: live["data"].get("greeting") == "Hello, you!")
 
 
-def test_the_guide_shows_the_package_as_it_is():
+def test_guide_shows_the_source_of_the_package():
     page = (EXAMPLES.parent / "docs" / "controllers.md").read_text()
     blocks = [*re.findall(r"^```(?:toml|python)\n(.*?)^```", page, re.MULTILINE | re.DOTALL)]
     files = [(EXAMPLES / "greeter_package" / name).read_text() for name in ("pyproject.toml", "greeter_controller.py")]
     assert len(blocks) == 2
     assert [block in file for block, file in zip(blocks, files, strict=True)] == [True, True]
+
+
+def test_the_metrics_api_serves_usage_while_it_runs(start, api):
+    process = start("metrics_api.py")
+    line_with(process, "serving metrics.k8s.io/v1beta1")
+    service = "/apis/apiregistration.k8s.io/v1/apiservices/v1beta1.metrics.k8s.io"
+    api.until(service, lambda found: "Passed" in str(found.get("status")))
+    pod = {
+        "metadata": {"name": "busy", "annotations": {"example.com/cpu": "700m"}},
+        "spec": {"containers": [{"name": "c", "image": "i"}]},
+    }
+    path = "/api/v1/namespaces/{ns}/pods"
+    api("POST", path, pod)
+    api.patch(f"{path}/busy/status", {"status": {"phase": "Running"}})
+    found = api("GET", "/apis/metrics.k8s.io/v1beta1/namespaces/{ns}/pods")
+    assert [item["containers"][0]["usage"]["cpu"] for item in found["items"]] == ["700m"]
+    assert api("GET", "/apis/metrics.k8s.io/v1beta1/nodes")["kind"] == "NodeMetricsList"
+    process.send_signal(signal.SIGTERM)
+    process.wait(timeout=20)
+    assert api("GET", service) is None

@@ -62,7 +62,7 @@ def cluster():
         yield started
 
 
-async def test_a_flood_of_one_user_leaves_others_served(cluster):
+async def test_flood_of_one_user_does_not_starve_others(cluster):
     """Another user's request is served after a few of the flood, not after its whole queue."""
     async with Api(cluster) as api:
         flood, alice = await api.user("flood"), await api.user("alice")

@@ -27,15 +27,15 @@ def review(cluster: Any, pair: str, **headers: str) -> dict[str, Any]:
     return user
 
 
-def test_front_proxy_speaks_for_the_user_in_its_headers(cluster):
+def test_front_proxy_headers_identify_the_user(cluster):
     user = review(cluster, "front-proxy-client", x_remote_user="jane", x_remote_group="dev")
     assert user == {"username": "jane", "groups": ["dev", "system:authenticated"]}
 
 
-def test_front_proxy_has_no_user_of_its_own(cluster):
+def test_front_proxy_certificate_alone_identifies_no_user(cluster):
     with pytest.raises(urllib.error.HTTPError, match="401"):
         review(cluster, "front-proxy-client")
 
 
-def test_headers_of_other_clients_name_no_user(cluster):
+def test_front_proxy_headers_of_other_clients_are_ignored(cluster):
     assert review(cluster, "admin", x_remote_user="jane")["username"] == "kubernetes-admin"

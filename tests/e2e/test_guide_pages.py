@@ -14,6 +14,7 @@ from tests.e2e.conftest import post
 from tests.e2e.watching import until, until_one
 
 from steersman.apimachinery.trees import Tree
+from steersman.nodes.processes.images import read_images
 from steersman.testing import ControlPlane
 
 ROOT = Path(__file__).parents[2]
@@ -90,6 +91,9 @@ def test_process_pod_of_the_page_runs_its_operator(whole: ControlPlane, tmp_path
     pod = yaml.safe_load(blocks("docs/nodes.md", "yaml")[3].replace("/home/me/operator.py", str(operator)))
     account = pod["spec"]["serviceAccountName"]
     pod["metadata"]["name"] = "operator"
+    # The page's file is in a home directory; this one is below ``/tmp``, which a sandbox hides.
+    pod["spec"]["volumes"] = [{"name": "code", "hostPath": {"path": str(tmp_path)}}]
+    pod["spec"]["containers"][0]["volumeMounts"] = [{"name": "code", "mountPath": str(tmp_path)}]
     post(whole, "/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": account}})
     binding = {
         "metadata": {"name": account},
@@ -101,6 +105,14 @@ def test_process_pod_of_the_page_runs_its_operator(whole: ControlPlane, tmp_path
     post(whole, "/api/v1/namespaces/default/configmaps", {"metadata": {"name": "hello"}})
     path = "/api/v1/namespaces/default/configmaps/hello"
     until_one(whole, path, lambda found: found and found["metadata"].get("annotations", {}).get("greeted") == "yes")
+
+
+def test_images_of_the_page_can_be_read(tmp_path: Path) -> None:
+    text = blocks("docs/nodes.md", "yaml")[4].replace("/home/me/my-operator", str(tmp_path))
+    images = read_images(yaml.safe_load(text))
+    agnhost = images.find("registry.k8s.io/e2e-test-images/agnhost:2.53")
+    assert agnhost is not None
+    assert agnhost.command == ["/opt/test-images/agnhost"]
 
 
 def test_pytest_example_of_the_readme_passes(tmp_path: Path) -> None:

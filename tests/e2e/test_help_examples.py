@@ -104,7 +104,7 @@ def test_example_of_a_component_runs_against_a_cluster(example: str) -> None:
 
 
 @pytest.mark.usefixtures("kubeconfig")
-@pytest.mark.parametrize("example", _examples("status", "env", "elections", "down"))
+@pytest.mark.parametrize("example", _examples("status", "env", "elections", "envtest", "down"))
 def test_example_about_running_control_planes_succeeds(example: str) -> None:
     with _start(example) as process:
         out, err = process.communicate(timeout=_SECONDS)
@@ -121,7 +121,7 @@ def stopped_server(kubeconfig: str) -> None:
 
 
 @pytest.mark.usefixtures("stopped_server")
-@pytest.mark.parametrize("example", _examples("check", "backup", "repair"))
+@pytest.mark.parametrize("example", _examples("check", "check-storage", "backup", "repair"))
 def test_example_about_a_data_directory_succeeds(example: str) -> None:
     with _start(example) as process:
         out, err = process.communicate(timeout=_SECONDS)
@@ -129,9 +129,21 @@ def test_example_about_a_data_directory_succeeds(example: str) -> None:
     assert out
 
 
+@pytest.mark.usefixtures("stopped_server")
+def test_examples_about_etcd_succeed(etcd_url: str) -> None:
+    for example in (*_examples("export-to-etcd"), *_examples("import-from-etcd")):
+        with _start(example.replace("http://127.0.0.1:2379", etcd_url)) as process:
+            out, err = process.communicate(timeout=_SECONDS)
+        assert (process.returncode, err) == (0, "")
+        assert "both have the digest" in out
+
+
 def test_every_command_with_examples_is_run_here() -> None:
     servers = ("up", "apiserver", "controller-manager", "scheduler", "nodes")
-    others = ("status", "env", "elections", "down", "check", "backup", "repair")
+    others = (
+        "status", "env", "elections", "envtest", "down", "check", "check-storage", "export-to-etcd", "import-from-etcd",
+        "backup", "repair",
+    )  # fmt: skip
     tested = _examples(*servers, *others)
     assert sorted(tested) == sorted(example.command for page in PAGES.values() for example in page.examples)
     assert os.path.basename(sys.executable).startswith("python")  # noqa: PTH119 — examples run by this interpreter

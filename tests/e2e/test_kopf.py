@@ -20,7 +20,7 @@ def operator(cluster, namespace):
     process.communicate(timeout=30)
 
 
-def test_an_operator_sees_every_change_and_lets_go_at_the_end(operator, kubectl):
+def test_kopf_operator_handles_every_change_and_removes_its_finalizer(operator, kubectl):
     kubectl.run("create", "cm", "a", "--from-literal=k=1")
     kubectl.run("label", "cm", "a", "kopf=yes")
     seen = "--for=jsonpath={.metadata.annotations.seen}"

@@ -38,31 +38,31 @@ def web(kubectl):
     return kubectl
 
 
-def test_versions_of_both_sides_are_told(admin):
+def test_version_prints_client_and_server(admin):
     server = json.loads(admin.run("version", "-o", "json"))["serverVersion"]
     assert (server["major"], server["minor"]) == ("1", "36")
 
 
-def test_resources_have_their_short_names(admin):
+def test_api_resources_prints_short_names(admin):
     lines = admin.run("api-resources").splitlines()
     deployments = next(line for line in lines if line.startswith("deployments"))
     assert deployments.split() == ["deployments", "deploy", "apps/v1", "true", "Deployment"]
 
 
-def test_versions_of_the_api_are_listed(admin):
+def test_api_versions_lists_group_versions(admin):
     assert {"v1", "apps/v1", "coordination.k8s.io/v1beta1"} <= set(admin.run("api-versions").split())
 
 
-def test_the_root_lists_what_is_served(admin):
+def test_root_path_lists_served_paths(admin):
     paths = json.loads(admin.run("get", "--raw", "/"))["paths"]
     assert {"/api/v1", "/apis/apps/v1", "/healthz", "/metrics", "/openapi/v2", "/version"} <= set(paths)
 
 
-def test_health_is_told_check_by_check(admin):
+def test_readyz_verbose_lists_checks(admin):
     assert "[+]ping ok" in admin.run("get", "--raw", "/readyz?verbose")
 
 
-def test_a_config_map_is_made_from_literals_and_read_in_every_form(kubectl):
+def test_configmap_is_created_from_literals_and_read_in_every_format(kubectl):
     kubectl.run("create", "configmap", "settings", "--from-literal=a=1", "--from-literal=b=2")
     assert yaml.safe_load(kubectl.run("get", "cm", "settings", "-o", "yaml"))["data"] == {"a": "1", "b": "2"}
     assert kubectl.run("get", "cm", "settings", "-o", "jsonpath={.data.b}") == "2"
@@ -71,18 +71,18 @@ def test_a_config_map_is_made_from_literals_and_read_in_every_form(kubectl):
     assert kubectl.run("get", "cm", "settings", "-o", "name") == "configmap/settings\n"
 
 
-def test_wide_output_shows_the_columns_of_lower_priority(web):
+def test_get_wide_prints_columns_of_lower_priority(web):
     header, row = web.run("get", "deployment", "web", "-o", "wide").splitlines()
     assert header.split() == ["NAME", "READY", "UP-TO-DATE", "AVAILABLE", "AGE", "CONTAINERS", "IMAGES", "SELECTOR"]
     assert "main,side" in row
     assert "nginx:1.25,busybox:1" in row
 
 
-def test_what_is_missing_is_told(kubectl):
+def test_get_reports_not_found(kubectl):
     assert 'Error from server (NotFound): pods "none" not found' in kubectl.run("get", "pod", "none", code=1)
 
 
-def test_a_large_manifest_applies_reads_back_and_applies_again_unchanged(admin):
+def test_apply_of_a_large_manifest_is_unchanged_when_repeated(admin):
     manifest = str(MANIFESTS / "shop.yaml")
     first = admin.run("apply", "-f", manifest).splitlines()
     assert len(first) == 36
@@ -96,7 +96,7 @@ def test_a_large_manifest_applies_reads_back_and_applies_again_unchanged(admin):
     assert {"deployment.apps/web", "statefulset.apps/db", "service/cart", "cronjob.batch/report"} <= set(listed)
 
 
-def test_server_side_apply_takes_the_same_manifest(admin):
+def test_server_side_apply_accepts_the_same_manifest(admin):
     manifest = (MANIFESTS / "shop.yaml").read_text().replace("shop", "mart")
     applied = admin.run("apply", "--server-side", "-f", "-", stdin=manifest).splitlines()
     assert all(line.endswith("serverside-applied") for line in applied)
@@ -104,7 +104,7 @@ def test_server_side_apply_takes_the_same_manifest(admin):
     assert len(again) == len(applied) == 36
 
 
-def test_server_side_apply_tells_who_owns_a_field(web):
+def test_server_side_apply_reports_the_owner_of_a_field(web):
     changed = DEPLOYMENT.replace("nginx:1.25", "nginx:1.26")
     text = web.run("apply", "--server-side", "--field-manager=other", "-f", "-", stdin=changed, code=1)
     assert "conflict" in text
@@ -113,14 +113,14 @@ def test_server_side_apply_tells_who_owns_a_field(web):
     assert web.get("deploy", "web")["spec"]["template"]["spec"]["containers"][0]["image"] == "nginx:1.26"
 
 
-def test_diff_shows_what_would_change(web):
+def test_diff_prints_pending_changes(web):
     text = web.run("diff", "-f", "-", stdin=DEPLOYMENT.replace("replicas: 2", "replicas: 5"), code=1)
     assert "-  replicas: 2" in text
     assert "+  replicas: 5" in text
     assert web.get("deploy", "web")["spec"]["replicas"] == 2
 
 
-def test_an_applied_field_that_is_left_out_goes(web):
+def test_apply_removes_an_omitted_field(web):
     web.run("apply", "-f", "-", stdin=DEPLOYMENT.replace(', env: [{name: A, value: "1"}]', ""))
     assert "env" not in web.get("deploy", "web")["spec"]["template"]["spec"]["containers"][0]
 
@@ -132,19 +132,19 @@ def test_an_applied_field_that_is_left_out_goes(web):
         ("json", '[{"op":"replace","path":"/spec/template/spec/containers/1/image","value":"busybox:2"}]'),
     ],
 )
-def test_patches_change_one_container_of_two(web, kind, patch):
+def test_strategic_merge_patch_changes_one_of_two_containers(web, kind, patch):
     web.run("patch", "deployment", "web", "--type", kind, "-p", patch)
     containers = web.get("deploy", "web")["spec"]["template"]["spec"]["containers"]
     assert [c["image"] for c in containers] == ["nginx:1.25", "busybox:2"]
 
 
-def test_a_merge_patch_replaces_lists(web):
+def test_merge_patch_replaces_lists(web):
     web.run("patch", "deploy", "web", "--type=merge", "-p", '{"metadata":{"labels":{"x":"y"}},"spec":{"replicas":4}}')
     tree = web.get("deploy", "web")
     assert (tree["metadata"]["labels"], tree["spec"]["replicas"]) == ({"x": "y"}, 4)
 
 
-def test_labels_and_annotations_come_and_go(web):
+def test_label_and_annotate_add_and_remove(web):
     web.run("label", "deploy", "web", "tier=front")
     web.run("annotate", "deploy", "web", "note=hello there")
     assert web.run("get", "deploy", "-l", "tier=front", "-o", "name") == "deployment.apps/web\n"
@@ -154,7 +154,7 @@ def test_labels_and_annotations_come_and_go(web):
     assert "tier" not in web.get("deploy", "web")["metadata"].get("labels", {})
 
 
-def test_an_editor_changes_an_object(web, tmp_path):
+def test_edit_changes_an_object(web, tmp_path):
     editor = tmp_path / "editor"
     editor.write_text('#!/bin/sh\nsed -i "s/replicas: 2/replicas: 7/" "$1"\n')
     editor.chmod(editor.stat().st_mode | stat.S_IEXEC)
@@ -170,30 +170,30 @@ def test_scale_writes_through_the_subresource(web):
     )
 
 
-def test_explain_tells_fields_and_what_they_mean(admin):
+def test_explain_prints_fields_with_descriptions(admin):
     text = admin.run("explain", "deployment.spec.strategy.rollingUpdate")
     assert "maxSurge" in text
     assert "<IntOrString>" in text
     assert "DESCRIPTION" in text
 
 
-def test_explain_recursive_shows_the_whole_tree(admin):
+def test_explain_recursive_prints_the_whole_tree(admin):
     text = admin.run("explain", "pod", "--recursive")
     assert "livenessProbe\t<Probe>" in text
     assert "tolerationSeconds\t<integer>" in text
 
 
-def test_unknown_fields_are_refused_by_validation(kubectl):
+def test_validation_rejects_unknown_fields(kubectl):
     text = kubectl.run("create", "-f", "-", stdin=DEPLOYMENT.replace("replicas: 2", "replica: 2"), code=1)
     assert 'unknown field "spec.replica"' in text
 
 
-def test_invalid_objects_are_refused(kubectl):
+def test_create_rejects_invalid_objects(kubectl):
     text = kubectl.run("create", "-f", "-", stdin=DEPLOYMENT.replace("replicas: 2", "replicas: two"), code=1)
     assert "cannot unmarshal string into Go struct field DeploymentSpec.spec.replicas of type int32" in text
 
 
-def test_replace_needs_the_object_as_it_is(web):
+def test_replace_conflicts_at_an_old_resource_version(web):
     tree = web.get("deploy", "web")
     tree["metadata"]["resourceVersion"] = "1"
     assert "the object has been modified" in web.run("replace", "-f", "-", stdin=json.dumps(tree), code=1)
@@ -203,13 +203,13 @@ def test_replace_needs_the_object_as_it_is(web):
     assert web.get("deploy", "web")["spec"]["replicas"] == 9
 
 
-def test_a_dry_run_keeps_nothing(kubectl):
+def test_dry_run_stores_nothing(kubectl):
     out = kubectl.run("apply", "--dry-run=server", "-f", "-", stdin=DEPLOYMENT)
     assert out == "deployment.apps/web created (server dry run)\n"
     assert kubectl.get("deploy")["items"] == []
 
 
-def test_a_watch_shows_changes_as_they_come(kubectl):
+def test_watch_prints_changes(kubectl):
     watch = kubectl.start("get", "cm", "-w", "-o", "custom-columns=N:.metadata.name,K:.data.k", "--no-headers")
     try:
         kubectl.run("create", "cm", "watched", "--from-literal=k=1")
@@ -221,7 +221,7 @@ def test_a_watch_shows_changes_as_they_come(kubectl):
         watch.communicate()
 
 
-def test_wait_returns_when_a_condition_holds(web):
+def test_wait_returns_when_the_condition_is_met(web):
     wait = web.start("wait", "deploy/web", "--for=condition=Available", "--timeout=30s")
     condition = {"type": "Available", "status": "True", "reason": "R", "message": "m"}
     patch = {"status": {"conditions": [condition]}}
@@ -230,7 +230,7 @@ def test_wait_returns_when_a_condition_holds(web):
     assert out == "deployment.apps/web condition met\n"
 
 
-def test_delete_waits_until_the_last_finalizer_is_gone(kubectl):
+def test_delete_waits_for_the_last_finalizer(kubectl):
     body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "held", "finalizers": ["example.com/hold"]}}
     kubectl.run("create", "-f", "-", stdin=json.dumps(body))
     delete = kubectl.start("delete", "cm", "held", "--wait")
@@ -241,20 +241,20 @@ def test_delete_waits_until_the_last_finalizer_is_gone(kubectl):
     assert kubectl.get("cm")["items"] == []
 
 
-def test_everything_of_a_label_goes_at_once(web):
+def test_delete_by_label_removes_all_matches(web):
     web.run("create", "service", "clusterip", "web", "--tcp=80:8080")
     web.run("label", "deploy,svc", "web", "app=web")
     web.run("delete", "deploy,svc", "-l", "app=web")
     assert web.run("get", "deploy,svc", "-o", "name") == ""
 
 
-def test_pages_of_a_list_are_put_together(kubectl):
+def test_get_joins_the_pages_of_a_list(kubectl):
     documents = [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": f"c{n:02}"}} for n in range(25)]
     kubectl.run("create", "-f", "-", stdin=yaml.safe_dump_all(documents))
     assert len(kubectl.run("get", "cm", "--chunk-size=4", "-o", "name").splitlines()) == 25
 
 
-def test_a_service_gets_an_address_and_gives_it_back(kubectl):
+def test_service_allocates_and_releases_its_cluster_ip(kubectl):
     kubectl.run("create", "service", "clusterip", "a", "--tcp=80:80")
     address = kubectl.get("svc", "a")["spec"]["clusterIP"]
     assert address.startswith("10.0.0.")
@@ -263,7 +263,7 @@ def test_a_service_gets_an_address_and_gives_it_back(kubectl):
     assert kubectl.get("svc", "b")["spec"]["clusterIP"] == address
 
 
-def test_custom_resource_is_applied_again_client_side(kubectl):
+def test_apply_of_a_custom_resource_is_unchanged_when_repeated(kubectl):
     kubectl.run("apply", "-f", str(MANIFESTS / "gadgets.yaml"))
     kubectl.run("wait", "crd/gadgets.example.com", "--for=condition=Established", "--timeout=30s")
     gadget = {"apiVersion": "example.com/v1", "kind": "Gadget", "metadata": {"name": "again"}, "spec": {"size": 3}}
@@ -273,7 +273,7 @@ def test_custom_resource_is_applied_again_client_side(kubectl):
     assert kubectl.get("gadget", "again")["spec"]["size"] == 4
 
 
-def test_a_custom_resource_is_served_as_soon_as_it_is_defined(kubectl):
+def test_custom_resource_is_served_once_defined(kubectl):
     definition = yaml.safe_load((MANIFESTS / "gadgets.yaml").read_text())
     kubectl.run("apply", "-f", str(MANIFESTS / "gadgets.yaml"))
     kubectl.run("wait", "crd/gadgets.example.com", "--for=condition=Established", "--timeout=30s")

@@ -36,12 +36,12 @@ def bearer(kubectl, token, *arguments, code=0):
     return kubectl.run(*where, *arguments, code=code, KUBECONFIG="/dev/null")
 
 
-def test_an_administrator_is_told_who_he_is(admin):
+def test_whoami_of_an_administrator(admin):
     who = json.loads(admin.run("auth", "whoami", "-o", "json"))["status"]["userInfo"]
     assert "system:masters" in who["groups"]
 
 
-def test_an_administrator_may_do_everything(admin):
+def test_can_i_of_an_administrator_allows_everything(admin):
     assert admin.run("auth", "can-i", "*", "*").strip() == "yes"
     rows = [line.split() for line in admin.run("auth", "can-i", "--list").splitlines()]
     assert ["*.*", "[]", "[]", "[*]"] in rows
@@ -62,18 +62,18 @@ def test_an_administrator_may_do_everything(admin):
         (["get", "configmaps", "--all-namespaces"], "no", 1),
     ],
 )
-def test_others_are_answered_by_their_roles(reader, question, answer, code):
+def test_can_i_of_users_follows_their_roles(reader, question, answer, code):
     assert answer in reader.run("auth", "can-i", *question, AS_ANN, code=code).split()
 
 
-def test_what_somebody_may_is_listed(reader):
+def test_can_i_list_prints_permissions(reader):
     rows = [line.split() for line in reader.run("auth", "can-i", "--list", AS_ANN).splitlines()]
     assert ["configmaps", "[]", "[]", "[get", "list]"] in rows
     assert ["selfsubjectreviews.authentication.k8s.io", "[]", "[]", "[create]"] in rows
     assert ["[/version]", "[]", "[get]"] in rows
 
 
-def test_a_user_is_played_with_groups_uid_and_all(reader):
+def test_impersonation_of_user_groups_and_uid(reader):
     text = reader.run(
         "auth",
         "whoami",
@@ -92,20 +92,20 @@ def test_a_user_is_played_with_groups_uid_and_all(reader):
     }
 
 
-def test_who_is_played_has_his_own_rights_only(reader):
+def test_impersonated_user_has_its_own_permissions_only(reader):
     reader.run("create", "configmap", "a")
     assert reader.run("get", "cm", "a", "-o", "name", AS_ANN) == "configmap/a\n"
     refused = reader.run("delete", "cm", "a", AS_ANN, code=1)
     assert 'configmaps "a" is forbidden: User "ann" cannot delete resource "configmaps" in API group ""' in refused
 
 
-def test_nobody_plays_another_without_a_right(reader):
+def test_impersonation_requires_permission(reader):
     token = reader.run("create", "token", "default")
     refused = bearer(reader, token, "get", "cm", AS_ANN, code=1)
     assert "cannot impersonate" in refused
 
 
-def test_a_token_stands_for_its_account(robot):
+def test_token_authenticates_as_its_service_account(robot):
     token = robot.run("create", "token", "robot").strip()
     who = json.loads(bearer(robot, token, "auth", "whoami", "-o", "json"))["status"]["userInfo"]
     assert who["username"] == f"system:serviceaccount:{robot.namespace}:robot"
@@ -113,7 +113,7 @@ def test_a_token_stands_for_its_account(robot):
     assert "is forbidden" in bearer(robot, token, "delete", "configmap", "made", code=1)
 
 
-def test_tokens_say_how_long_and_for_whom_they_are(robot):
+def test_token_has_duration_and_audience(robot):
     options = ("--duration=20m", "--audience=https://elsewhere.example.com", "-o", "json")
     made = json.loads(robot.run("create", "token", "robot", *options))
     claims = json.loads(base64.urlsafe_b64decode(made["status"]["token"].split(".")[1] + "=="))
@@ -122,7 +122,7 @@ def test_tokens_say_how_long_and_for_whom_they_are(robot):
     assert "Unauthorized" in bearer(robot, made["status"]["token"], "auth", "whoami", code=1)
 
 
-def test_a_token_goes_with_what_it_is_bound_to(robot):
+def test_bound_token_ends_with_its_object(robot):
     robot.run("create", "secret", "generic", "holder")
     token = robot.run("create", "token", "robot", "--bound-object-kind=Secret", "--bound-object-name=holder").strip()
     bearer(robot, token, "auth", "whoami")
@@ -151,7 +151,7 @@ def signing_request(name):
 @pytest.mark.parametrize(
     ("verb", "condition", "other"), [("approve", "Approved", "deny"), ("deny", "Denied", "approve")]
 )
-def test_signing_requests_are_decided_once(kubectl, verb, condition, other):
+def test_certificate_signing_request_is_decided_once(kubectl, verb, condition, other):
     name = f"{verb}-{kubectl.namespace}"
     kubectl.run("create", "-f", "-", stdin=signing_request(name))
     assert kubectl.run("certificate", verb, name).split()[-1] == {"approve": "approved", "deny": "denied"}[verb]
@@ -161,7 +161,7 @@ def test_signing_requests_are_decided_once(kubectl, verb, condition, other):
     kubectl.run("delete", "csr", name)
 
 
-def test_who_decides_needs_a_right_on_the_signer(kubectl):
+def test_certificate_approval_requires_permission_for_the_signer(kubectl):
     name = f"pending-{kubectl.namespace}"
     kubectl.run("create", "-f", "-", stdin=signing_request(name))
     role = ("create", "clusterrole", name, "--verb=get,update", "--resource=certificatesigningrequests/approval")
@@ -186,7 +186,7 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: ann}]
 """
 
 
-def test_reconcile_adds_what_is_missing(kubectl):
+def test_auth_reconcile_adds_missing_rules(kubectl):
     kubectl.run("create", "role", "kept", "--verb=list", "--resource=pods")
     roles = ROLES.replace("NAMESPACE", kubectl.namespace)
     done = kubectl.run("auth", "reconcile", "-f", "-", stdin=roles)
@@ -198,7 +198,7 @@ def test_reconcile_adds_what_is_missing(kubectl):
     assert [rule["verbs"] for rule in kubectl.get("role", "kept")["rules"]] == [["get"]]
 
 
-def test_nobody_grants_what_he_does_not_hold(reader):
+def test_create_role_rejects_escalation(reader):
     reader.run("create", "role", "granter", "--verb=create", "--resource=roles")
     reader.run("create", "rolebinding", "granter", "--role=granter", "--user=ann")
     refused = reader.run("create", "role", "more", "--verb=get", "--resource=secrets", AS_ANN, code=1)

@@ -59,13 +59,13 @@ def group_kind(api_version, kind):
     return api_version.rpartition("/")[0], kind
 
 
-def test_every_kind_that_is_kept_is_in_the_manifest():
+def test_manifest_contains_every_stored_kind():
     kept = {(r.group, r.kind) for r in table().resources if r.key_prefix}
     assert {group_kind(obj["apiVersion"], obj["kind"]) for obj in OBJECTS} == kept
     assert len(OBJECTS) == len(kept)
 
 
-def test_what_is_applied_again_is_unchanged(all_kinds, manifest):
+def test_apply_of_all_kinds_is_unchanged_when_repeated(all_kinds, manifest):
     before = json.loads(all_kinds.run("get", "-f", manifest, "-o", "json"))["items"]
     lines = all_kinds.run("apply", "-f", manifest).splitlines()
     assert len(lines) == len(OBJECTS)
@@ -73,11 +73,11 @@ def test_what_is_applied_again_is_unchanged(all_kinds, manifest):
     assert json.loads(all_kinds.run("get", "-f", manifest, "-o", "json"))["items"] == before
 
 
-def test_there_is_no_difference_after_an_apply(all_kinds, manifest):
+def test_diff_is_empty_after_apply(all_kinds, manifest):
     assert all_kinds.run("diff", "-f", manifest) == ""
 
 
-def test_a_label_is_seen_by_diff_and_applied_to_all(all_kinds, manifest):
+def test_diff_and_apply_of_a_label_on_all_kinds(all_kinds, manifest):
     objects = yaml.safe_load_all(Path(manifest).read_text())
     labelled = [{**obj, "metadata": {**obj["metadata"], "labels": {"seen": "yes"}}} for obj in objects]
     text = yaml.safe_dump_all(labelled)
@@ -86,7 +86,7 @@ def test_a_label_is_seen_by_diff_and_applied_to_all(all_kinds, manifest):
     assert [line for line in lines if not line.endswith(" configured")] == []
 
 
-def test_what_is_read_can_be_put_back(kubectl, manifest):
+def test_replace_of_all_kinds_as_read(kubectl, manifest):
     kubectl.run("apply", "--server-side", "-f", manifest)  # leaves no annotation that replace would bring up to date
     settle(kubectl)
     read = json.loads(kubectl.run("get", "-f", manifest, "-o", "json"))["items"]
@@ -96,12 +96,12 @@ def test_what_is_read_can_be_put_back(kubectl, manifest):
     assert json.loads(kubectl.run("get", "-f", manifest, "-o", "json"))["items"] == read
 
 
-def test_all_are_shown_in_columns(all_kinds, manifest):
+def test_get_prints_columns_of_all_kinds(all_kinds, manifest):
     shown = all_kinds.run("get", "-f", manifest, "-o", "wide")
     assert shown.count("all-kinds") > len(OBJECTS) / 2
 
 
-def test_server_side_apply_makes_all_and_changes_nothing_again(kubectl, manifest):
+def test_server_side_apply_of_all_kinds_is_unchanged_when_repeated(kubectl, manifest):
     lines = kubectl.run("apply", "--server-side", "-f", manifest).splitlines()
     assert [line for line in lines if not line.endswith(" serverside-applied")] == []
     settle(kubectl)
@@ -110,13 +110,13 @@ def test_server_side_apply_makes_all_and_changes_nothing_again(kubectl, manifest
     assert json.loads(kubectl.run("get", "-f", manifest, "-o", "json"))["items"] == before
 
 
-def test_server_side_apply_takes_over_from_apply(all_kinds, manifest):
+def test_server_side_apply_takes_over_from_client_side_apply(all_kinds, manifest):
     # lists that belong to one manager as a whole have defaults in them: without force they are in conflict
     lines = all_kinds.run("apply", "--server-side", "--force-conflicts", "-f", manifest).splitlines()
     assert [line for line in lines if not line.endswith(" serverside-applied")] == []
 
 
-def test_a_conflict_is_told_and_forced(kubectl):
+def test_server_side_apply_conflict_is_reported_and_forced(kubectl):
     def config(value):
         return yaml.safe_dump(
             {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "shared"}, "data": {"a": value}}

@@ -52,7 +52,7 @@ def revisions(kubectl: Kubectl) -> list[str]:
     return [line.split()[0] for line in lines if line[:1].isdigit()]
 
 
-def test_a_new_image_is_rolled_out_and_taken_back(web: Kubectl) -> None:
+def test_rollout_of_a_new_image_and_undo(web: Kubectl) -> None:
     web.run("set", "image", "deployment/web", "web=web:2")
     assert "successfully rolled out" in web.run("rollout", "status", "deployment/web", PATIENCE)
     assert (images(web), revisions(web)) == ({"web:2"}, ["1", "2"])
@@ -62,7 +62,7 @@ def test_a_new_image_is_rolled_out_and_taken_back(web: Kubectl) -> None:
     assert (images(web), revisions(web)) == ({"web:1"}, ["2", "3"])
 
 
-def test_a_paused_rollout_waits(web: Kubectl) -> None:
+def test_paused_rollout_waits(web: Kubectl) -> None:
     web.run("rollout", "pause", "deployment/web")
     web.run("set", "image", "deployment/web", "web=web:2")
     assert revisions(web) == ["1"]
@@ -71,7 +71,7 @@ def test_a_paused_rollout_waits(web: Kubectl) -> None:
     assert images(web) == {"web:2"}
 
 
-def test_a_restart_replaces_every_pod(web: Kubectl) -> None:
+def test_rollout_restart_replaces_every_pod(web: Kubectl) -> None:
     before = {pod["metadata"]["name"] for pod in web.get("pods")["items"]}
     web.run("rollout", "restart", "deployment/web")
     web.run("rollout", "status", "deployment/web", PATIENCE)
@@ -80,7 +80,7 @@ def test_a_restart_replaces_every_pod(web: Kubectl) -> None:
     assert not before & after
 
 
-def test_scaling_and_deleting_reach_the_pods(web: Kubectl) -> None:
+def test_scale_and_delete_propagate_to_pods(web: Kubectl) -> None:
     web.run("scale", "deployment/web", "--replicas=1")
     web.run("wait", "deployment/web", "--for=jsonpath={.status.replicas}=1", PATIENCE)
     web.run("delete", "deployment", "web", "--cascade=foreground", PATIENCE)

@@ -67,7 +67,7 @@ def check_page(lines: list[Tree]) -> None:
     assert list(example) in [list(line) for line in lines]
 
 
-def test_controllers_of_ones_own_log_at_the_documented_level(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_custom_controller_logs_at_the_documented_level(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(logging, "root", logging.RootLogger(logging.WARNING))
     (code,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
     exec(code, {})

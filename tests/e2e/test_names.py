@@ -52,7 +52,7 @@ def user(tmp_path: Path) -> Iterator[User]:
         process.communicate(timeout=WAIT_SECONDS)
 
 
-def test_control_planes_with_names_live_side_by_side(user: User) -> None:
+def test_named_control_planes_run_side_by_side(user: User) -> None:
     user.config.write_text(MINE)
     user.up("a")
     user.up("b")

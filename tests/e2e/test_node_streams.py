@@ -1,5 +1,6 @@
 """kubectl, and a Python client, against pods: logs, exec, attach and port-forward, of simulated pods and of processes."""
 
+import contextlib
 import json
 import os
 import pty
@@ -84,7 +85,7 @@ def free_port():
 # Simulated pods
 
 
-def test_a_simulated_pod_says_what_its_annotations_say(kubectl):
+def test_simulated_pod_logs_its_annotations(kubectl):
     texts = {"logs": "one\ntwo {pod}\n", "exec-output": "hi {container}\n", "exec-code": "3"}
     run(kubectl, pod(annotations={f"nodes.steersman.dev/{name}": text for name, text in texts.items()}))
     assert kubectl.run("logs", "p") == "one\ntwo p\n"
@@ -93,7 +94,7 @@ def test_a_simulated_pod_says_what_its_annotations_say(kubectl):
     assert "hi c\n" in kubectl.run("exec", "p", "--", "anything", code=3)
 
 
-def test_by_default_a_simulated_pod_says_its_name(kubectl):
+def test_simulated_pod_logs_its_name_by_default(kubectl):
     run(kubectl, pod(annotations={}))
     assert kubectl.run("logs", "p") == "p: c is simulated\n"
     assert kubectl.run("exec", "p", "--", "ls") == "p: c is simulated\n"
@@ -101,7 +102,7 @@ def test_by_default_a_simulated_pod_says_its_name(kubectl):
     assert 'Error from server (BadRequest): previous terminated container "c" in pod "p" not found' in refused
 
 
-def test_a_container_that_waits_has_no_log(kubectl):
+def test_waiting_container_has_no_log(kubectl):
     source = {"configMapRef": {"name": "none"}}
     kubectl.run("apply", "-f", "-", stdin=json.dumps(pod(annotations={}, container={"envFrom": [source]})))
     kubectl.run("wait", "--for=jsonpath={.status.containerStatuses[0].state.waiting}", "pod/p", "--timeout=20s")
@@ -109,7 +110,7 @@ def test_a_container_that_waits_has_no_log(kubectl):
     assert 'container "c" in pod "p" is waiting to start: CreateContainerConfigError' in refused
 
 
-def test_a_kubelet_is_asked_through_its_node(kubectl):
+def test_node_proxy_reaches_the_kubelet(kubectl):
     run(kubectl, pod(annotations={}))
     assert kubectl.run("get", "--raw", "/api/v1/nodes/node-0/proxy/healthz") == "ok"
     listed = json.loads(kubectl.run("get", "--raw", "/api/v1/nodes/node-0/proxy/pods"))
@@ -119,7 +120,7 @@ def test_a_kubelet_is_asked_through_its_node(kubectl):
 # Process pods
 
 
-def test_logs_of_a_process_are_followed_to_its_end(kubectl):
+def test_logs_follow_a_process_to_its_end(kubectl):
     run(kubectl, pod(command=["sh", "-c", "echo one; sleep 1; echo two >&2; sleep 1"], restartPolicy="Never"))
     assert kubectl.run("logs", "-f", "p") == "one\ntwo\n"
     stamped = kubectl.run("logs", "p", "--timestamps").splitlines()
@@ -134,14 +135,14 @@ def backing_off(pod):
     return reported if (reported["state"].get("waiting") or {}).get("reason") == "CrashLoopBackOff" else None
 
 
-def test_a_container_that_fails_is_started_again_and_its_last_log_is_kept(kubectl):
+def test_failed_container_is_restarted_with_its_previous_log(kubectl):
     kubectl.run("apply", "-f", "-", stdin=json.dumps(pod(command=["sh", "-c", "echo run; exit 3"])))
     status = until_one(kubectl.cluster, path(kubectl, "pods/p"), backing_off)
     assert (status["restartCount"], status["lastState"]["terminated"]["exitCode"]) == (1, 3)
     assert kubectl.run("logs", "p", "--previous") == "run\n"
 
 
-def test_a_command_has_the_containers_surroundings_and_its_exit_code_comes_back(kubectl):
+def test_exec_runs_in_the_containers_environment_and_returns_the_exit_code(kubectl):
     kubectl.run("create", "configmap", "settings", "--from-literal=color=blue")
     kubectl.run("create", "secret", "generic", "hidden", "--from-literal=word=open")
     made = pod(
@@ -168,7 +169,7 @@ def test_a_command_has_the_containers_surroundings_and_its_exit_code_comes_back(
     assert "no such file or directory" in kubectl.run("exec", "p", "--", "no-such-command", code=1)
 
 
-def test_attach_sees_what_the_container_says_from_now_on(kubectl):
+def test_attach_streams_new_output(kubectl):
     run(kubectl, pod(command=["cat"], container={"stdin": True}))
     attached = subprocess.Popen(
         kubectl.command("attach", "-i", "p"),
@@ -182,7 +183,7 @@ def test_attach_sees_what_the_container_says_from_now_on(kubectl):
     assert "hello\n" in output
 
 
-def test_a_port_is_forwarded(kubectl):
+def test_port_forward_reaches_a_process_pod(kubectl):
     port, local = free_port(), free_port()
     probe = {"tcpSocket": {"port": port}, "periodSeconds": 1}
     run(kubectl, pod(command=[*SERVER, str(port)], container={"readinessProbe": probe}))
@@ -198,7 +199,7 @@ def test_a_port_is_forwarded(kubectl):
     assert '"GET / HTTP/1.1" 200' in kubectl.run("logs", "p")
 
 
-def test_a_pod_and_its_service_are_asked_through_the_api_server(kubectl):
+def test_pod_and_service_proxy_reach_a_process_pod(kubectl):
     port = free_port()
     probe = {"tcpSocket": {"port": port}, "periodSeconds": 1}
     made = pod(command=[*SERVER, str(port)], container={"readinessProbe": probe, "ports": [{"containerPort": port}]})
@@ -214,7 +215,7 @@ def test_a_pod_and_its_service_are_asked_through_the_api_server(kubectl):
     assert '"GET /?from=here HTTP/1.1" 200' in kubectl.run("logs", "p")
 
 
-def test_where_nobody_listens_a_proxy_says_so(kubectl):
+def test_proxy_reports_a_missing_listener(kubectl):
     run(kubectl, pod("simulated", annotations={}))
     run(kubectl, pod("process", ["sleep", "60"]))
     port = free_port()
@@ -227,7 +228,7 @@ def test_where_nobody_listens_a_proxy_says_so(kubectl):
     )
 
 
-def test_a_pod_ends_with_sigterm_and_after_its_grace_without(kubectl):
+def test_pod_ends_by_sigterm_or_after_its_grace_period(kubectl):
     stubborn = "trap '' TERM; echo ready; while true; do sleep 1; done"
     polite = "trap 'echo bye; exit 0' TERM; echo ready; while true; do sleep 0.1; done"
     run(kubectl, pod("stubborn", ["sh", "-c", stubborn]))
@@ -240,7 +241,7 @@ def test_a_pod_ends_with_sigterm_and_after_its_grace_without(kubectl):
     assert "bye\n" in following.communicate(timeout=WAIT_SECONDS)[0]
 
 
-def test_init_containers_and_sidecars_run_as_they_should(kubectl):
+def test_init_containers_and_sidecars_run_in_order(kubectl):
     made = pod(command=["sh", "-c", "cat $STEERSMAN_ROOT/work/said"], restartPolicy="Never")
     mount = [{"name": "work", "mountPath": "/work"}]
     made["spec"]["containers"][0]["volumeMounts"] = mount
@@ -253,7 +254,7 @@ def test_init_containers_and_sidecars_run_as_they_should(kubectl):
     succeeds(kubectl)
 
 
-def test_an_operator_runs_as_a_process_pod(kubectl):
+def test_kopf_operator_runs_as_a_process_pod(kubectl):
     operator = Path(__file__).parent / "rounds" / "kopf_operator.py"
     rules = [
         {"apiGroups": [""], "resources": ["configmaps", "events"], "verbs": ["*"]},
@@ -294,7 +295,7 @@ def test_an_operator_runs_as_a_process_pod(kubectl):
         following.terminate()
 
 
-def test_a_program_of_the_toolkit_runs_as_a_process_pod(kubectl):
+def test_toolkit_program_runs_as_a_process_pod(kubectl):
     """It finds the API and its account as it would in a container."""
     example = Path(__file__).parents[2] / "examples" / "heartbeat.py"
     kubectl.run("create", "role", "leases", "--verb=*", "--resource=leases.coordination.k8s.io")
@@ -305,7 +306,7 @@ def test_a_program_of_the_toolkit_runs_as_a_process_pod(kubectl):
     assert lease["spec"]["holderIdentity"] == "p"
 
 
-def test_a_terminal_is_one(kubectl):
+def test_exec_with_tty_has_a_terminal(kubectl):
     run(kubectl, pod(command=["sleep", "60"]))
     master, slave = pty.openpty()
     termios.tcsetwinsize(slave, (33, 44))
@@ -326,7 +327,7 @@ def test_a_terminal_is_one(kubectl):
     assert b"got word" in output
 
 
-def test_a_python_client_runs_commands_and_forwards_ports(kubectl):
+def test_python_client_runs_commands_and_forwards_ports(kubectl):
     pytest.importorskip("kubernetes")
     port = free_port()
     probe = {"tcpSocket": {"port": port}, "periodSeconds": 1}
@@ -340,34 +341,47 @@ def test_a_python_client_runs_commands_and_forwards_ports(kubectl):
     assert (done.stdout, done.returncode) == ("['err', 'out']\nb'HTTP'\n", 0), done.stderr
 
 
-def test_nothing_is_left_when_the_nodes_are_killed(tmp_path):
+@pytest.mark.parametrize("isolation", ["auto", "none"])
+def test_killed_nodes_leave_no_processes(isolation, tmp_path):
     """Neither a container nor what it has started outlives the process that it belongs to."""
-    fifo = tmp_path / "pids"
+    fifo, token = tmp_path / "started", f"1000.{secrets.randbelow(10**9)}"
     os.mkfifo(fifo)
-    script = f"sleep 1000 & echo $$$$ $! > {fifo}; wait"  # where two dollars stand for one
-    with ControlPlane(whole=True, arguments=["--process-pods"]) as cluster:
+    script = f"sleep {token} & echo started > $(STEERSMAN_ROOT)/report/started; wait"
+    made = pod(
+        command=["sh", "-c", script],
+        container={"volumeMounts": [{"name": "report", "mountPath": "/report"}]},
+        volumes=[{"name": "report", "hostPath": {"path": str(tmp_path)}}],
+    )
+    with ControlPlane(whole=True, arguments=["--process-pods", f"--process-isolation={isolation}"]) as cluster:
         kubectl = Kubectl(cluster, tmp_path, "default")
         until(cluster, path(kubectl, "serviceaccounts"), named("default"))
-        kubectl.run("apply", "-f", "-", stdin=json.dumps(pod(command=["sh", "-c", script])))
-        first = started(fifo)
+        kubectl.run("apply", "-f", "-", stdin=json.dumps(made))
+        first = started(fifo, token)
         # The start must be observed before the end.
         kubectl.run("wait", "--for=condition=Ready", "pod/p", f"--timeout={WAIT_SECONDS}s")
         os.kill(components_of(cluster.pid), 9)
         for each in first:
             each.wait()
         # The nodes come back, and so does the pod.
-        second = started(fifo)
+        second = started(fifo, token)
         restarts = "--for=jsonpath={.status.containerStatuses[0].restartCount}=1"
         kubectl.run("wait", restarts, "pod/p", f"--timeout={WAIT_SECONDS}s")
     for each in second:
         each.wait()
 
 
-def started(fifo):
-    """Return the processes whose ids are written to the fifo."""
+def started(fifo, token):
+    """Wait for a line in the fifo; return the processes whose command line has the token."""
     with os.fdopen(os.open(fifo, os.O_RDWR | os.O_NONBLOCK), "rb", buffering=0) as reported:
         assert select.select([reported], [], [], WAIT_SECONDS)[0]
-        return [Ending(int(pid)) for pid in reported.read(100).split()]
+        reported.read(100)
+    found = []
+    for each in Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            if each.name.isdigit() and token.encode() in (each / "cmdline").read_bytes():
+                found.append(Ending(int(each.name)))
+    assert len(found) >= 2  # the shell and what it started
+    return found
 
 
 def components_of(parent):

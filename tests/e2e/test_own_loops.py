@@ -22,7 +22,7 @@ def published(cluster):
     return f"{subset['addresses'][0]['ip']}:{subset['ports'][0]['port']}"
 
 
-def test_a_server_that_was_killed_is_published_with_its_new_port():
+def test_killed_server_is_published_with_its_new_port():
     with ControlPlane(ephemeral=False, arguments=[ADVERTISED]) as cluster:
         first = published(cluster)
         cluster.kill()
@@ -31,7 +31,7 @@ def test_a_server_that_was_killed_is_published_with_its_new_port():
         assert "the last run did not stop orderly" in cluster.log
 
 
-def test_elections_are_shown():
+def test_elections_command_prints_elections():
     with ControlPlane() as cluster:
         done = subprocess.run(
             [sys.executable, "-m", "steersman", "elections", f"--kubeconfig={cluster.kubeconfig}"],

@@ -26,12 +26,12 @@ def cluster():
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_there_are_snippets(page):
+def test_pages_have_snippets(page):
     assert len(SNIPPETS[page]) >= 4
 
 
 @pytest.mark.parametrize(("page", "number"), [(page, n) for page in PAGES for n in range(len(SNIPPETS[page]))])
-async def test_a_snippet_runs(page, number, cluster, monkeypatch):
+async def test_snippet_runs(page, number, cluster, monkeypatch):
     monkeypatch.setenv("KUBECONFIG", str(cluster.kubeconfig))
     code = compile(SNIPPETS[page][number], str(DOCS / page), "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
     async with connect() as client:

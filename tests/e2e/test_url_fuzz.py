@@ -174,7 +174,7 @@ async def fill(server: InProcessAPIServer) -> None:
 
 
 @pytest.mark.parametrize("seed", range(SEEDS))
-async def test_no_request_made_up_from_the_grammar_is_a_fault_of_the_server(seed, caplog):
+async def test_generated_urls_cause_no_internal_error(seed, caplog):
     dice = random.Random(seed)
     async with InProcessAPIServer() as server:
         await fill(server)

@@ -84,7 +84,7 @@ def rolled_out(kubectl: Kubectl, *objects: str) -> None:
         kubectl.run("rollout", "status", each, PATIENCE)
 
 
-def test_a_manifest_of_several_tiers_becomes_ready(admin: Kubectl) -> None:
+def test_manifest_of_several_tiers_becomes_ready(admin: Kubectl) -> None:
     admin.run("apply", "-f", str(MANIFESTS / "tiers.yaml"))
     kubectl = Kubectl(admin.cluster, admin.home, "tiers")
     rolled_out(kubectl, "deployment/web", "deployment/cache", "statefulset/database", "daemonset/agent")
@@ -109,7 +109,7 @@ def test_a_manifest_of_several_tiers_becomes_ready(admin: Kubectl) -> None:
     until(admin.cluster, "/api/v1/persistentvolumes", lambda volumes: not volumes)
 
 
-def test_rollouts(namespaced: Kubectl) -> None:
+def test_deployment_rolls_out_undoes_and_restarts(namespaced: Kubectl) -> None:
     run = namespaced.run
     run("create", "deployment", "web", "--image=web:1", "--replicas=3", "--port=80")
     rolled_out(namespaced, "deployment/web")
@@ -148,7 +148,7 @@ def is_paused(deployment: Tree | None) -> bool:
     return is_seen and any(each.get("reason") == "DeploymentPaused" for each in conditions)
 
 
-def test_a_drained_nodes_pods_move_one_by_one(namespaced: Kubectl, admin: Kubectl) -> None:
+def test_drain_moves_pods_one_by_one(namespaced: Kubectl, admin: Kubectl) -> None:
     namespaced.run("create", "deployment", "web", "--image=web", "--replicas=10")
     namespaced.run("create", "poddisruptionbudget", "web", "--selector=app=web", "--max-unavailable=1")
     rolled_out(namespaced, "deployment/web")
@@ -160,7 +160,7 @@ def test_a_drained_nodes_pods_move_one_by_one(namespaced: Kubectl, admin: Kubect
     admin.run("uncordon", victim)
 
 
-def test_a_killed_nodes_pods_move(namespaced: Kubectl, admin: Kubectl) -> None:
+def test_pods_of_a_stopped_node_move(namespaced: Kubectl, admin: Kubectl) -> None:
     tolerations = [
         {"key": f"node.kubernetes.io/{why}", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 0}
         for why in ("unreachable", "not-ready")
@@ -191,7 +191,7 @@ def are_all_ready(deployment: Tree | None) -> bool:
     return deployment is not None and deployment["status"].get("readyReplicas") == REPLICAS
 
 
-def test_it_goes_on_where_it_was_after_a_crash(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_control_plane_continues_after_a_crash(tmp_path_factory: pytest.TempPathFactory) -> None:
     with ControlPlane(ephemeral=False, whole=True, nodes=REPLICAS // 100) as plane:
         kubectl = Kubectl(plane, tmp_path_factory.mktemp("home"), "default")
         kubectl.run("create", "deployment", "web", "--image=web", "--replicas=20")

@@ -14,7 +14,7 @@ from tests.unit.scheduler.world import World, node, pod
 from steersman.scheduler.core import Failed, Placed
 from steersman.scheduler.node_info import NodeInfo
 from steersman.scheduler.pod_info import PodInfo
-from steersman.scheduler.resources import pod_nonzero_requests, pod_requests
+from steersman.workloads.resources import pod_nonzero_requests, pod_requests
 
 NO_VICTIMS = (
     "no new claims to deallocate, preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod."

@@ -1,8 +1,8 @@
-"""The rules that every part of the API machinery shares, as pure functions of their arguments.
+"""Pure rules shared by all components: names, quantities, selectors, patches, server-side apply, Status errors.
 
-Promises, checked by the tests:
+Lowest layer beside ``asynckit``; imports no other package of ``steersman``. Promises, checked by the tests:
 
-* no clock, loop, dice or socket: what a function needs of these comes in through a parameter;
+* no clock, loop, randomness or socket: functions take these as parameters;
 * nothing mutates its arguments unless its name says so;
-* every refusal is a ``StatusError`` or a ``FieldError`` list with the texts that Kubernetes clients know.
+* every rejection is a ``StatusError`` or a list of ``FieldError`` with upstream's texts.
 """

@@ -1,4 +1,4 @@
-"""IP addresses and CIDRs: what is accepted, and what is wrong with the rest."""
+"""Parsing and validation of IP addresses and CIDRs. Upstream: ``k8s.io/apimachinery/pkg/util/validation/ip.go``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LEADING_ZEROS: Final = re.compile(r"(?:(?<=\.)|(?<=:)|^)0+(?=[0-9]+(?:\.|$))")
 
 
 def parse_ip(text: str) -> IPAddress | None:
-    """An address, also with leading zeros in IPv4 octets, as old objects may hold it; ``None`` when it is none."""
+    """Parse an address; leading zeros in IPv4 octets are accepted, as in old objects. Return ``None`` if invalid."""
     try:
         return ipaddress.ip_address(_LEADING_ZEROS.sub("", text) if "." in text else text) if "%" not in text else None
     except ValueError:
@@ -26,7 +26,7 @@ def parse_ip(text: str) -> IPAddress | None:
 
 
 def parse_cidr(text: str) -> IPNetwork | None:
-    """A network, also with leading zeros and with bits beyond the prefix; ``None`` when it is none."""
+    """Parse a network; leading zeros and host bits are accepted. Return ``None`` if invalid."""
     address, slash, length = text.partition("/")
     ip = parse_ip(address)
     if ip is None or not slash or not (length.isascii() and length.isdigit()) or int(length) > ip.max_prefixlen:
@@ -43,17 +43,17 @@ def _is_strict(text: str) -> bool:
 
 
 def _is_mapped(ip: IPAddress) -> bool:
-    """An IPv4 address in IPv6 clothes, ``::ffff:192.0.2.1``."""
+    """Report whether ``ip`` is an IPv4-mapped IPv6 address, ``::ffff:192.0.2.1``."""
     return isinstance(ip, ipaddress.IPv6Address) and ip.ipv4_mapped is not None
 
 
 def check_ip_loosely(text: str) -> Faults:
-    """As fields of old objects are checked."""
+    """Validate an address by the legacy rules of existing fields. Upstream: ``IsValidIPForLegacyField``."""
     return () if parse_ip(text) else ("must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)",)
 
 
 def check_ip(text: str) -> Faults:
-    """As fields of new objects are checked: nothing that two programs might read in two ways."""
+    """Validate an address by the strict rules of new fields: no form is ambiguous. Upstream: ``IsValidIP``."""
     ip = parse_ip(text)
     if ip is None:
         return check_ip_loosely(text)
@@ -63,7 +63,7 @@ def check_ip(text: str) -> Faults:
 
 
 def check_canonical_ip(text: str) -> Faults:
-    """An address in the one form that it is compared in."""
+    """Validate that an address is in its canonical form. Upstream: ``IsCanonicalIP``."""
     faults = check_ip(text)
     if faults:
         return faults
@@ -72,12 +72,12 @@ def check_canonical_ip(text: str) -> Faults:
 
 
 def check_cidr_loosely(text: str) -> Faults:
-    """As fields of old objects are checked."""
+    """Validate a CIDR by the legacy rules of existing fields. Upstream: ``IsValidCIDRForLegacyField``."""
     return () if parse_cidr(text) else ("must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)",)
 
 
 def check_cidr(text: str) -> Faults:
-    """As fields of new objects are checked."""
+    """Validate a CIDR by the strict rules of new fields. Upstream: ``IsValidCIDR``."""
     network = parse_cidr(text)
     if network is None:
         return check_cidr_loosely(text)

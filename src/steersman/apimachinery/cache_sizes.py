@@ -1,4 +1,4 @@
-"""Sizes of caches, for a metric: each cache keeps its own, which goes with it."""
+"""Sizes of caches for the metric ``steersman_cache_bytes``; each cache registers its own counter for its lifetime."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from weakref import WeakSet
 
 
 class CacheSize:
-    """Bytes that one cache holds, as it estimates them."""
+    """Estimated bytes of one cache."""
 
     __slots__ = ("__weakref__", "name", "size_bytes")
 
     def __init__(self, name: str) -> None:
-        #: Caches of one name are added up.
+        #: Caches of the same name are summed.
         self.name: Final = name
         self.size_bytes = 0
         _sizes.add(self)
@@ -23,7 +23,7 @@ _sizes: Final[WeakSet[CacheSize]] = WeakSet()
 
 
 def cache_sizes() -> dict[str, int]:
-    """Return the bytes in all caches of each name."""
+    """Return the bytes of all caches by name."""
     total: Counter[str] = Counter()
     for size in list(_sizes):
         total[size.name] += size.size_bytes

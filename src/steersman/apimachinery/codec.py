@@ -1,4 +1,4 @@
-"""Bodies to trees and back: strict JSON.
+"""Strict JSON: decoding bodies to trees, and encoding.
 
 Trees hold ``None``, ``bool``, ``int``, ``float``, ``str``, ``list`` and ``dict``; ``2.0`` stays a float.
 """
@@ -19,30 +19,30 @@ from steersman.apimachinery.workmeter import spend_bytes
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
-#: Objects nest far less; walkers of trees may recurse a few frames for each level and stay within Python's limit.
+#: Objects nest far less; recursive walkers may use a few frames for each level within Python's limit.
 MAX_DEPTH: Final = 200
 
-#: Errors of strict decoding that are reported of one text.
+#: Strict decoding reports at most this many errors of one text.
 STRICT_ERRORS_MAX: Final = 100
 
 _decode_fast: Final = msgspec.json.Decoder().decode
 _encode_fast: Final = msgspec.json.Encoder().encode
 
-#: Up to this size a malformed body is read once more to say what is wrong, at some 2 MB a second.
+#: Up to this size a malformed body is scanned again to report the error, at about 2 MB a second.
 _EXPLAINED_BYTES: Final = 256 * 1024
 
 _CONTAINERS: Final = (dict, list)
 
 
 class DecodeError(ValueError):
-    """A body is no acceptable JSON or YAML; the message says why, in the words clients know."""
+    """Error for a body that is not acceptable JSON or YAML; the message is upstream's."""
 
 
 def decode_json(raw: bytes) -> Any:
-    """A JSON text as a tree. Of a key given twice the last value counts: see ``duplicate_fields``.
+    """Decode a JSON text. The last value of a duplicate key wins: see ``duplicate_fields``.
 
-    Raises ``DecodeError`` for what is no JSON, nests deeper than ``MAX_DEPTH``, is no UTF-8 or holds a number that
-    no 64-bit float can hold.
+    Raises ``DecodeError`` for malformed JSON, nesting beyond ``MAX_DEPTH``, invalid UTF-8 and numbers outside the
+    range of a float64.
     """
     try:
         tree = _decode_fast(raw)
@@ -56,7 +56,7 @@ def decode_json(raw: bytes) -> Any:
 
 
 def check_depth(tree: Any, raw: bytes) -> None:
-    """Raises ``DecodeError`` for a tree deeper than ``MAX_DEPTH``; free when ``raw`` is short or has few brackets."""
+    """Raise ``DecodeError`` if the tree is deeper than ``MAX_DEPTH``; free if ``raw`` is short or has few brackets."""
     if len(raw) <= MAX_DEPTH or raw.count(b"{") + raw.count(b"[") <= MAX_DEPTH:
         return
     if depth_of(tree) > MAX_DEPTH:
@@ -64,12 +64,15 @@ def check_depth(tree: Any, raw: bytes) -> None:
 
 
 def decode_json_exactly(raw: bytes) -> Any:
-    """As ``decode_json``, but fractions and exponents come as ``NumberText``: messages tell numbers as written."""
+    """Decode as ``decode_json``, with fractions and exponents as ``NumberText``.
+
+    Messages then print numbers as written.
+    """
     return _decode_slowly(raw, float_from=_number_text)
 
 
 def _decode_slowly(raw: bytes, *, float_from: Callable[[str], Any]) -> Any:
-    """For what the fast decoder refuses: tells the fault, or reads what it will not (half surrogates)."""
+    """Decode what the fast decoder rejects: report the error, or accept half surrogates."""
     try:
         tree = json.loads(
             raw.decode(),
@@ -89,12 +92,12 @@ def _decode_slowly(raw: bytes, *, float_from: Callable[[str], Any]) -> Any:
 
 
 def _fault(raw: bytes) -> str | None:
-    """The fault of the text's grammar; ``None`` where there is none, or looking for it would take too long."""
+    """Return the syntax error of the text; ``None`` if there is none or the text is too long to search."""
     return json_syntax.explain(raw) if len(raw) <= _EXPLAINED_BYTES else None
 
 
 def _no_constant(name: str) -> Any:
-    """``NaN`` and ``Infinity``, which Python would read."""
+    """Reject ``NaN`` and ``Infinity``, which Python's decoder accepts."""
     raise json.JSONDecodeError(f"{name} is no JSON", name, 0)
 
 
@@ -125,19 +128,19 @@ def _whole_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _whole_value(value: Any) -> Any:
-    """Texts directly in it, with half surrogates replaced; objects below were made whole before."""
+    """Replace half surrogates in the strings directly in ``value``; nested objects are already repaired."""
     if isinstance(value, str):
         return _whole_text(value)
     return [_whole_value(item) for item in value] if isinstance(value, list) else value
 
 
 def _whole_text(text: str) -> str:
-    """Half surrogates become U+FFFD, as in Go."""
+    """Replace half surrogates with U+FFFD, as in Go."""
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def depth_of(tree: Any) -> int:
-    """How deep a tree nests; a scalar not at all."""
+    """Return the nesting depth of a tree; 0 for a scalar."""
     depth = 0
     level: list[Any] = [tree] if tree.__class__ in _CONTAINERS else []
     while level:
@@ -150,16 +153,16 @@ def depth_of(tree: Any) -> int:
     return depth
 
 
-#: A colon, where it is not written as it is.
+#: A colon in its escaped form.
 _HIDDEN_COLONS: Final = (rb"\u003a", rb"\u003A")
 _BACKSLASH: Final = ord("\\")
 
 
 def duplicate_fields(raw: bytes, tree: Any) -> list[str]:
-    """Paths (``data.a``, ``spec.containers[0].name``) of keys given more than once in JSON text that ``tree`` came from.
+    """Return the paths (``data.a``, ``spec.containers[0].name``) of duplicate keys in the JSON text of ``tree``.
 
-    A colon follows each key. As many of them in the text as in the tree written anew mean that no key was lost with its
-    value, and the text need not be read again.
+    Each key is followed by a colon. If the text has as many colons as the encoded tree, no key was dropped as a
+    duplicate, and the text is not read again.
     """
     if not may_hide_keys(raw, tree):
         return []
@@ -169,10 +172,10 @@ def duplicate_fields(raw: bytes, tree: Any) -> list[str]:
 
 
 def may_hide_keys(raw: bytes, tree: Any) -> bool:
-    """Whether ``duplicate_fields`` has to read the text again. Nearly always the answer is no, and quickly given."""
+    """Report whether ``duplicate_fields`` must read the text again. Fast, and nearly always False."""
     if raw.count(b":") != encode(tree).count(b":"):
         return True
-    # a number is found much quicker than bytes, and most JSON has no backslash
+    # searching a number is much faster than searching bytes, and most JSON has no backslash
     return _BACKSLASH in raw and any(colon in raw for colon in _HIDDEN_COLONS)
 
 
@@ -198,7 +201,7 @@ def _collect_strict(node: Any, path: str, unknown: Collection[str], found: dict[
 
 
 def strict_field_messages(raw: bytes, unknown: Collection[str]) -> list[str]:
-    """Return what strict decoding says of JSON text with duplicate keys and ``unknown`` fields, in document order.
+    """Return the strict decoding errors of JSON text with duplicate keys and ``unknown`` fields, in document order.
 
     At most 100 messages, each once. Upstream: ``saveStrictError`` of ``sigs.k8s.io/json``.
     """
@@ -209,12 +212,12 @@ def strict_field_messages(raw: bytes, unknown: Collection[str]) -> list[str]:
 
 
 def duplicate_field_messages(raw: bytes, tree: Any) -> list[str]:
-    """As warnings and strict errors tell them: ``duplicate field "data.a"``."""
+    """Return the messages of warnings and strict errors: ``duplicate field "data.a"``."""
     return [f"duplicate field {quote(path)}" for path in duplicate_fields(raw, tree)]
 
 
 def encode(tree: Any) -> bytes:
-    """A tree as compact JSON, keys in the tree's order."""
+    """Encode a tree as compact JSON; keys keep the tree's order."""
     try:
         return _encode_fast(tree)
     except (OverflowError, UnicodeEncodeError):  # integers beyond 64 bits
@@ -222,10 +225,10 @@ def encode(tree: Any) -> bytes:
 
 
 def encode_pretty(tree: Any) -> bytes:
-    """A tree as JSON for reading: two spaces for each level."""
+    """Encode a tree as JSON indented by two spaces."""
     return msgspec.json.format(encode(tree), indent=2)
 
 
 def prettify(raw: bytes) -> bytes:
-    """JSON text for reading."""
+    """Indent JSON text."""
     return msgspec.json.format(raw, indent=2)

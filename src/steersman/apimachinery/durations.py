@@ -1,4 +1,4 @@
-"""Durations as Go reads and writes them: ``300ms``, ``1h15m30.5s`` (``time.ParseDuration``, ``Duration.String``)."""
+"""Durations in Go's text format: ``300ms``, ``1h15m30.5s``. Upstream: ``time.ParseDuration``, ``Duration.String``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _PART: Final = re.compile(r"(\d+\.?\d*|\.\d+)([^\d.]*)")
 
 
 def parse_duration(text: str) -> float:
-    """Seconds. Raises ValueError with Go's message."""
+    """Return the seconds of a duration text. Raises ValueError with Go's message."""
     rest = text[1:] if text[:1] in ("-", "+") else text
     if rest == "0":
         return 0.0
@@ -34,7 +34,7 @@ def parse_duration(text: str) -> float:
 
 
 def format_duration(seconds: float) -> str:
-    """Return ``time.Duration``'s text: the largest unit below a second, or hours, minutes and seconds: ``1h15m30.5s``."""
+    """Format seconds as Go's ``Duration.String``: hours, minutes, seconds or one smaller unit: ``1h15m30.5s``."""
     nanoseconds = round(abs(seconds) * 1e9)
     sign = "-" if seconds < 0 and nanoseconds else ""
     if nanoseconds < 1_000_000_000:

@@ -1,4 +1,4 @@
-"""Which kind a body says it is, and the 400s for bodies that cannot be what the path asks for."""
+"""Group, version and kind in a request body, and the 400s for bodies of another kind than the path asks for."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ _ENVELOPE: Final = (
     'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
 )
 
-#: How much of a refused body the answer shows, in bytes.
+#: Bytes of a rejected body that the response shows.
 _SHOWN_BYTES: Final = 30
 
 
 class TypeMeta(NamedTuple):
-    """What an object says of its type; both may be empty."""
+    """``apiVersion`` and ``kind`` of an object; both may be empty."""
 
     api_version: str
     kind: str
 
     @property
     def group(self) -> str:
-        """Empty for the core group."""
+        """API group; empty for the core group."""
         return self.api_version.rpartition("/")[0]
 
     @property
     def version(self) -> str:
-        """Without the group."""
+        """Version without the group."""
         return self.api_version.rpartition("/")[2]
 
 
 def json_type(value: Any) -> str:
-    """The name that Go's messages give to a decoded value's type."""
+    """Return the name of a decoded value's type in Go's messages."""
     if isinstance(value, dict):
         return "object"
     if isinstance(value, list):
@@ -48,7 +48,7 @@ def json_type(value: Any) -> str:
 
 
 def type_meta(tree: Any) -> TypeMeta:
-    """What a decoded body says of its type; ``null`` says nothing. Raises ``DecodeError`` for what is no object."""
+    """Return the type of a decoded body; empty for ``null``. Raises ``DecodeError`` if it is not an object."""
     if tree is None:
         return TypeMeta("", "")
     if not isinstance(tree, dict):
@@ -64,7 +64,7 @@ def type_meta(tree: Any) -> TypeMeta:
 
 
 def unreadable_json(error: DecodeError) -> DecodeError:
-    """A JSON fault as decoding of objects tells it."""
+    """Return the JSON error as object decoding reports it."""
     return _unreadable(str(error))
 
 
@@ -73,12 +73,12 @@ def _unreadable(why: str) -> DecodeError:
 
 
 def unrecognized(kind: str, why: object, raw: bytes) -> StatusError:
-    """400: the body does not even say what it is; ``kind`` is what it should have been."""
+    """Return the 400 for a body without ``kind`` or ``apiVersion``; ``kind`` is the expected kind."""
     return errors.bad_request(f"the object provided is unrecognized (must be of type {kind}): {why} ({_summary(raw)})")
 
 
 def cannot_be_handled(meta: TypeMeta, kind: str, why: object) -> StatusError:
-    """400: the body says what it is, and is wrong for that, or is not the ``kind`` that the path asks for."""
+    """Return the 400 for a body of a known type that is malformed or not the ``kind`` of the path."""
     return errors.bad_request(f"{meta.kind} in version {quote(meta.version)} cannot be handled as a {kind}: {why}")
 
 

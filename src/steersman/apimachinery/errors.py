@@ -1,6 +1,6 @@
-"""Refusals as Kubernetes writes them: an exception that already is a complete ``Status`` object.
+"""API errors: an exception that carries a complete ``metav1.Status``. Upstream: ``k8s.io/apimachinery/pkg/api/errors``.
 
-One class, told apart by its reason::
+One class; reasons differ::
 
     StatusError
     ├── 400 BadRequest              bad_request
@@ -38,12 +38,12 @@ if TYPE_CHECKING:
 
     from steersman.apimachinery.field import FieldError
 
-#: Characters of the causes of one 422; as large as a request body may be.
+#: Maximum characters of the causes of one 422: the size limit of a request body.
 _CAUSES_TEXT_MAX: Final = 3 * 1024 * 1024
 
 
 class Reason(StrEnum):
-    """Why a request failed, for machines (``Status.reason``)."""
+    """Machine-readable reason of a failure (``Status.reason``)."""
 
     UNKNOWN = ""
     ALREADY_EXISTS = "AlreadyExists"
@@ -69,7 +69,7 @@ class Reason(StrEnum):
 
 _KNOWN_REASONS: Final = frozenset(reason.value for reason in Reason if reason)
 
-#: ``details.causes[].reason`` of a write that names a version newer than any the server has.
+#: ``details.causes[].reason`` of a write that names a version newer than any of the server.
 CAUSE_RESOURCE_VERSION_TOO_LARGE: Final = "ResourceVersionTooLarge"
 CAUSE_NAMESPACE_TERMINATING: Final = "NamespaceTerminating"
 CAUSE_FIELD_MANAGER_CONFLICT: Final = "FieldManagerConflict"
@@ -77,7 +77,7 @@ CAUSE_UNEXPECTED_SERVER_RESPONSE: Final = "UnexpectedServerResponse"
 
 
 class StatusError(Exception):
-    """A request failed; ``status`` is the whole ``metav1.Status`` that answers it."""
+    """Failure of a request; ``status`` is the ``metav1.Status`` of the response."""
 
     def __init__(self, status: dict[str, Any], *, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(status.get("message", ""))
@@ -86,44 +86,44 @@ class StatusError(Exception):
 
     @property
     def code(self) -> int:
-        """The HTTP code; 500 when the status tells none."""
+        """HTTP status code; 500 if the status has none."""
         code = self.status.get("code")
         return code if isinstance(code, int) and code else 500
 
     @property
     def reason(self) -> str:
-        """Empty when the status tells none."""
+        """Reason; empty if the status has none."""
         return self.status.get("reason") or ""
 
     @property
     def message(self) -> str:
-        """What went wrong, for people."""
+        """Human-readable message."""
         return self.status.get("message") or ""
 
     @property
     def details(self) -> dict[str, Any]:
-        """What it is about; empty when the status tells nothing."""
+        """Details; empty if the status has none."""
         return self.status.get("details") or {}
 
     @property
     def causes(self) -> list[dict[str, Any]]:
-        """The single faults; empty when the status tells none."""
+        """Causes of the details; empty if the status has none."""
         return self.details.get("causes") or []
 
     @property
     def retry_after_seconds(self) -> int | None:
-        """When the client may try again; ``None`` when the status does not say."""
+        """Seconds until the client may retry; ``None`` if the status has no value."""
         return self.details.get("retryAfterSeconds") or None
 
     @property
     def headers(self) -> dict[str, str]:
-        """Headers that the answer needs beside the usual ones (``Retry-After``)."""
+        """Additional response headers (``Retry-After``)."""
         if self.retry_after_seconds is None:
             return self._headers
         return {"Retry-After": str(self.retry_after_seconds), **self._headers}
 
     def add_headers(self, headers: Iterable[tuple[bytes, bytes]]) -> None:
-        """The answer needs these, too."""
+        """Add response headers."""
         self._headers.update((name.decode("latin-1"), value.decode("latin-1")) for name, value in headers)
 
 
@@ -135,7 +135,7 @@ def failure(
     details: dict[str, Any] | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> StatusError:
-    """A failure put together by hand; prefer the constructors below. ``details`` is left out only when ``None``."""
+    """Return an error from its parts; prefer the constructors below. ``details`` is omitted only if ``None``."""
     status: dict[str, Any] = {
         "kind": "Status",
         "apiVersion": "v1",
@@ -158,7 +158,7 @@ def _details(
     causes: Sequence[Mapping[str, Any]] = (),
     retry_after_seconds: int = 0,
 ) -> dict[str, Any]:
-    """Empty parts are left out, as Go's ``omitempty`` does."""
+    """Return ``Status.details`` without its empty fields, as with Go's ``omitempty``."""
     kind, _, group = what.partition(".")
     parts = {
         "name": name,
@@ -171,17 +171,20 @@ def _details(
 
 
 def bad_request(message: str) -> StatusError:
-    """400: the request cannot be understood."""
+    """Return 400 BadRequest: the request is malformed."""
     return failure(400, Reason.BAD_REQUEST, message)
 
 
 def unauthorized(message: str = "") -> StatusError:
-    """401: the credentials are missing or wrong."""
+    """Return 401 Unauthorized: credentials are missing or invalid."""
     return failure(401, Reason.UNAUTHORIZED, message or "not authorized")
 
 
 def forbidden(group_resource: str, name: str, why: str, *, causes: Sequence[Mapping[str, Any]] = ()) -> StatusError:
-    """403: the caller or an admission rule says no. Without a resource the request was for a bare path."""
+    """Return 403 Forbidden: rejected by authorization or admission.
+
+    Without a resource the request was for a non-resource path.
+    """
     if not group_resource:
         message = f"forbidden: {why}"
     elif not name:
@@ -192,48 +195,48 @@ def forbidden(group_resource: str, name: str, why: str, *, causes: Sequence[Mapp
 
 
 def not_found(group_resource: str, name: str) -> StatusError:
-    """404: no object of this name."""
+    """Return 404 NotFound: no object of this name exists."""
     return failure(
         404, Reason.NOT_FOUND, f"{group_resource} {quote(name)} not found", details=_details(group_resource, name)
     )
 
 
 def path_not_found() -> StatusError:
-    """404: nothing is served at this path."""
+    """Return 404 for a path that is not served."""
     return generic_server_response(404)
 
 
 def method_not_supported(group_resource: str, action: str) -> StatusError:
-    """405: the resource does not know this verb."""
+    """Return 405 MethodNotAllowed: the resource does not support this verb."""
     message = f"{action} is not supported on resources of kind {quote(group_resource)}"
     return failure(405, Reason.METHOD_NOT_ALLOWED, message, details=_details(group_resource))
 
 
 def method_not_allowed() -> StatusError:
-    """405: the path does not know this HTTP method."""
+    """Return 405 for a path that does not support this HTTP method."""
     return generic_server_response(405)
 
 
 def not_acceptable(accepted: Iterable[str]) -> StatusError:
-    """406: none of the media types that the client accepts is served."""
+    """Return 406 NotAcceptable: none of the client's media types is served."""
     message = f"only the following media types are accepted: {', '.join(accepted)}"
     return failure(406, Reason.NOT_ACCEPTABLE, message)
 
 
 def unsupported_media_type(accepted: Iterable[str]) -> StatusError:
-    """415: the body's media type is none of the accepted ones."""
+    """Return 415 UnsupportedMediaType: the body's media type is not accepted."""
     message = f"the body of the request was in an unknown format - accepted media types include: {', '.join(accepted)}"
     return failure(415, Reason.UNSUPPORTED_MEDIA_TYPE, message)
 
 
 def already_exists(group_resource: str, name: str) -> StatusError:
-    """409: the name is taken."""
+    """Return 409 AlreadyExists: the name is in use."""
     message = f"{group_resource} {quote(name)} already exists"
     return failure(409, Reason.ALREADY_EXISTS, message, details=_details(group_resource, name))
 
 
 def generate_name_conflict(group_resource: str, name: str, *, retry_after_seconds: int) -> StatusError:
-    """409: every name made from ``generateName`` was taken."""
+    """Return 409 AlreadyExists: every name generated from ``generateName`` was in use."""
     return failure(
         409,
         Reason.ALREADY_EXISTS,
@@ -242,38 +245,38 @@ def generate_name_conflict(group_resource: str, name: str, *, retry_after_second
     )
 
 
-#: Why most conflicts happen.
+#: Message of most conflicts.
 MODIFIED: Final = "the object has been modified; please apply your changes to the latest version and try again"
 
 
 def conflict(group_resource: str, name: str, why: str = MODIFIED) -> StatusError:
-    """409: the write was made against an old version, or a precondition does not hold."""
+    """Return 409 Conflict: the write was based on an old version, or a precondition failed."""
     message = f"Operation cannot be fulfilled on {group_resource} {quote(name)}: {why}"
     return failure(409, Reason.CONFLICT, message, details=_details(group_resource, name))
 
 
 def apply_conflict(message: str, causes: Sequence[Mapping[str, Any]]) -> StatusError:
-    """409: other managers own applied fields; a cause for each field."""
+    """Return 409 Conflict of server-side apply: other managers own applied fields; one cause for each field."""
     return failure(409, Reason.CONFLICT, message, details=_details(causes=causes))
 
 
 def gone(message: str) -> StatusError:
-    """410: what is asked for will not come back."""
+    """Return 410 Gone: the requested item will not be available again."""
     return failure(410, Reason.GONE, message)
 
 
 def resource_expired(message: str) -> StatusError:
-    """410: the asked version is no longer kept; list again."""
+    """Return 410 Expired: the requested version is compacted; the client must list again."""
     return failure(410, Reason.EXPIRED, message)
 
 
 def request_entity_too_large(message: str) -> StatusError:
-    """413: the body, or what it asks for, is beyond a limit."""
+    """Return 413 RequestEntityTooLarge: the body, or what it asks for, exceeds a limit."""
     return failure(413, Reason.REQUEST_ENTITY_TOO_LARGE, f"Request entity too large: {message}")
 
 
 def invalid(group_kind: str, name: str, errors: Sequence[FieldError]) -> StatusError:
-    """422: the object breaks rules of its kind; a cause for each.
+    """Return 422 Invalid: the object violates rules of its kind; one cause for each error.
 
     Causes beyond 3 MiB of text are counted and not shown: an error shows the value it is about, so that errors about each
     item of a list that show the whole list would have a quadratic size.
@@ -297,18 +300,18 @@ def invalid(group_kind: str, name: str, errors: Sequence[FieldError]) -> StatusE
 def too_many_requests(
     message: str, *, retry_after_seconds: int = 0, causes: Sequence[Mapping[str, Any]] = ()
 ) -> StatusError:
-    """429: not now."""
+    """Return 429 TooManyRequests."""
     details = _details(retry_after_seconds=retry_after_seconds, causes=causes)
     return failure(429, Reason.TOO_MANY_REQUESTS, message, details=details)
 
 
 def plain_error(message: str, *, code: int = 500) -> StatusError:
-    """500 without a reason: what upstream answers for faults it has no Status for, and clients know as such."""
+    """Return a 500 without a reason, as upstream responds to errors that are not a Status."""
     return failure(code, Reason.UNKNOWN, message)
 
 
 def internal_error(why: str) -> StatusError:
-    """500: a fault of the server."""
+    """Return 500 InternalError."""
     return failure(
         500,
         Reason.INTERNAL_ERROR,
@@ -318,7 +321,7 @@ def internal_error(why: str) -> StatusError:
 
 
 def server_timeout(group_resource: str, operation: str, *, retry_after_seconds: int = 0) -> StatusError:
-    """500: the server gave up for now; the same request may work later."""
+    """Return 500 ServerTimeout: the operation did not complete; the client may retry."""
     return failure(
         500,
         Reason.SERVER_TIMEOUT,
@@ -328,18 +331,18 @@ def server_timeout(group_resource: str, operation: str, *, retry_after_seconds: 
 
 
 def service_unavailable(message: str) -> StatusError:
-    """503: a part that the request needs is not there."""
+    """Return 503 ServiceUnavailable."""
     return failure(503, Reason.SERVICE_UNAVAILABLE, message)
 
 
 def timeout(message: str, *, retry_after_seconds: int = 0) -> StatusError:
-    """504: the request was not done within its time; it may or may not have had effect."""
+    """Return 504 Timeout: the request did not complete in time; it may or may not have taken effect."""
     details = _details(retry_after_seconds=retry_after_seconds)
     return failure(504, Reason.TIMEOUT, f"Timeout: {message}", details=details)
 
 
 def too_large_resource_version(minimum: int, current: int, *, retry_after_seconds: int = 1) -> StatusError:
-    """504: the client asks for a version that the server has not reached."""
+    """Return 504 Timeout: the requested version is newer than the server's."""
     cause = {"reason": CAUSE_RESOURCE_VERSION_TOO_LARGE, "message": "Too large resource version"}
     return failure(
         504,
@@ -349,7 +352,7 @@ def too_large_resource_version(minimum: int, current: int, *, retry_after_second
     )
 
 
-#: What is known of an answer from its code alone. ``None``: the server's own words are the message.
+#: Reason and message derived from a status code alone. ``None``: the server's own text is the message.
 _BY_CODE: Final[dict[int, tuple[Reason, str | None]]] = {
     400: (Reason.BAD_REQUEST, "the server rejected our request for an unknown reason"),
     401: (Reason.UNAUTHORIZED, "the server has asked for the client to provide credentials"),
@@ -382,9 +385,9 @@ def generic_server_response(
     retry_after_seconds: int = 0,
     unexpected: bool = False,
 ) -> StatusError:
-    """A failure of which little more than the HTTP code is known (an answer that is no Status, a refused method).
+    """Return an error for a response that is not a Status. Upstream: ``NewGenericServerResponse``.
 
-    ``unexpected`` keeps the server's words as a cause.
+    ``unexpected`` keeps the server's text as a cause.
     """
     reason, message = _BY_CODE.get(code, (Reason.UNKNOWN, ""))
     if code == 409 and verb == "POST":
@@ -406,111 +409,111 @@ def generic_server_response(
 
 
 def _has(error: BaseException | None, reason: Reason, code: int = 0) -> bool:
-    """By reason; an answer with a reason nobody knows is told by its code."""
+    """Report whether the error has the reason; a response with an unknown reason is compared by its code."""
     if not isinstance(error, StatusError):
         return False
     return error.reason == reason or (bool(code) and error.code == code and error.reason not in _KNOWN_REASONS)
 
 
 def is_not_found(error: BaseException | None) -> bool:
-    """Whether an object or path does not exist."""
+    """Report whether an object or path does not exist."""
     return _has(error, Reason.NOT_FOUND, 404)
 
 
 def is_already_exists(error: BaseException | None) -> bool:
-    """Whether the name was taken."""
+    """Report whether the name was in use."""
     return _has(error, Reason.ALREADY_EXISTS)
 
 
 def is_conflict(error: BaseException | None) -> bool:
-    """Whether a write lost against another, or a precondition failed."""
+    """Report whether a write was based on an old version, or a precondition failed."""
     return _has(error, Reason.CONFLICT, 409)
 
 
 def is_invalid(error: BaseException | None) -> bool:
-    """Whether an object broke its kind's rules."""
+    """Report whether an object violated rules of its kind."""
     return _has(error, Reason.INVALID, 422)
 
 
 def is_gone(error: BaseException | None) -> bool:
-    """Whether what was asked for will not come back."""
+    """Report whether the requested item will not be available again."""
     return _has(error, Reason.GONE, 410)
 
 
 def is_resource_expired(error: BaseException | None) -> bool:
-    """Whether the asked version is no longer kept."""
+    """Report whether the requested version is compacted."""
     return _has(error, Reason.EXPIRED)
 
 
 def is_not_acceptable(error: BaseException | None) -> bool:
-    """Whether no accepted media type is served."""
+    """Report whether no accepted media type is served."""
     return _has(error, Reason.NOT_ACCEPTABLE, 406)
 
 
 def is_unsupported_media_type(error: BaseException | None) -> bool:
-    """Whether the body's media type was not understood."""
+    """Report whether the body's media type was not accepted."""
     return _has(error, Reason.UNSUPPORTED_MEDIA_TYPE, 415)
 
 
 def is_method_not_supported(error: BaseException | None) -> bool:
-    """Whether the resource does not know the verb."""
+    """Report whether the resource does not support the verb."""
     return _has(error, Reason.METHOD_NOT_ALLOWED, 405)
 
 
 def is_service_unavailable(error: BaseException | None) -> bool:
-    """Whether a needed part was not there."""
+    """Report whether a required component was unavailable."""
     return _has(error, Reason.SERVICE_UNAVAILABLE, 503)
 
 
 def is_bad_request(error: BaseException | None) -> bool:
-    """Whether the request could not be understood."""
+    """Report whether the request was malformed."""
     return _has(error, Reason.BAD_REQUEST, 400)
 
 
 def is_unauthorized(error: BaseException | None) -> bool:
-    """Whether credentials were missing or wrong."""
+    """Report whether credentials were missing or invalid."""
     return _has(error, Reason.UNAUTHORIZED, 401)
 
 
 def is_forbidden(error: BaseException | None) -> bool:
-    """Whether the caller may not do this."""
+    """Report whether the request was not allowed."""
     return _has(error, Reason.FORBIDDEN, 403)
 
 
 def is_timeout(error: BaseException | None) -> bool:
-    """Whether the request was not done within its time."""
+    """Report whether the request did not complete in time."""
     return _has(error, Reason.TIMEOUT, 504)
 
 
 def is_server_timeout(error: BaseException | None) -> bool:
-    """Whether the server gave up for now."""
+    """Report whether the server did not complete the operation; the client may retry."""
     return _has(error, Reason.SERVER_TIMEOUT)
 
 
 def is_internal_error(error: BaseException | None) -> bool:
-    """Whether it was the server's fault."""
+    """Report whether it was an internal error of the server."""
     return _has(error, Reason.INTERNAL_ERROR, 500)
 
 
 def is_too_many_requests(error: BaseException | None) -> bool:
-    """Whether the client should slow down."""
+    """Report whether the client must slow down."""
     if not isinstance(error, StatusError):
         return False
     return error.reason == Reason.TOO_MANY_REQUESTS or error.code == 429
 
 
 def is_request_entity_too_large(error: BaseException | None) -> bool:
-    """Whether the body was beyond the limit."""
+    """Report whether the body exceeded a limit."""
     if not isinstance(error, StatusError):
         return False
     return error.reason == Reason.REQUEST_ENTITY_TOO_LARGE or error.code == 413
 
 
 def has_cause(error: BaseException | None, cause: str) -> bool:
-    """Whether one of the causes carries this reason (``ResourceVersionTooLarge``, ``NamespaceTerminating``, …)."""
+    """Report whether a cause has this reason (``ResourceVersionTooLarge``, ``NamespaceTerminating``, …)."""
     return isinstance(error, StatusError) and any(entry.get("reason") == cause for entry in error.causes)
 
 
 def is_namespace_terminating(error: BaseException | None) -> bool:
-    """Whether something could not be made as its namespace ends: no later try can make it, and nothing needs it."""
+    """Report whether a create failed because its namespace is terminating; retrying is useless."""
     return has_cause(error, CAUSE_NAMESPACE_TERMINATING)

@@ -1,4 +1,4 @@
-"""Where a value stands in an object, and what is wrong with it: the causes of a 422."""
+"""Field paths and field errors: the causes of a 422. Upstream: ``k8s.io/apimachinery/pkg/util/validation/field``."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 class Path:
-    """The way from the root of an object to one value: ``Path("spec").child("containers").index(0)``.
+    """Path from the root of an object to a value: ``Path("spec").child("containers").index(0)``.
 
-    Immutable; a parent may be shared by many children. Rendered only when an error needs its text.
+    Immutable; children share their parent. Rendered only when an error needs its text.
     """
 
     __slots__ = ("_name", "_parent", "_subscript")
@@ -27,15 +27,15 @@ class Path:
         self._subscript: Final = subscript
 
     def child(self, name: str, *more: str) -> Path:
-        """The value of a named field, or of a field of that field."""
+        """Return the path of a field, or of a field of that field."""
         return Path(name, *more, parent=self)
 
     def index(self, position: int) -> Path:
-        """An item of the list at this path."""
+        """Return the path of an item of the list at this path."""
         return Path("", parent=self, subscript=str(position))
 
     def key(self, key: str) -> Path:
-        """A value of the map at this path."""
+        """Return the path of a value of the map at this path."""
         return Path("", parent=self, subscript=key)
 
     def __str__(self) -> str:
@@ -60,7 +60,7 @@ class Path:
 
 
 class ErrorType(StrEnum):
-    """What is wrong with a value; the value is the ``reason`` of a Status cause."""
+    """Type of a field error; the value is the ``reason`` of a Status cause."""
 
     NOT_FOUND = "FieldValueNotFound"
     REQUIRED = "FieldValueRequired"
@@ -87,18 +87,18 @@ _HEADLINES: Final = {
     ErrorType.TYPE_INVALID: "Invalid value",
 }
 
-#: Types whose message does not show the value.
+#: Types whose message omits the value.
 _WITHOUT_VALUE: Final = frozenset({ErrorType.REQUIRED, ErrorType.FORBIDDEN, ErrorType.TOO_LONG, ErrorType.INTERNAL})
 
-#: Given as a value, leaves the value out of the message.
+#: As a value, omits the value from the message.
 OMIT_VALUE: Final = object()
 
 
 class FieldError:
-    """One thing wrong with one value of an object. Not an exception: validation collects them in lists.
+    """Error of one value of an object. Not an exception: validation collects errors in lists.
 
-    ``value`` is a JSON tree: texts are shown in quotes, numbers and booleans bare, objects and lists as JSON with the
-    tree's order of keys.
+    ``value`` is a JSON tree: messages quote strings, print numbers and booleans bare, and objects and lists as JSON
+    with the tree's key order.
     """
 
     __slots__ = ("detail", "path", "type", "value")
@@ -111,12 +111,12 @@ class FieldError:
 
     @property
     def field(self) -> str:
-        """The path as text."""
+        """Text of the path."""
         return str(self.path)
 
     @property
     def body(self) -> str:
-        """The message without the path, as a Status cause shows it."""
+        """Message without the path, as in a Status cause."""
         text = _HEADLINES[self.type]
         if self.type not in _WITHOUT_VALUE and self.value is not OMIT_VALUE:
             text = f"{text}: {value_text(self.value)}"
@@ -135,12 +135,12 @@ class FieldError:
         return hash((self.type, str(self)))
 
     def cause(self) -> dict[str, str]:
-        """As an entry of ``details.causes``."""
+        """Return the error as an entry of ``details.causes``."""
         return {"reason": self.type.value, "message": self.body, "field": self.field}
 
 
 def value_text(value: Any) -> str:
-    """A value as messages show it."""
+    """Format a value for messages."""
     if value is None:
         return "null"
     if isinstance(value, str):
@@ -153,27 +153,27 @@ def value_text(value: Any) -> str:
 
 
 def required(path: Path | str, detail: str = "") -> FieldError:
-    """A value that must be there is missing or empty."""
+    """Return the error for a required value that is missing or empty."""
     return FieldError(ErrorType.REQUIRED, path, detail=detail)
 
 
 def invalid(path: Path | str, value: Any, detail: str) -> FieldError:
-    """A value breaks a rule, which ``detail`` states."""
+    """Return the error for a value that violates a rule; ``detail`` states the rule."""
     return FieldError(ErrorType.INVALID, path, value=value, detail=detail)
 
 
 def type_invalid(path: Path | str, value: Any, detail: str) -> FieldError:
-    """A value is of another type than the schema says."""
+    """Return the error for a value of another type than the schema's."""
     return FieldError(ErrorType.TYPE_INVALID, path, value=value, detail=detail)
 
 
 def duplicate(path: Path | str, value: Any) -> FieldError:
-    """A value must be unique and is not."""
+    """Return the error for a value that must be unique."""
     return FieldError(ErrorType.DUPLICATE, path, value=value)
 
 
 def not_supported(path: Path | str, value: Any, supported: Iterable[str] = ()) -> FieldError:
-    """A value is none of the known ones, which are listed in the order given."""
+    """Return the error for an unknown enum value; supported values are listed in the given order."""
     listed = ", ".join(map(quote, supported))
     return FieldError(
         ErrorType.NOT_SUPPORTED, path, value=value, detail=f"supported values: {listed}" if listed else ""
@@ -181,17 +181,17 @@ def not_supported(path: Path | str, value: Any, supported: Iterable[str] = ()) -
 
 
 def forbidden(path: Path | str, detail: str) -> FieldError:
-    """A value may not be given here, whatever it is."""
+    """Return the error for a value that must not be set."""
     return FieldError(ErrorType.FORBIDDEN, path, detail=detail)
 
 
 def not_found(path: Path | str, value: Any, detail: str = "") -> FieldError:
-    """A value names something that does not exist."""
+    """Return the error for a reference to an object that does not exist."""
     return FieldError(ErrorType.NOT_FOUND, path, value=value, detail=detail)
 
 
 def too_long(path: Path | str, *, max_bytes: int) -> FieldError:
-    """A text is longer than ``max_bytes``; below 0 the limit is not told."""
+    """Return the error for a string of more than ``max_bytes``; a negative limit is not printed."""
     if max_bytes < 0:
         return FieldError(ErrorType.TOO_LONG, path, detail="value is too long")
     unit = "byte" if max_bytes == 1 else "bytes"
@@ -199,7 +199,7 @@ def too_long(path: Path | str, *, max_bytes: int) -> FieldError:
 
 
 def too_many(path: Path | str, count: int, *, max_items: int) -> FieldError:
-    """A list or map has more than ``max_items`` entries; below 0 a number is not told."""
+    """Return the error for a list or map of more than ``max_items`` entries; negative numbers are not printed."""
     if max_items < 0:
         detail = "has too many items"
     else:
@@ -208,11 +208,11 @@ def too_many(path: Path | str, count: int, *, max_items: int) -> FieldError:
 
 
 def internal(path: Path | str, detail: str) -> FieldError:
-    """Validation itself could not be done."""
+    """Return the error for a validation that could not be carried out."""
     return FieldError(ErrorType.INTERNAL, path, detail=detail)
 
 
 def join_messages(messages: Iterable[str]) -> str:
-    """Several messages as one: each text once, in brackets when more than one is left."""
+    """Join messages: each text once, in brackets if more than one remains. Upstream: ``Aggregate.Error``."""
     unique = list(dict.fromkeys(messages))
     return unique[0] if len(unique) == 1 else f"[{', '.join(unique)}]" if unique else ""

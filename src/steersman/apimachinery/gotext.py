@@ -1,9 +1,10 @@
-"""How Kubernetes writes values into messages: text forms of Go that clients see and sometimes parse."""
+"""Go's text formats of values that occur in upstream's messages (``%q``, ``%v``, ``%#v``, ``json.Marshal``)."""
 
 from __future__ import annotations
 
 import json
 import math
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ _ESCAPES = {
 
 
 def quote(text: str) -> str:
-    """The text in double quotes, as ``%q`` writes it: control and unprintable characters escaped, the rest as it is."""
+    """Format as ``%q``: double quotes, control and unprintable characters escaped."""
     if text.isprintable() and '"' not in text and "\\" not in text:
         return f'"{text}"'
     return f'"{"".join(map(_escape, text))}"'
@@ -37,13 +38,13 @@ def _escape(char: str) -> str:
     code = ord(char)
     if code < 0x80:
         return f"\\x{code:02x}"
-    if 0xDC80 <= code <= 0xDCFF:  # a byte that was no UTF-8, kept by ``surrogateescape``
+    if 0xDC80 <= code <= 0xDCFF:  # an invalid UTF-8 byte, kept by ``surrogateescape``
         return f"\\x{code - 0xDC00:02x}"
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def to_json(value: Any, *, sort_keys: bool = False) -> str:
-    """Compact JSON with ``<``, ``>`` and ``&`` escaped, as ``json.Marshal`` writes it.
+    """Format as ``json.Marshal``: compact JSON with ``<``, ``>`` and ``&`` escaped.
 
     Keys keep the tree's order, as those of structs; a map's are sorted.
     """
@@ -58,7 +59,7 @@ def to_json(value: Any, *, sort_keys: bool = False) -> str:
 
 
 def to_value_text(value: Any) -> str:
-    """As ``%v`` writes a decoded tree: ``map[a:1 b:[x y]]`` with sorted keys, ``<nil>`` for null."""
+    """Format a decoded tree as ``%v``: ``map[a:1 b:[x y]]`` with sorted keys, ``<nil>`` for null."""
     if value is None:
         return "<nil>"
     if isinstance(value, bool):
@@ -73,7 +74,7 @@ def to_value_text(value: Any) -> str:
 
 
 def to_go_syntax(value: Any) -> str:
-    """As ``%#v`` writes a decoded tree: ``map[string]interface {}{"a":1}`` with sorted keys."""
+    """Format a decoded tree as ``%#v``: ``map[string]interface {}{"a":1}`` with sorted keys."""
     if value is None:
         return "interface {}(nil)"
     if isinstance(value, str):
@@ -86,7 +87,7 @@ def to_go_syntax(value: Any) -> str:
 
 
 def label_selector_text(selector: Mapping[str, Any] | None) -> str:
-    """A LabelSelector's tree as its ``String`` method writes it: ``&LabelSelector{MatchLabels:map[string]string{a: b,},…``."""
+    """Format a LabelSelector as its ``String`` method: ``&LabelSelector{MatchLabels:map[string]string{a: b,},…``."""
     if selector is None:
         return "nil"
     labels = "".join(f"{key}: {value}," for key, value in sorted((selector.get("matchLabels") or {}).items()))
@@ -102,7 +103,7 @@ def label_selector_text(selector: Mapping[str, Any] | None) -> str:
 
 
 def float_text(value: float) -> str:
-    """Shortest text of a float, as ``%v`` writes it: an exponent below 1e-4 and from 1e21 on, no trailing ``.0``."""
+    """Format a float as ``%v``: shortest text, with an exponent below 1e-4 and from 1e21 on, without a trailing ``.0``."""
     if math.isnan(value):
         return "NaN"
     if math.isinf(value):
@@ -110,3 +111,17 @@ def float_text(value: float) -> str:
     if value == int(value) and abs(value) < 1e21:
         return "-0" if value == 0 and math.copysign(1, value) < 0 else str(int(value))
     return repr(value)
+
+
+def general_float_text(value: float) -> str:
+    """Format a float as ``fmt.Print`` does: the shortest digits, with an exponent below 1e-4 and from 1e6 on."""
+    if not math.isfinite(value):
+        return float_text(value)
+    sign, digits, exponent = Decimal(repr(value)).as_tuple()
+    text = "".join(map(str, digits)).rstrip("0") or "0"
+    assert isinstance(exponent, int)
+    magnitude = len(digits) + exponent - 1
+    if value and not -4 <= magnitude < 6:
+        fraction = f".{text[1:]}" if len(text) > 1 else ""
+        return f"{'-' * sign}{text[0]}{fraction}e{magnitude:+03d}"
+    return float_text(value)

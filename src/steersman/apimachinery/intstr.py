@@ -1,4 +1,4 @@
-"""Numbers that may be given as a share: ``2`` or ``25%``."""
+"""IntOrString values: ``2`` or ``25%``. Upstream: ``k8s.io/apimachinery/pkg/util/intstr``."""
 
 from __future__ import annotations
 
@@ -8,18 +8,21 @@ from typing import Final
 from steersman.apimachinery.gotext import quote
 
 _PERCENT: Final = re.compile(r"[-+]?[0-9]+(?=%\Z)", re.ASCII)
-#: A share longer than this is no 64-bit number.
+#: A percentage with more digits exceeds a 64-bit integer.
 _MAX_DIGITS: Final = 19
 
 
 def percent(value: int | str) -> int | None:
-    """The number before the percent sign, or ``None`` for what is no percentage."""
+    """Return the number before the percent sign; ``None`` if the value is not a percentage."""
     match = _PERCENT.match(value) if isinstance(value, str) else None
     return int(match[0]) if match and len(match[0]) <= _MAX_DIGITS else None
 
 
 def scaled_value(value: int | str, total: int, *, round_up: bool) -> int:
-    """A number as it is, a percentage as that share of ``total``. Raises ``ValueError`` for other texts."""
+    """Return an integer unchanged, a percentage as its share of ``total``. Raises ``ValueError`` for other strings.
+
+    Upstream: ``GetScaledValueFromIntOrPercent``.
+    """
     if isinstance(value, int):
         return value
     share = percent(value)

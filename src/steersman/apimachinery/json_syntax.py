@@ -1,6 +1,6 @@
-"""What is wrong with JSON text, in the words that Kubernetes clients know (Go's ``encoding/json``).
+"""Syntax errors of JSON text with the messages of Go's ``encoding/json``.
 
-Runs only after the fast decoder refused a body, so it is written for clearness; one pass, no recursion.
+Runs only after the fast decoder rejected a body, so it favours clarity; one pass, no recursion.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Final
 
 from steersman.apimachinery.gotext import quote
 
-#: What the text ends too early with.
+#: Message for a text that ends too early.
 UNEXPECTED_END: Final = "unexpected end of JSON input"
 
 _SPACE: Final = re.compile(rb"[ \t\r\n]*")
@@ -20,11 +20,11 @@ _LITERALS: Final = {b"t": b"true", b"f": b"false", b"n": b"null"}
 
 
 class JSONSyntaxError(ValueError):
-    """The text is no JSON; the message is Go's."""
+    """Malformed JSON; the message is Go's."""
 
 
 def explain(raw: bytes) -> str | None:
-    """The first fault in JSON text, or ``None`` when its grammar is right."""
+    """Return the first syntax error of JSON text, or ``None`` if it is well-formed."""
     try:
         _Scanner(raw).document()
     except JSONSyntaxError as error:
@@ -38,7 +38,7 @@ class _Scanner:
         self._at = 0
 
     def document(self) -> None:
-        """One value, then nothing but space."""
+        """Scan one value, followed by white space only."""
         open_brackets: list[bytes] = []
         self._value_start(open_brackets)
         while open_brackets:
@@ -166,7 +166,7 @@ class _Scanner:
         return self._peek()
 
     def _peek(self) -> bytes:
-        """The next byte, never empty."""
+        """Return the next byte; never empty."""
         if self._at >= len(self._raw):
             raise JSONSyntaxError(UNEXPECTED_END)
         return self._raw[self._at : self._at + 1]
@@ -176,7 +176,7 @@ class _Scanner:
 
 
 def _char_text(byte: int) -> str:
-    """A byte in single quotes; bytes beyond ASCII count as the characters of that number."""
+    """Format a byte in single quotes; bytes beyond ASCII are printed as the code point of their value."""
     if byte == ord("'"):
         return "'\\''"
     if byte == ord('"'):

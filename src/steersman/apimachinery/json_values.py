@@ -1,6 +1,6 @@
-"""What JSON text says beyond a tree's values: how a number was written, which keys were given twice.
+"""JSON values with details that trees lose: the text of numbers, duplicate keys.
 
-Subclasses of built-in types, which must lie in a module that is not compiled (decision 0006).
+Subclasses of built-in types, which must not be in a compiled module (decision 0006).
 """
 
 from __future__ import annotations
@@ -9,16 +9,16 @@ from typing import Any, Self
 
 
 class NumberText(float):
-    """A number with a fraction or an exponent that remembers how it was written."""
+    """Number with a fraction or exponent that keeps its text."""
 
     text: str
 
     def __new__(cls, text: str) -> Self:
-        """``text`` is the number as JSON text holds it."""
+        """``text`` is the number as written in the JSON text."""
         number = super().__new__(cls, text)
         number.text = text
         return number
 
 
 class Pairs(list[tuple[str, Any]]):
-    """An object with all its keys, in order, those given twice as well."""
+    """Object with all its keys in order, duplicates included."""

@@ -1,6 +1,8 @@
-"""The rules of ``metadata`` that all kinds share, on create and on update.
+"""Validation of ``metadata`` on create and update, common to all kinds.
 
-The functions take the ``metadata`` tree; wrong types were refused before, by decoding.
+Upstream: ``k8s.io/apimachinery/pkg/api/validation/objectmeta.go``.
+
+The functions take the ``metadata`` tree; decoding has rejected wrong types before.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ STANDARD_FINALIZERS: Final = frozenset({"kubernetes", "orphan", "foregroundDelet
 _METADATA: Final = Path("metadata")
 _FINALIZERS: Final = _METADATA.child("finalizers")
 _OWNER_FIELDS: Final = ("apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion")
-#: What an update may not change, with the value that absence stands for.
+#: Immutable fields, with the value that represents absence.
 _FIXED: Final = {
     "name": "",
     "namespace": "",
@@ -50,9 +52,9 @@ def validate_object_meta(
     path: Path = _METADATA,
     with_managed_fields: bool = True,
 ) -> Errors:
-    """All that can be said of ``metadata`` without knowing what it was before.
+    """Validate ``metadata`` without reference to an earlier state. Upstream: ``ValidateObjectMeta``.
 
-    ``with_managed_fields`` is false where the server itself has written them.
+    ``with_managed_fields`` is false if the server itself has written them.
     """
     errors: Errors = []
     generate_name = metadata.get("generateName")
@@ -76,7 +78,7 @@ def validate_object_meta(
 
 
 def _validate_namespace(namespace: str, *, namespaced: bool, path: Path) -> Errors:
-    """``path`` is that of the metadata."""
+    """Validate the namespace; ``path`` is that of the metadata."""
     if not namespaced:
         return [field.forbidden(path.child("namespace"), "not allowed on this type")] if namespace else []
     if not namespace:
@@ -97,7 +99,7 @@ def _validate_loose_parts(metadata: Metadata, path: Path) -> Errors:
 
 
 def validate_object_meta_update(new: Metadata, old: Metadata, *, path: Path = _METADATA) -> Errors:
-    """What may not change, and the parts that may."""
+    """Validate an update: immutable fields, and the mutable ones. Upstream: ``ValidateObjectMetaUpdate``."""
     errors: Errors = []
     if old.get("deletionTimestamp"):
         errors += _validate_no_new_finalizers(new, old, path.child("finalizers"))
@@ -119,7 +121,7 @@ def _present(metadata: Metadata, name: str, absent: str | None) -> Any:
 
 
 def validate_immutable(new: Any, old: Any, path: Path) -> Errors:
-    """A value that an update may not change."""
+    """Reject a changed value. Upstream: ``ValidateImmutableField``."""
     return [] if new == old else [field.invalid(path, new, "field is immutable")]
 
 
@@ -137,7 +139,7 @@ def _validate_no_new_finalizers(new: Metadata, old: Metadata, path: Path) -> Err
 
 
 def validate_labels(labels: Mapping[str, str], path: Path) -> Errors:
-    """Keys and values."""
+    """Validate keys and values of labels."""
     errors: Errors = []
     for key, value in labels.items():
         if faults := names.check_qualified_name(key):
@@ -148,7 +150,7 @@ def validate_labels(labels: Mapping[str, str], path: Path) -> Errors:
 
 
 def validate_annotations(annotations: Mapping[str, str], path: Path) -> Errors:
-    """Keys, whose case does not matter, and the size of all together."""
+    """Validate annotation keys, ignoring case, and the total size."""
     errors: Errors = []
     size = 0
     for key, value in annotations.items():
@@ -164,7 +166,7 @@ def _size(text: str) -> int:
 
 
 def validate_owner_references(references: Sequence[dict[str, Any]], path: Path) -> Errors:
-    """Each names its owner wholly, and at most one is the controller."""
+    """Validate that each reference is complete, and that at most one is the controller."""
     errors: Errors = []
     controller = ""
     for reference in references:
@@ -199,13 +201,13 @@ def _validate_owner_reference(reference: dict[str, Any], path: Path) -> Errors:
 
 
 def _in_order(reference: dict[str, Any]) -> dict[str, Any]:
-    """As messages show it: fields in the type's order, required ones also when empty."""
+    """Return the reference as printed in messages: fields in the type's order, required ones even if empty."""
     shown = {name: reference.get(name, "") for name in _OWNER_FIELDS[:4]}
     return shown | {name: reference[name] for name in _OWNER_FIELDS[4:] if reference.get(name) is not None}
 
 
 def validate_finalizer_name(name: str, path: Path) -> Errors:
-    """A qualified name."""
+    """Validate a qualified name."""
     return _invalid(path, name, names.check_qualified_name(name))
 
 
@@ -221,7 +223,7 @@ def validate_finalizers(finalizers: Sequence[str], path: Path) -> Errors:
 
 
 def validate_standard_finalizers(finalizers: Sequence[str], path: Path = _FINALIZERS) -> Errors:
-    """What built-in kinds ask for beyond: a domain, but for the standard ones."""
+    """Validate the stricter rule of built-in kinds: a domain, except for standard finalizers."""
     why = "name is neither a standard finalizer name nor is it fully qualified"
     return [
         field.invalid(path.index(position), name, why)
@@ -231,7 +233,7 @@ def validate_standard_finalizers(finalizers: Sequence[str], path: Path = _FINALI
 
 
 def validate_managed_fields(entries: Sequence[dict[str, Any]], path: Path) -> Errors:
-    """Each entry's operation, type, manager and subresource."""
+    """Validate each entry's operation, type, manager and subresource."""
     errors: Errors = []
     for position, entry in enumerate(entries):
         here = path.index(position)
@@ -248,7 +250,7 @@ def validate_managed_fields(entries: Sequence[dict[str, Any]], path: Path) -> Er
 
 
 def validate_field_manager(manager: str, path: Path) -> Errors:
-    """The name a writer gives itself: short and printable."""
+    """Validate a field manager: short and printable."""
     errors: Errors = []
     if _size(manager) > FIELD_MANAGER_MAX_BYTES:
         errors.append(field.too_long(path, max_bytes=FIELD_MANAGER_MAX_BYTES))

@@ -1,6 +1,6 @@
-"""The syntax rules of names, labels and other identifiers, with the messages that tell what is wrong.
+"""Syntax rules of names, labels and other identifiers. Upstream: ``k8s.io/apimachinery/pkg/util/validation``.
 
-Every ``check_*`` returns the faults it found, an empty tuple when the value is right. Lengths are in bytes of UTF-8.
+Every ``check_*`` returns the error messages, an empty tuple if the value is valid. Lengths are in bytes of UTF-8.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ _QUALIFIED: Final = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 LABEL_MAX_BYTES: Final = 63
 SUBDOMAIN_MAX_BYTES: Final = 253
 
-#: Names made from ``generateName`` are cut so that they still fit a DNS label.
+#: Names from ``generateName`` are truncated so that they still fit a DNS label.
 GENERATED_NAME_MAX: Final = 63
 GENERATED_SUFFIX_LENGTH: Final = 5
-#: No vowels and no look-alikes: no words come out.
+#: No vowels and no ambiguous characters, so that no words result.
 SUFFIX_ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"
 
 
 class _Rule:
-    """A pattern that must match whole, and how its message tells it."""
+    """Pattern that must match in full, and its message."""
 
     __slots__ = ("_fault", "_match")
 
@@ -122,28 +122,28 @@ _PORT_NAME_CHARACTERS: Final = re.compile("[-a-z0-9]+")
 _PRINTABLE_BUT_EQUALS: Final = re.compile("[ -<>-~]+")
 
 
-#: Bounds of what a check remembers: values, which are all forgotten when they are too many, and characters of one.
-_REMEMBERED_MAX: Final = 4096
-_REMEMBERED_LENGTH_MAX: Final = 512
+#: Bounds of a check's cache: values, which are all dropped when there are too many, and characters of one.
+_CACHED_MAX: Final = 4096
+_CACHED_LENGTH_MAX: Final = 512
 
 
-def _remembered(check: Callable[[str], Faults]) -> Callable[[str], Faults]:
-    """For values that come again and again: the keys of a workload's objects, namespaces."""
+def _cached(check: Callable[[str], Faults]) -> Callable[[str], Faults]:
+    """Cache the results of a check for recurring values: label keys of a workload's objects, namespaces."""
     known: dict[str, Faults] = {}
     get = known.get
 
     @wraps(check)
-    def remembering(value: str) -> Faults:
+    def cached_check(value: str) -> Faults:
         faults = get(value)
         if faults is None:
             faults = check(value)
-            if len(value) <= _REMEMBERED_LENGTH_MAX:
-                if len(known) >= _REMEMBERED_MAX:
+            if len(value) <= _CACHED_LENGTH_MAX:
+                if len(known) >= _CACHED_MAX:
                     known.clear()
                 known[value] = faults
         return faults
 
-    return remembering
+    return cached_check
 
 
 def _longer(value: str, length: int) -> bool:
@@ -151,18 +151,18 @@ def _longer(value: str, length: int) -> bool:
 
 
 def _length(value: str, length: int, unit: str = "characters") -> Faults:
-    """Upstream calls the same count by two names: "bytes" for labels, "characters" elsewhere."""
+    """Return the length error; upstream's unit is "bytes" for labels, "characters" elsewhere."""
     return (f"must be no more than {length} {unit}",) if _longer(value, length) else ()
 
 
 def is_dns1123_label(value: str) -> bool:
-    """Whether a name has no fault by ``check_dns1123_label``; for names, which do not come again."""
+    """Report whether ``check_dns1123_label`` has no error; not cached, for names that do not recur."""
     return len(value) <= LABEL_MAX_BYTES and _DNS1123_LABEL.matches(value)
 
 
-@_remembered
+@_cached
 def check_dns1123_label(value: str) -> Faults:
-    """One part of a DNS name; namespaces and most names that end up in DNS."""
+    """Validate a DNS label (RFC 1123): namespaces and most names that become host names."""
     faults = _length(value, LABEL_MAX_BYTES)
     if _DNS1123_LABEL.matches(value):
         return faults
@@ -172,30 +172,30 @@ def check_dns1123_label(value: str) -> Faults:
 
 
 def check_dns1123_subdomain(value: str) -> Faults:
-    """A DNS name; the rule for most objects' names."""
-    if is_dns1123_label(value):  # most are, and that is found out in half the time
+    """Validate a DNS subdomain (RFC 1123): the rule for most object names."""
+    if is_dns1123_label(value):  # most are, and this halves the time
         return ()
     return _length(value, SUBDOMAIN_MAX_BYTES) + _DNS1123_SUBDOMAIN(value)
 
 
 def check_dns1123_subdomain_with_underscore(value: str) -> Faults:
-    """A DNS name whose parts may begin with or hold underscores (search domains of a pod)."""
+    """Validate a DNS subdomain whose labels may have underscores (search domains of a Pod)."""
     return _length(value, SUBDOMAIN_MAX_BYTES) + _DNS1123_SUBDOMAIN_WITH_UNDERSCORE(value)
 
 
 def check_dns1035_label(value: str) -> Faults:
-    """One part of a DNS name that begins with a letter."""
+    """Validate a DNS label that begins with a letter (RFC 1035)."""
     return _length(value, LABEL_MAX_BYTES) + _DNS1035_LABEL(value)
 
 
 def check_wildcard_dns1123_subdomain(value: str) -> Faults:
-    """A DNS name whose first part is ``*``."""
+    """Validate a DNS subdomain whose first label is ``*``."""
     return _length(value, SUBDOMAIN_MAX_BYTES) + _WILDCARD_SUBDOMAIN(value)
 
 
-@_remembered
+@_cached
 def check_qualified_name(value: str) -> Faults:
-    """``name`` or ``example.com/name``: keys of labels and annotations, finalizers, taints, resources."""
+    """Validate ``name`` or ``example.com/name``: keys of labels and annotations, finalizers, taints, resources."""
     prefix, slash, name = value.rpartition("/")
     if "/" in prefix:
         return (f"{_LABEL_KEY.fault} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')",)
@@ -212,37 +212,37 @@ def check_qualified_name(value: str) -> Faults:
     return (*faults, *_NAME_PART(name))
 
 
-@_remembered
+@_cached
 def check_label_value(value: str) -> Faults:
-    """A label's value; may be empty."""
+    """Validate a label value; may be empty."""
     return _length(value, LABEL_MAX_BYTES, "bytes") + _LABEL_VALUE(value)
 
 
 def check_c_identifier(value: str) -> Faults:
-    """A name as in C."""
+    """Validate a C identifier."""
     return _C_IDENTIFIER(value)
 
 
-@_remembered
+@_cached
 def check_config_map_key(value: str) -> Faults:
-    """A key of a ConfigMap or Secret: also a file name."""
+    """Validate a key of a ConfigMap or Secret, which is also a file name."""
     return _length(value, SUBDOMAIN_MAX_BYTES) + _CONFIG_KEY(value) + _directory_faults(value)
 
 
 def _directory_faults(value: str) -> Faults:
-    """What would leave the directory that the value becomes a file name in."""
+    """Return the errors of a file name that would leave its directory."""
     if value in (".", ".."):
         return (f"must not be '{value}'",)
     return ("must not start with '..'",) if value.startswith("..") else ()
 
 
 def check_env_var_name(value: str) -> Faults:
-    """An environment variable by the strict rule."""
+    """Validate the name of an environment variable by the strict rule."""
     return _ENV_VAR_NAME(value) + _directory_faults(value)
 
 
 def check_relaxed_env_var_name(value: str) -> Faults:
-    """An environment variable by the rule in force: printable ASCII but ``=``."""
+    """Validate the name of an environment variable by the present rule: printable ASCII except ``=``."""
     if not value:
         return ("environment variable name must be non-empty",)
     if _PRINTABLE_BUT_EQUALS.fullmatch(value):
@@ -251,27 +251,27 @@ def check_relaxed_env_var_name(value: str) -> Faults:
 
 
 def check_http_header_name(value: str) -> Faults:
-    """A header's name in a probe."""
+    """Validate the header name of a probe."""
     return _HTTP_HEADER(value)
 
 
 def check_percent(value: str) -> Faults:
-    """``25%``."""
+    """Validate a percentage, ``25%``."""
     return _PERCENT(value)
 
 
 def check_in_range(value: int, low: int, high: int) -> Faults:
-    """A number between two others, both included."""
+    """Validate that ``low <= value <= high``."""
     return () if low <= value <= high else (f"must be between {low} and {high}, inclusive",)
 
 
 def check_port_number(port: int) -> Faults:
-    """A TCP, UDP or SCTP port."""
+    """Validate a TCP, UDP or SCTP port."""
     return check_in_range(port, 1, 65535)
 
 
 def check_port_name(value: str) -> Faults:
-    """A name of a container's port (RFC 6335, section 5.1)."""
+    """Validate the name of a container port (RFC 6335, section 5.1)."""
     faults = [*_length(value, 15)]
     if not _PORT_NAME_CHARACTERS.fullmatch(value):
         faults.append("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
@@ -285,25 +285,25 @@ def check_port_name(value: str) -> Faults:
 
 
 def check_path_segment(value: str) -> Faults:
-    """A name that need only fit into a URL path (roles, bindings)."""
+    """Validate a name that only needs to be a URL path segment (roles, bindings)."""
     if value in (".", ".."):
         return (f"may not be '{value}'",)
     return check_path_segment_prefix(value)
 
 
 def check_path_segment_prefix(value: str) -> Faults:
-    """The beginning of such a name."""
+    """Validate the prefix of a path segment name."""
     return tuple(f"may not contain '{char}'" for char in "/%" if char in value)
 
 
 class NameRule(Protocol):
-    """The rule for the names of a kind; ``prefix`` is true for a ``generateName``."""
+    """Name rule of a kind; ``prefix`` is true for a ``generateName``."""
 
     def __call__(self, name: str, /, *, prefix: bool = False) -> Sequence[str]: ...
 
 
 def _with_prefix(check: Callable[[str], Faults]) -> NameRule:
-    """As a rule for names and for what they are generated from: a prefix may end in a dash, a name not."""
+    """Return the rule for names and for ``generateName``: a prefix may end in a dash, a name may not."""
 
     def rule(name: str, /, *, prefix: bool = False) -> Faults:
         if prefix and len(name) > 1 and name.endswith("-"):
@@ -319,19 +319,19 @@ name_is_dns1035_label: Final = _with_prefix(check_dns1035_label)
 
 
 def name_is_path_segment(name: str, /, *, prefix: bool = False) -> Faults:
-    """The loosest rule; every name of every kind fulfils it."""
+    """Validate by the loosest rule, which every name of every kind satisfies."""
     return check_path_segment_prefix(name) if prefix else check_path_segment(name)
 
 
 class Dice(Protocol):
-    """Where random letters come from (``random.Random`` is one)."""
+    """Source of random characters, e.g. ``random.Random``."""
 
     def choices(self, population: Sequence[str], *, k: int) -> list[str]:
-        """``k`` members, each drawn anew."""
+        """Return ``k`` elements drawn independently."""
         ...
 
 
 def generate_name(prefix: str, dice: Dice) -> str:
-    """A name that begins with ``prefix``, cut so that five random characters still fit."""
+    """Return ``prefix``, truncated if necessary, and five random characters. Upstream: ``SimpleNameGenerator``."""
     kept = prefix[: GENERATED_NAME_MAX - GENERATED_SUFFIX_LENGTH]
     return kept + "".join(dice.choices(SUFFIX_ALPHABET, k=GENERATED_SUFFIX_LENGTH))

@@ -1,4 +1,4 @@
-"""PEM blocks of a text, as Go's ``encoding/pem`` finds them, in time linear in the text."""
+"""PEM blocks of a text as parsed by Go's ``encoding/pem``, in time linear in the text."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ _DASHES: Final = b"-----"
 
 
 class PEMBlock(NamedTuple):
-    """One block. Its content is not decoded."""
+    """One block, not decoded."""
 
     #: ``CERTIFICATE``
     type: str
-    #: Between the first and the last line.
+    #: Text between the first and the last line.
     body: bytes
-    #: The whole, with both lines.
+    #: Full text with both lines.
     text: bytes
 
 
 def pem_blocks(data: bytes) -> Iterator[PEMBlock]:
-    """Yield the blocks in order. Lines that begin a block without its end, or with that of another type, are skipped."""
+    """Yield the blocks in order. Begin lines without a matching end line are skipped."""
     position, end = 0, -1
     while (begin := _line_start(data, _BEGIN, position)) >= 0:
         line_end = data.find(b"\n", begin)
@@ -45,7 +45,7 @@ def pem_blocks(data: bytes) -> Iterator[PEMBlock]:
 
 
 def _line_start(data: bytes, prefix: bytes, position: int) -> int:
-    """Return where the next line begins that starts with ``prefix``, -1 without one."""
+    """Return the start of the next line with ``prefix``, -1 without one."""
     if (not position or data[position - 1 : position] == b"\n") and data.startswith(prefix, position):
         return position
     found = data.find(b"\n" + prefix, position)
@@ -53,6 +53,6 @@ def _line_start(data: bytes, prefix: bytes, position: int) -> int:
 
 
 def _rest_of_line(data: bytes, position: int) -> bytes:
-    """Return what follows on the same line without blanks, of at most 128 characters."""
+    """Return the stripped rest of the line, at most 128 characters."""
     end = data.find(b"\n", position, position + 128)
     return data[position : end if end >= 0 else position + 128].strip(b" \t\r")

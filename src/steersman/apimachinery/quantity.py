@@ -1,7 +1,7 @@
-"""Amounts of resources: ``100m`` of CPU, ``1Gi`` of memory. Exact, in whole billionths.
+"""Resource quantities: ``100m`` of CPU, ``1Gi`` of memory; exact, in integer nano-units.
 
-An amount keeps its family of suffixes (decimal ``k M G``, binary ``Ki Mi Gi``, exponents ``e3``) and has one canonical
-text in it: the largest suffix that leaves no fraction. The rules are those of Kubernetes' ``resource.Quantity``.
+A quantity keeps its suffix family (decimal ``k M G``, binary ``Ki Mi Gi``, exponents ``e3``) and has one canonical text
+in it: the largest suffix without a fraction. Upstream: ``k8s.io/apimachinery/pkg/api/resource``.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from steersman.apimachinery.text_cache import text_cache
 
 
 class Format(StrEnum):
-    """Families of suffixes."""
+    """Suffix families."""
 
     DECIMAL_SI = "DecimalSI"
     BINARY_SI = "BinarySI"
@@ -27,7 +27,7 @@ SUFFIX_WRONG: Final = "unable to parse quantity's suffix"
 
 _NANOS: Final = 10**9
 _MAX_INT64: Final = 2**63 - 1
-#: Exponents and digits beyond this are of no use, but would make slow, huge integers.
+#: Larger exponents and more digits are of no use, but would make slow, huge integers.
 _MAX_DIGITS: Final = 1000
 
 _TEXT: Final = re.compile(r"([-+]?)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)", re.ASCII)
@@ -45,7 +45,7 @@ class _Suffix(NamedTuple):
 
 
 class Quantity:
-    """An immutable amount. Equal amounts are equal, however they are written."""
+    """Immutable quantity. Equal amounts are equal, whatever their text."""
 
     __slots__ = ("format", "nanos")
 
@@ -56,28 +56,28 @@ class Quantity:
 
     @classmethod
     def of(cls, value: int, format_: Format = Format.DECIMAL_SI) -> Quantity:
-        """A whole number."""
+        """Return an integer quantity."""
         return cls(value * _NANOS, format_)
 
     @classmethod
     def of_milli(cls, value: int, format_: Format = Format.DECIMAL_SI) -> Quantity:
-        """A number of thousandths."""
+        """Return a quantity of milli-units."""
         return cls(value * (_NANOS // 1000), format_)
 
     def __int__(self) -> int:
-        """Rounded up to a whole number."""
+        """Round up to an integer."""
         return -(-self.nanos // _NANOS)
 
     @property
     def milli(self) -> int:
-        """Rounded up to thousandths."""
+        """Round up to milli-units."""
         return -(-self.nanos // (_NANOS // 1000))
 
     def __bool__(self) -> bool:
         return self.nanos != 0
 
     def __add__(self, other: Quantity) -> Quantity:
-        """The sum in the family of the first amount, or of the second when the first is nothing."""
+        """Return the sum in the family of the first operand, or of the second if the first is zero."""
         return Quantity(self.nanos + other.nanos, self.format if self.nanos else other.format)
 
     def __sub__(self, other: Quantity) -> Quantity:
@@ -136,7 +136,7 @@ def _decimal_text(nanos: int, *, exponents: bool) -> str:
 
 @text_cache(4096, length_max=64)
 def parse(text: str) -> Quantity:
-    """The amount that a text means. What is finer than a billionth is rounded up, away from zero.
+    """Parse a quantity; fractions below a nano-unit are rounded up, away from zero.
 
     Raises ``ValueError`` with upstream's text.
     """
@@ -152,7 +152,7 @@ def parse(text: str) -> Quantity:
     if suffix.base == 2:
         nanos = _rounded_up(digits << suffix.exponent, 9 - len(fraction))
         nanos = min(nanos, _MAX_INT64 * _NANOS)
-        # Less than one is no longer told in multiples of 1024.
+        # Values below one are no longer written in multiples of 1024.
         format_ = Format.DECIMAL_SI if 0 < nanos < _NANOS else suffix.format
     else:
         nanos = _rounded_up(digits, suffix.exponent + 9 - len(fraction))
@@ -175,7 +175,7 @@ def _suffix(text: str) -> _Suffix:
 
 
 def _rounded_up(digits: int, exponent: int) -> int:
-    """``digits`` times ten to the ``exponent``, rounded up to a whole number."""
+    """Return ``digits`` times ten to the ``exponent``, rounded up to an integer."""
     if exponent < -3 * _MAX_DIGITS:
         return 1 if digits else 0
     scale: int = 10 ** abs(exponent)
@@ -188,15 +188,15 @@ def _canonical(text: str) -> str:
 
 
 def canonical(value: str | float) -> str:
-    """The canonical text of a quantity as it came in a body: a text or a number. Raises ``ValueError``."""
+    """Return the canonical text of a quantity from a body, a string or a number. Raises ``ValueError``."""
     return _canonical(value.strip() if isinstance(value, str) else repr(value))
 
 
 @text_cache(4096, length_max=64)
 def read_back(text: str) -> str:
-    """What a quantity of a body reads back as: its canonical text, or its own where that looks canonical enough.
+    """Return the text that a quantity of a body is read back as: canonical, or unchanged if it looks canonical enough.
 
-    Upstream saves itself the rewriting of most texts, so ``+5``, ``010`` and ``1E3`` stay. Raises ``ValueError``.
+    Upstream skips most conversions, so ``+5``, ``010`` and ``1E3`` stay. Raises ``ValueError``.
     """
     text = text.strip()
     quantity = parse(text)
@@ -204,7 +204,7 @@ def read_back(text: str) -> str:
 
 
 def _looks_canonical(text: str) -> bool:
-    """Upstream's test: a short number that no larger suffix divides at first sight."""
+    """Report upstream's test: a short number that no larger suffix obviously divides."""
     _, number, fraction, suffix_text = cast("re.Match[str]", _TEXT.fullmatch(text)).groups()
     number, fraction = number.lstrip("0"), fraction or ""
     suffix = _suffix(suffix_text)

@@ -1,7 +1,8 @@
-"""Regular expressions of clients, in Go's syntax: matched by RE2, refused in the words of Go's ``regexp/syntax``.
+"""Regular expressions from clients in Go's syntax, matched by RE2, with the errors of Go's ``regexp/syntax``.
 
-RE2 takes time linear in the text. This is the only module that imports ``re2``. Differences between RE2 and Go are listed in
-``docs/compatibility.md``; an expression that cannot be compiled or decided within the bounds below is refused.
+RE2 takes time linear in the text. This is the only module that imports ``re2``. Differences between RE2 and Go are
+listed in ``docs/compatibility.md``; an expression that cannot be compiled or decided within the bounds below is
+rejected.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import re2
 
-from steersman.apimachinery.remembering import Remembered
+from steersman.apimachinery.bounded_cache import BoundedCache
 from steersman.apimachinery.workmeter import spend
 
 if TYPE_CHECKING:
@@ -20,23 +21,23 @@ if TYPE_CHECKING:
 #: Bytes of a compiled program, and of the states that matching keeps. Compilation holds the interpreter lock, at about 1 µs
 #: for each 16 bytes.
 _PROGRAM_MAX_BYTES: Final = 1 << 20
-#: Characters of an expression.
+#: Maximum characters of an expression.
 _PATTERN_MAX: Final = 10_000
 #: Bytes of a text times instructions of a program: what one search may cost. RE2 cannot be interrupted; in the worst case one
 #: step takes 40 ns.
 STEPS_MAX: Final = 1 << 28
-#: Steps that cost one unit of the work meter, when RE2 cannot use its DFA.
+#: Steps per unit of the work meter if RE2 cannot use its DFA.
 _STEPS_PER_UNIT: Final = 16
-#: What compilation costs, besides what an instruction does.
+#: Fixed cost of a compilation, in addition to that of its instructions.
 _UNITS_PER_COMPILATION: Final = 100
 _UNITS_PER_INSTRUCTION: Final = 4
-#: Bound of the programs that are kept; in use each may take up to ``_PROGRAM_MAX_BYTES`` with its DFA.
+#: Number of cached programs; in use each may take up to ``_PROGRAM_MAX_BYTES`` with its DFA.
 _COMPILED_BYTES: Final = 32 << 20
 _PROGRAM_BYTES: Final = 4096
 _BYTES_PER_INSTRUCTION: Final = 32
 
 _PREFIX: Final = "error parsing regexp: "
-#: Texts of RE2 as ``regexp/syntax`` has them; what stands behind the colon is the same in both.
+#: RE2's texts as ``regexp/syntax`` has them; the part behind the colon is the same in both.
 _GO_TEXTS: Final = {
     "invalid escape sequence": "invalid escape sequence",
     "invalid character class": "invalid character class",
@@ -53,7 +54,7 @@ _GO_TEXTS: Final = {
     "invalid named capture group": "invalid named capture",
 }
 _TOO_LARGE: Final = "pattern too large"
-#: Quoted text, escapes, names of groups, and whole classes, in which the others mean nothing.
+#: Quoted text, escapes, group names and whole classes, which may contain the other alternatives literally.
 _TOKEN: Final = re.compile(
     r"\\Q.*?(?:\\E|\Z)|\\(?P<escape>.)|\(\?P?<(?P<name>[^>]*)>|\[\^?\]?(?:\[:\^?\w*:\]|\\.|[^\]\\])*\]", re.DOTALL
 )
@@ -63,7 +64,7 @@ _LOOK_BEHIND: Final = re.compile(r"\(\?<[=!]")
 
 
 class RegexpError(ValueError):
-    """An expression that Go would not compile; the text is Go's."""
+    """Expression that Go would not compile; the text is Go's."""
 
 
 class RegexpCostError(Exception):
@@ -74,13 +75,13 @@ class RegexpCostError(Exception):
 
 
 class Regexp:
-    """A compiled expression; immutable, and safe to share between threads."""
+    """Compiled expression; immutable, and safe to share between threads."""
 
     __slots__ = ("_program", "size")
 
     def __init__(self, program: Any) -> None:
         self._program: Final = program
-        #: Instructions of the program.
+        #: Number of instructions of the program.
         self.size: Final[int] = program.programsize
 
     def matches(self, text: str) -> bool:
@@ -109,7 +110,7 @@ class Regexp:
         return found
 
     def _spans(self, data: bytes) -> Iterator[tuple[int, int]]:
-        """Matches that do not overlap; an empty match directly behind another one does not count."""
+        """Yield matches that do not overlap; an empty match directly behind another match is skipped."""
         position, previous_end = 0, -1
         while position <= len(data) and (span := self._search(data, position)) is not None:
             start, end = span
@@ -134,11 +135,11 @@ class Regexp:
 
 
 #: Programs by their pattern.
-_compiled: Final = Remembered[Regexp](entries_max=256, bytes_max=_COMPILED_BYTES, name="regular expressions")
+_compiled: Final = BoundedCache[Regexp](entries_max=256, bytes_max=_COMPILED_BYTES, name="regular expressions")
 
 
 def compile_regexp(pattern: str) -> Regexp:
-    """Return the program of a pattern, which may be shared. Raises RegexpError."""
+    """Return the compiled pattern, which may be shared. Raises RegexpError."""
     known = _compiled.get(pattern)
     if known is None:
         known = _compile(pattern)
@@ -192,7 +193,7 @@ def _go_text(pattern: str, fault: str) -> str:
 
 
 def _refuse_re2_only(pattern: str) -> None:
-    """Raises RegexpError for what RE2 compiles and Go does not: the escape ``C``, and names of groups with other letters."""
+    """Raise RegexpError for syntax of RE2 that Go rejects: the escape ``C``, and group names beyond ASCII letters."""
     for token in _TOKEN.finditer(pattern):
         if token["escape"] == "C":
             raise RegexpError(f"{_PREFIX}invalid escape sequence: `\\C`")

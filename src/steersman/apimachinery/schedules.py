@@ -1,7 +1,7 @@
-"""Cron schedules: five fields, or a word after ``@``; what is wrong with a text, and when a schedule comes next.
+"""Cron schedules: five fields, or a macro, e.g. ``@daily``.
 
-The grammar, its faults and the times are those of the library that Kubernetes uses (robfig/cron, ``ParseStandard``):
-where clocks are set forward a start in the missing hour is left out, where they are set back it comes twice.
+Grammar, errors and times are those of the library that Kubernetes uses (robfig/cron, ``ParseStandard``): a start in an
+hour that a clock change skips is dropped, one in a repeated hour occurs twice.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 from steersman.apimachinery.durations import parse_duration
 from steersman.apimachinery.gotext import quote
 
-#: A schedule that does not come within so many years never does.
+#: A schedule without a time within this many years never occurs.
 _YEARS_MAX: Final = 5
 _MONTHS_OF_YEAR: Final = 12
 
@@ -49,30 +49,30 @@ _DURATION: Final = re.compile(r"[-+]?(0|((\d+(\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|
 
 
 class ScheduleError(ValueError):
-    """A text is no schedule; says why."""
+    """Malformed schedule; the message is the reason."""
 
 
 class Schedule(Protocol):
-    """When something is to start."""
+    """Interface of a parsed schedule."""
 
     def next(self, after: datetime) -> datetime | None:
-        """The first time after that one, in UTC; None when it never comes (again). ``after`` is aware."""
+        """Return the first time after ``after``, which must be aware, in UTC; None if it never occurs again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Every:
-    """At a fixed distance, of whole seconds and one at least, from the last time."""
+    """Fixed interval of whole seconds, at least one, from the last time."""
 
     seconds: int
 
     def next(self, after: datetime) -> datetime | None:
-        """See ``Schedule.next``."""
+        """Return the next time. See ``Schedule.next``."""
         return after.astimezone(UTC).replace(microsecond=0) + timedelta(seconds=self.seconds)
 
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """At certain minutes of certain hours of certain days."""
+    """Set of minutes of hours of days."""
 
     minutes: frozenset[int]
     hours: frozenset[int]
@@ -80,12 +80,12 @@ class Times:
     months: frozenset[int]
     #: 0 is Sunday.
     weekdays: frozenset[int]
-    #: Whether both the day of the month and that of the week have to fit: so where one of them is a star.
+    #: True if both day of month and day of week must match: if one of them has a star.
     both_days: bool
     zone: tzinfo
 
     def next(self, after: datetime) -> datetime | None:
-        """See ``Schedule.next``."""
+        """Return the next time. See ``Schedule.next``."""
         moment = _later(after.astimezone(self.zone).replace(second=0, microsecond=0), minutes=1)
         last_year = moment.year + _YEARS_MAX
         while moment.year <= last_year:
@@ -108,7 +108,7 @@ class Times:
         return (by_month and by_week) if self.both_days else (by_month or by_week)
 
     def _start_of(self, year: int, month: int, day: int = 1) -> datetime:
-        """Midnight there; the first moment of a day that has no midnight."""
+        """Return midnight in the zone, or the first moment of a day without midnight."""
         return datetime(year, month, day, tzinfo=self.zone).astimezone(UTC).astimezone(self.zone)
 
     def _next_day(self, moment: datetime) -> datetime:
@@ -117,7 +117,7 @@ class Times:
 
 
 def _later(moment: datetime, *, hours: int = 0, minutes: int = 0) -> datetime:
-    """So much time later, whatever clocks on walls do meanwhile."""
+    """Add elapsed time, ignoring changes of local clocks."""
     return (moment.astimezone(UTC) + timedelta(hours=hours, minutes=minutes)).astimezone(moment.tzinfo)
 
 
@@ -125,7 +125,7 @@ def _later(moment: datetime, *, hours: int = 0, minutes: int = 0) -> datetime:
 
 
 def parse_schedule(text: str, *, zone: tzinfo = UTC) -> Schedule:
-    """The schedule, in ``zone`` unless it names one itself. Raises ``ScheduleError`` for what is no schedule."""
+    """Parse a schedule in ``zone``, unless the text names a zone itself. Raises ``ScheduleError``."""
     if not text:
         raise ScheduleError("empty spec string")
     rest, own_zone = _without_zone(text)
@@ -143,7 +143,7 @@ def parse_schedule(text: str, *, zone: tzinfo = UTC) -> Schedule:
 
 
 def load_zone(name: str) -> ZoneInfo:
-    """A time zone by its name. Raises ``ScheduleError`` for one that nobody knows."""
+    """Return a time zone by name. Raises ``ScheduleError`` if unknown."""
     try:
         return ZoneInfo(name)
     except (KeyError, ValueError, OSError) as error:
@@ -174,13 +174,13 @@ def _every(word: str) -> Every:
 
 
 def _parse_field(field: str, bounds: _Bounds) -> tuple[frozenset[int], bool]:
-    """Its numbers, and whether there is a star in it that leaves none out."""
+    """Return the numbers of a field, and whether it has an unrestricted star."""
     parts = [_parse_range(expression, bounds) for expression in field.split(",") if expression]
     return frozenset(number for numbers, _ in parts for number in numbers), any(star for _, star in parts)
 
 
 def _parse_range(expression: str, bounds: _Bounds) -> tuple[range, bool]:
-    """``*``, ``3``, ``1-5``, ``mon``, each perhaps with ``/step``."""
+    """Parse ``*``, ``3``, ``1-5`` or ``mon``, each with an optional ``/step``."""
     span, *steps = expression.split("/")
     ends = span.split("-")
     star = ends[0] in ("*", "?")

@@ -1,4 +1,4 @@
-"""Caches of functions of a text that a client writes: bounded by the length of the text, not by the number of texts alone."""
+"""Caches of functions of a client's text, bounded by the length of the text as well as by the number of texts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 def text_cache(
     entries_max: int, *, length_max: int
 ) -> Callable[[Callable[Concatenate[str, P], T]], Callable[Concatenate[str, P], T]]:
-    """Cache the results for texts of up to ``length_max`` characters; longer ones are worked out each time.
+    """Cache results for texts of up to ``length_max`` characters; longer ones are computed each time.
 
     The other arguments must be hashable and small.
     """

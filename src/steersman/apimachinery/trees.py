@@ -1,4 +1,4 @@
-"""Decoded objects as plain trees: copying and comparing."""
+"""Copies and comparison of decoded objects (trees)."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _unpack: Final = msgspec.msgpack.Decoder().decode
 
 
 def copy_tree(tree: Any) -> Any:
-    """A tree that shares no dict or list with the given one."""
+    """Return a copy that shares no dict or list with ``tree``."""
     try:
-        packed = _pack(tree)  # and unpacked it is twice as fast as walking it here
+        packed = _pack(tree)  # and unpacking it is twice as fast as walking the tree here
         copy = _unpack(packed)
-    except (OverflowError, TypeError, ValueError):  # integers beyond 64 bits, numbers that remember their text
+    except (OverflowError, TypeError, ValueError):  # integers beyond 64 bits, numbers that keep their text
         return _copy(tree)
     spend_bytes(len(packed))
     return copy
@@ -39,7 +39,7 @@ def tree_key(tree: Any) -> bytes:
 
 
 def same_tree(left: Any, right: Any) -> bool:
-    """Whether two trees are the same JSON: unlike for ``==``, ``1``, ``1.0`` and ``true`` differ."""
+    """Report whether two trees are the same JSON: unlike for ``==``, ``1``, ``1.0`` and ``true`` differ."""
     if left != right:
         return False
     if isinstance(left, dict):

@@ -1,6 +1,6 @@
-"""What a type is made of. One model for built-in kinds (generated tables) and custom ones (OpenAPI schemas of CRDs).
+"""Type model of API objects, for built-in kinds (generated tables) and custom ones (OpenAPI schemas of CRDs).
 
-Everything that walks object trees (decoding, pruning, strategic merge, server-side apply, OpenAPI) walks these classes.
+Decoding, pruning, strategic merge, server-side apply and OpenAPI walk these classes.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias
 
 
 class ScalarKind(StrEnum):
-    """What a leaf may hold on the wire."""
+    """Wire type of a leaf."""
 
     STRING = "string"
     INT32 = "int32"
@@ -26,9 +26,9 @@ class ScalarKind(StrEnum):
     DURATION = "duration"
     QUANTITY = "quantity"
     INT_OR_STRING = "int-or-string"
-    #: any JSON value, kept as it is (``apiextensions JSON``, ``FieldsV1``, …)
+    #: any JSON value, unchanged (``apiextensions JSON``, ``FieldsV1``, …)
     ANY = "any"
-    #: an embedded object, kept as it is (``runtime.RawExtension``)
+    #: an embedded object, unchanged (``runtime.RawExtension``)
     RAW = "raw"
     #: a JSON schema, or a boolean, a list of schemas or of strings in its place (``JSONSchemaPropsOrBool``, …)
     SCHEMA_OR_BOOL = "schema-or-bool"
@@ -37,7 +37,7 @@ class ScalarKind(StrEnum):
 
 
 class ListType(StrEnum):
-    """``x-kubernetes-list-type``: how apply merges a list (KEP-555)."""
+    """``x-kubernetes-list-type``: merge strategy of a list in server-side apply (KEP-555)."""
 
     ATOMIC = "atomic"
     SET = "set"
@@ -45,19 +45,19 @@ class ListType(StrEnum):
 
 
 class Scalar:
-    """A leaf."""
+    """Leaf."""
 
     __slots__ = ("enum", "has_format", "kind")
 
     def __init__(self, kind: ScalarKind, *, enum: tuple[str, ...] = (), has_format: bool = False) -> None:
         self.kind: Final = kind
         self.enum: Final = enum
-        #: A string with a ``format`` other than ``byte``, which structured-merge-diff takes for any scalar.
+        #: A string with a ``format`` other than ``byte``, which structured-merge-diff accepts as any scalar.
         self.has_format: Final = has_format
 
 
 class ListOf:
-    """An array."""
+    """Array."""
 
     __slots__ = ("item", "item_keys", "key_defaults", "keys", "list_type")
 
@@ -71,16 +71,16 @@ class ListOf:
     ) -> None:
         self.item = item
         self.list_type = list_type
-        #: Fields that identify an item of a ``map`` list, in the schema's order.
+        #: Keys of a ``map`` list's items, in the schema's order.
         self.keys = keys
-        #: Values that a key field takes when an item leaves it out (``protocol: TCP``).
+        #: Defaults of key fields that an item omits (``protocol: TCP``).
         self.key_defaults = key_defaults or {}
-        #: Made and kept by ``managedfields.listkeys`` on first use; goes with the type, as all that is kept here.
+        #: Set by ``managedfields.listkeys`` on first use; lives as long as the type.
         self.item_keys: Any = None
 
 
 class MapOf:
-    """An object with free keys."""
+    """Object with arbitrary keys."""
 
     __slots__ = ("atomic", "value")
 
@@ -90,7 +90,7 @@ class MapOf:
 
 
 class Field:
-    """One field of a struct."""
+    """Field of a struct."""
 
     __slots__ = (
         "default",
@@ -119,12 +119,12 @@ class Field:
     ) -> None:
         self.name = name
         self.type = type_
-        #: Go writes it even when empty: no ``omitempty``, or a struct held by value, which ``omitempty`` never drops.
+        #: Go writes it even if empty: no ``omitempty``, or a struct held by value, which ``omitempty`` never drops.
         self.required = required
         self.default = default
-        #: An explicit zero value (0, false, "") is kept, as of a Go pointer; otherwise it reads back as absent.
+        #: An explicit zero value (0, false, "") is kept, as for a Go pointer; otherwise it reads back as absent.
         self.keep_zero = keep_zero
-        #: A struct held by value that Go leaves out when it is zero (``omitzero``).
+        #: A struct held by value that Go omits if it is zero (``omitzero``).
         self.omit_zero = omit_zero
         #: Listed under ``required`` in the published schema.
         self.mandatory = mandatory
@@ -134,7 +134,7 @@ class Field:
 
 
 class Struct:
-    """An object with named fields."""
+    """Object with named fields."""
 
     __slots__ = (
         "atomic",
@@ -157,17 +157,17 @@ class Struct:
         atomic: bool = False,
         preserve_unknown: bool = False,
     ) -> None:
-        #: The definition's name, ``io.k8s.api.core.v1.Pod``.
+        #: Name of the definition, ``io.k8s.api.core.v1.Pod``.
         self.name = name
         self.fields = fields
-        #: As Go prints it in decoding errors, ``Pod``.
+        #: Name in Go's decoding errors, ``Pod``.
         self.go_name = go_name or name.rpartition(".")[2]
         self.atomic = atomic
-        #: Unknown fields stay (``x-kubernetes-preserve-unknown-fields``).
+        #: Unknown fields are kept (``x-kubernetes-preserve-unknown-fields``).
         self.preserve_unknown = preserve_unknown
-        #: Made and kept by ``steersman.schema.decoding`` on first use.
+        #: Set by ``steersman.schema.decoding`` on first use.
         self.decoder: Any = None
-        #: Made and kept by ``managedfields`` on first use: ``shapes.object_shape``, ``shapes.is_strict``, ``zero.zero_value``.
+        #: Set by ``managedfields`` on first use: ``shapes.object_shape``, ``shapes.is_strict``, ``zero.zero_value``.
         self.shape: Any = None
         self.is_strict: bool | None = None
         self.zero_value: dict[str, Any] | None = None

@@ -14,22 +14,22 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-#: Bytes of JSON that are decoded or copied for one unit.
+#: Bytes of JSON decoded or copied per unit.
 _BYTES_PER_UNIT: Final = 32
-#: Smaller texts are decoded without an account.
+#: Shorter texts are not accounted for.
 _ACCOUNTED_BYTES: Final = 128 * 1024
 
 
 class WorkLimitError(Exception):
-    """The allowance is spent: the work must start again in a worker thread. Never an answer to a client."""
+    """The allowance is spent: the work must be restarted in a worker thread. Never sent to a client."""
 
 
 class InterruptedWorkError(Exception):
-    """The request that wanted the work has ended, by its deadline or because the client is gone."""
+    """The request has ended, by its deadline or because the client disconnected."""
 
 
 class Meter(Protocol):
-    """Receives what work costs."""
+    """Interface that receives the cost of work."""
 
     def spend(self, units: int) -> None:
         """Account for ``units``. Raises WorkLimitError or InterruptedWorkError."""

@@ -1,7 +1,7 @@
-"""YAML bodies to trees and back, as Kubernetes reads and writes them: YAML 1.1 with JSON's types.
+"""YAML 1.1 bodies with JSON's types, read and written as by Kubernetes.
 
-Clients mostly send JSON under a YAML media type. Such bodies are read by the JSON decoder; PyYAML is imported with the first
-body that needs it (``yaml_reader``, ``yaml_writer``).
+Clients mostly send JSON under a YAML media type. Such bodies are read by the JSON decoder; PyYAML is imported with the
+first body that needs it (``yaml_reader``, ``yaml_writer``).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _FLOAT_IN_JSON: Final = re.compile(rb"[:\[,][ \t\r\n]*-?[0-9]+[.eE]")
 
 
 class YAMLDocument:
-    """A decoded body: its tree, and the keys given twice (``line 8: key "k" already set in map``)."""
+    """Decoded body: its tree, and messages for duplicate keys (``line 8: key "k" already set in map``)."""
 
     __slots__ = ("duplicates", "tree")
 
@@ -50,7 +50,7 @@ def encode_yaml(tree: Any) -> bytes:
 
 
 def _decode_json(raw: bytes) -> YAMLDocument | None:
-    """Return the document if the text is JSON without duplicate keys: ten times as fast as reading YAML."""
+    """Return the document if the text is JSON without duplicate keys: ten times as fast as parsing YAML."""
     try:
         tree = decode_json(raw)
     except DecodeError:

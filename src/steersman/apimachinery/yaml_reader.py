@@ -1,8 +1,8 @@
-"""Reader of YAML texts on PyYAML's event parser (libyaml).
+"""Reader of YAML on PyYAML's event parser (libyaml).
 
-``yes``, ``no``, ``on``, ``off``, ``y`` and ``n`` are booleans, ``0x1f`` and ``017`` integers, times are strings, keys become strings, and of
-several documents the first counts. Events are read iteratively, so that neither nesting nor aliases can exhaust the stack
-or memory.
+``yes``, ``no``, ``on``, ``off``, ``y`` and ``n`` are booleans, ``0x1f`` and ``017`` integers, timestamps are strings,
+keys become strings, and only the first of several documents is read. Events are processed iteratively, so that neither
+nesting nor aliases can exhaust the stack or memory.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from steersman.apimachinery.gotext import quote
 from steersman.apimachinery.workmeter import spend
 from steersman.apimachinery.yaml_scalars import MERGE, key_text, resolve
 
-#: Values that all aliases of a document together may stand for. Beyond it lies only malice ("billion laughs").
+#: Values that all aliases of a document may expand to. More is an attack ("billion laughs").
 MAX_ALIASED_VALUES: Final = 100_000
 
-#: How often the work meter is charged, in events, and what one of them costs.
+#: Interval of charges to the work meter, in events, and the cost of an event.
 _METER_INTERVAL: Final = 128
 _UNITS_PER_EVENT: Final = 10
 
-#: Nesting beyond ``MAX_DEPTH``; libyaml 0.2.6 reports its own limit first where its scanner looks ahead.
+#: Nesting beyond ``MAX_DEPTH``; libyaml 0.2.6 reports its own limit first if its scanner looks ahead.
 _DEPTH: Final = "exceeded max depth"
 _LIBYAML_DEPTH: Final = "exceeded maximum nesting depth"
 
@@ -42,7 +42,7 @@ def read_yaml(raw: bytes) -> tuple[Any, list[str]]:
 
 
 def _fault(error: yaml.YAMLError) -> str:
-    """As libyaml's users in Go tell it: with a line only when that is not the first."""
+    """Format an error as libyaml's Go users do: with a line unless it is the first."""
     if isinstance(error, yaml.reader.ReaderError):
         return str(error.reason)
     if not isinstance(error, yaml.MarkedYAMLError):
@@ -51,7 +51,7 @@ def _fault(error: yaml.YAMLError) -> str:
         return _DEPTH
     line = 0
     if error.problem_mark is not None and error.problem_mark.line:
-        # The scanner has not counted the line that it stands in yet.
+        # The scanner has not counted its present line yet.
         line = error.problem_mark.line + isinstance(error, yaml.scanner.ScannerError)
     elif error.context_mark is not None:
         line = error.context_mark.line
@@ -60,28 +60,28 @@ def _fault(error: yaml.YAMLError) -> str:
 
 
 def _line(event: yaml.Event) -> int:
-    """Where it starts, from 1."""
+    """Return the line where the event starts, from 1."""
     return event.start_mark.line + 1 if event.start_mark is not None else 0
 
 
 class _Open:
-    """A collection whose end has not come yet."""
+    """Collection whose end has not been read."""
 
     __slots__ = ("anchor", "key", "line", "merges", "tree")
 
     def __init__(self, tree: Any, anchor: str | None, line: int) -> None:
         self.tree = tree
         self.anchor = anchor
-        #: Where it starts, from 1.
+        #: Line where it starts, from 1.
         self.line = line
-        #: Of a mapping: the key whose value comes next, in a tuple.
+        #: Of a mapping: the key whose value is next, in a tuple.
         self.key: tuple[Any] | None = None
         #: Of a mapping: values of ``<<`` keys.
         self.merges: list[Any] = []
 
 
 class _Builder:
-    """Makes a tree from parser events."""
+    """Builder of a tree from parser events."""
 
     def __init__(self, loader: yaml.CSafeLoader) -> None:
         self._loader = loader
@@ -144,7 +144,7 @@ class _Builder:
         return _copy(value)
 
     def _add(self, value: Any, line: int) -> None:
-        """A value is complete: it is the document, an item, a key, or a key's value."""
+        """Add a complete value: the document, an item, a key, or a key's value."""
         if not self._open:
             self._root = None if value is MERGE else _checked(value)
             return
@@ -171,7 +171,7 @@ class _Builder:
 
 
 def _checked(tree: Any) -> Any:
-    """Aliases may have nested the tree deeper than the text was."""
+    """Check the depth again, as aliases may have nested the tree deeper than the text."""
     check_depth(tree, b"[" * (MAX_DEPTH + 1))
     return tree
 
@@ -184,7 +184,7 @@ def _merged_maps(value: Any) -> list[dict[str, Any]]:
 
 
 def _size(tree: Any) -> int:
-    """Values in a tree, itself included."""
+    """Return the number of values in a tree, itself included."""
     total = 0
     level = [tree]
     while level:

@@ -1,4 +1,4 @@
-"""What the scalars of a YAML text stand for: the rules of YAML 1.1 with the types of JSON."""
+"""Resolution of YAML scalars: the rules of YAML 1.1 with the types of JSON."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Final
 from steersman.apimachinery.codec import DecodeError
 from steersman.apimachinery.gotext import float_text
 
-#: The key ``<<``, whose value's keys are merged into the mapping.
+#: Key ``<<``, whose value's keys are merged into the mapping.
 MERGE: Final = object()
 
 _WORDS: Final[dict[str, bool | float | None]] = {
@@ -26,7 +26,7 @@ _NUMBER_STARTS: Final = frozenset("+-.0123456789")
 _FLOAT: Final = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _INT: Final = re.compile(r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+)|(0|[1-9][0-9]*))")
 TAG: Final = "tag:yaml.org,2002:"
-#: A time or a number in base 60, which readers may take for one.
+#: Timestamp or base-60 number, which readers may recognise.
 _SPECIAL: Final = re.compile(
     r"[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?"
     r"|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(([Tt]|[ \t]+)[0-9]{1,2}:[0-9]{2}:[0-9]{2}(\.[0-9]*)?[ \t]*(Z|[-+][0-9:]+)?)?"
@@ -34,7 +34,7 @@ _SPECIAL: Final = re.compile(
 
 
 def resolve(text: str, *, tag: str | None, plain: bool) -> Any:
-    """The value of a scalar, ``MERGE`` for the key of that meaning. ``plain`` is one without quotes."""
+    """Return the value of a scalar, ``MERGE`` for a merge key. ``plain`` is False for quoted ones."""
     if tag is None or tag == "!":
         return _plain(text) if plain and tag is None else text
     if not tag.startswith(TAG):
@@ -53,7 +53,7 @@ def resolve(text: str, *, tag: str | None, plain: bool) -> Any:
 
 
 def _kind(value: Any) -> str:
-    """The short tag of a resolved scalar."""
+    """Return the short tag of a resolved scalar."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -69,7 +69,7 @@ def _binary(text: str) -> str:
 
 
 def _plain(text: str) -> Any:
-    """What an unquoted text stands for."""
+    """Resolve a plain scalar."""
     if text in _WORDS:
         value = _WORDS[text]
         if isinstance(value, float):
@@ -95,7 +95,7 @@ def _number_or_text(text: str) -> Any:
 
 
 def whole_if_whole(value: float) -> Any:
-    """On its way to JSON a whole float loses its fraction."""
+    """Convert a float without a fraction to an integer, as on the way to JSON."""
     if math.isinf(value):
         raise DecodeError(f"json: unsupported value: {float_text(value)}")
     return int(value) if value.is_integer() and abs(value) < 1e21 else value
@@ -115,7 +115,7 @@ def key_text(key: Any) -> str:
 
 
 def needs_quotes(text: str) -> bool:
-    """Whether a text, written plainly, would be read as something else."""
+    """Report whether a plain scalar of this text would be resolved to another value."""
     if text in _WORDS or text == "<<":
         return True
     if text[0] not in _NUMBER_STARTS:

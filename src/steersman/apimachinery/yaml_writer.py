@@ -1,6 +1,6 @@
 """Writer of YAML on PyYAML's emitter (libyaml).
 
-Events go to the emitter one by one. PyYAML's own way through a graph of nodes walks the whole graph in one call of C, which holds the
+Events go to the emitter one by one. PyYAML's own serializer walks the whole graph in one C call, which holds the
 interpreter lock for 0.2 s when an object has 300,000 fields.
 """
 
@@ -28,7 +28,7 @@ _LIST_END: Final = events.SequenceEndEvent()
 
 
 def write_yaml(tree: Any) -> bytes:
-    """Return a tree as YAML, as Kubernetes does: keys sorted, lists not indented, no folding, texts in quotes where they need it."""
+    """Return a tree as YAML in Kubernetes' style: keys sorted, lists not indented, no folding, quotes where needed."""
     stream = io.BytesIO()
     emitter = yaml.CSafeDumper(stream, allow_unicode=True, width=2**31 - 1, encoding="utf-8")
     try:

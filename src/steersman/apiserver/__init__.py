@@ -1,7 +1,7 @@
-"""The API server: filters, endpoints, registry. What may import what is written in ``pyproject.toml``, lowest last:
+"""API server: filters, endpoints, registry. Import contracts are in ``pyproject.toml``. Layers, lowest last:
 
-``server`` · ``filters`` · ``endpoints`` · ``crd`` · ``discovery``, ``openapi`` · ``admission`` · ``registry`` · ``authn``,
-``authz`` · ``http`` · ``request``.
+``server`` · ``filters`` · ``endpoints`` · ``crd`` · ``discovery``, ``openapi`` · ``admission`` · ``registry`` ·
+``authn``, ``authz`` · ``http`` · ``request``.
 """
 
 from steersman.extras import require

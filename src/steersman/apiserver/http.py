@@ -1,10 +1,9 @@
-"""The server's own view of an HTTP exchange: ``Request``, ``Response``, ``Handler``. ASGI ends in ``server.app``.
+"""HTTP exchange as the API server sees it: ``Request``, ``Response``, ``Handler``. ASGI ends in ``server.app``.
 
 A handler takes a ``Request`` and returns a ``Response``; a filter takes the next handler and returns a handler. Filters
-that have nothing to do when the answer comes back are plain functions that return what the next one returns: that saves
-every request a coroutine. Streams
-are async iterators of byte pieces: the server awaits each piece's sending before it asks for the next, so a slow reader
-holds back its own stream and nothing else.
+that do nothing with the response are plain functions that return the next handler's awaitable, which saves a coroutine
+per request. Streams are async iterators of byte pieces: each piece is sent before the next is requested, so a slow
+reader delays only its own stream.
 """
 
 from __future__ import annotations
@@ -23,12 +22,12 @@ if TYPE_CHECKING:
 
     Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 
-#: As kube-apiserver's ``MaxRequestBodyBytes``.
+#: Upstream: ``MaxRequestBodyBytes``.
 BODY_BYTES_MAX = 3 * 1024 * 1024
 
 
 class Request:
-    """One HTTP request and what the filters have learnt of it."""
+    """HTTP request, and what the filters have determined about it."""
 
     __slots__ = (
         "_body",
@@ -58,29 +57,29 @@ class Request:
         #: Percent-decoded.
         self.path: str = scope["path"]
         self.raw_query: bytes = scope["query_string"]
-        #: Names in lower case; of repeated headers all, in order.
+        #: Names in lower case; repeated headers in order.
         self.headers: list[tuple[bytes, bytes]] = scope["headers"]
         self.warnings: Final = WarningRecorder()
-        #: What the audit log will say beside the facts; None when it does not care for this request.
+        #: Audit annotations; None if the request is not audited.
         self.annotations: Annotations | None = None
         self._receive = receive
         self._query: dict[str, list[str]] | None = None
         self._body: bytes | None = None
-        #: Each header's first value, by name.
+        #: First value of each header, by name.
         self.first_headers: dict[bytes, bytes] = dict(reversed(self.headers))
 
     def header(self, name: bytes) -> str:
-        """The first header of that (lower-case) name, or an empty text."""
+        """Return the first header of this (lower-case) name, or an empty string."""
         value = self.first_headers.get(name)
         return "" if value is None else value.decode("latin-1")
 
     def header_all(self, name: bytes) -> list[str]:
-        """All headers of that (lower-case) name."""
+        """Return all headers of this (lower-case) name."""
         return [value.decode("latin-1") for key, value in self.headers if key == name]
 
     @property
     def query(self) -> dict[str, list[str]]:
-        """The query's values by name. Raises a 400 StatusError when it cannot be read."""
+        """Return the query values by name. Raises a 400 StatusError for a malformed query."""
         if self._query is None:
             try:
                 raw = self.raw_query.decode("ascii")
@@ -90,12 +89,12 @@ class Request:
         return self._query
 
     def param(self, name: str) -> str:
-        """The first value of a query parameter, or an empty text."""
+        """Return the first value of a query parameter, or an empty string."""
         values = self.query.get(name) if self.raw_query else None
         return values[0] if values else ""
 
     async def body(self) -> bytes:
-        """The whole body. Raises 413 beyond ``BODY_BYTES_MAX``, 400 when the client goes away in the middle of it."""
+        """Return the whole body. Raises 413 above ``BODY_BYTES_MAX``, 400 if the client disconnects."""
         if self._body is None:
             length = self.header(b"content-length")
             if length.isdigit() and int(length) > BODY_BYTES_MAX:
@@ -125,7 +124,10 @@ class Request:
             message = await self._receive()
 
     async def receive_piece(self) -> tuple[bytes, bool]:
-        """Return the next piece of a body that is not read as a whole, and whether more follows. Raises 400 as ``body``."""
+        """Return the next piece of a body that is not read as a whole, and whether more follows.
+
+        Raises 400 as ``body``.
+        """
         if self._body is not None:
             return self._body, False
         message = await self._receive()
@@ -135,22 +137,22 @@ class Request:
         return piece, bool(message.get("more_body"))
 
     async def disconnected(self) -> None:
-        """Return when the client has closed the connection (used by long answers, to stop early)."""
+        """Return when the client has disconnected, to end long-running responses early."""
         while (await self._receive())["type"] != "http.disconnect":
             pass
 
 
 class Tunnel(NamedTuple):
-    """The other end of a connection that is no HTTP any more: bytes go both ways until one side closes."""
+    """Backend side of an upgraded connection: bytes are copied both ways until one side closes."""
 
     reader: StreamReader
     writer: StreamWriter
-    #: What was read of it already.
+    #: Bytes already read from it.
     rest: bytes = b""
 
 
 class Response:
-    """What to answer: a whole body, or a stream of pieces."""
+    """HTTP response with a complete body or a stream of pieces."""
 
     __slots__ = ("body", "code", "headers", "on_end", "stream", "tunnel")
 
@@ -166,18 +168,18 @@ class Response:
         self.code = code
         self.body = body
         self.stream = stream
-        #: Called once when the stream is over, however it ended.
+        #: Called once at the end of the stream, successful or not.
         self.on_end: Callable[[], None] | None = None
-        #: Of an answer 101: whom the connection belongs to from now on.
+        #: Backend connection of a 101 response.
         self.tunnel: Tunnel | None = None
-        #: Without a content type (empty) there is no such header.
+        #: Empty: no Content-Type header.
         self.headers: list[tuple[bytes, bytes]] = [(b"content-type", content_type)] if content_type else []
         if headers:
             self.headers += headers
 
 
 def page_not_found() -> Response:
-    """404 as for paths that are no part of the API: plain text, not a Status."""
+    """Return the 404 of unknown non-API paths: plain text, not a Status."""
     return Response(404, b"404 page not found\n", content_type=b"text/plain; charset=utf-8")
 
 

@@ -1,7 +1,7 @@
-"""What is known of one request: who asks, what for, and what the answer must mention. Filled in by the filters.
+"""Attributes of a request: user, request info, context, warnings and audit annotations. Set by the filters.
 
-These are plain classes and no Structs, as every request reads them some sixty times: compiled code (decision 0006) reads
-an attribute of a class of its own directly, and of a Struct by its name.
+Plain classes instead of Structs, as a request reads them some sixty times: compiled code (decision 0006) reads
+attributes of its own classes directly, those of a Struct by name.
 """
 
 from __future__ import annotations
@@ -16,13 +16,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import datetime
 
+    from steersman.apimachinery.managedfields.schema import Versions
     from steersman.apiserver.spec_facts import SpecFacts, SpecFactsCache
 
 _log: Final = logging.getLogger(__name__)
 
 
 class AuditLevel(IntEnum):
-    """How much of a request is recorded (``audit.Level`` upstream); each tells all that the ones before it tell."""
+    """Audit level, each including the ones before. Upstream: ``audit.Level``."""
 
     NONE = 0
     METADATA = 1
@@ -31,20 +32,20 @@ class AuditLevel(IntEnum):
 
 
 class Annotations:
-    """What is noted of one request for the audit log, by whoever knows. Upstream's ``AuditContext`` annotations."""
+    """Audit annotations of a request. Upstream: ``AuditContext``."""
 
     __slots__ = ("impersonation_constraint", "level", "values")
 
     def __init__(self) -> None:
-        #: The right by which the caller acts as another, when it is one of the constrained kinds.
+        #: Verb of constrained impersonation; empty without.
         self.impersonation_constraint = ""
-        #: What the policy says; before it has been asked everything is noted.
+        #: Level of the policy; until it is evaluated, all annotations are kept.
         self.level = AuditLevel.REQUEST_RESPONSE
         #: Key → text; keys look like ``authorization.k8s.io/reason``.
         self.values: dict[str, str] = {}
 
     def add(self, key: str, value: str, *, level: AuditLevel = AuditLevel.METADATA) -> None:
-        """Note something, if at least ``level`` is recorded. What has been noted stays: a second word is not heard."""
+        """Add an annotation, if at least ``level`` is recorded. Existing annotations are kept."""
         if self.level < level:
             return
         kept = self.values.setdefault(key, value)
@@ -52,13 +53,13 @@ class Annotations:
             _log.warning("the audit annotation %s is %r already, not %r", key, kept, value)
 
 
-#: Characters of all warnings of an answer, beyond which each of them is cut to ``_WARNING_MAX``.
+#: Total size of a response's warnings in characters, above which each is cut to ``_WARNING_MAX``.
 _WARNINGS_MAX: Final = 4096
 _WARNING_MAX: Final = 256
 
 
 class WarningRecorder:
-    """Warnings of one answer, in order and without duplicates, within upstream's bounds.
+    """Warnings of one response, in order and without duplicates, within upstream's limits.
 
     Warnings are recorded in full up to 4096 characters. Beyond that each is cut to 256 characters, and further ones are
     recorded until the cut texts have 4096 characters; the rest is dropped.
@@ -80,7 +81,7 @@ class WarningRecorder:
 
     @property
     def texts(self) -> list[str]:
-        """The warnings as the answer shows them."""
+        """Return the warnings as the response has them."""
         return [text[:_WARNING_MAX] for text in self._texts] if self._is_truncating else list(self._texts)
 
     def __len__(self) -> int:
@@ -100,7 +101,7 @@ class WarningRecorder:
             self._written = sum(min(len(each), _WARNING_MAX) for each in self._texts)
 
     def add_all(self, texts: Iterable[str]) -> None:
-        """Record warnings as long as there is room; the rest of ``texts`` is not computed."""
+        """Record warnings while there is space; further ``texts`` are not computed."""
         for text in texts:
             self.add(text)
             if self.is_full:
@@ -108,14 +109,14 @@ class WarningRecorder:
 
 
 def bounded_warnings(texts: Iterable[str]) -> list[str]:
-    """Return the warnings that an answer has room for."""
+    """Return the warnings that fit into a response."""
     recorder = WarningRecorder()
     recorder.add_all(texts)
     return recorder.texts
 
 
 class UserInfo:
-    """Who asks, as authentication found out (``user.Info`` upstream). A value: it is shared, and never changed."""
+    """Authenticated user. Shared and immutable. Upstream: ``user.Info``."""
 
     __slots__ = ("extra", "groups", "name", "uid")
 
@@ -132,27 +133,27 @@ class UserInfo:
         self.extra: Final[dict[str, tuple[str, ...]]] = {} if extra is None else extra
 
     def _values(self) -> tuple[object, ...]:
-        """What makes two of them equal, in the order of the constructor."""
+        """Return the values that determine equality, in the order of the constructor."""
         return (self.name, self.groups, self.uid, self.extra)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, UserInfo) and self._values() == other._values()
 
-    #: ``extra`` is a dict.
+    #: Not hashable, as ``extra`` is a dict.
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         return f"UserInfo{self._values()!r}"
 
 
-#: Who writes when the server does something of its own accord, past its endpoints.
+#: User of writes by the server itself, outside of its endpoints.
 SERVER_USER: Final = UserInfo("system:apiserver", groups=("system:masters", "system:authenticated"))
 
 
 class RequestInfo:
-    """What a URL and a method ask for, as authorization and the endpoints see it.
+    """Attributes of a request derived from method, path and query. Shared by requests and immutable (see ``changed``).
 
-    A value: requests for the same path share one, so it is never changed (``changed`` makes another).
+    Upstream: ``request.RequestInfo``.
     """
 
     __slots__ = (
@@ -183,8 +184,9 @@ class RequestInfo:
         parts: tuple[str, ...] = (),
         fields: tuple[tuple[str, str, bool], ...] = (),
     ) -> None:
-        #: ``get``, ``list``, ``watch``, ``create``, ``update``, ``patch``, ``delete``, ``deletecollection``; for paths
-        #: that name no resource the HTTP method in lower case.
+        #: ``get``, ``list``, ``watch``, ``create``, ``update``, ``patch``, ``delete``, ``deletecollection``; for
+        #: non-resource
+        #: paths the HTTP method in lower case.
         self.verb: Final = verb
         self.path: Final = path
         self.is_resource: Final = is_resource
@@ -194,9 +196,9 @@ class RequestInfo:
         self.resource: Final = resource
         self.name: Final = name
         self.subresource: Final = subresource
-        #: What follows the subresource (``proxy/a/b`` → ``("a", "b")``).
+        #: Path after the subresource (``proxy/a/b`` → ``("a", "b")``).
         self.parts: Final = parts
-        #: Of a collection's request: what its field selector demands, as (field, value, whether it must be equal).
+        #: Requirements of a collection's field selector: (field, value, whether it must be equal).
         self.fields: Final = fields
 
     def changed(
@@ -207,7 +209,7 @@ class RequestInfo:
         subresource: str | None = None,
         fields: tuple[tuple[str, str, bool], ...] | None = None,
     ) -> RequestInfo:
-        """The same with another verb, name, subresource or field selector; None: as it is."""
+        """Return a copy with the given values replaced."""
         return RequestInfo(
             self.verb if verb is None else verb,
             self.path,
@@ -223,7 +225,7 @@ class RequestInfo:
         )
 
     def _values(self) -> tuple[object, ...]:
-        """What makes two of them equal, in the order of the constructor."""
+        """Return the values that determine equality, in the order of the constructor."""
         return (
             self.verb,
             self.path,
@@ -249,7 +251,7 @@ class RequestInfo:
 
 
 class RequestContext:
-    """One request's facts as the registry, strategies and admission need them. Not shared between requests."""
+    """Request context for the registry, strategies and admission. Not shared between requests."""
 
     __slots__ = (
         "_spec_cache",
@@ -267,6 +269,7 @@ class RequestContext:
         "user",
         "verb",
         "version",
+        "versions",
         "warnings",
     )
 
@@ -289,36 +292,41 @@ class RequestContext:
         annotations: Annotations | None = None,
     ) -> None:
         self.user = user
-        #: The server's time at which the request is served; every stamp in one write is this one.
+        #: Server time of the request; all timestamps of one write are equal.
         self.now = now
         self.namespace = namespace
-        #: The object's name as the path has it; empty when the path is a collection's.
+        #: Object name in the path; empty for collections.
         self.path_name = path_name
-        #: Version that the client speaks (``v1``), of the group of the resource.
+        #: API version of the request (``v1``) in the resource's group.
         self.version = version
-        #: What authorization was asked for: ``create``, ``update``, ``patch``, …
+        #: Versions of the resource for managed fields, if their conversions wait for a call; None: those of the scope.
+        self.versions: Versions | None = None
+        #: Verb of authorization: ``create``, ``update``, ``patch``, …
         self.verb = verb
         self.subresource = subresource
         self.dry_run = dry_run
-        #: Owner of what is written; from ``fieldManager`` or the User-Agent.
+        #: Field manager of writes, from ``fieldManager`` or the User-Agent.
         self.field_manager = field_manager
         self.audit_id = audit_id
         #: Texts of ``Warning`` headers.
         self.warnings: Final = WarningRecorder() if warnings is None else warnings
-        #: As messages name what the path asks for: ``pods``, ``deployments.apps``.
+        #: Resource of the path as messages name it: ``pods``, ``deployments.apps``.
         self.group_resource = group_resource
         self._spec_cache = spec_cache
-        #: Facts about the spec of a new pod, set when the pod is prepared; no later step changes the spec.
+        #: Facts about the spec of a new Pod, set by its preparation; no later step changes the spec.
         self.spec_facts: SpecFacts | None = None
-        #: Where ``annotate`` notes; None when nobody records the request.
+        #: Target of ``annotate``; None if the request is not audited.
         self.annotations = annotations
-        #: The body is so large that CPU-bound steps belong in workers.
+        #: True for large bodies, whose CPU-bound steps run in workers.
         self.is_large = False
 
     def changed(
         self, *, namespace: str | None = None, group_resource: str | None = None, dry_run: bool | None = None
     ) -> RequestContext:
-        """The facts of a further write that the request is about; None: as here. Warnings and notes are told together."""
+        """Return the context of a further write of this request.
+
+        Warnings and annotations are shared. None: unchanged.
+        """
         return RequestContext(
             self.user,
             self.now,
@@ -337,22 +345,22 @@ class RequestContext:
         )
 
     def facts_for(self, spec: dict[str, Any]) -> SpecFacts:
-        """Return what is known about specs equal to ``spec``; new facts where the server has no cache for the request."""
+        """Return the facts about specs equal to ``spec``; new facts if the server has no cache for the request."""
         return new_facts(spec) if self._spec_cache is None else self._spec_cache.facts_for(spec)
 
     def facts_of_new(self, spec: dict[str, Any]) -> SpecFacts:
-        """Return ``spec_facts`` if they are known, else as ``facts_for``."""
+        """Return ``spec_facts`` if set, else as ``facts_for``."""
         return self.facts_for(spec) if self.spec_facts is None else self.spec_facts
 
     def annotate(self, key: str, value: str, *, level: AuditLevel = AuditLevel.METADATA) -> None:
-        """Note something for the audit log, if it records at least ``level`` of this request."""
+        """Add an audit annotation, if at least ``level`` is recorded."""
         if self.annotations is not None:
             self.annotations.add(key, value, level=level)
 
     def warn(self, text: str) -> None:
-        """Warn the client."""
+        """Add a warning to the response."""
         self.warnings.add(text)
 
     def warn_all(self, texts: Iterable[str]) -> None:
-        """Warn the client of each text, as far as the answer has room."""
+        """Add warnings to the response, as far as they fit."""
         self.warnings.add_all(texts)

@@ -1,8 +1,8 @@
-"""Facts about specs of pods, found out once for all equal specs.
+"""Facts derived from Pod specs, cached for all equal specs.
 
-Pods of a workload have equal specs but for the name of the volume with the account token. Encoding a spec and looking it
-up costs microseconds; validating it costs a hundred times as much. The cache belongs to one server; a ``RequestContext``
-gives validation, warnings and admission access to it.
+Pods of a workload have equal specs but for the name of the token volume. Encoding and looking up a spec costs
+microseconds; validating it costs a hundred times as much. The cache belongs to one server; ``RequestContext`` passes it
+to validation, warnings and admission.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from steersman.apimachinery.bounded_cache import BoundedCache, Doorkeeper, digest
 from steersman.apimachinery.codec import encode
-from steersman.apimachinery.remembering import Doorkeeper, Remembered, digest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator
@@ -20,41 +20,42 @@ if TYPE_CHECKING:
     from steersman.apimachinery.trees import Tree
 
 
-#: Admission names the volume so, with five random characters after it.
+#: Name of the token volume that admission adds, followed by five random characters.
 TOKEN_VOLUME_PREFIX: Final = "kube-api-access-"  # noqa: S105 — the name of a volume
 
 _TOKEN_VOLUME: Final = re.compile(b'"%b[a-z0-9]{5}"' % TOKEN_VOLUME_PREFIX.encode())
 _TOKEN_VOLUME_START: Final = TOKEN_VOLUME_PREFIX.encode()
-#: Claims of ephemeral volumes are named after the pod, so the validity of the spec depends on more than the spec.
+#: Claims of ephemeral volumes derive their name from the Pod's, so the validity of such specs depends on more than the
+#: spec.
 _EPHEMERAL: Final = b'"ephemeral":'
-#: Keys of longer specs are digests.
+#: Longer specs are keyed by digest.
 _TEXT_BYTES_MAX: Final = 2048
-#: Bounds of the texts that are kept of one spec.
+#: Limits of the cached texts per spec.
 _CHARACTERS_MAX: Final = 2048
 _TEXTS_MAX: Final = 16
 
 _CACHE_BYTES: Final = 32 * 1024 * 1024
-#: Estimate of the size of the facts of one spec.
+#: Estimated size of the facts of one spec.
 _FACTS_BYTES: Final = 2048
 
 
 class SpecFacts:
-    """Facts about all specs that are equal; empty until validation, warnings and admission add theirs."""
+    """Facts about equal specs; added by validation, warnings and admission."""
 
     __slots__ = ("is_valid_new", "qos_class", "texts", "validated_under")
 
     def __init__(self) -> None:
-        #: Sets of rules under which the spec has no error.
+        #: Options under which the spec is valid.
         self.validated_under: Final[set[Hashable]] = set()
-        #: A new pod with the spec has no error.
+        #: A new Pod with the spec is valid.
         self.is_valid_new = False
-        #: Empty until it is known.
+        #: Empty until computed.
         self.qos_class = ""
-        #: Texts about the spec: warnings by the path of the spec, violations of a Pod Security Standard by the standard.
+        #: Texts about the spec: warnings by path of the spec, Pod Security violations by standard.
         self.texts: Final[dict[Hashable, tuple[str, ...]]] = {}
 
     def validate(self, rules: Hashable, errors: Iterator[FieldError]) -> Iterator[FieldError]:
-        """Yield ``errors``, the result of validation under ``rules``, unless a former validation yielded none."""
+        """Yield ``errors``, the result of validation under ``rules``, unless an earlier validation yielded none."""
         if rules in self.validated_under:
             return
         is_valid = True
@@ -65,7 +66,7 @@ class SpecFacts:
             self.validated_under.add(rules)
 
     def texts_for(self, reason: Hashable, compute: Callable[[], Iterable[str]]) -> tuple[str, ...]:
-        """Return the texts that are known for ``reason``, else compute them; they are kept if they hold for all equal specs."""
+        """Return the cached texts for ``reason``, else compute them; they are cached if they hold for all equal specs."""
         known = self.texts.get(reason)
         if known is not None:
             return known
@@ -77,27 +78,27 @@ class SpecFacts:
 
 
 if TYPE_CHECKING:
-    #: Returns the facts about a spec.
+    #: Return the facts about a spec.
     FactsFor = Callable[[Tree], SpecFacts]
 
 
 class SpecFactsCache:
-    """Facts about the specs that one server has seen, bounded in bytes."""
+    """Cache of facts about the specs of one server, bounded in bytes."""
 
     __slots__ = ("_doorkeeper", "_facts")
 
     def __init__(self) -> None:
-        self._facts: Final = Remembered[SpecFacts](bytes_max=_CACHE_BYTES, name="pod specs")
+        self._facts: Final = BoundedCache[SpecFacts](bytes_max=_CACHE_BYTES, name="pod specs")
         self._doorkeeper: Final = Doorkeeper()
 
     def facts_for(self, spec: Tree) -> SpecFacts:
-        """Return the facts about specs equal to ``spec``, which are kept from the second time on.
+        """Return the facts about specs equal to ``spec``, which are cached from the second time on.
 
-        A spec whose validity depends on more than the spec gets new facts each time.
+        Specs whose validity depends on more than the spec get new facts each time.
         """
         text = encode(spec)
         if _TOKEN_VOLUME_START in text and (volume := _TOKEN_VOLUME.search(text)) is not None:
-            text = text.replace(volume[0], b"\0")  # no JSON has a zero byte
+            text = text.replace(volume[0], b"\0")  # NUL does not occur in JSON
         key = text if len(text) <= _TEXT_BYTES_MAX else digest(text)
         facts = self._facts.get(key)
         if facts is None:
@@ -108,5 +109,5 @@ class SpecFactsCache:
 
 
 def new_facts(spec: Tree) -> SpecFacts:  # noqa: ARG001 — a FactsFor
-    """Return facts that nothing is known of yet: for validation outside of a request."""
+    """Return empty facts, for validation outside of a request."""
     return SpecFacts()

@@ -25,14 +25,14 @@ PONG: Final = 0xA
 
 BINARY_PROTOCOL: Final = "binary.k8s.io"
 BASE64_PROTOCOL: Final = "base64.binary.k8s.io"
-#: Of a subprotocol that carries a bearer token, and is never chosen.
+#: Prefix of the subprotocol with a bearer token, which is never selected.
 TOKEN_PREFIX: Final = "base64url.bearer.authorization.k8s.io."  # noqa: S105 — what comes before a token
 _GUID: Final = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 _FINAL: Final = 0x80
 
 
 def is_websocket(request: Request) -> bool:
-    """Report whether the client asks to go on as a WebSocket."""
+    """Report whether the client requests a WebSocket."""
     if request.header(b"upgrade").lower() != "websocket":
         return False
     words = ",".join(request.header_all(b"connection")).lower()
@@ -69,9 +69,9 @@ def offered_protocols(request: Request) -> list[str]:
 
 
 def watch_over_websocket(request: Request, events: AsyncIterator[bytes], *, is_protobuf: bool = False) -> Response:
-    """Answer 101 and send each event as a message: JSON as text, length-delimited protobuf as binary. Raises 400.
+    """Respond with 101 and send each event as a message: JSON as text, length-delimited protobuf as binary. Raises 400.
 
-    The subprotocol changes nothing: upstream agrees to what a client of a watch offers and does not look at it.
+    As upstream, any offered subprotocol is accepted and ignored.
     """
     offered = offered_protocols(request)
     chosen = next((name for name in offered if name in (BINARY_PROTOCOL, BASE64_PROTOCOL)), "")
@@ -83,7 +83,7 @@ def watch_over_websocket(request: Request, events: AsyncIterator[bytes], *, is_p
 
 
 def bytes_over_websocket(request: Request, pieces: AsyncIterator[bytes]) -> Response:
-    """Answer 101 and send pieces of a stream after an empty message, in binary or in base64. Raises 400, 403."""
+    """Respond with 101 and send the pieces of a stream after an empty message, binary or base64. Raises 400, 403."""
     offered = offered_protocols(request)
     supported = (BINARY_PROTOCOL, BASE64_PROTOCOL)
     chosen = next((name for name in offered if name in supported), "")
@@ -140,12 +140,12 @@ class Messages:
 
 
 def _text_of_lines(piece: bytes) -> bytes:
-    """Encode one message for each line, which keeps its end, as upstream's JSON encoder writes it."""
+    """Encode one message per line, including its line end, as upstream's JSON encoder writes it."""
     return b"".join([frame(TEXT, line) for line in piece.splitlines(keepends=True)])
 
 
 def _binary_of_frames(piece: bytes) -> bytes:
-    """Encode one message for each event, without its length of four bytes."""
+    """Encode one message per event, without its length prefix of four bytes."""
     messages = []
     start = 0
     while start < len(piece):

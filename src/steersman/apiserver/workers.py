@@ -33,17 +33,17 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 THREADS: Final = 2
-#: What a step may spend on the loop before it moves to a worker: about 20 ms.
+#: Work units of a step on the loop before it moves to a worker: about 20 ms.
 LOOP_ALLOWANCE: Final = 25_000
-#: Objects beyond these sizes are read, owned and validated in workers from the start; about 20 ms of work each.
+#: Objects above these sizes are processed in workers from the start; about 20 ms of work each.
 LARGE_BYTES: Final = 64 * 1024
 LARGE_YAML_BYTES: Final = 8 * 1024
-#: How long a thread that computes keeps the interpreter lock while the loop waits for it.
+#: Interval at which a computing thread releases the interpreter lock to the waiting loop.
 _SWITCH_SECONDS: Final = 0.001
-#: Work that is charged at once, about 10 ms, after which a worker pauses, and for how long.
+#: Work units, about 10 ms, after which a worker pauses, and the pause.
 PAUSE_UNITS: Final = 20_000
 _PAUSE_SECONDS: Final = 0.005
-#: How often a worker that waits for the loop looks whether its request has ended.
+#: Interval at which a worker that waits for the loop checks for cancellation.
 _POLL_SECONDS: Final = 0.5
 
 
@@ -53,10 +53,10 @@ def is_large(size: int, *, is_yaml: bool = False) -> bool:
 
 
 class _StepMeter(Interruption):
-    """Meter of a step: after a long call of C it leaves the interpreter lock to the loop for a moment.
+    """Meter of a step: after a long C call it releases the interpreter lock to the loop for a moment.
 
-    Each request of the loop takes the lock several times, as its calls into the TLS library let go of it. Without a pause it
-    would wait for the next long call each time.
+    Each request of the loop takes the lock several times, as its calls into the TLS library release it. Without a pause
+    it would wait for the next long call each time.
     """
 
     __slots__ = ()
@@ -68,7 +68,7 @@ class _StepMeter(Interruption):
 
 
 class _Job:
-    """One step, and the loop that waits for it."""
+    """Step and the loop that awaits it."""
 
     __slots__ = ("_context", "_function", "_future", "interruption", "loop")
 
@@ -128,7 +128,8 @@ class Workers:
         self._count: Final = threads
         self._lock: Lock = Lock()
         self._threads: list[Thread] = []
-        self._jobs: SimpleQueue[_Job] = SimpleQueue()
+        #: None ends a thread.
+        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
         #: Steps that wait or run.
         self.pending = 0
 
@@ -145,8 +146,17 @@ class Workers:
         return result
 
     def forget(self) -> None:
-        """Start over, in the child of a fork: it has none of the threads."""
+        """Reset the state in the child of a fork, which has no threads."""
         self._lock, self._threads, self._jobs, self.pending = Lock(), [], SimpleQueue(), 0
+
+    def stop(self) -> None:
+        """End the threads after the steps that wait, and wait for them. The next step starts others."""
+        with self._lock:
+            threads, self._threads = self._threads, []
+            for _ in threads:
+                self._jobs.put(None)
+        for thread in threads:
+            thread.join()
 
     def _start(self) -> None:
         if self._threads:
@@ -163,9 +173,9 @@ class Workers:
                 thread.start()
 
     @staticmethod
-    def _work(jobs: SimpleQueue[_Job]) -> None:
-        while True:
-            jobs.get().run()
+    def _work(jobs: SimpleQueue[_Job | None]) -> None:
+        while (job := jobs.get()) is not None:
+            job.run()
 
 
 _workers: Final = Workers(THREADS)
@@ -173,6 +183,9 @@ os.register_at_fork(after_in_child=_workers.forget)
 
 #: Run a step in a worker from the start.
 in_worker: Final = _workers.run
+
+#: End the threads of workers, e.g. before a fork.
+stop_workers: Final = _workers.stop
 
 
 def are_workers_busy() -> bool:

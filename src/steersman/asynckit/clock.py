@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
 #: Passes of the event loop that ``FakeClock.advance`` runs after each instant: enough for chains of this many awaits.
 #: Work in threads is not awaited.
@@ -89,12 +89,13 @@ class FakeClock:
     """Clock for tests that only moves when advanced.
 
     Sleepers and timers fire one instant at a time, ordered by due time and, within an instant, by creation. After each
-    instant the event loop runs ``SETTLE_PASSES`` passes, so that waits started by the woken code are registered before
-    time continues.
+    instant ``settle`` is awaited, so that waits started by the woken code are registered before time continues; by
+    default the event loop runs ``SETTLE_PASSES`` passes.
     """
 
-    def __init__(self, start: datetime | None = None) -> None:
+    def __init__(self, start: datetime | None = None, *, settle: Callable[[], Awaitable[object]] | None = None) -> None:
         self._start = datetime(2026, 1, 1, tzinfo=UTC) if start is None else start
+        self._settle = settle or _settle_passes
         self._elapsed = 0.0
         self._timers: list[_FakeTimer] = []
         self._serials = itertools.count()
@@ -131,11 +132,11 @@ class FakeClock:
         if seconds < 0:
             raise ValueError("time does not go back")
         end = self._elapsed + seconds
-        await _settle()
+        await self._settle()
         while (due := self._next_due()) is not None and due <= end:
             self._elapsed = max(self._elapsed, due)
             self._fire_due()
-            await _settle()
+            await self._settle()
         self._elapsed = end
 
     async def jump(self, seconds: float) -> None:
@@ -144,6 +145,11 @@ class FakeClock:
             raise ValueError("time does not go back")
         self._elapsed += seconds
         await self.advance(0)
+
+    @property
+    def next_due(self) -> float | None:
+        """Monotonic time of the next sleeper or timer; None: there is none."""
+        return self._next_due()
 
     def _next_due(self) -> float | None:
         while self._timers and not self._timers[0].pending:
@@ -163,6 +169,6 @@ async def _one_pass() -> None:
     await asyncio.sleep(0)  # noqa: TID251 — this is the clock
 
 
-async def _settle() -> None:
+async def _settle_passes() -> None:
     for _ in range(SETTLE_PASSES):
         await _one_pass()

@@ -199,7 +199,7 @@ class Network:
         self.returns: Final[dict[str, list[int]]] = {name: [] for name in self.rules}
         for name, after in self.calls.values():
             self.returns[name].append(after)
-        #: For each state the one that its only, empty ways lead to.
+        #: For each state the state that its only epsilon transitions lead to.
         self.settled: Final = [self._settled(state) for state in range(len(self.free))]
         self._looks: Final[dict[int, frozenset[int]]] = {}
         self.automaton: Final = Automaton()

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from steersman.cel.atn import Network
 
 
-#: Ways in the states that are kept; deeply nested texts make ever new states.
+#: Maximum configurations in cached states; deeply nested texts create ever new states.
 WAYS_MAX: Final = 200_000
-#: Ways of one state; beyond them the first alternative that is left is taken.
+#: Maximum configurations of one state; beyond them the first remaining alternative is taken.
 STATE_WAYS_MAX: Final = 2000
 
 
@@ -23,36 +23,36 @@ _WAY_BYTES: Final = 150
 
 
 class _Stack:
-    """Where rules entered on the way go on. Equal stacks are one object, so that a way is compared in constant time."""
+    """Return states of the entered rules. Equal stacks are one object, so that comparison takes constant time."""
 
     __slots__ = ("_pushed", "after", "rest")
 
     def __init__(self, after: int, rest: _Stack | None) -> None:
-        #: Where the innermost rule goes on.
+        #: Return state of the innermost rule.
         self.after: Final = after
-        #: The stack without it; None for the empty stack.
+        #: Stack without it; None for the empty stack.
         self.rest: Final = rest
         self._pushed: Final[dict[int, _Stack]] = {}
 
     def push(self, after: int) -> _Stack:
-        """Return the stack in another rule, which goes on at ``after``."""
+        """Return the stack inside another rule, which returns to ``after``."""
         pushed = self._pushed.get(after)
         if pushed is None:
             pushed = self._pushed[after] = _Stack(after, self)
         return pushed
 
     def forget(self) -> None:
-        """Let go of all stacks above this one."""
+        """Drop all stacks above this one."""
         self._pushed.clear()
 
 
 class _Config(NamedTuple):
-    """An alternative and its position in the network."""
+    """Alternative and its position in the network."""
 
     choice: int
     state: int
     stack: _Stack
-    #: It left the rule in which the decision stands.
+    #: True if it left the rule of the decision.
     left: bool
 
 
@@ -65,7 +65,7 @@ class Automaton:
         self._waiting: Final[dict[tuple[int, int], _State]] = {}
         self._states: Final[dict[tuple[frozenset[_Config], int], _State]] = {}
         self._empty: Final = _Stack(-1, None)
-        #: Ways in the states that are kept.
+        #: Number of configurations in cached states.
         self.ways = 0
         self._size: Final = CacheSize("syntax errors of expressions")
 
@@ -108,14 +108,14 @@ class Automaton:
 
 
 class _State:
-    """The alternatives that are viable after the tokens so far."""
+    """Alternatives that are viable after the tokens so far."""
 
     __slots__ = ("choice", "configs", "edges")
 
     def __init__(self, configs: frozenset[_Config], *, is_last: bool) -> None:
-        """``is_last``: decide, though several ways may be open, because one prediction has made too many states."""
+        """``is_last``: decide despite several viable alternatives, because one prediction has created too many states."""
         self.configs: Final = configs
-        #: The way that is decided on; -1 while several are open.
+        #: The decided alternative; -1 while several are viable.
         self.choice: Final = _decided(configs, is_last=is_last) if configs else -1
         #: States by the next token.
         self.edges: Final[dict[int, _State]] = {}
@@ -138,7 +138,7 @@ def predict(net: Network, state: int, types: Sequence[int], begin: int, preceden
 
 
 def _decided(configs: frozenset[_Config], *, is_last: bool) -> int:
-    """The only way left, or the first of several that are the same from here on; -1 if it is still open."""
+    """Return the only viable alternative, or the first of several with equal continuations; -1 if undecided."""
     ways: dict[tuple[int, _Stack], set[int]] = {}
     choices: set[int] = set()
     for config in configs:
@@ -168,7 +168,7 @@ def _closure(net: Network, configs: Iterable[_Config], precedence: int) -> set[_
             continue
         if state in net.calls:
             name, after = net.calls[state]
-            if stack.rest is not None:  # ways that differ only in empty steps behind a nested rule are one
+            if stack.rest is not None:  # configurations that differ only in empty steps behind a nested rule are equal
                 after = net.settled[after]
             waiting.append(_Config(choice, net.starts[name], stack.push(after), left))
         if state in net.guarded:

@@ -29,12 +29,17 @@ _log = logging.getLogger(__name__)
 
 
 def run(
-    command: str, arguments: Sequence[str], *, begun_seconds: float | None = None, process: ChildProcess | None = None
+    command: str,
+    arguments: Sequence[str],
+    *,
+    begun_seconds: float | None = None,
+    process: ChildProcess | None = None,
+    announces: bool = True,
 ) -> int:
     """Run until a signal; return the exit code.
 
     ``begun_seconds``: when the command began, by ``time.perf_counter``; ``process``: that of the components, if it was
-    spawned already.
+    spawned already. With ``announces`` ``steersman status`` finds a control plane that no other program manages.
     """
     begun_seconds = time.perf_counter() if begun_seconds is None else begun_seconds
     options, parsed = parse(command, arguments)
@@ -58,7 +63,7 @@ def run(
             process=process,
             verbosity=parsed.v,
             logging_format=parsed.logging_format,
-            announces=parsed.parent_pipe is None,  # what another program keeps is no business of the user's
+            announces=announces and parsed.parent_pipe is None,
         )
         limit_collections()
         return running

@@ -140,15 +140,13 @@ _GENERIC: Final = (
 _ETCD: Final = (
     Flag(
         "encryption-provider-config",
-        str,
-        "File with providers for encryption at rest",
-        refused="encryption at rest is not supported",
+        values.path,
+        "File with providers for encryption at rest (EncryptionConfiguration)",
     ),
     Flag(
         "encryption-provider-config-automatic-reload",
         values.boolean,
         "Reload --encryption-provider-config when it changes",
-        unused="encryption at rest is not supported",
     ),
     Flag("etcd-cafile", values.path, "File with the certificate authority of etcd"),
     Flag("etcd-certfile", values.path, "File with the client certificate for etcd"),
@@ -183,7 +181,11 @@ _ETCD: Final = (
     Flag(
         "storage-backend", str, "Storage of the objects: etcd3", unused="--etcd-servers and --storage choose the store"
     ),
-    Flag("storage-media-type", str, "Media type of stored objects", unused=_EMBEDDED),
+    Flag(
+        "storage-media-type",
+        str,
+        "Media type of stored objects: application/json, application/vnd.kubernetes.protobuf; custom resources are always JSON",
+    ),
     Flag("watch-cache", values.boolean, "Serve from a cache", unused=_MEMORY),
     Flag("watch-cache-sizes", values.names, "Sizes of caches by resource", unused=_MEMORY),
 )

@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from steersman.apimachinery.codec import DecodeError
+from steersman.apimachinery.protowire import wire_fields
 from steersman.cli.data_directory import add_data_dir, store_path
 from steersman.cli.flag_parser import FlagParser
 from steersman.cli.help_pages import PAGES
+from steersman.schema.protobuf import MAGIC, open_envelope
 from steersman.storage.sqlite.lock import FileLock
 from steersman.storage.sqlite.salvage import inspect
 from steersman.storage.store import StoreError
@@ -19,6 +22,10 @@ if TYPE_CHECKING:
 
 #: Values below these prefixes are objects.
 _OBJECTS: Final = "/registry/"
+#: Values below these have no name, or none that is their key's.
+_UNNAMED: Final = ("/registry/masterleases/", "/registry/peerserverleases/", "/registry/ranges/")
+#: Encrypted values are opaque here; ``check-storage`` decrypts them.
+_ENCRYPTED: Final = b"k8s:enc:"
 
 
 class _Metadata(msgspec.Struct):
@@ -65,9 +72,22 @@ def decode_problem(key: str, value: bytes) -> str:
     """Return why a stored object does not decode; "" when it does."""
     if not key.startswith(_OBJECTS):
         return ""
+    if value.startswith(_ENCRYPTED) or key.startswith(_UNNAMED):
+        return ""
     try:
-        decoded = _decode(value)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        named = _named_protobuf(value) if value.startswith(MAGIC) else _decode(value).metadata.name
+    except (msgspec.MsgspecError, UnicodeDecodeError, DecodeError) as error:
         return f"does not decode: {error}"
     name = key.rpartition("/")[2]
-    return "" if decoded.metadata.name == name else f"holds an object named {decoded.metadata.name!r}"
+    return "" if named == name else f"holds an object named {named!r}"
+
+
+def _named_protobuf(value: bytes) -> str:
+    """Return ``metadata.name`` of an object in protobuf. Raises ``DecodeError``."""
+    metadata = _field(open_envelope(value).raw, 1)
+    return _field(metadata, 1).decode()
+
+
+def _field(raw: bytes, number: int) -> bytes:
+    value = dict(wire_fields(raw)).get(number, b"")
+    return b"" if isinstance(value, int) else value

@@ -1,4 +1,4 @@
-"""The data directory as ``check``, ``repair`` and ``backup`` see it."""
+"""Data directories of ``check``, ``repair`` and ``backup``."""
 
 from __future__ import annotations
 

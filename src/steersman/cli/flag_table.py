@@ -38,7 +38,7 @@ ACCUMULATED: Final = frozenset(
 
 
 class Flag(msgspec.Struct, frozen=True):
-    """A flag and the option that its value sets: ``option``, or the one of the same name."""
+    """Flag and the option that its value sets: ``option``, or the one of the same name."""
 
     name: str
     type: Callable[[str], Any]
@@ -134,9 +134,9 @@ def without_effect(
     *options: type[msgspec.Struct],
     handled: Collection[str] = (),
 ) -> list[str]:
-    """Return one message for each flag that was given and has no effect.
+    """Return one message for each given flag without effect.
 
-    ``handled``: names of values that the command uses, though they are no options.
+    ``handled``: names of values that the command uses though they are not options.
     """
     known = {*defaults_of(options), *handled}
     return [

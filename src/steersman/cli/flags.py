@@ -67,10 +67,16 @@ def _add_component_flags(made: FlagParser) -> None:
                        help="YAML file of rules that make pods and nodes fail, drawn from its seed")  # fmt: skip
     group.add_argument("--process-pods", type=values.boolean, nargs="?", const=True, metavar="BOOL",
                        help="Run pods that ask for it as local processes of your user")  # fmt: skip
+    group.add_argument("--process-isolation", metavar="MODE",
+                       help="Isolation of such pods: auto (namespaces where the machine allows them), namespaces or none")  # fmt: skip
+    group.add_argument("--process-images", type=values.path, metavar="FILE",
+                       help="YAML file of local commands that stand for images of such pods")  # fmt: skip
     group.add_argument("--process-dir", type=values.path, metavar="DIR",
                        help="Directory for files of such pods (default below the temporary directory)")  # fmt: skip
     group.add_argument("--simulated-storage", type=values.boolean, nargs="?", const=True, metavar="BOOL",
                        help="Provision volumes for claims, with a default StorageClass (default true)")  # fmt: skip
+    group.add_argument("--metrics", type=values.boolean, nargs="?", const=True, metavar="BOOL",
+                       help="Serve metrics.k8s.io with made-up usage, for kubectl top and autoscalers")  # fmt: skip
     group.add_argument("--wait", type=values.boolean, nargs="?", const=True, default=True, metavar="BOOL",
                        help="Report readiness only when pods can be created and a node is Ready (default true)")  # fmt: skip
     group.add_argument("--controllers", type=values.controllers, metavar="NAMES",
@@ -108,7 +114,8 @@ def _drop_etcd(given: dict[str, Any]) -> list[str]:
 
 #: Flags of ``up`` for the components that run besides the API server.
 _COMPONENT_FLAGS = (
-    "nodes", "node_template", "stages", "chaos", "simulated_storage", "process_pods", "process_dir", "controllers",
+    "nodes", "node_template", "stages", "chaos", "simulated_storage", "process_pods", "process_isolation", "process_images", "process_dir",
+    "metrics", "controllers",
     "coordinated_leader_election",
 )  # fmt: skip
 
@@ -116,7 +123,7 @@ _COMPONENT_FLAGS = (
 def component_flags(parsed: argparse.Namespace) -> list[str]:
     """Return the flags for the components that run besides the API server. Raise ``OptionError``."""
     given = {name: getattr(parsed, name) for name in _COMPONENT_FLAGS if getattr(parsed, name) is not None}
-    if given.keys() & {"node_template", "stages", "chaos", "process_dir"}:
+    if given.keys() & {"node_template", "stages", "chaos", "process_isolation", "process_images", "process_dir"}:
         from steersman.nodes.options import NodesOptions  # noqa: PLC0415 — few starts need it
 
         fields = {name: value for name, value in given.items() if name in NodesOptions.__struct_fields__}

@@ -23,6 +23,7 @@ PAGES: Final[dict[str, HelpPage]] = {
                 "Pods that stay Running, and nodes as a file describes them",
                 "steersman up --stages=never-end --node-template=nodes.yaml",
             ),
+            Example("With usage for kubectl top and autoscalers", "steersman up --metrics"),
             Example(
                 "With an admission plugin that is off by default, without one of the controllers",
                 "steersman up --enable-admission-plugins=AlwaysPullImages --controllers='*,-ttl-after-finished-controller'",
@@ -31,7 +32,10 @@ PAGES: Final[dict[str, HelpPage]] = {
         groups=(
             ("storage", ("ephemeral", "data-dir")),
             ("access", ("name", "port", "bind-address", "merge", "kubeconfig", "token-auth-file")),
-            ("nodes and controllers", ("nodes", "node-template", "stages", "chaos", "process-pods", "controllers")),
+            (
+                "nodes and controllers",
+                ("nodes", "node-template", "stages", "chaos", "process-pods", "metrics", "controllers"),
+            ),
             ("API server", ("enable-admission-plugins", "audit-policy-file")),
             ("process", ("v",)),
         ),
@@ -129,6 +133,31 @@ PAGES: Final[dict[str, HelpPage]] = {
         "Verify the store of a stopped API server: structure, checksums, revisions, and that every object decodes.",
         examples=(Example("Verify a data directory", "steersman check --data-dir=stopped"),),
     ),
+    "check-storage": HelpPage(
+        "Report the objects in the store of a stopped API server that kube-apiserver 1.36 would not read: unknown kinds and versions,"
+        " keys of other objects, undecodable values.",
+        examples=(Example("Before a kube-apiserver takes over", "steersman check-storage --data-dir=stopped"),),
+    ),
+    "export-to-etcd": HelpPage(
+        "Copy all objects in the store of a stopped API server to an empty etcd, from which kube-apiserver 1.36 can start."
+        " An interrupted copy continues; the result is verified by a digest.",
+        examples=(
+            Example(
+                "Move a data directory to etcd",
+                "steersman export-to-etcd --data-dir=stopped --etcd-servers=http://127.0.0.1:2379",
+            ),
+        ),
+    ),
+    "import-from-etcd": HelpPage(
+        "Copy all objects of an etcd, whose API servers are stopped, to a new data directory."
+        " An interrupted copy continues; the result is verified by a digest.",
+        examples=(
+            Example(
+                "Move the objects of an etcd to a new data directory",
+                "steersman import-from-etcd --data-dir=imported --etcd-servers=http://127.0.0.1:2379",
+            ),
+        ),
+    ),
     "backup": HelpPage(
         "Copy the store of an API server, which may be running, to a file. The copy is consistent at one revision.",
         examples=(Example("Copy the store of a running API server", "steersman backup --data-dir=state copy.db"),),
@@ -148,6 +177,14 @@ PAGES: Final[dict[str, HelpPage]] = {
             Example("Of all namespaces of the current context", "steersman elections"),
             Example("Of one namespace", "steersman elections --namespace=kube-system"),
             Example("Of the control plane that was started with --name=dev", "steersman elections --name=dev"),
+        ),
+    ),
+    "envtest": HelpPage(
+        "Print a folder for KUBEBUILDER_ASSETS, with programs that controller-runtime's envtest starts in place of"
+        " kube-apiserver, etcd and kubectl.",
+        examples=(
+            Example("An API server, as envtest has it", "steersman envtest"),
+            Example("With controllers, a scheduler and a simulated node", "steersman envtest --with-controllers"),
         ),
     ),
 }

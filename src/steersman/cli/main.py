@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import sys
 import time
 from typing import TYPE_CHECKING, Final
@@ -32,8 +33,15 @@ commands:
   env         print the shell command that sets KUBECONFIG
   elections   show the leader elections of a cluster
   check       verify a data directory offline
+  check-storage
+              report stored objects that Kubernetes 1.36 would not read
+  export-to-etcd
+              copy all objects of a stopped API server to etcd
+  import-from-etcd
+              copy all objects of an etcd to a data directory
   backup      copy the store of a running API server
   repair      list what a damaged store has lost, and continue without it
+  envtest     print a folder for KUBEBUILDER_ASSETS, for Go's envtest
 
 Run 'steersman COMMAND --help' for the flags of a command, 'steersman --version' for the version.
 """
@@ -51,14 +59,17 @@ _EXTRAS: Final[dict[str, tuple[str, ...]]] = {
     "components": ("server", "toolkit"),
     "status": ("toolkit",),
     "elections": ("toolkit",),
+    "envtest": ("server", "toolkit"),
 }
 #: Commands whose process uses the models of ``lightkube-models`` and never the client of ``lightkube``.
-_TYPED: Final = frozenset(_EXTRAS) - {"up", "apiserver", "elections"}
+_TYPED: Final = frozenset(_EXTRAS) - {"up", "apiserver", "elections", "envtest"}
 
 
+#: Commands that are the function ``run`` of a module with their name, imported when it is called.
+_MODULES: Final = ("status", "down", "elections", "check", "check-storage", "backup", "repair", "envtest")
 _COMMANDS: Final = (
     "up", "apiserver", "controller-manager", "scheduler", "nodes", "status", "down", "kubectl", "env", "elections",
-    "check", "backup", "repair", "version", "help",
+    "check", "check-storage", "export-to-etcd", "import-from-etcd", "backup", "repair", "envtest", "version", "help",
 )  # fmt: skip
 
 
@@ -94,36 +105,18 @@ def main(argv: Sequence[str] | None = None) -> int:
             from steersman.cli import components  # noqa: PLC0415 — only when it is called
 
             return components.run(command, rest)
-        case ["status", *rest]:
-            from steersman.cli import status  # noqa: PLC0415 — only when it is called
-
-            return status.run(rest)
-        case ["down", *rest]:
-            from steersman.cli import down  # noqa: PLC0415 — only when it is called
-
-            return down.run(rest)
         case ["kubectl" | "env" as command, *rest]:
             from steersman.cli import kubectl  # noqa: PLC0415 — only when it is called
 
             return kubectl.run_kubectl(rest) if command == "kubectl" else kubectl.run_env(rest)
-        case ["elections", *rest]:
-            from steersman.cli import elections  # noqa: PLC0415 — only when it is called
-
-            return elections.run(rest)
         case ["help", command, *_]:
             return main([command, "--help"])
-        case ["check", *rest]:
-            from steersman.cli import check  # noqa: PLC0415 — only when it is called
+        case [command, *rest] if command in _MODULES:
+            return int(importlib.import_module(f"steersman.cli.{command.replace('-', '_')}").run(rest))
+        case ["export-to-etcd" | "import-from-etcd" as command, *rest]:
+            from steersman.cli import transfer  # noqa: PLC0415 — only when it is called
 
-            return check.run(rest)
-        case ["backup", *rest]:
-            from steersman.cli import backup  # noqa: PLC0415 — only when it is called
-
-            return backup.run(rest)
-        case ["repair", *rest]:
-            from steersman.cli import repair  # noqa: PLC0415 — only when it is called
-
-            return repair.run(rest)
+            return transfer.run(command, rest)
         case [] | ["--help" | "-h" | "help"]:
             sys.stdout.write(_USAGE)
             return 0 if arguments else 2

@@ -1,7 +1,7 @@
-"""Import the models of ``lightkube-models`` without the client of ``lightkube``.
+"""Import of the models of ``lightkube-models`` without lightkube's client.
 
-``lightkube.models`` lies in the package ``lightkube``, whose ``__init__`` imports lightkube's own client with an HTTP
-library: three times what the models need. The processes of Steersman's components never use that client.
+``lightkube.models`` is in the package ``lightkube``, whose ``__init__`` imports lightkube's own client with an HTTP
+library: three times the cost of the models. Steersman's components never use that client.
 """
 
 from __future__ import annotations

@@ -126,7 +126,7 @@ def _disable_created_series() -> None:
 
 
 def log_loop_error(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Log what the loop reports, except writes to connections that were closed during their TLS handshake.
+    """Log errors that the loop reports, except writes to connections that were closed during their TLS handshake.
 
     uvloop's ``SSLProtocol`` reports those as fatal errors; the request was cancelled, so no task is concerned.
     """

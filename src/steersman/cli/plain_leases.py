@@ -23,8 +23,8 @@ _NODE_NAMESPACE: Final = "kube-node-lease"
 def plain_leases(leases: Iterable[Tree], contested: Collection[tuple[str, str]]) -> list[Tree]:
     """Return the Leases of elections without candidates.
 
-    ``contested`` are namespace and name of Leases that candidates ask for. Heartbeats of nodes and identities of API
-    servers are no elections.
+    ``contested`` are namespace and name of Leases that candidates name. Heartbeats of nodes and identities of API
+    servers are not elections.
     """
     return [
         lease

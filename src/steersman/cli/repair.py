@@ -1,4 +1,4 @@
-"""``steersman repair``: list what a damaged store has lost, and continue without it."""
+"""``steersman repair``: list the lost writes of a damaged store, and continue without them."""
 
 from __future__ import annotations
 

@@ -77,9 +77,10 @@ def deferred() -> Iterator[None]:
 
 
 def ignore_signals(loop: asyncio.AbstractEventLoop) -> None:
-    """Ignore both until the process ends, in all threads; without effect unless ``exit_on_signals`` was called.
+    """Ignore both signals until the process ends, in all threads.
 
-    To be called before the loop is closed, which would otherwise restore the default actions of its signals.
+    No effect unless ``exit_on_signals`` was called. Call it before the loop is closed, which would otherwise
+    restore the default actions of its signals.
     """
     if _is_installed:
         for number in _SIGNALS:

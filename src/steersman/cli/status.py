@@ -1,4 +1,4 @@
-"""``steersman status``: the control planes that run here, and what is in them."""
+"""``steersman status``: the running control planes of this user and their objects."""
 
 from __future__ import annotations
 

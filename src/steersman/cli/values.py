@@ -1,6 +1,6 @@
-"""Values of flags as Kubernetes components write them: durations, ranges of ports, addresses, lists, maps.
+"""Flag values in the formats of Kubernetes components: durations, port ranges, addresses, lists, maps.
 
-A function raises ``ArgumentTypeError`` with what it expects; the parser puts the flag and the value in front of that.
+A function raises ``ArgumentTypeError`` with the expected format; the parser prepends flag and value.
 """
 
 from __future__ import annotations

@@ -212,6 +212,8 @@ def tls_context(access: ClusterAccess, identity: Identity) -> ssl.SSLContext | b
     if not access.verify:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
+    # As in Go, every certificate of the bundle is trusted, self-signed or not.
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     context.set_alpn_protocols(["http/1.1"])
     if identity.certificate is not None and identity.key is not None:
         _load_pair(context, identity.certificate, identity.key)

@@ -1,7 +1,7 @@
 """Cause of queued keys: the informer event that is being delivered.
 
-Used by the log of reconciles (``-v 2``). A callback is wrapped only if that log is enabled when it is registered, so
-delivery costs nothing otherwise.
+Used by the log of reconciles (``-v 2``) and by their recorder. A callback is wrapped only if one of them is enabled when it
+is registered, so delivery costs nothing otherwise.
 """
 
 from __future__ import annotations
@@ -23,13 +23,15 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _log: Final = logging.getLogger(__name__)
+#: True where callbacks are registered for a recorder of reconciles (``steersman.runtime.reconcile_log``).
+TRACED: Final[ContextVar[bool]] = ContextVar("traced", default=False)
 #: Kind and event under delivery, or the text of another cause; None: unknown.
 _CAUSE: Final[ContextVar[tuple[str, Change[Any]] | str | None]] = ContextVar("cause", default=None)
 
 
 def traced(call: Callable[[Change[T]], None], kind: str) -> Callable[[Change[T]], None]:
-    """Return ``call``, wrapped to publish the event as the cause of the keys it queues if reconciles are logged."""
-    if not _log.isEnabledFor(V2):
+    """Return ``call``, wrapped to publish the event as the cause of the keys it queues if reconciles are logged or recorded."""
+    if not _log.isEnabledFor(V2) and not TRACED.get():
         return call
 
     def publish(change: Change[T]) -> None:

@@ -75,7 +75,14 @@ class InformerFactory:
             if entry[1] is not transform:
                 raise ValueError(f"the informer of {entry[0].name} is there already, with another transform")
             return entry[0]
-        source = ClientSource(self._client, resolved, namespace=namespace, label_selector=labels, field_selector=fields)
+        source = ClientSource(
+            self._client,
+            resolved,
+            namespace=namespace,
+            label_selector=labels,
+            field_selector=fields,
+            bookmarks=self._options is None or self._options.bookmarks,
+        )
         informer = Informer(
             source,
             clock=self._client.clock,

@@ -55,8 +55,10 @@ class ReflectorOptions:
     #: Start with a streaming list (KEP-3157) if the server supports it.
     streaming_list: bool = True
     page_size: int = PAGE_SIZE
-    #: A watch without events for longer is closed and resumed. Servers send a bookmark about every minute.
-    idle_seconds: float = 150.0
+    #: Request bookmarks; a streaming list needs them.
+    bookmarks: bool = True
+    #: A watch without events for longer is closed and resumed; None: never. Servers send a bookmark about every minute.
+    idle_seconds: float | None = 150.0
     #: The same bound during a streaming list; a regular list follows.
     initial_idle_seconds: float = 15.0
     #: Base of ``timeoutSeconds`` of a watch, which is chosen between this and twice this.

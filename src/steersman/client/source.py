@@ -51,10 +51,12 @@ class ClientSource(Generic[T]):
         namespace: str | None = None,
         label_selector: str = "",
         field_selector: str = "",
+        bookmarks: bool = True,
     ) -> None:
         self._client = client
         self._resource = resource
         self._namespace = namespace
+        self._bookmarks = bookmarks
         self._selection: ListOptions = {"label_selector": label_selector, "field_selector": field_selector}
 
     @property
@@ -82,5 +84,9 @@ class ClientSource(Generic[T]):
         if send_initial_events is not None:
             options["resource_version_match"] = "NotOlderThan"
         return self._client.watch(
-            self._resource, namespace=self._namespace, send_initial_events=send_initial_events, **options
+            self._resource,
+            namespace=self._namespace,
+            bookmarks=self._bookmarks,
+            send_initial_events=send_initial_events,
+            **options,
         )

@@ -47,7 +47,7 @@ class Registration(NamedTuple):
 
     @property
     def build(self) -> Callable[[ControllerContext], Controller | None]:
-        """The function that makes the controller with its informers, handlers and queue, or returns None if disabled by options.
+        """Constructor of the controller with its informers, handlers and queue; returns None if disabled by options.
 
         Raises ImportError for a controller that is not part of this release, RegistryError for one of another package
         that cannot be imported.

@@ -9,11 +9,11 @@ from steersman.apiserver.authn.bearer import BearerToken, WebSocketToken
 from steersman.apiserver.authn.bootstrap_token import BootstrapTokens
 from steersman.apiserver.authn.client_certificate import CertificateAuthorities, ClientCertificate
 from steersman.apiserver.authn.interface import MASTERS_GROUP
-from steersman.apiserver.authn.issuing import TokenIssuer
 from steersman.apiserver.authn.legacy_token import LegacyTokens
 from steersman.apiserver.authn.request_header import RequestHeader
 from steersman.apiserver.authn.service_account import ServiceAccountTokens
 from steersman.apiserver.authn.static_token import StaticTokens, TokenFileError, read_token_file
+from steersman.apiserver.authn.token_issuer import TokenIssuer
 from steersman.apiserver.authn.union import Union
 from steersman.apiserver.authz.escalation import EscalationGuard
 from steersman.apiserver.authz.modes import AlwaysAllow, AlwaysDeny, Chain, PrivilegedGroups
@@ -25,7 +25,7 @@ from steersman.apiserver.authz.rbac_index import RBACIndex
 from steersman.apiserver.authz.unsafe_proxy import UnsafeProxy
 from steersman.apiserver.endpoints.bound_objects import StoredObjects
 from steersman.apiserver.kinds.admissionregistration.shared.param_access import ParamAccess
-from steersman.apiserver.kinds.rbac.shared.following import follow_rbac
+from steersman.apiserver.kinds.rbac.shared.index_feed import follow_rbac
 from steersman.apiserver.request import UserInfo
 from steersman.controlplane.bootstrap.rbac import system_node_rules
 from steersman.controlplane.options import OptionError
@@ -95,7 +95,7 @@ class Authentication:
             group_headers=options.requestheader_group_headers,
             extra_prefixes=options.requestheader_extra_headers_prefix,
         )
-        bearer = BearerToken(self.tokens, clock=clock, fixed_tokens=users, remembering=accounts)
+        bearer = BearerToken(self.tokens, clock=clock, fixed_tokens=users, token_cache=accounts)
         self.authenticator: Final[ServerAuthenticator] = Union(
             [front_proxies, certificates, bearer, WebSocketToken(self.tokens)],
             anonymous=options.anonymous_auth,
@@ -104,7 +104,7 @@ class Authentication:
         )
 
     def follow(self, registry: Registry) -> None:
-        """Look up there what tokens are bound to."""
+        """Look up the objects that tokens are bound to in ``registry``."""
         self._objects.follow(registry)
 
 
@@ -162,7 +162,7 @@ class Authorization:
         return self.rbac if mode == "RBAC" else NodeAuthorizer(self._node_graph, system_node_rules)
 
     def _node_graph(self) -> NodeGraph:
-        from steersman.apiserver.kinds.core.node.following import node_graph  # noqa: PLC0415 — when there is a node
+        from steersman.apiserver.kinds.core.node.graph_feed import node_graph  # noqa: PLC0415 — when there is a node
 
         return NodeGraph() if self._registry is None else node_graph(self._registry)
 
@@ -194,7 +194,7 @@ class Authorization:
         return None if entry is None else (entry.tree().get("spec") or {}).get("paramKind")
 
     def follow(self, registry: Registry) -> None:
-        """Decide by what is stored there, from now on."""
+        """Authorize by the objects stored in ``registry`` from now on."""
         self._registry = registry
         self._caches.extend(follow_rbac(self._index, registry))
 

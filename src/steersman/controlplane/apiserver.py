@@ -1,4 +1,4 @@
-"""One API server as a process runs it: a core with files, certificates and a port."""
+"""One API server as a process: a core with files, certificates and a port."""
 
 from __future__ import annotations
 
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from steersman.apiserver.health.component_probes import Components
     from steersman.asynckit.clock import Clock
+    from steersman.controlplane.encryption import EncryptionAtRest
     from steersman.controlplane.options import APIServerOptions
     from steersman.storage.store import Store
 
@@ -102,18 +103,28 @@ class APIServer:
         for warning in check_options(self.options):
             _log.warning("%s", warning)
         directory = self._directory()
-        store = await self._open_store(directory)
+        encryption = await self._encryption()
+        store = None
         try:
+            store = await self._open_store(directory)
+            if encryption is not None:
+                store = encryption.wrap(store, root=self.options.etcd_prefix.rstrip("/"))
             self._core = core = ServerCore(
                 self.options,
                 store,
                 clock=self._clock,
                 keys=self._keys(directory),
                 with_bootstrap_controller=True,
+                encryption=encryption,
             )
         except BaseException:
-            await store.close()
+            if store is not None:
+                await store.close()
+            if encryption is not None:
+                await encryption.close()
             raise
+        if encryption is not None:
+            encryption.on_key_change = core.resources.registry.mark_stale
         core.defaults.makes_service_accounts = self._makes_service_accounts
         if self._makes_service_accounts:  # the controllers will ask for the key, and making one takes a while
             self._key_file = asyncio.create_task(core.keys.signing_file(), name="service account key")
@@ -198,6 +209,16 @@ class APIServer:
             reason = (error.strerror or str(error)).lower()
             raise OptionError(f"--data-dir: cannot create {directory}: {reason}") from error
         return directory
+
+    async def _encryption(self) -> EncryptionAtRest | None:
+        """Return the encryption of ``--encryption-provider-config``; None without the flag. Raises ``OptionError``."""
+        path = self.options.encryption_provider_config
+        if path is None:
+            return None
+        from steersman.controlplane.encryption import EncryptionAtRest  # noqa: PLC0415 — loads cryptography
+
+        reloads = self.options.encryption_provider_config_automatic_reload
+        return await EncryptionAtRest.open(path, reloads=reloads, clock=self._clock)
 
     async def _open_store(self, directory: Path) -> Store:
         if self.options.ephemeral:

@@ -38,7 +38,7 @@ _HEADERS: Final = {"content-type": "application/json", "accept": "application/js
 
 
 class AuditWebhook:
-    """``Destination`` that posts batches one after the other, so that the order of events is kept."""
+    """Audit ``Destination`` that posts batches sequentially, so that the order of events is kept."""
 
     def __init__(
         self, transport: Transport, target: Request, *, initial_backoff_seconds: float, clock: Clock, dice: Random
@@ -56,7 +56,7 @@ class AuditWebhook:
         self._bound: asyncio.Timeout | None = None
 
     async def write(self, lines: list[bytes]) -> None:
-        """Raise ``OSError`` when the server does not take them, after several tries for what may pass."""
+        """Post a batch; retry temporary failures. Raises ``OSError`` if the server does not accept it."""
         body = b"%b%b]}" % (_HEAD, b",".join([line.rstrip(b"\n") for line in lines]))
         pause = self._backoff_seconds
         for left in reversed(range(_TRIES)):
@@ -99,7 +99,7 @@ class AuditWebhook:
             self._bound.reschedule(asyncio.get_running_loop().time() + _HURRIED_SECONDS)
 
     async def close(self) -> None:
-        """Give up the connections."""
+        """Close the connections."""
         await self._transport.close()
 
 
@@ -112,7 +112,7 @@ def read_webhook_config(file: Path, *, clock: Clock) -> ClusterAccess:
 
 
 def open_webhook(file: Path, *, initial_backoff_seconds: float, clock: Clock, dice: Random) -> AuditWebhook:
-    """Return the webhook of a kubeconfig's current context, which posts to the URL of its server as it is.
+    """Return the webhook of a kubeconfig's current context, which posts to the exact URL of its server.
 
     Raises ``OptionError``.
     """

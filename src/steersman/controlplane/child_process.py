@@ -50,7 +50,7 @@ class ChildProcess:
         return cls(process, ours)
 
     def send_arguments(self, arguments: Sequence[str]) -> None:
-        """Let the command begin. A child that has ended already is no error."""
+        """Start the command. A child that has ended is not an error."""
         with contextlib.suppress(BrokenPipeError):
             self.socket.sendall(json.dumps(list(arguments)).encode() + b"\n")
         self.socket.setblocking(False)
@@ -64,7 +64,7 @@ class ChildProcess:
 
 
 def receive_arguments(fd: int) -> list[str] | None:
-    """Block until the parent has sent the flags; None when it ended instead."""
+    """Block until the parent has sent the flags; return None if it ended instead."""
     received = b""
     while not received.endswith(b"\n"):
         try:

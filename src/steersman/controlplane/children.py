@@ -120,7 +120,8 @@ class Child:
         return code
 
     async def _wait(self, child: ChildProcess) -> int:
-        # A thread of its own would end with the process as well; asyncio's subprocesses lose one whose start is cancelled.
+        # A dedicated thread would end with the process as well; asyncio's subprocesses lose one whose start is
+        # cancelled.
         return await asyncio.to_thread(child.process.wait)
 
     def _receive(self, child: ChildProcess, received: bytearray) -> None:
@@ -145,6 +146,6 @@ class Child:
 
 
 def _mark_retrieved(ready: asyncio.Future[str]) -> None:
-    """Retrieve an exception that no caller awaits; the exit of the process is logged already."""
+    """Retrieve an exception that is not awaited; the exit of the process is logged already."""
     if not ready.cancelled():
         ready.exception()

@@ -41,7 +41,7 @@ class ComponentDescription(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def add_pages(server: HttpServer, description: ComponentDescription, *, clock: Clock) -> None:
-    """Serve the pages; ``/statusz`` lists the paths that ``server`` has when it is asked for."""
+    """Serve the pages; ``/statusz`` lists the paths of ``server`` at the time of the request."""
     started = clock.now()
 
     async def configz(_: Mapping[str, str]) -> Page:

@@ -49,7 +49,7 @@ _RELOAD_SECONDS: Final = 60.0
 
 
 class Serving(NamedTuple):
-    """How a component serves HTTPS, and what its pages show."""
+    """HTTPS options of a component, and the content of its pages."""
 
     options: ServingOptions
     description: ComponentDescription
@@ -70,10 +70,13 @@ async def add_secure_server(manager: Manager, serving: Serving | None, stack: As
 
 
 class SecureServing:
-    """The HTTPS server of a component with its certificate and guard."""
+    """HTTPS server of a component with its certificate and guard."""
 
     def __init__(self, serving: Serving, stack: AsyncExitStack, *, registry: CollectorRegistry, clock: Clock) -> None:
-        """Clients of the reviewing clusters are closed with ``stack``. Raises ``ConfigError``, ``ValueError``."""
+        """Create the server; ``stack`` closes clients of the reviewing clusters.
+
+        Raises ``ConfigError``, ``ValueError``.
+        """
         options, description = serving
         self._options = options
         self._component = description.component

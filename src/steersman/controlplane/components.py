@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import socket
 import uuid
+from datetime import timedelta
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
@@ -23,9 +24,10 @@ from steersman.nodes.kubelet.assembly import add_kubelet
 from steersman.nodes.node_stages import NodeStages
 from steersman.nodes.object_stages import DiscoveredStages
 from steersman.nodes.pod_addresses import PodAddresses
+from steersman.nodes.pod_admission import PodAdmission
 from steersman.nodes.pods import PodController
 from steersman.nodes.provisioning import SimulatedStorage
-from steersman.nodes.registration import NodeController
+from steersman.nodes.registration import RENEW_INTERVAL_SECONDS, NodeController
 from steersman.runtime.context import ControllerContext
 from steersman.runtime.elected_group import add_elected_group
 from steersman.runtime.leader_election import elector_for
@@ -52,6 +54,8 @@ if TYPE_CHECKING:
 
 SCHEDULER: Final = "kube-scheduler"
 KUBELET: Final = "kubelet"
+#: Certificates of the metrics server are made at each start.
+_CERTIFICATE_LIFE: Final = timedelta(days=365)
 
 
 async def run_scheduler(setup: Setup, *, parent_pipe: int | None = None, serving: Serving | None = None) -> int:
@@ -80,7 +84,7 @@ async def run_scheduler(setup: Setup, *, parent_pipe: int | None = None, serving
             health_port=options.port or None,
             transform=drop_managed_fields,
         )
-        _add_scheduler(manager, manager.context, setup)
+        add_scheduler(manager, manager.context, setup)
         await add_secure_server(manager, serving, stack)
         return manager
 
@@ -94,7 +98,7 @@ async def run_nodes(options: NodesOptions, *, parent_pipe: int | None = None) ->
         client = await stack.enter_async_context(_connect(options.kubeconfig, KUBELET))
         await wait_for_server(client, seconds=None)
         manager = Manager(client, transform=drop_managed_fields)
-        _add_nodes(manager, manager.context, options)
+        add_nodes(manager, manager.context, options)
         return manager
 
     return await run_component(make, parent_pipe=parent_pipe)
@@ -142,11 +146,11 @@ async def run_all(
         client = await stack.enter_async_context(_connect(controllers.kubeconfig, SCHEDULER, limit=limit))
         # It looks at the same objects, in the same form, as controllers do: what they watch is kept once.
         context = ControllerContext(client, dice=shared.dice, metrics=shared.metrics, informers=shared.informers)
-        running_scheduler = _add_scheduler(groups[SCHEDULER], context, scheduler)
+        running_scheduler = add_scheduler(groups[SCHEDULER], context, scheduler)
         manager.add_context(context)
         client = await stack.enter_async_context(_connect(controllers.kubeconfig, KUBELET))
         context = ControllerContext(client, dice=shared.dice, metrics=shared.metrics, transform=drop_managed_fields)
-        simulated = _add_nodes(manager, context, nodes)
+        simulated = add_nodes(manager, context, nodes)
         manager.add_context(context)
         if reports_readiness and parent_pipe is not None:
             steps: list[Step] = [("the scheduler", running_scheduler.wait_ready)]
@@ -160,24 +164,47 @@ async def run_all(
     return await run_component(make, parent_pipe=parent_pipe)
 
 
-class _SimulatedNodes(NamedTuple):
+class SimulatedNodes(NamedTuple):
+    """Controllers of the simulated nodes whose readiness a caller may wait for."""
+
     nodes: NodeController
     pods: PodController
 
 
-def _add_scheduler(group: Group, context: ControllerContext, setup: Setup) -> Scheduler:
+def add_scheduler(group: Group, context: ControllerContext, setup: Setup) -> Scheduler:
+    """Add the scheduler."""
     return group.add(Scheduler(context, settings=setup.settings, host=socket.gethostname()))
 
 
-def _add_nodes(manager: Manager, context: ControllerContext, options: NodesOptions) -> _SimulatedNodes:
+def add_nodes(
+    manager: Manager,
+    context: ControllerContext,
+    options: NodesOptions,
+    *,
+    renew_interval_seconds: float = RENEW_INTERVAL_SECONDS,
+) -> SimulatedNodes:
+    """Add the controllers of simulated nodes, their pods and volumes."""
     node_stages = options.node_stages()
-    addresses = PodAddresses()
-    kubelet = add_kubelet(manager, context, options, addresses=addresses)
+    addresses, admission = PodAddresses(), PodAdmission()
+    kubelet = add_kubelet(manager, context, options, addresses=addresses, admission=admission)
     reports_status = not any(stage.writes_status for stage in node_stages)
     chaos = options.chaos_rules()
-    nodes = NodeController(context, options.templates(), reports_status=reports_status, kubelet=kubelet.address)
-    pods = PodController(context, options.pod_stages(), is_others=kubelet.is_others, addresses=addresses, chaos=chaos)
-    simulated = _SimulatedNodes(manager.add(nodes), manager.add(pods))
+    nodes = NodeController(
+        context,
+        options.templates(),
+        reports_status=reports_status,
+        kubelet=kubelet.address,
+        renew_interval_seconds=renew_interval_seconds,
+    )
+    pods = PodController(
+        context,
+        options.pod_stages(),
+        is_others=kubelet.is_others,
+        addresses=addresses,
+        admission=admission,
+        chaos=chaos,
+    )
+    simulated = SimulatedNodes(manager.add(nodes), manager.add(pods))
     manager.add(NodeOutages(context, chaos))
     if node_stages:
         manager.add(NodeStages(context, node_stages))
@@ -185,7 +212,25 @@ def _add_nodes(manager: Manager, context: ControllerContext, options: NodesOptio
         manager.add(DiscoveredStages(context, object_stages))
     if options.simulated_storage and options.templates():
         manager.add(SimulatedStorage(context))
+    if options.metrics:
+        _add_metrics_server(manager, context, options)
     return simulated
+
+
+def _add_metrics_server(manager: Manager, context: ControllerContext, options: NodesOptions) -> None:
+    """Add the server of ``metrics.k8s.io`` with a serving certificate for the life of the process."""
+    from steersman.controlplane.certificates import make_ca, make_server  # noqa: PLC0415 — off unless asked for
+    from steersman.nodes.metrics.server import MetricsServer, ServingPems  # noqa: PLC0415 — loads an HTTP server
+    from steersman.nodes.metrics.usage import usage_of_documents  # noqa: PLC0415 — off unless asked for
+
+    def make_pems(hosts: list[str]) -> ServingPems:
+        now = context.clock.now()
+        authority = make_ca("metrics-server-ca", now=now, life=_CERTIFICATE_LIFE)
+        pems = make_server("metrics-server", hosts, authority, now=now, life=_CERTIFICATE_LIFE)
+        return ServingPems(pems.certificate, pems.key, authority.certificate)
+
+    usage = usage_of_documents(options.usage_documents(), dice=context.dice)
+    manager.add(MetricsServer(context, usage, make_pems))
 
 
 def _limit(options: SchedulerOptions) -> tuple[float, int]:

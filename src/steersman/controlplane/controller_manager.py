@@ -19,6 +19,7 @@ from steersman.client.errors import ClientError
 from steersman.controllers.manager.assembly import assemble
 from steersman.controllers.manager.identities import Identities, OneIdentity, ServiceAccounts
 from steersman.controlplane.process import EXIT_REFUSED, Reasons
+from steersman.runtime.http import ListenError
 from steersman.runtime.manager import LeadershipLost
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ async def _make_and_run(
 
 
 async def _run_until_stopped(manager: Manager, stop: asyncio.Task[None], reasons: Reasons) -> int:
-    """Raise LeadershipLost when another process leads now."""
+    """Raise LeadershipLost when another process leads now, ListenError for a port that is in use."""
     running = asyncio.create_task(manager.run(), name="controllers")
     await asyncio.wait([running, stop], return_when=asyncio.FIRST_COMPLETED)
     if not running.done():
@@ -128,7 +129,7 @@ async def _run_until_stopped(manager: Manager, stop: asyncio.Task[None], reasons
             return 0
     try:
         await running
-    except LeadershipLost:
+    except (LeadershipLost, ListenError):
         raise
     except Exception as error:
         if isinstance(error, ExceptionGroup) and (lost := error.subgroup(LeadershipLost)) is not None:

@@ -11,12 +11,14 @@ import secrets
 from random import Random
 from typing import TYPE_CHECKING, Final
 
+from steersman.apiserver.aggregation.backend_openapi import AggregatedDocuments
 from steersman.apiserver.aggregation.controller import Aggregator
 from steersman.apiserver.crd.serving import CustomResources
 from steersman.apiserver.discovery.catalog import Catalog
 from steersman.apiserver.filters.max_in_flight import InFlight
 from steersman.apiserver.filters.request_metrics import RequestMetrics
 from steersman.apiserver.health.checks import Check, Unhealthy
+from steersman.apiserver.observability.conversion_metrics import ConversionMetricsCollector
 from steersman.apiserver.observability.webhook_metrics import WebhookMetricsCollector
 from steersman.apiserver.server.app import Application
 from steersman.apiserver.server.chain import ChainOptions, build_chain
@@ -40,17 +42,22 @@ from steersman.controlplane.storage_metrics import StorageMetrics
 from steersman.version import KUBERNETES_VERSION
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable
+    from collections.abc import Awaitable, Callable, Iterable, Sequence
 
+    from steersman.apiserver.http import Filter
     from steersman.apiserver.observability.metrics import Family
     from steersman.asynckit.clock import Clock
     from steersman.controlplane.bootstrap.controller import BootstrapController
+    from steersman.controlplane.bootstrap.loop_options import LoopOptions
+    from steersman.controlplane.encryption import EncryptionAtRest
     from steersman.controlplane.options import APIServerOptions
     from steersman.storage.store import Store
 
     Collector = Callable[[], Awaitable[Iterable[Family]]]
 
 
+#: Name of the health check of KMS plugins. Upstream: ``kmsReloadHealthCheckName``.
+KMS_CHECK: Final = "kms-providers"
 _REGISTRATION: Final = "apiservice-registration-controller"
 #: Hooks of upstream whose work is part of the registration of APIServices, or follows the same catalog.
 _WITH_REGISTRATION: Final = (
@@ -76,13 +83,21 @@ class ServerCore:
         clock: Clock,
         keys: ServiceAccountKeys | None = None,
         with_bootstrap_controller: bool = False,
+        encryption: EncryptionAtRest | None = None,
+        loop_options: LoopOptions | None = None,
+        filters: Sequence[Filter] = (),
+        dice: Random | None = None,
     ) -> None:
-        """``with_bootstrap_controller``: publish the server in the cluster, run repairs and elections; see ``bootstrap``."""
+        """``with_bootstrap_controller``: publish the server, run repairs and elections. ``encryption`` of ``store`` is owned, too.
+
+        ``loop_options`` are those of its loops. ``filters``: see ``ChainOptions.extra``. ``dice`` decides names, UIDs and
+        choices that others may guess.
+        """
         self.store = store
+        self._encryption = encryption
         #: Address of the server in discovery documents.
         self.address = options.advertise_address or options.bind_address
-        self._is_shutting_down = False
-        self._pre_shutdown_hooks_ran = False
+        self._is_shutting_down = self._pre_shutdown_hooks_ran = False
         token = secrets.token_urlsafe(32)
         in_flight = InFlight()
         metrics = RequestMetrics(in_flight)
@@ -90,6 +105,8 @@ class ServerCore:
         self.catalog = Catalog(served_resources(options))
         self._clock = clock
         self._options = options
+        self._filters = filters
+        self._loop_options = loop_options
         self._authorization = Authorization(options)
         #: Of service account tokens.
         self.keys = keys or ServiceAccountKeys(None)
@@ -97,7 +114,7 @@ class ServerCore:
         #: Authorities of client certificates; set before the server listens.
         self.certificate_authorities = authentication.certificate_authorities
         self.resources = Resources(
-            options, store, clock=clock, authorization=self._authorization, authentication=authentication
+            options, store, clock=clock, authorization=self._authorization, authentication=authentication, dice=dice
         )
         self._auditor = make_auditor(options, clock=clock)
         self._flow_control = make_flow_control(options, self.resources.registry, clock=clock)
@@ -118,24 +135,31 @@ class ServerCore:
         #: None when disabled.
         self.bootstrap = self._make_bootstrap_controller(options, store) if with_bootstrap_controller else None
         self._tasks = Supervisor("control plane")
-        self._custom = CustomResources(
-            self.resources.registry, self.catalog, clock=clock, writer=LoopbackDefinitionWriter(self.client)
-        )
+        self._custom = self._make_custom_resources()
         self._api_services = APIServices(
             self.client, self.catalog, stored=self.resources.registry.stored(API_SERVICES), clock=clock
         )
         self._add_post_start_hooks()
+        self._add_paths(routes, metrics)
+
+    def _add_paths(self, routes: Routes, metrics: RequestMetrics) -> None:
+        """Add the paths that are no resources."""
         add_health(routes, self._health_checks())
         add_about(routes, collectors=self._collectors(metrics))
         add_openid(
             routes,
-            options.service_account_issuer[0],
+            self._options.service_account_issuer[0],
             address=lambda: self.address,
             keys=self.keys.public_keys,
-            jwks_uri=options.service_account_jwks_uri,
+            jwks_uri=self._options.service_account_jwks_uri,
         )
         add_discovery(
-            routes, self.catalog, custom=self._custom.schema, clock=clock, server_address=lambda: self.address
+            routes,
+            self.catalog,
+            custom=self._custom.schema,
+            clock=self._clock,
+            server_address=lambda: self.address,
+            remote=AggregatedDocuments(self.aggregator),
         )
 
     def _make_aggregator(self, writer: LoopbackStatusWriter) -> Aggregator:
@@ -171,6 +195,7 @@ class ServerCore:
             reading_max=options.max_requests_inflight,
             mutating_max=options.max_mutating_requests_inflight,
             request_timeout_seconds=options.request_timeout_seconds,
+            extra=self._filters,
         )
 
     def _collectors(self, metrics: RequestMetrics) -> list[Collector]:
@@ -180,17 +205,21 @@ class ServerCore:
             StorageMetrics(self.store, self.resources.registry).collect,
             self.app.loop_guard.collect,
             WebhookMetricsCollector(self.resources.webhook_metrics).collect,
+            self.aggregator.metrics.collect,
+            ConversionMetricsCollector(self.resources.conversions.metrics).collect,
         ]
         if self._auditor is not None:
             collectors.append(self._auditor.collect)
         if self._flow_control is not None:
             collectors.append(self._flow_control.metrics.collect)
+        if self._encryption is not None:
+            collectors.append(self._encryption.collect)
         if self.bootstrap is not None:
             collectors.append(self.bootstrap.collect)
         return collectors
 
     async def start(self) -> None:
-        """Run the post-start hooks and publish the server, which is ready when it returns. Raises what a hook raises."""
+        """Run the post-start hooks and publish the server, which is ready when this returns. Raises a hook's error."""
         if self._auditor is not None:
             self._auditor.start()
         self._tasks.start("last uses of tokens", self._token_uses.run(self.client))
@@ -199,11 +228,27 @@ class ServerCore:
             await self.bootstrap.start_loops()
         self.app.loop_guard.begin_logging()
 
+    def _make_custom_resources(self) -> CustomResources:
+        return CustomResources(
+            self.resources.registry,
+            self.catalog,
+            clock=self._clock,
+            writer=LoopbackDefinitionWriter(self.client),
+            conversions=self.resources.conversions,
+        )
+
     def _make_bootstrap_controller(self, options: APIServerOptions, store: Store) -> BootstrapController:
         # Loads the client, which most tests do without.
         from steersman.controlplane.bootstrap.controller import BootstrapController  # noqa: PLC0415
 
-        return BootstrapController(self.client, store, options, clock=self._clock, defaults=self.defaults)
+        return BootstrapController(
+            self.client,
+            store,
+            options,
+            clock=self._clock,
+            defaults=self.defaults,
+            loop_options=self._loop_options,
+        )
 
     def _add_post_start_hooks(self) -> None:
         hooks, flow_control = self._hooks, self._flow_control
@@ -232,7 +277,7 @@ class ServerCore:
             hooks.add(name, after=[_REGISTRATION])
 
     async def _namespaces_known(self) -> None:
-        """Admission plugins read objects on demand; those of namespaces are needed by every write."""
+        """Wait for the namespace cache, which every write needs; other caches of admission are filled on demand."""
         await self.resources.registry.stored("namespaces").cache.ready()
 
     async def _serve_custom(self) -> None:
@@ -282,14 +327,18 @@ class ServerCore:
         if self.bootstrap is not None:
             await self.bootstrap.close()
         await self._tasks.close()
-        if self._auditor is not None:  # after all whose requests are recorded
+        if self._auditor is not None:  # after all components whose requests are recorded
             await self._auditor.close()
         await self.resources.close()
         await self.store.close()
+        if self._encryption is not None:
+            await self._encryption.close()
 
     def _health_checks(self) -> HealthChecks:
+        encryption = self._encryption
         return HealthChecks(
             storage=[Check("etcd", lambda: self._check_store(self._options.etcd_healthcheck_timeout_seconds))],
+            encryption=[Check(KMS_CHECK, encryption.check)] if encryption is not None and encryption.has_check else [],
             hooks=[*self._hooks.checks, Check("autoregister-completion", self._hooks.probe_of(_REGISTRATION))],
             ready=[
                 Check("etcd-readiness", lambda: self._check_store(self._options.etcd_readycheck_timeout_seconds)),

@@ -30,7 +30,7 @@ BUSY_MAX: Final = 6
 
 
 def _switch(phase: str, info: dict[str, int]) -> None:
-    """Give the interpreter an occasion to switch threads."""
+    """Give the interpreter an opportunity to switch threads."""
 
 
 def limit_collections() -> None:

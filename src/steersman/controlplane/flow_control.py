@@ -91,7 +91,7 @@ class PriorityLevels:
         self.metrics: Final = FlowControlMetrics(self.control)
         self._schemas: Final = _Kept(self._changed)
         self._levels: Final = _Kept(self._changed)
-        #: A change is still to be taken over.
+        #: Set when a change must be applied.
         self._pending = False
         #: The conditions may not be true any more.
         self._doubtful: Final = asyncio.Event()

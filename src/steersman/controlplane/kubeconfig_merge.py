@@ -38,7 +38,7 @@ class Journal(msgspec.Struct, frozen=True, kw_only=True):
     target: str
     #: Name of cluster, user and context.
     name: str
-    #: The file before; None if there was none.
+    #: Previous file; None if there was none.
     original: bytes | None
     #: Permissions of the file before.
     mode: int
@@ -132,7 +132,7 @@ def undo(journal: Journal, directory: Path) -> None:
 
 
 def _without_entries(data: bytes, journal: Journal) -> bytes | None:
-    """Return a changed file without our entries; None to keep it: our context, or what it names, was changed, too."""
+    """Return a changed file without our entries; None to keep it, if our context or its entries were changed."""
     document, name = KubeconfigDocument.parse(data), journal.name
     unchanged = [section for section, entry in journal.entries.items() if document.entry(section, name) == entry]
     if len(unchanged) < len(journal.entries) and document.entry("contexts", name) is not None:
@@ -151,9 +151,9 @@ def _without_entries(data: bytes, journal: Journal) -> bytes | None:
 
 
 def _hand_over(journal: Journal, directory: Path, *, before: bytes, after: bytes) -> None:
-    """Let the merge that came after an undone one restore what was there before both.
+    """Pass the state before an undone merge to the merge that followed it.
 
-    ``before`` and ``after`` are the file around the undoing.
+    ``before`` and ``after`` are the file before and after the undo.
     """
     for path in directory.glob("*.json"):
         other = _read_journal(path)

@@ -20,8 +20,12 @@ class _ExchangeStream:
         self.status: Final = exchange.code
         self.headers: Final = _headers(exchange.headers)
 
-    def __aiter__(self) -> AsyncIterator[bytes]:
-        return aiter(self._exchange)
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        try:
+            async for piece in self._exchange:
+                yield piece
+        except ConnectionError as error:
+            raise TransportError(str(error)) from error
 
 
 class LoopbackTransport:

@@ -13,6 +13,7 @@ from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
+from steersman.apimachinery.gotext import quote
 from steersman.asynckit.clock import RealClock
 from steersman.controlplane.options import ENDPOINT_RECONCILERS, OptionError
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 #: Types of addresses of a Node (upstream: ``v1.NodeAddressType``).
 ADDRESS_TYPES: Final = ("Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP")
 AUTHORIZATION_MODES: Final = ("AlwaysAllow", "AlwaysDeny", "Node", "RBAC")
+#: Upstream: ``storageMediaTypes``.
+_STORAGE_MEDIA_TYPES: Final = ("application/json", "application/vnd.kubernetes.protobuf", "application/yaml")
 _AUDIT_LOG_FORMATS: Final = ("json", "legacy")
 _AUDIT_MODES: Final = ("batch", "blocking", "blocking-strict")
 _AUDIT_VERSIONS: Final = ("audit.k8s.io/v1",)
@@ -37,7 +40,7 @@ _FILE_OPTIONS: Final = (
     "service_account_key_file", "oidc_ca_file", "requestheader_client_ca_file", "kubelet_client_certificate",
     "kubelet_client_key", "kubelet_certificate_authority", "proxy_client_cert_file", "proxy_client_key_file",
     "admission_control_config_file", "audit_policy_file",
-    "audit_webhook_config_file", "etcd_cafile", "etcd_certfile", "etcd_keyfile",
+    "audit_webhook_config_file", "encryption_provider_config", "etcd_cafile", "etcd_certfile", "etcd_keyfile",
 )  # fmt: skip
 
 
@@ -50,6 +53,7 @@ def check_options(options: APIServerOptions) -> list[str]:
     _check_service_accounts(options)
     _check_audit(options)
     _check_api(options)
+    _check_storage(options)
     _check_directory(options)
     _check_etcd(options)
     warnings: list[str] = []
@@ -66,6 +70,17 @@ def check_options(options: APIServerOptions) -> list[str]:
     if options.audit_policy_file is None and _audits(options):
         warnings.append("--audit-log-path and --audit-webhook-config-file record nothing without --audit-policy-file")
     return warnings
+
+
+def _check_storage(options: APIServerOptions) -> None:
+    if options.encryption_provider_config_automatic_reload and options.encryption_provider_config is None:
+        raise OptionError("--encryption-provider-config-automatic-reload must be set with --encryption-provider-config")
+    media_type = options.storage_media_type
+    if media_type == "application/yaml":
+        raise OptionError(f'--storage-media-type "{media_type}" is not supported, use {_STORAGE_MEDIA_TYPES[0]}')
+    if media_type and media_type not in _STORAGE_MEDIA_TYPES:
+        allowed = ", ".join(_STORAGE_MEDIA_TYPES)
+        raise OptionError(f"--storage-media-type {quote(media_type)} invalid, allowed values: {allowed}")
 
 
 def _check_service_networks(text: str) -> None:

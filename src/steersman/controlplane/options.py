@@ -121,6 +121,11 @@ class APIServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     proxy_client_key_file: Path | None = None
     #: Answer redirects of aggregated API servers with 502.
     aggregator_reject_forwarding_redirect: bool = True
+    #: File with the providers of encryption at rest, and whether it is read again when it changes.
+    encryption_provider_config: Path | None = None
+    encryption_provider_config_automatic_reload: bool = False
+    #: Media type of stored objects; empty: see ``stored_media_type``.
+    storage_media_type: str = ""
     #: Time after which an Event is deleted.
     event_ttl_seconds: float = 3600.0
     #: Seconds for which pods tolerate a Node that is not ready or unreachable, unless they have a toleration of their own.
@@ -185,6 +190,12 @@ class APIServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     shutdown_delay_seconds: float = 0.0
     #: Time limit of a stop for requests that are in flight.
     drain_seconds: float = 5.0
+
+    @property
+    def stored_media_type(self) -> str:
+        """Return the media type of stored objects of built-in kinds: by default upstream's in etcd, JSON in the embedded stores."""
+        default = "application/vnd.kubernetes.protobuf" if self.etcd_servers else "application/json"
+        return self.storage_media_type or default
 
 
 def default_data_dir(name: str = "") -> Path:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from steersman.apiserver.http import Request, Response
     from steersman.apiserver.observability.metrics import Family
     from steersman.apiserver.openapi.handlers import OpenAPIHandlers
+    from steersman.apiserver.openapi.remote import RemoteDocuments
     from steersman.apiserver.openapi.sources import CustomSchemas
     from steersman.asynckit.clock import Clock
 
@@ -29,8 +30,10 @@ class HealthChecks(NamedTuple):
 
     #: Of the store, for all endpoints.
     storage: Sequence[Check]
+    #: Of KMS plugins, for ``/healthz`` and ``/readyz``.
+    encryption: Sequence[Check] = ()
     #: Of the post-start hooks, for all endpoints.
-    hooks: Sequence[Check]
+    hooks: Sequence[Check] = ()
     #: For ``/readyz`` only: after those of the store, and at the end.
     ready: Sequence[Check] = ()
     shutdown: Sequence[Check] = ()
@@ -42,9 +45,9 @@ def add_health(routes: Routes, checks: HealthChecks) -> None:
     common = [*first, *checks.hooks]
     results = HealthcheckMetrics()
     for name, each in (
-        ("healthz", common),
+        ("healthz", [*common, *checks.encryption]),
         ("livez", common),
-        ("readyz", [*first, *checks.ready, *checks.hooks, *checks.shutdown]),
+        ("readyz", [*first, *checks.ready, *checks.hooks, *checks.encryption, *checks.shutdown]),
     ):
         for path, handler in HealthEndpoint(name, each, observe=results.observe).handlers().items():
             routes.add(path, handler, methods=ANY_METHOD)
@@ -79,9 +82,15 @@ def add_openid(
 
 
 def add_discovery(
-    routes: Routes, catalog: Catalog, *, custom: CustomSchemas, clock: Clock, server_address: Callable[[], str]
+    routes: Routes,
+    catalog: Catalog,
+    *,
+    custom: CustomSchemas,
+    clock: Clock,
+    server_address: Callable[[], str],
+    remote: RemoteDocuments,
 ) -> None:
-    """Add ``/api``, ``/apis`` and below, and ``/openapi``."""
+    """Add ``/api``, ``/apis`` and below, and ``/openapi``; ``remote``: documents of aggregated API servers."""
     discovery = DiscoveryHandlers(catalog, server_address=server_address)
     routes.add("/api", discovery.core)
     routes.add("/api/", discovery.core, listed=False)
@@ -98,7 +107,7 @@ def add_discovery(
         if not made:
             from steersman.apiserver.openapi.handlers import OpenAPIHandlers  # noqa: PLC0415
 
-            made.append(OpenAPIHandlers(catalog, custom, clock=clock))
+            made.append(OpenAPIHandlers(catalog, custom, clock=clock, remote=remote))
         return made[0]
 
     async def v2(request: Request) -> Response:

@@ -15,6 +15,7 @@ from steersman.apiserver.admission.validating_policy import ValidatingAdmissionP
 from steersman.apiserver.admission.validating_webhook import ValidatingAdmissionWebhook
 from steersman.apiserver.admission.webhook_calls import WebhookServices
 from steersman.apiserver.admission.webhook_metrics import WebhookMetrics
+from steersman.apiserver.crd.conversion_webhook import ConversionServices
 from steersman.apiserver.endpoints.router import Router
 from steersman.apiserver.endpoints.subresources import subresources
 from steersman.apiserver.endpoints.unsafe_delete import FEATURE_GATE
@@ -57,11 +58,12 @@ class Resources:
         clock: Clock,
         authorization: Authorization,
         authentication: Authentication,
+        dice: Random | None = None,
     ) -> None:
         """Raise ``OptionError``."""
         authorizer = authorization.authorizer
         self._tasks = Supervisor("registry")
-        dice = Random()  # noqa: S311 — names and choices that others may guess
+        dice = dice or Random()  # noqa: S311 — names and choices that others may guess
         self.registry = Registry(
             store,
             clock=clock,
@@ -77,11 +79,13 @@ class Resources:
                 event_ttl_seconds=int(options.event_ttl_seconds),
             ),
             min_request_timeout_seconds=options.min_request_timeout_seconds,
+            storage_media_type=options.stored_media_type,
         )
         services = StoredServices(lambda name: self.registry.stored(name).cache, dice=dice)
         #: HTTPS clients of admission and conversion webhooks.
         self.webhook_clients = WebhookClients(services, clock=clock)
         self.webhook_metrics = WebhookMetrics()
+        self.conversions = ConversionServices(self.webhook_clients, clock=clock, dice=dice)
         webhooks = WebhookServices(
             self.registry,
             authorizer=authorizer,
@@ -119,7 +123,7 @@ class Resources:
         return None if entry is None else entry.tree()["metadata"].get("labels") or {}
 
     async def close(self) -> None:
-        """End watches that are left, and what fills caches."""
+        """Close the remaining watches and the tasks that fill caches."""
         self.registry.close()
         self.webhook_clients.close()
         await self._tasks.close()
@@ -140,7 +144,10 @@ def _strategies(
         from steersman.apiserver.kinds.shared.allocation import PortRange  # noqa: PLC0415
 
         ports = PortRange(*options.service_node_port_range)
-        return ServiceStrategy(ServiceAllocator(store, networks=networks, ports=ports, dice=dice))
+        media_type = options.stored_media_type
+        return ServiceStrategy(
+            ServiceAllocator(store, networks=networks, ports=ports, dice=dice, media_type=media_type)
+        )
 
     def claims() -> Strategy:
         from steersman.apiserver.authz.claim_writers import ClaimWriters  # noqa: PLC0415

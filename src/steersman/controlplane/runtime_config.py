@@ -1,6 +1,7 @@
 """Group versions that are served: ``--runtime-config`` and feature gates of APIs.
 
-All built-in group versions are served by default, beta and alpha versions too; those can be disabled, GA versions cannot.
+Built-in group versions are served by default, beta and alpha versions too, except StorageVersionMigrations. Beta and alpha
+versions can be disabled, GA versions cannot.
 Upstream: ``k8s.io/apiserver/pkg/server/resourceconfig``.
 """
 
@@ -21,6 +22,8 @@ _FLAG: Final = "--runtime-config"
 #: Keys for all group versions of a stage.
 _STAGES: Final = ("api/all", "api/ga", "api/beta", "api/alpha")
 
+#: Served only if ``--runtime-config`` enables them.
+_OFF_BY_DEFAULT: Final = frozenset({"storagemigration.k8s.io/v1beta1"})
 _UNSTABLE: Final = ("alpha", "beta")
 #: Group versions whose only resources belong to a feature gate.
 _GATED: Final = {"CoordinatedLeaderElection": ("coordination.k8s.io/v1alpha2", "coordination.k8s.io/v1beta1")}
@@ -33,7 +36,8 @@ def served_resources(options: APIServerOptions) -> ResourceTable:
     for group in table().groups:
         for version in group.versions:
             name, stage = f"{group.name}/{version.name}", _stage_of(version.name)
-            if stage is not None and not config.get(name, config.get(stage, config.get("api/all", True))):
+            by_default = name not in _OFF_BY_DEFAULT
+            if stage is not None and not config.get(name, config.get(stage, config.get("api/all", by_default))):
                 disabled.add(name)
     for gate, versions in _GATED.items():
         if not options.feature_gates.get(gate, True):
@@ -44,6 +48,12 @@ def served_resources(options: APIServerOptions) -> ResourceTable:
 def holds_elections(options: APIServerOptions) -> bool:
     """True if the server coordinates leader elections: the gate is on, and LeaseCandidates are served."""
     return served_resources(options).of_kind("coordination.k8s.io", "v1beta1", "LeaseCandidate") is not None
+
+
+def serves_migrations(options: APIServerOptions) -> bool:
+    """True if StorageVersionMigrations are served."""
+    group, version = "storagemigration.k8s.io", "v1beta1"
+    return served_resources(options).of_kind(group, version, "StorageVersionMigration") is not None
 
 
 def _stage_of(version: str) -> str | None:
@@ -76,7 +86,9 @@ def check_runtime_config(config: Mapping[str, bool]) -> list[str]:
 def _check_stage(key: str, *, enabled: bool) -> list[str]:
     if enabled:
         return (
-            [] if key == "api/ga" else [f"{_FLAG}: {key}=true has no effect: Steersman serves all versions that it has"]
+            [f"{_FLAG}: {key}=true has no effect: Steersman serves all alpha versions that it has"]
+            if key == "api/alpha"
+            else []
         )
     if key in ("api/alpha", "api/beta"):
         return []

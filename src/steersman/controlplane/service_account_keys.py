@@ -23,10 +23,11 @@ class ServiceAccountKeys:
     """``KeyRing`` with a signing key; keys are read or generated on first use."""
 
     def __init__(self, own: Path | None, *, signing: Path | None = None, checking: Sequence[Path] = ()) -> None:
-        """``own`` is where our key lies, or will (None: only in memory); the others are the user's files, instead of it.
+        """Load or create the keys; ``own`` is the path of the generated key (None: only in memory).
 
-        Raises ``OptionError`` for files that are missing or hold no key in PEM, and for a key of an earlier start that is
-        gone: a new one would make all tokens invalid. Whether a key can be used is found out when it is first needed.
+        The other arguments are the user's files, which replace it. Raises ``OptionError`` for files that are
+        missing or have no PEM key, and for a missing key of an earlier start: a new one would invalidate all
+        tokens.
         """
         self._own: Final = own
         self._given: Final = signing
@@ -94,7 +95,7 @@ class ServiceAccountKeys:
 
 
 def _public_path(key: Path) -> Path:
-    """Return where the public half of our key lies, as kubeadm has it. It outlives the loss of the key."""
+    """Return the path of our public key, as kubeadm names it. It survives the loss of the private key."""
     return key.with_suffix(".pub")
 
 

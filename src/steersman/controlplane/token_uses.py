@@ -1,4 +1,4 @@
-"""Records the date of the last use of token Secrets, for the cleaner of unused ones."""
+"""Recorder of the last use of token Secrets, for the cleaner of unused ones."""
 
 from __future__ import annotations
 

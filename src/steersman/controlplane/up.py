@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-#: A start that takes longer names what it waits for.
+#: A start that takes longer reports its pending step.
 SLOW_SECONDS: Final = 5.0
 #: A start that takes longer has failed.
 READY_SECONDS: Final = 60.0
@@ -228,7 +228,7 @@ def _spawn() -> ChildProcess:
 
 
 async def wait_until_ready(child: Child, *, clock: Clock) -> str:
-    """Wait for the components; return the name of a node that is Ready, empty if there is to be none.
+    """Wait for the components; return the name of a Ready node, empty if no node is expected.
 
     A slow start is explained on standard error. Raises ``StartError``.
     """
@@ -248,7 +248,7 @@ async def wait_until_ready(child: Child, *, clock: Clock) -> str:
 
 
 def _access_lines(running: ControlPlane, *, merge: bool) -> list[str]:
-    """Return the line that says how clients reach the server. Raises ``OptionError``."""
+    """Return the lines that explain how clients reach the server. Raises ``OptionError``."""
     server = running.server
     if not merge:
         return [f"export KUBECONFIG={server.kubeconfig}"]
@@ -261,7 +261,7 @@ def _access_lines(running: ControlPlane, *, merge: bool) -> list[str]:
 
 
 def print_lines(lines: Iterable[str]) -> None:
-    """Write to standard output at once. A reader that has gone is no error."""
+    """Write to standard output at once. A closed reader is not an error."""
     with suppress(BrokenPipeError):
         sys.stdout.write("".join(f"{line}{os.linesep}" for line in lines))
         sys.stdout.flush()

@@ -11,8 +11,10 @@ from steersman.apimachinery.names import check_dns1123_subdomain, check_label_va
 from steersman.apimachinery.quantity import parse
 from steersman.apimachinery.timestamps import format_time
 from steersman.version import KUBERNETES_VERSION
+from steersman.workloads.resources import is_extended
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from datetime import datetime
 
     from steersman.apimachinery.trees import Tree
@@ -170,6 +172,23 @@ def new_status(template: NodeTemplate, name: str, *, ip: str, now: datetime, kno
         "declaredFeatures": known.get("declaredFeatures") or list(DECLARED_FEATURES),
         "phase": "Running",
     }
+
+
+def allocatable_changes(status: Tree, reserved: Collection[str] = ()) -> dict[str, str | None]:
+    """Return a merge patch of ``status.allocatable`` that follows a changed ``status.capacity``.
+
+    Resources of the capacity become allocatable, and extended resources follow each change of it, as an administrator who
+    advertises one patches the capacity only; ``reserved`` ones are left alone. Upstream: ``MachineInfo`` in
+    pkg/kubelet/nodestatus/setters.go.
+    """
+    capacity, allocatable = status.get("capacity") or {}, status.get("allocatable") or {}
+    changes: dict[str, str | None] = {
+        name: amount
+        for name, amount in capacity.items()
+        if name not in reserved and (name not in allocatable or (is_extended(name) and allocatable[name] != amount))
+    }
+    gone = [name for name in allocatable if name not in capacity and name not in reserved and is_extended(name)]
+    return changes | dict.fromkeys(gone)
 
 
 def refresh_conditions(known: Any, *, now: datetime) -> list[Tree]:

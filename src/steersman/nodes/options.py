@@ -16,10 +16,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from steersman.nodes.kwok.stage_files import KwokFile
+    from steersman.nodes.processes.images import LocalImages
     from steersman.nodes.stages import Stage
 
 _PODS: Final = ("v1", "Pod")
 _NODES: Final = ("v1", "Node")
+#: Values of ``process_isolation``.
+ISOLATIONS: Final = ("auto", "namespaces", "none")
 
 
 class NodesOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,8 +43,14 @@ class NodesOptions(msgspec.Struct, frozen=True, kw_only=True):
     simulated_storage: bool = True
     #: True to run pods that request it as local processes.
     process_pods: bool = False
+    #: Isolation of their containers in namespaces: ``auto`` where the machine allows it, ``namespaces``, or ``none``.
+    process_isolation: str = "auto"
+    #: YAML file of local commands in place of images; None: containers need a command.
+    process_images: Path | None = None
     #: Directory of their files; None: below the directory for temporary files.
     process_dir: Path | None = None
+    #: True to serve ``metrics.k8s.io`` with made-up usage, for ``kubectl top`` and HorizontalPodAutoscalers.
+    metrics: bool = False
     #: Address at which the nodes' kubelet listens for API servers; port 0: any free one.
     kubelet_address: str = "127.0.0.1"
     kubelet_port: int = 0
@@ -58,6 +67,10 @@ class NodesOptions(msgspec.Struct, frozen=True, kw_only=True):
     def check(self) -> None:
         """Raise TemplateError for a file or directory that cannot be used; it names the flag and the file."""
         self.templates(), self.pod_stages(), self.chaos_rules()
+        self.local_images()
+        if self.process_isolation not in ISOLATIONS:
+            expected = ", ".join(ISOLATIONS)
+            raise TemplateError(f'--process-isolation: "{self.process_isolation}": expected one of {expected}')
         if self.process_dir is not None and self.process_dir.exists() and not self.process_dir.is_dir():
             raise TemplateError(f"--process-dir: {self.process_dir} is a file, expected a directory")
 
@@ -86,6 +99,17 @@ class NodesOptions(msgspec.Struct, frozen=True, kw_only=True):
             return Chaos(*read_rules(document))
         except TemplateError as error:
             raise TemplateError(f"--chaos: {self.chaos}: {error}") from None
+
+    def local_images(self) -> LocalImages | None:
+        """Return the local images of process pods; None without a file. Raises TemplateError."""
+        if self.process_images is None:
+            return None
+        from steersman.nodes.processes.images import ImagesError, read_images  # noqa: PLC0415 — few starts need it
+
+        try:
+            return read_images(_read_yaml("--process-images", self.process_images))
+        except ImagesError as error:
+            raise TemplateError(f"--process-images: {self.process_images}: {error}") from None
 
     def pod_stages(self) -> tuple[Stage, ...]:
         """Return the stages of pods; the default set when no other is configured. Raises TemplateError."""

@@ -14,6 +14,7 @@ from steersman.client.partial_metadata import metadata_only
 from steersman.nodes import pod_status
 from steersman.nodes.node_object import internal_ip, is_simulated, is_stopped, kubelet_port
 from steersman.nodes.pod_addresses import PodAddresses
+from steersman.nodes.pod_admission import PodAdmission
 from steersman.nodes.references import missing_reference
 from steersman.nodes.stage_runner import StageRunner
 from steersman.nodes.stages import Outcome, StageContext
@@ -80,9 +81,11 @@ class PodController(Controller):
         workers: int = WORKERS,
         is_others: Callable[[Tree, Tree], bool] | None = None,
         addresses: PodAddresses | None = None,
+        admission: PodAdmission | None = None,
         chaos: Chaos | None = None,
     ) -> None:
-        """``is_others``: True if another controller manages a pod on its node, sharing ``addresses`` with this one.
+        """``is_others``: True if another controller manages a pod on its node, sharing ``addresses`` and ``admission``
+        with this one.
 
         ``chaos``: failure rules; None: no failures.
         """
@@ -91,6 +94,7 @@ class PodController(Controller):
         self._chaos = chaos if chaos is not None and chaos.concerns_pods else None
         self._recorder = context.events.recorder("kubelet")
         self._addresses = addresses or PodAddresses()
+        self._admission = admission or PodAdmission()
         self._started = self.clock.now()
         #: Keys of pods that wait for a missing object, by the object's kind and key.
         self._waiting: dict[tuple[str, str], set[str]] = {}
@@ -111,7 +115,9 @@ class PodController(Controller):
         if isinstance(change, Deleted):
             self._runner.forget(uid_of(pod))
             self._addresses.forget(uid_of(pod))
+            self._admission.forget(uid_of(pod))
             return False
+        self._admission.observe(pod, old=getattr(change, "old", None))
         return self._node_of(pod) is not None
 
     def _node_of(self, pod: Tree) -> Tree | None:
@@ -139,10 +145,12 @@ class PodController(Controller):
     # Reconciliation
 
     async def start(self) -> None:
-        """Adopt the addresses of existing pods before allocating any, and enqueue pods observed before their node."""
+        """Adopt addresses and resources of existing pods before allocating any, and enqueue pods observed before their node."""
         adopt_addresses(self._addresses, self._pods.lister, self._nodes.lister)
         for pod in self._pods.lister:
-            if self._node_of(pod) is not None:
+            node = self._node_of(pod)
+            if node is not None:
+                self._admission.adopt(pod, node)
                 self.enqueue(pod)
 
     async def reconcile(self, key: str) -> Result | None:
@@ -151,6 +159,11 @@ class PodController(Controller):
         pod = self._pods.lister.get(name, namespace=namespace)
         node = self._node_of(pod) if pod is not None else None
         if pod is None or node is None:
+            return None
+        rejection = self._admission.admit(pod, node)
+        if rejection is not None:
+            self._recorder.event(pod, "Warning", *rejection)
+            await self._runner.write(key, pod, {"status": rejection.status(pod, now=self.clock.now())}, "status")
             return None
         if self._chaos is not None:
             pod = self._chaos.with_annotations(pod, node)

@@ -13,6 +13,7 @@ from steersman.client.requests import PatchType
 from steersman.nodes.node_object import (
     KubeletAddress,
     NodeTemplate,
+    allocatable_changes,
     internal_ip,
     is_simulated,
     is_stopped,
@@ -26,7 +27,7 @@ from steersman.runtime.controller import Controller
 from steersman.runtime.heartbeat import LeaseHeartbeat
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from steersman.apimachinery.trees import Tree
     from steersman.client.changes import Change
@@ -54,14 +55,19 @@ class NodeController(Controller):
         *,
         reports_status: bool = True,
         kubelet: KubeletAddress | None = None,
+        renew_interval_seconds: float = RENEW_INTERVAL_SECONDS,
     ) -> None:
-        """Without ``reports_status`` stages write the node status: nodes are registered without conditions, with
+        """Create the controller; ``kubelet`` is the address for API servers, None without a kubelet.
+
+        Without ``reports_status`` stages write the node status: nodes are registered without conditions, with
         heartbeats.
 
         ``kubelet`` is the address at which API servers reach the nodes' kubelet; None: there is no kubelet.
+        ``renew_interval_seconds`` of the nodes' Leases must be less than ``LEASE_DURATION_SECONDS``.
         """
         super().__init__(context, workers=_WORKERS)
         self._kubelet = kubelet
+        self._renew_interval_seconds = renew_interval_seconds
         self._desired = dict(desired)
         self._reports_status = reports_status
         self._ips = AddressPool(NODE_RANGE)
@@ -107,6 +113,8 @@ class NodeController(Controller):
         needs_status = not status.get("allocatable") or known.get("Ready") in (None, "Unknown")
         if needs_status and self._reports_status:
             await self._initialize_status(node)
+        elif self._reports_status and (changes := allocatable_changes(status, self._reserved(key))):
+            await self._patch(key, {"allocatable": changes})
         elif self._kubelet is not None and not self._kubelet.is_set_on(node):
             await self._patch(key, {"addresses": status.get("addresses") or []}, kubelet=self._kubelet)
         if key not in self._heartbeats:
@@ -135,6 +143,11 @@ class NodeController(Controller):
             self.own_writes.note(name, self._nodes, await self.client.create(node))
         except AlreadyExists:
             return
+
+    def _reserved(self, name: str) -> Collection[str]:
+        """Return the resources of a node whose template says how much is allocatable."""
+        template = self._desired.get(name)
+        return template.allocatable if template is not None else ()
 
     async def _initialize_status(self, node: Tree) -> None:
         name = name_of(node)
@@ -174,7 +187,7 @@ class NodeController(Controller):
             self.client,
             holder_identity=name_of(node),
             lease_duration_seconds=LEASE_DURATION_SECONDS,
-            renew_interval_seconds=RENEW_INTERVAL_SECONDS,
+            renew_interval_seconds=self._renew_interval_seconds,
             namespace=LEASE_NAMESPACE,
             process_lease=set_owner,
             metrics=self.context.metrics.heartbeats,

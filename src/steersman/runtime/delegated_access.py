@@ -21,9 +21,9 @@ from lightkube.models.authorization_v1 import (
     SubjectAccessReviewSpec,
 )
 
+from steersman.apimachinery.bounded_cache import BoundedCache
 from steersman.apimachinery.errors import Reason, StatusError, failure, unauthorized
 from steersman.apimachinery.gotext import quote
-from steersman.apimachinery.remembering import Remembered
 from steersman.asynckit.timeouts import Timeout
 from steersman.client.errors import ClientError
 from steersman.runtime.http import Page
@@ -88,9 +88,10 @@ class DelegatedAccess:
         always_allow_paths: Sequence[str] = ALWAYS_ALLOWED_PATHS,
         cache_times: CacheTimes | None = None,
     ) -> None:
-        """Without ``token_reviewer`` tokens are ignored; without ``access_reviewer`` nothing is allowed but the paths.
+        """Create the guard; without ``token_reviewer`` tokens are ignored.
 
-        Raises ValueError for a path with a ``*`` that is not its last character.
+        Without ``access_reviewer`` only the always-allowed paths are permitted. Raises ValueError for a path
+        with a ``*`` that is not its last character.
         """
         self._token_reviewer = token_reviewer
         self._access_reviewer = access_reviewer
@@ -98,8 +99,8 @@ class DelegatedAccess:
         self._metrics = metrics
         self._is_always_allowed = PathMatcher(always_allow_paths)
         self._times = cache_times or CacheTimes()
-        self._users: Remembered[_Cached] = Remembered()
-        self._verdicts: Remembered[_Cached] = Remembered()
+        self._users: BoundedCache[_Cached] = BoundedCache()
+        self._verdicts: BoundedCache[_Cached] = BoundedCache()
 
     async def __call__(self, request: Request) -> Page | None:
         """Authenticate and authorize the request."""

@@ -1,4 +1,4 @@
-"""A group of runnables that runs only while this process holds a Lease of its own, in addition to the manager's."""
+"""Group of runnables that runs only while this process holds a separate Lease, in addition to the manager's."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class HeartbeatMetrics(Protocol):
     """Metrics of the heartbeats of a process; all calls are made on the loop and must not wait."""
 
     def started(self, heartbeat: LeaseHeartbeat) -> None:
-        """Begin to export the age of the heartbeat's Lease."""
+        """Start to export the age of the heartbeat's Lease."""
 
     def stopped(self, heartbeat: LeaseHeartbeat) -> None:
         """End the export of the age of the heartbeat's Lease."""

@@ -40,11 +40,11 @@ class PrometheusHeartbeatMetrics(Collector):
         registry.register(self)
 
     def started(self, heartbeat: LeaseHeartbeat) -> None:
-        """Export the age of its Lease from now on."""
+        """Start to export the age of the Lease."""
         self._running[heartbeat] = None
 
     def stopped(self, heartbeat: LeaseHeartbeat) -> None:
-        """Export the age of its Lease no longer."""
+        """Stop to export the age of the Lease."""
         self._running.pop(heartbeat, None)
 
     def renewed(self, *, namespace: str, duration_seconds: float) -> None:

@@ -44,6 +44,16 @@ _REASONS: Final = {
 }
 
 
+class ListenError(OSError):
+    """An address that cannot be listened on; the text is one line for users."""
+
+    @classmethod
+    def of(cls, where: str, error: OSError) -> Self:
+        """Return the error for an address, ``127.0.0.1 port 10257``."""
+        reason = os.strerror(error.errno).lower() if error.errno else str(error)
+        return cls(f"cannot listen on {where}: {reason}")
+
+
 class Page(NamedTuple):
     """HTTP response."""
 
@@ -70,7 +80,7 @@ class _Route(NamedTuple):
 
 
 class HttpServer:
-    """Serves pages by exact path, each given the query's parameters. Listens while entered."""
+    """HTTP server for pages by exact path, each of which receives the query parameters. Listens while entered."""
 
     def __init__(
         self,
@@ -83,12 +93,11 @@ class HttpServer:
         guard: RequestGuard | None = None,
         shares_port: bool = False,
     ) -> None:
-        """Port 0: any that is free, see ``port``.
+        """Create a server; port 0 selects a free one, see ``port``.
 
-        ``socket_path``: a Unix socket instead; ``@`` begins a name in Linux' abstract namespace.
-
-        ``guard`` returns None for a request that may be served, otherwise the answer. ``shares_port``: other processes may
-        listen on the port, too (``SO_REUSEPORT``).
+        ``socket_path``: a Unix socket instead; ``@`` begins a name in Linux' abstract namespace. ``guard``
+        returns None for a permitted request, otherwise the response. ``shares_port``: other processes may
+        listen on the port as well (``SO_REUSEPORT``).
         """
         self._host = host
         self._port = port
@@ -120,13 +129,18 @@ class HttpServer:
         return int(self._socket.getsockname()[1])
 
     def bind(self) -> None:
-        """Bind the address before the server is entered. Raises ``OSError``."""
-        if self._socket is None:
+        """Bind the address before the server is entered. Raises ``ListenError``."""
+        if self._socket is not None:
+            return
+        try:
             self._socket = (
                 _bound(self._socket_path)
                 if self._socket_path
                 else _bound_port(self._host, self._port, shares_port=self._shares_port)
             )
+        except OSError as error:
+            where = self._socket_path or f"{self._host or '*'} port {self._port}"
+            raise ListenError.of(where, error) from error
 
     def close(self) -> None:
         """Close the socket of a server that was bound and never entered. Idempotent."""

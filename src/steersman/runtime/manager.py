@@ -35,11 +35,11 @@ _FLUSH_SECONDS: Final = 5.0
 
 
 class Runnable(Protocol):
-    """Interface of what a manager runs; ``Controller`` implements it."""
+    """Interface of the parts of a manager; ``Controller`` implements it."""
 
     @property
     def name(self) -> str:
-        """For logs."""
+        """Name in logs."""
 
     @property
     def is_ready(self) -> bool:
@@ -49,7 +49,7 @@ class Runnable(Protocol):
         """Run until ``stop`` or cancellation. An exception ends everything that the manager runs."""
 
     def stop(self) -> None:
-        """Finish what is under way, then return from ``run``."""
+        """Finish work in progress, then return from ``run``."""
 
 
 R = TypeVar("R", bound=Runnable)
@@ -214,7 +214,7 @@ class Manager:
             work.result()
 
     async def _stop_working(self, work: asyncio.Task[None]) -> None:
-        """Let running reconciles end; what takes longer than the grace is cancelled by the caller."""
+        """Wait for running reconciles; the caller cancels those that exceed the grace period."""
         for runnable in reversed(self._runnables):
             runnable.stop()
         try:

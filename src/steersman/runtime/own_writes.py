@@ -24,7 +24,7 @@ class _Write(NamedTuple):
 
 
 class OwnWrites:
-    """Writes of each key that the caches have not shown yet; the newest write per informer."""
+    """Own writes of each key that the caches have not observed; the newest write per informer."""
 
     def __init__(self, log: logging.Logger, *, timeout_seconds: float = SEEN_TIMEOUT_SECONDS) -> None:
         self._log = log

@@ -25,7 +25,7 @@ class Owner:
 
     @property
     def group(self) -> str:
-        """The API group; empty for the core."""
+        """API group; empty for the core group."""
         return self.api_version.rpartition("/")[0]
 
     def tree(self) -> dict[str, Any]:

@@ -85,7 +85,7 @@ class CpuProfile:
         self._stopped = threading.Event()
 
     def run(self, seconds: float) -> None:
-        """Sample until the time has passed, or until ``stop``; to be called in a thread of its own."""
+        """Sample until the time has passed, or until ``stop``; call it in a separate thread."""
         for _ in range(max(1, round(seconds / _INTERVAL_SECONDS))):
             if self._stopped.wait(_INTERVAL_SECONDS):
                 break

@@ -1,23 +1,25 @@
 """Log of reconciles, enabled by ``-v 2``: one line for each key, with its cause and what was done.
 
-A controller makes these parts only if its logger is enabled for ``V2`` when it is constructed; without them its queue and
-workers run the same code as if this module did not exist.
+A controller makes these parts only if its logger is enabled for ``V2`` when it is constructed, or within ``recording``;
+without them its queue and workers run the same code as if this module did not exist.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar
 
 from steersman.apimachinery.durations import format_duration
 from steersman.asynckit.structured_logging import V2, log_fields
 from steersman.client.actions import ACTIONS, Actions
-from steersman.client.causes import because, current_cause
+from steersman.client.causes import TRACED, because, current_cause
 from steersman.client.workqueue import WorkQueue
 from steersman.runtime.result import Outcome
 
 if TYPE_CHECKING:
     import logging
-    from collections.abc import Awaitable, Callable, Hashable
+    from collections.abc import Awaitable, Callable, Hashable, Iterator
 
     from steersman.asynckit.clock import Clock
     from steersman.client.workqueue import RateLimiter
@@ -108,12 +110,40 @@ class Attempt(NamedTuple):
     duration_seconds: float
 
 
+class ReconcileRecorder(Protocol):
+    """Receiver of every reconcile, for tools that observe controllers. Calls are made on the loop and must not wait."""
+
+    def queue_made(self, queue: WorkQueue[Any]) -> None:
+        """Record a new queue."""
+
+    def started(self, controller: str, key: str, cause: str) -> None:
+        """Record the start of a reconcile, in its context."""
+
+    def finished(self, controller: str, key: str, cause: str, attempt: Attempt, actions: str) -> None:
+        """Record the end of a reconcile; ``actions`` summarizes its writes."""
+
+
+_RECORDER: Final[ContextVar[ReconcileRecorder | None]] = ContextVar("reconcile recorder", default=None)
+
+
+@contextmanager
+def recording(recorder: ReconcileRecorder) -> Iterator[None]:
+    """Record the reconciles of the controllers that are constructed in the block."""
+    tokens = _RECORDER.set(recorder), TRACED.set(True)
+    try:
+        yield
+    finally:
+        _RECORDER.reset(tokens[0])
+        TRACED.reset(tokens[1])
+
+
 class ReconcileLog:
-    """Logs each reconcile of one queue."""
+    """Logs each reconcile of one queue, and passes it to the recorder."""
 
     def __init__(self, log: logging.Logger, queue: TracedWorkQueue[Any]) -> None:
         self._log = log
         self._queue = queue
+        self._recorder = _RECORDER.get()
 
     @classmethod
     def for_queue(cls, log: logging.Logger, queue: WorkQueue[Any]) -> ReconcileLog | None:
@@ -125,10 +155,15 @@ class ReconcileLog:
         cause = self._queue.take_cause(key)
         actions = Actions()
         token = ACTIONS.set(actions)
+        recorder = self._recorder
+        if recorder is not None:
+            recorder.started(self._queue.name, str(key), cause)
         try:
             attempt = await reconcile(key)
         finally:
             ACTIONS.reset(token)
+        if recorder is not None:
+            recorder.finished(self._queue.name, str(key), cause, attempt, str(actions))
         log_fields(
             self._log,
             V2,
@@ -147,9 +182,13 @@ def make_queue(
     rate_limiter: RateLimiter[K] | None,
     metrics: QueueMetrics,
 ) -> WorkQueue[K]:
-    """Return a work queue, one that records causes if ``log`` is enabled for reconciles."""
-    made: type[WorkQueue[K]] = TracedWorkQueue if log.isEnabledFor(V2) else WorkQueue
-    return made(name, clock=clock, rate_limiter=rate_limiter, metrics=metrics)
+    """Return a work queue, one that records causes if reconciles are logged or recorded."""
+    recorder = _RECORDER.get()
+    made: type[WorkQueue[K]] = TracedWorkQueue if log.isEnabledFor(V2) or recorder is not None else WorkQueue
+    queue = made(name, clock=clock, rate_limiter=rate_limiter, metrics=metrics)
+    if recorder is not None:
+        recorder.queue_made(queue)
+    return queue
 
 
 def logged_periodic(
@@ -176,7 +215,7 @@ def logged_periodic(
 
 
 def _follow_up(attempt: Attempt) -> dict[str, str]:
-    """Return what follows from a reconcile: its error, or when the key is reconciled again."""
+    """Return the outcome of a reconcile: its error, or when the key is reconciled again."""
     fields = {"result": attempt.outcome.value}
     if attempt.failure is not None:
         fields["err"] = str(attempt.failure) or type(attempt.failure).__name__

@@ -86,7 +86,7 @@ class ReferenceManager(Generic[T]):
 
     async def adopt(self, obj: T) -> bool:
         """Make ``obj`` a dependent of the controller; return False if it does not exist. Raises CannotAdopt, ApiError."""
-        await self._look_afresh()
+        await self._read_live_owner()
         reference = controller_reference(
             self._controller,
             api_version=self._controller_resource.info.api_version,
@@ -138,7 +138,7 @@ class ReferenceManager(Generic[T]):
             return False
         return True
 
-    async def _look_afresh(self) -> None:
+    async def _read_live_owner(self) -> None:
         if self._may_adopt:
             return
         controller, resource = self._controller, self._controller_resource

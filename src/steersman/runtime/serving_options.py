@@ -13,7 +13,7 @@ ALWAYS_ALLOWED_PATHS = ("/healthz", "/readyz", "/livez")
 
 
 class ServingOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """How a component serves HTTPS, and which requests it allows."""
+    """Options of a component's HTTPS server and its authentication and authorization."""
 
     bind_address: str = "127.0.0.1"
     #: 0: no HTTPS.

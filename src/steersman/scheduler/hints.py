@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from steersman.scheduler.pod_info import ANY_ADDRESS
 from steersman.scheduler.queue import ClusterEvent
+from steersman.workloads.host_ports import is_taken
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from steersman.scheduler.pod_info import HostPort, PodInfo
+    from steersman.scheduler.pod_info import PodInfo
 
     #: Plugin that rejected a pod, and this pod; True if the event may make it schedulable.
     QueueingHint = Callable[[str, PodInfo], bool]
@@ -23,7 +23,7 @@ def pod_queueing_hint(other: PodInfo, event: ClusterEvent, labels_of: LabelsOf) 
     def hint(blocker: str, pod: PodInfo) -> bool:
         match blocker:
             case "NodePorts":
-                return any(_collide(mine, theirs) for mine in pod.host_ports for theirs in other.host_ports)
+                return any(is_taken(port, other.host_ports) for port in pod.host_ports)
             case "PodTopologySpread":
                 # Default constraints may apply to pods without their own; they are not available here.
                 same = other.namespace == pod.namespace
@@ -64,7 +64,3 @@ def _affinity_hint(pod: PodInfo, other: PodInfo, event: ClusterEvent, labels_of:
         any(term.matches(other, labels_of) for term in pod.anti_affinity)
         or any(term.matches(pod, labels_of) for term in other.anti_affinity)
     )
-
-
-def _collide(mine: HostPort, theirs: HostPort) -> bool:
-    return mine[1:] == theirs[1:] and (mine[0] == theirs[0] or ANY_ADDRESS in (mine[0], theirs[0]))

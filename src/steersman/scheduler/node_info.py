@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from steersman.scheduler.pod_info import ANY_ADDRESS
-from steersman.scheduler.resources import CPU, MEMORY, PODS, ResourceList, add_resources, parse_resource_list
+from steersman.workloads.host_ports import is_taken
+from steersman.workloads.resources import CPU, MEMORY, PODS, ResourceList, add_resources, parse_resource_list
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from steersman.scheduler.objects import Node
-    from steersman.scheduler.pod_info import HostPort, PodInfo
+    from steersman.scheduler.pod_info import PodInfo
+    from steersman.workloads.host_ports import HostPort
 
 #: Generation of a node that has not changed yet; cached results hold for one generation.
 _NEVER: Final = 0
@@ -114,10 +115,7 @@ class NodeInfo:
 
     def port_taken(self, port: HostPort) -> bool:
         """Report whether a host port conflicts with one in use; 0.0.0.0 conflicts with every address."""
-        address, protocol, number = port
-        if address == ANY_ADDRESS:
-            return any(taken[1:] == (protocol, number) for taken in self.host_ports)
-        return port in self.host_ports or (ANY_ADDRESS, protocol, number) in self.host_ports
+        return is_taken(port, self.host_ports)
 
     def copy(self) -> NodeInfo:
         """Return a copy for simulations."""

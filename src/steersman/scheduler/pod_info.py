@@ -8,7 +8,8 @@ import msgspec
 
 from steersman.apimachinery.selectors import EVERYTHING, NOTHING, LabelSelector, requirement
 from steersman.scheduler.matching import any_term, has_labels, label_selector, names_in, node_term
-from steersman.scheduler.resources import ResourceList, pod_nonzero_requests, pod_requests
+from steersman.workloads.host_ports import host_ports
+from steersman.workloads.resources import ResourceList, pod_nonzero_requests, pod_requests
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -20,10 +21,6 @@ _encode: Final = msgspec.json.Encoder().encode
 #: Default of ``spec.preemptionPolicy``.
 PREEMPT_LOWER_PRIORITY: Final = "PreemptLowerPriority"
 DEFAULT_SCHEDULER: Final = "default-scheduler"
-ANY_ADDRESS: Final = "0.0.0.0"  # noqa: S104 — what a host port without an address means
-
-#: Host IP, protocol, port.
-HostPort = tuple[str, str, int]
 
 
 class AffinityTerm(NamedTuple):
@@ -129,7 +126,7 @@ class PodInfo:
         self.requests: Final[ResourceList] = {name: value for name, value in pod_requests(pod).items() if value}
         self.nonzero_requests: Final[ResourceList] = pod_nonzero_requests(pod)
         self.is_best_effort: Final = not self.requests
-        self.host_ports: Final = tuple(_host_ports(pod))
+        self.host_ports: Final = host_ports(pod.spec)
         self.images: Final = tuple(each.image or "" for each in [*(spec.initContainers or ()), *spec.containers])
         self.tolerations: Final[Sequence[Any]] = spec.tolerations or ()
         self.claims: Final = tuple(_claims(pod))
@@ -194,16 +191,6 @@ def _all_of(tests: list[NodeTest]) -> NodeTest | None:
         return tests[0] if tests else None
     first, second = tests
     return lambda node: first(node) and second(node)
-
-
-def _host_ports(pod: Pod) -> list[HostPort]:
-    found = []
-    containers = [each for each in pod.spec.initContainers or () if each.restartPolicy == "Always"]
-    for container in [*containers, *pod.spec.containers]:
-        for port in container.ports or ():
-            if port.hostPort:
-                found.append((port.hostIP or ANY_ADDRESS, port.protocol or "TCP", port.hostPort))  # noqa: PERF401 — two loops deep
-    return found
 
 
 def _required_features(spec: Any) -> Iterator[str]:
@@ -284,4 +271,4 @@ def spread_constraints(
     return tuple(each for is_hard, each in made if is_hard), tuple(each for is_hard, each in made if not is_hard)
 
 
-__all__ = ["EVERYTHING", "AffinityTerm", "HostPort", "PodInfo", "SpreadConstraint", "spread_constraints"]
+__all__ = ["EVERYTHING", "AffinityTerm", "PodInfo", "SpreadConstraint", "spread_constraints"]

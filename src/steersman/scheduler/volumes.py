@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from steersman.scheduler.matching import any_term, label_selector
-from steersman.scheduler.resources import parse_resource
+from steersman.workloads.resources import parse_resource
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -1,5 +1,6 @@
-"""What types and resources there are, and how an object tree becomes what Go would hold of it.
+"""Built-in types and resources, and decoding of object trees as into Go types.
 
-Promises: pure (no clock, loop or dice); nothing is read before it is asked for; what is loaded is never changed, so
-every caller may keep and share it; decoding never changes the tree that it was given.
+Between ``apimachinery`` and its users (API server, client, scheduler); reads ``schema/generated``, which ``codegen/``
+writes. Promises: pure (no clock, loop or randomness); tables are loaded on first use; loaded values are immutable and
+may be shared; decoding never mutates the given tree.
 """

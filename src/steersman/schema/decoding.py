@@ -1,8 +1,8 @@
-"""An object tree as the API server holds it after decoding into the Go type: the hot path of every write.
+"""Decoding of an object tree as into its Go type: the hot path of every write.
 
-`decode` checks JSON types, drops unknown fields and nulls, canonicalises quantities, times and base64, drops what
-`omitempty` drops and adds what Go always writes. Each struct gets a table of small functions on first use. They keep no
-paths and stop at the first trouble: when there is any, `steersman.schema.diagnosis` walks the tree again and words it.
+`decode` checks JSON types, drops unknown fields and nulls, canonicalizes quantities, times and base64, drops what
+`omitempty` drops and adds what Go always writes. Each struct gets a table of small functions on first use. They track
+no paths and stop at the first error: `steersman.schema.diagnosis` then walks the tree again and words it.
 
 Stored objects pass through protobuf upstream, so an empty list without `omitempty` reads back as null.
 """
@@ -22,23 +22,23 @@ if TYPE_CHECKING:
 
 __all__ = ["DecodeError", "Decoded", "decode", "zero"]
 
-#: What a walk meets on its way; here: one entry per unknown field.
+#: Findings of a walk; here one entry per unknown field.
 Unknown = list[str]
 Convert = Callable[[Any, Unknown], Any]
 
 
 class Decoded(NamedTuple):
-    """A tree as Go would hold it, and the paths of fields that the type does not know (at most 100, as upstream)."""
+    """Tree as Go would hold it, and the paths of unknown fields (at most 100, as upstream)."""
 
     tree: Tree
     unknown: list[str]
 
 
 def decode(struct: Struct, tree: Any) -> Decoded:
-    """The tree as decoded into a type; `tree` itself stays as it is.
+    """Return the tree as decoded into a type, and its unknown fields; `tree` itself is unchanged.
 
-    Raises `DecodeError` with Go's text when a value does not fit its field. A number that is told there is written in
-    its shortest form unless the tree came from `decode_json_exactly`: the error is then a `diagnosis.InexactError`.
+    Raises `DecodeError` with Go's text if a value does not fit its field. A number in that text is in its shortest
+    form unless the tree came from `decode_json_exactly`: the error is then a `diagnosis.InexactError`.
     """
     unknown: Unknown = []
     try:
@@ -49,7 +49,7 @@ def decode(struct: Struct, tree: Any) -> Decoded:
 
 
 def zero(struct: Struct) -> Tree:
-    """What Go writes of a value of the type that was never set."""
+    """Return Go's encoding of the type's zero value."""
     tree: Tree = _compiled(struct)({}, [])
     return tree
 
@@ -62,7 +62,7 @@ def _compiled(struct: Struct) -> Convert:
 
 
 def _compile_struct(struct: Struct) -> Convert:
-    """The table is filled on the first call, so that types may hold themselves."""
+    """Return the decoder of a struct; its table is filled on the first call, as types may be recursive."""
     table: dict[str, tuple[type | None, bool, Convert]] = {}
     always: list[tuple[str, Any, Convert | None]] = []
     get = table.get
@@ -106,12 +106,12 @@ def _compile_struct(struct: Struct) -> Convert:
 
 
 def _plain_type(field: Field) -> type | None:
-    """The Python type of values that need no look at all."""
+    """Return the Python type of values that need no conversion."""
     return PLAIN.get(field.type.kind) if isinstance(field.type, Scalar) else None
 
 
 def _zero_of(field: Field) -> Any:
-    """What Go writes for a field that was not given; structs by value are made fresh each time instead."""
+    """Return Go's encoding of an absent field; structs held by value are created for each object instead."""
     if field.keep_zero or not isinstance(field.type, Scalar):
         return None
     return ZEROS[field.type.kind]
@@ -166,7 +166,7 @@ def _compile_leaf(kind: ScalarKind) -> Convert:
 
 
 def _null_item(type_: Type) -> Convert:
-    """What stands for a null in a list or a map: Go leaves the element as it was made."""
+    """Return the value that replaces a null in a list or map: the element's zero value."""
     if isinstance(type_, Struct):
         compiled = _compiled(type_)
         return lambda _, unknown: compiled({}, unknown)
@@ -193,7 +193,7 @@ def _compile_list(item: Type) -> Convert:
 def _compile_map(item: Type) -> Convert:
     plain = PLAIN.get(item.kind) if isinstance(item, Scalar) else None
     convert_item = _compile(item)
-    # Protobuf keeps no null bytes in a map.
+    # Protobuf has no null bytes in a map.
     empty_bytes = isinstance(item, Scalar) and item.kind is ScalarKind.BYTES
     null_item = (lambda _, __: "") if empty_bytes else _null_item(item)
 
@@ -217,7 +217,7 @@ def _schema() -> Convert:
 
 
 def _schema_or_bool(value: Any, _: Unknown) -> Any:
-    """Go's own decoders of these types are not strict: unknown fields below are dropped without a word."""
+    """Decode leniently, as Go's own decoders of these types: unknown fields below are dropped without a report."""
     if type(value) is bool:
         return value
     if type(value) is dict:

@@ -1,8 +1,7 @@
-"""What types and fields mean, for `kubectl explain` and Tables: read from the typed models' docstrings, on demand.
+"""Descriptions of types and fields for `kubectl explain` and Tables, read from the typed models' docstrings on demand.
 
-Nothing is read before the first question about a group, and nothing is imported: the source says it in a tenth of the time.
-The docstrings are the published texts wrapped at 78 columns, without empty lines and with their indentation gone; what can
-be told of these is put back.
+A group's source is parsed on the first request and not imported, which takes a tenth of the time. The docstrings are
+the published texts wrapped at 78 columns, without empty lines and indentation; `_unwrap` restores what can be.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ _CLASS: Final = re.compile(r'^class (\w+)\([^\n]*\):\n    r"""(.*?)"""', re.MULT
 _FIELD: Final = re.compile(r"^ *\* \*\*(\w+)\*\* ``[^`]*`` - ?", re.MULTILINE)
 _MARK: Final = "**parameters**"
 _WIDTH: Final = 78
-#: How an item of a list begins.
+#: Prefix of a list item.
 _ITEM: Final = re.compile(r"[-*] |\d+\. |\S+ - |\"")
 _TWO_SPACES: Final = re.compile(r"\.  [A-Z`']")
 _ONE_SPACE: Final = re.compile(r"\. [A-Z`']")
@@ -28,7 +27,7 @@ _ONE_SPACE: Final = re.compile(r"\. [A-Z`']")
 
 @cache
 def describe(definition: str) -> tuple[str, dict[str, str]]:
-    """The text of a type and of each of its fields by JSON name; empty texts where there is nothing to tell."""
+    """Return the description of a type and of each of its fields by JSON name; empty texts where there are none."""
     docstring = _docstring(definition)
     type_text, _, rest = docstring.partition(_MARK)
     by_python_name: dict[str, str] = {}
@@ -45,7 +44,7 @@ def describe(definition: str) -> tuple[str, dict[str, str]]:
 def _docstring(definition: str) -> str:
     module, _, name = definition.rpartition(".")
     group, version = module.split(".")[-2:]
-    # Modules without a version (`pkg.version`, `pkg.runtime`) are named by their last word alone.
+    # Modules without a version (`pkg.version`, `pkg.runtime`) are named by their last segment alone.
     for candidate in (f"{group}_{version}", version):
         found = _docstrings(candidate).get(name)
         if found is not None:
@@ -62,7 +61,7 @@ def model_folders() -> list[Path]:
 
 @cache
 def _docstrings(module: str) -> dict[str, str]:
-    """The docstrings of a module of the models by class; none when there is no such module."""
+    """Return the docstrings of a module of the models by class; none if the module does not exist."""
     for folder in model_folders():
         path = folder / f"{module}.py"
         if path.is_file():
@@ -71,13 +70,13 @@ def _docstrings(module: str) -> dict[str, str]:
 
 
 def _python_name(name: str, known: dict[str, str]) -> str:
-    """As the models spell a JSON name: `from` → `from_`, `$ref` → `d_ref`, `x-kubernetes-y` → `x_kubernetes_y`."""
+    """Return the models' form of a JSON name: `from` → `from_`, `$ref` → `d_ref`, `x-kubernetes-y` → `x_kubernetes_y`."""
     plain = name.replace("$", "d_").replace("-", "_")
     return plain if plain in known else f"{plain}_"
 
 
 def _unwrap(text: str) -> str:
-    """Joins lines that were wrapped; where the next word would have fitted, a paragraph or an item ended."""
+    """Join wrapped lines; a paragraph or item ended where the next word would have fitted."""
     lines = [line for line in map(str.strip, text.split("\n")) if line]
     if len(lines) < 2:
         return "".join(lines)

@@ -1,8 +1,8 @@
-"""What is wrong with a tree that does not fit its type, worded as Go's JSON decoder words it.
+"""Errors of a tree that does not fit its type, in the words of Go's JSON decoder.
 
-Go goes on after a value of the wrong JSON type and tells the first of them at the end, but stops at once at a value
-whose own parser (time, quantity) refuses it. Both name the innermost struct and the dotted path without indices;
-unknown fields are told by their path with indices and map keys.
+Go continues after a value of the wrong JSON type and reports the first of them at the end, but stops at once at a value
+whose own parser (time, quantity) rejects it. Both errors name the innermost struct and the dotted path without indices;
+unknown fields are reported by path with indices and map keys.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from steersman.apimachinery.codec import DecodeError
 from steersman.apimachinery.typemodel import ListOf, MapOf, Scalar, ScalarKind, Struct, Type
 from steersman.schema.leaves import LEAVES, Malformed, Mismatch
 
-#: As many as upstream's strict decoder collects.
+#: Limit of upstream's strict decoder.
 UNKNOWN_FIELDS_MAX: Final = 100
 _BASE64_KINDS: Final = frozenset({ScalarKind.BYTES})
 _SILENT_KINDS: Final = frozenset({ScalarKind.SCHEMA_OR_BOOL, ScalarKind.SCHEMA_OR_ARRAY, ScalarKind.SCHEMA_OR_STRINGS})
@@ -32,17 +32,17 @@ _GO_TYPES: Final = {
     ScalarKind.ANY: "v1.JSON",
     ScalarKind.RAW: "runtime.RawExtension",
 }
-#: What the parsers of these kinds ask for.
-_ASKED_TYPES: Final = {ScalarKind.TIME: "string", ScalarKind.MICRO_TIME: "string", ScalarKind.INT_OR_STRING: "int32"}
+#: JSON types that the parsers of these kinds expect.
+_EXPECTED_TYPES: Final = {ScalarKind.TIME: "string", ScalarKind.MICRO_TIME: "string", ScalarKind.INT_OR_STRING: "int32"}
 _NUMBER_KINDS: Final = frozenset({ScalarKind.INT32, ScalarKind.INT64, ScalarKind.NUMBER, ScalarKind.INT_OR_STRING})
 
 
 class InexactError(DecodeError):
-    """The message tells a number, but not as it was written: the tree has forgotten that."""
+    """The message contains a number whose text the tree does not have."""
 
 
 def first_error(struct: Struct, tree: Any) -> DecodeError:
-    """The error that Go's decoder gives for a tree that does not fit."""
+    """Return the error of Go's decoder for a tree that does not fit."""
     walk = _Walk()
     try:
         walk.struct(struct, tree, owner="", go_path="", path="")
@@ -52,7 +52,7 @@ def first_error(struct: Struct, tree: Any) -> DecodeError:
 
 
 def unknown_fields(struct: Struct, tree: Any) -> list[str]:
-    """Paths of all fields that the type does not know, each once, in the order of the text, at most 100."""
+    """Return the paths of all unknown fields, each once, in the order of the text, at most 100."""
     walk = _Walk()
     walk.struct(struct, tree, owner="", go_path="", path="")
     return list(walk.unknown)[:UNKNOWN_FIELDS_MAX]
@@ -65,7 +65,7 @@ class _Stop(Exception):  # noqa: N818 — the error that ends the walk
 
 
 class _Walk:
-    """One pass over a tree. `owner` is the innermost struct's Go name, `go_path` the fields down from the root."""
+    """One pass over a tree. `owner` is the innermost struct's Go name, `go_path` the fields below the root."""
 
     def __init__(self) -> None:
         self.error: DecodeError | None = None
@@ -119,7 +119,7 @@ class _Walk:
             self.mismatch(value, scalar, owner=owner, go_path=go_path)
 
     def schema(self, kind: ScalarKind, value: Any, *, owner: str, go_path: str) -> None:
-        """A schema's own decoder starts anew; what it refuses is told at the outer field, and ends the walk."""
+        """Decode with the schema's own decoder, which reports errors at the outer field and ends the walk."""
         from steersman.schema.loader import struct  # noqa: PLC0415 — only definitions of custom resources hold schemas
 
         props = struct("io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps")
@@ -135,8 +135,8 @@ class _Walk:
             raise _Stop(inner.fault.at(owner, go_path))
 
     def mismatch(self, value: Any, type_: Type, *, owner: str, go_path: str) -> None:
-        fault = _Fault(*_told(value, type_), _asked(type_))
-        if isinstance(type_, Scalar) and type_.kind in _ASKED_TYPES:
+        fault = _Fault(*_json_type_text(value, type_), _expected_type(type_))
+        if isinstance(type_, Scalar) and type_.kind in _EXPECTED_TYPES:
             raise _Stop(fault.at(owner, go_path))
         if self.fault is None:
             self.fault = fault
@@ -144,24 +144,24 @@ class _Walk:
 
 
 class _Fault(NamedTuple):
-    """A value of the wrong JSON type."""
+    """Value of the wrong JSON type."""
 
-    told: str
+    json_type: str
     exact: bool
-    asked: str
+    expected: str
 
     def at(self, owner: str, go_path: str) -> DecodeError:
         place = f"Go struct field {owner}.{go_path}" if go_path else "Go value"
-        text = f"json: cannot unmarshal {self.told} into {place} of type {self.asked}"
+        text = f"json: cannot unmarshal {self.json_type} into {place} of type {self.expected}"
         return DecodeError(text) if self.exact else InexactError(text)
 
 
-def _asked(type_: Type) -> str:
-    asked = _ASKED_TYPES.get(type_.kind) if isinstance(type_, Scalar) else None
-    return asked or go_type(type_)
+def _expected_type(type_: Type) -> str:
+    expected = _EXPECTED_TYPES.get(type_.kind) if isinstance(type_, Scalar) else None
+    return expected or go_type(type_)
 
 
-def _told(value: Any, type_: Type) -> tuple[str, bool]:
+def _json_type_text(value: Any, type_: Type) -> tuple[str, bool]:
     """A value's JSON type as Go names it, and whether that is surely as the text had it."""
     if isinstance(value, bool):
         return "bool", True
@@ -176,7 +176,7 @@ def _told(value: Any, type_: Type) -> tuple[str, bool]:
 
 
 def go_type(type_: Type) -> str:
-    """As Go prints a type: ``[]v1.ServicePort``, ``map[string]string``."""
+    """Return the type as Go prints it: ``[]v1.ServicePort``, ``map[string]string``."""
     if isinstance(type_, ListOf):
         return f"[]{go_type(type_.item)}"
     if isinstance(type_, MapOf):

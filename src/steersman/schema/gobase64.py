@@ -1,4 +1,4 @@
-"""Base64 as Go's `encoding/base64` reads it into `[]byte`: line breaks are skipped, errors name a byte."""
+"""Base64 as Go's `encoding/base64` decodes it into `[]byte`: line breaks are skipped, errors name a byte."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _NEWLINES: Final = b"\r\n"
 
 
 def normalize(text: str) -> str:
-    """The text as it is written again; raises ValueError with Go's words when it is not base64."""
+    """Return the canonical encoding. Raises ValueError with Go's text for malformed base64."""
     data = text.encode(errors="surrogatepass")
     try:
         raw = binascii.a2b_base64(data, strict_mode=True)
@@ -25,14 +25,14 @@ def normalize(text: str) -> str:
 
 
 def _first_corrupt_byte(data: bytes) -> int | None:
-    """Where Go's decoder stops, None when it does not: it works in groups of four."""
+    """Return the position where Go's decoder stops, None if it does not: it works in groups of four."""
     position = 0
     while True:
         count = 0
         while count < 4:
             position = _skip_newlines(data, position)
             if position == len(data):
-                # What is left of an unfinished group counts from its start.
+                # The rest of an unfinished group counts from its start.
                 return None if count == 0 else position - count
             byte = data[position]
             position += 1
@@ -45,7 +45,10 @@ def _first_corrupt_byte(data: bytes) -> int | None:
 
 
 def _after_padding(data: bytes, position: int, *, count: int) -> int | None:
-    """`position` is behind a first `=` that stands after `count` characters of a group."""
+    """Return the error position after the padding.
+
+    `position` is behind a first `=` after `count` characters of a group.
+    """
     if count == 2:
         position = _skip_newlines(data, position)
         if position == len(data):

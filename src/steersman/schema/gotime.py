@@ -1,6 +1,6 @@
 """Times as Go parses and writes them: `metav1.Time` (seconds) and `metav1.MicroTime` (six digits), always in UTC.
 
-The rules and the error texts are those of Go's `time.Parse` with the layouts of RFC 3339.
+Rules and error texts are those of Go's `time.Parse` with the layouts of RFC 3339.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ _UTC_SECONDS: Final = re.compile(
 _UTC_MICROS: Final = re.compile(_UTC_SECONDS.pattern[:-1] + r"\.\d{6}Z", re.ASCII)
 _ZERO: Final = datetime(1, 1, 1)  # noqa: DTZ001 — all arithmetic here is in UTC, without zones
 _FRACTION: Final = re.compile(r"[.,]\d+", re.ASCII)
-#: Layout element → its range's name in errors, lowest value, first value too high.
+#: Layout element → name of its range in errors, minimum, first invalid value.
 _RANGES: Final = {"01": ("month", 1, 13), "15": ("hour", 0, 24), "04": ("minute", 0, 60), "05": ("second", 0, 60)}
 
 
 def normalize_seconds(text: str) -> str | None:
-    """RFC 3339 as `metav1.Time` writes it again, None for Go's zero time; raises ValueError with Go's text."""
+    """Return RFC 3339 in the form of `metav1.Time`, None for Go's zero time. Raises ValueError with Go's text."""
     if _UTC_SECONDS.fullmatch(text) and not text.startswith("0001-01-01T00:00:00"):
         return text
     moment = _parse(text, SECONDS_LAYOUT)
@@ -33,7 +33,7 @@ def normalize_seconds(text: str) -> str | None:
 
 
 def normalize_micros(text: str) -> str | None:
-    """RFC 3339 with six fraction digits, as `metav1.MicroTime` writes it again; raises ValueError with Go's text."""
+    """Return RFC 3339 in the form of `metav1.MicroTime`, with six decimals. Raises ValueError with Go's text."""
     if _UTC_MICROS.fullmatch(text) and not text.startswith("0001-01-01T00:00:00"):
         return text
     moment = _parse(text, MICROS_LAYOUT)
@@ -41,7 +41,7 @@ def normalize_micros(text: str) -> str | None:
 
 
 def _parse(text: str, layout: str) -> datetime:
-    """The moment in UTC, as a naive datetime."""
+    """Return the time in UTC, as a naive datetime."""
     parser = _Parser(text, layout)
     year = parser.number("2006", digits=4)
     parser.literal("-")
@@ -67,7 +67,7 @@ def _parse(text: str, layout: str) -> datetime:
 
 
 class _Parser:
-    """Eats a text element by element; every method raises ValueError with Go's text."""
+    """Parser that consumes a text element by element; every method raises ValueError with Go's text."""
 
     def __init__(self, text: str, layout: str) -> None:
         self.text = text
@@ -101,7 +101,7 @@ class _Parser:
         return value
 
     def fraction(self) -> int:
-        """Microseconds; the seconds' layout takes any number of digits, the other exactly six."""
+        """Return microseconds; the seconds layout takes any number of digits, the other exactly six."""
         if self.layout == MICROS_LAYOUT:
             if self.rest[:1] not in {".", ","} or not _is_digits(self.rest[1:7], 6):
                 raise self.bad(".000000")

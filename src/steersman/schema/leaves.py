@@ -1,7 +1,7 @@
-"""Leaves of objects as Go decodes and writes them again: one function per kind.
+"""Leaves of objects as Go decodes and encodes them: one function per kind.
 
-Each takes the JSON value (never null) and gives what is kept of it. They raise `Mismatch` for a JSON type that does
-not fit, `Malformed` with Go's text for a value that its own parser refuses.
+Each takes a JSON value (never null) and returns its canonical form. They raise `Mismatch` for a wrong JSON type, and
+`Malformed` with Go's text for a value that its own parser rejects.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Mismatch(Exception):  # noqa: N818 — a signal between the decoders, word
 
 
 class Malformed(Mismatch):
-    """A value's own parser refuses it; the message is Go's."""
+    """A value's own parser rejects it; the message is Go's."""
 
 
 def _string(value: Any) -> str:
@@ -53,7 +53,7 @@ def _int64(value: Any) -> int:
 
 
 def _number(value: Any) -> float | int:
-    """Go writes a whole float64 without a fraction."""
+    """Return a whole float64 without a fraction, as Go writes it."""
     if type(value) is int:
         return value
     if isinstance(value, float):
@@ -71,7 +71,7 @@ def _bytes(value: Any) -> str:
 
 
 def _bytes_of_numbers(value: list[Any]) -> str:
-    """Go also takes a list of small numbers for bytes."""
+    """Decode a list of small numbers as bytes, which Go accepts."""
     import base64  # noqa: PLC0415 — hardly ever needed
 
     if any(type(number) is not int or not 0 <= number <= 255 for number in value):
@@ -94,7 +94,7 @@ def _micro_time(value: Any) -> str | None:
 
 
 def _quantity(value: Any) -> str:
-    # Go parses whatever JSON text stands there; not a number's exact text unless the tree remembers it.
+    # Go parses any JSON text here; the number's exact text is known only if the tree kept it.
     text = value if type(value) is str else getattr(value, "text", None) or repr(value)
     try:
         return read_back(text)
@@ -110,10 +110,10 @@ def _any(value: Any) -> Any:
     return value
 
 
-#: Python types whose values are kept without a look.
+#: Python types whose values need no conversion.
 PLAIN: Final[dict[ScalarKind, type]] = {ScalarKind.STRING: str, ScalarKind.BOOLEAN: bool, ScalarKind.DURATION: str}
 
-#: What Go writes for a leaf held by value that was never set.
+#: Go's encoding of the zero value of a leaf held by value.
 ZEROS: Final[dict[ScalarKind, Any]] = {
     ScalarKind.STRING: "",
     ScalarKind.INT32: 0,

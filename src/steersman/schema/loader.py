@@ -1,4 +1,4 @@
-"""Built-in types from the generated tables, read lazily, one table per group and version."""
+"""Built-in types from the generated tables, loaded lazily, one table per group and version."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ GENERATED: Final = Path(__file__).parent / "generated"
 META_V1: Final = "io.k8s.apimachinery.pkg.apis.meta.v1"
 OBJECT_META: Final = META_V1 + ".ObjectMeta"
 
-#: Definition name → struct; a struct stands here while its fields are still being read, for types that hold themselves.
+#: Definition name → struct; registered before its fields are read, as types may be recursive.
 _structs: dict[str, Struct] = {}
 _scalars: Final = {kind.value: Scalar(kind) for kind in ScalarKind}
 
 
 def struct(definition: str) -> Struct:
-    """The type of a definition name (``io.k8s.api.core.v1.Pod``); raises KeyError when there is none."""
+    """Return the type of a definition name (``io.k8s.api.core.v1.Pod``). Raises KeyError if there is none."""
     found = _structs.get(definition)
     return found if found is not None else _load(definition)
 
 
 @cache
 def struct_for(group: str, version: str, kind: str) -> Struct:
-    """The type of a built-in kind; raises KeyError when the kind is not built in.
+    """Return the type of a built-in kind. Raises KeyError if the kind is not built in.
 
-    Kinds that every group shares (``DeleteOptions``, ``WatchEvent``, …) are found in each group.
+    Kinds that all groups share (``DeleteOptions``, ``WatchEvent``, …) are found in each group.
     """
     module = resource_table().modules.get((group, version), META_V1)
     for owner in (module, META_V1):
@@ -40,14 +40,14 @@ def struct_for(group: str, version: str, kind: str) -> Struct:
 
 
 def definitions(group: str, version: str) -> tuple[str, ...]:
-    """Names of all definitions of a served group and version; raises KeyError when it is not served."""
+    """Return the names of all definitions of a served group version. Raises KeyError if it is not served."""
     module = resource_table().modules[group, version]
     return tuple(f"{module}.{name}" for name in _table(module))
 
 
 @cache
 def _table(module: str) -> dict[str, Any]:
-    """Raises KeyError when no table holds the module's types."""
+    """Return the table of a module. Raises KeyError if there is none."""
     path = GENERATED / f"{'_'.join(module.split('.')[-2:])}.json"
     try:
         data = path.read_bytes()
@@ -71,7 +71,7 @@ def _load(definition: str) -> Struct:
 def _field(module: str, name: str, type_: Any, flags: str, extras: dict[str, Any] | None = None) -> Field:
     extras = extras or {}
     loaded = _type(module, type_)
-    if "granular" in extras and isinstance(loaded, Struct):  # here owned field by field, elsewhere as a whole
+    if "granular" in extras and isinstance(loaded, Struct):  # owned field by field here, as a whole elsewhere
         loaded = Struct(loaded.name, loaded.fields)
     return Field(
         name,

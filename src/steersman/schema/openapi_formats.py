@@ -1,4 +1,4 @@
-"""The formats of texts that OpenAPI schemas of custom resources may ask for (kube-openapi's ``strfmt``); others mean nothing."""
+"""String formats of custom resources' OpenAPI schemas (kube-openapi's ``strfmt``); unknown formats are ignored."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _UNIT_WORDS: Final = ("nano", "micro", "milli", "sec", "min", "hour", "day", "we
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _AUTHORITY: Final = re.compile(r"(?:[^@/]*@)?(?:\[[0-9A-Fa-f:.%]+\]|[^\s\[\]<>\"\\^`{|}:]*)(?::\d*)?")
 _BAD_ESCAPE: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")
-#: From here on, rounding to 32 bits gives infinity.
+#: From this value on, rounding to 32 bits results in infinity.
 _FLOAT32_END: Final = 2.0**128 - 2.0**103
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
 
@@ -62,7 +62,7 @@ def _pattern(pattern: str) -> Check:
 
 
 def _is_uri(text: str) -> bool:
-    """What a request line could hold: with a scheme, or a path from the root on (RFC 3986)."""
+    """Report whether the text could be a request URI: with a scheme, or an absolute path (RFC 3986)."""
     if not text or _CONTROL.search(text):
         return False
     scheme = _SCHEME.match(text)
@@ -119,7 +119,7 @@ def _is_isbn13(text: str) -> bool:
 
 
 def _is_credit_card(text: str) -> bool:
-    """A number of one of the great issuers, right by its last digit (ISO/IEC 7812)."""
+    """Report whether the text is a card number of a major issuer with a valid check digit (ISO/IEC 7812)."""
     digits = re.sub("[^0-9]+", "", text)
     if _CREDIT_CARD.fullmatch(digits) is None:
         return False
@@ -145,7 +145,7 @@ def _is_date_time(text: str) -> bool:
 
 
 def _is_duration(text: str) -> bool:
-    """As Go writes them, or as Scala does (``2 days 3 hours``)."""
+    """Report whether the text is a duration of Go, or of Scala (``2 days 3 hours``)."""
     try:
         parse_duration(text)
     except ValueError:
@@ -154,7 +154,7 @@ def _is_duration(text: str) -> bool:
     return True
 
 
-#: By name without its dashes, which do not count.
+#: By name without dashes, which are insignificant.
 _CHECKS: Final[Mapping[str, Check]] = {
     "bsonobjectid": _pattern(f"{_HEX}{{24}}"),
     "uri": _is_uri,
@@ -186,17 +186,17 @@ _CHECKS: Final[Mapping[str, Check]] = {
 
 
 def is_known(name: str) -> bool:
-    """Whether a format means anything."""
+    """Report whether a format is validated."""
     return name.replace("-", "") in _CHECKS
 
 
 def fits(name: str, text: str) -> bool:
-    """Whether a text has a format that is known."""
+    """Report whether a text has a known format."""
     return _CHECKS[name.replace("-", "")](text)
 
 
 def has_room(name: str, number: Any) -> bool:
-    """Whether a number, written without an exponent, could be read as one of a format of numbers."""
+    """Report whether a number, written without an exponent, fits a number format."""
     if name.startswith("int"):
         whole = Decimal(repr(number))
         end = 2**31 if name == "int32" else 2**63

@@ -1,7 +1,7 @@
-"""The same type model from the OpenAPI schema of a custom resource definition.
+"""Type model of a custom resource, from the OpenAPI schema of its definition.
 
-The schema must be structural, as the server demands of definitions: types stand in `properties`, `items` and
-`additionalProperties` only, so the logical parts (`allOf`, `anyOf`, …) say nothing of structure and are passed over.
+The schema must be structural, as the server requires: types occur in `properties`, `items` and `additionalProperties`
+only; the logical parts (`allOf`, `anyOf`, …) do not define structure and are ignored.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _INT32: Final = Scalar(ScalarKind.INT32)
 
 
 def from_openapi(schema: dict[str, Any], name: str) -> Struct:
-    """The type of a whole custom resource, with `apiVersion`, `kind` and the built-in `metadata`.
+    """Return the type of a custom resource, with `apiVersion`, `kind` and the built-in `metadata`.
 
-    `name` is the kind: types below are named after their place in it, `Shirt.spec.sizes`.
+    `name` is the kind: nested types are named after their path in it, `Shirt.spec.sizes`.
     """
     return _struct(schema, name, is_resource=True)
 

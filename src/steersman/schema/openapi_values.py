@@ -1,7 +1,7 @@
-"""Custom objects and defaults against their OpenAPI v3 schema, with the texts that kube-openapi's validator gives.
+"""Validation of custom objects and defaults against their OpenAPI v3 schema, with kube-openapi's error texts.
 
-Of the alternatives of ``anyOf`` and ``oneOf`` that one tells what is wrong which most of a value's checks went well for
-(``Result.MatchCount`` upstream); that none fits is a fault without a place of its own.
+Of the alternatives of ``anyOf`` and ``oneOf``, the errors of the one with the most passed checks are reported
+(``Result.MatchCount`` upstream); that none matches is an error without a path of its own.
 """
 
 from __future__ import annotations
@@ -22,32 +22,32 @@ if TYPE_CHECKING:
     from steersman.apimachinery.trees import Tree
 
 
-#: As Go shows the path of the whole object.
+#: Path of the whole object in Go's messages.
 NO_PATH: Final = "<nil>"
 
 _ERRORS_MAX: Final = 100
-#: What one value under one schema costs the work meter.
+#: Work meter charge of one value under one schema.
 _UNITS_PER_VALUE: Final = 16
-#: Whole numbers that JSON can tell from their neighbours.
+#: Integers that JSON numbers represent exactly.
 _EXACT_MAX: Final = 2**53 - 1
 _INT64_END: Final = 2**63
-#: Formats that mean something, by the JSON type of numbers (since 1.36, kubernetes#136582).
+#: Number formats that are validated, by JSON type (since 1.36, kubernetes#136582).
 _NUMBER_FORMATS: Final = {"integer": ("int32", "int64"), "number": ("float", "double")}
-#: Numbers as Go has them, by the name of their JSON type.
+#: Go's numeric types by JSON type.
 _GO_FORMATS: Final = {"integer": "int64", "number": "float64"}
 
 
 class Fault(NamedTuple):
-    """One thing wrong with a value."""
+    """Error of a value."""
 
-    #: Of the value that was looked at (of a missing field the object that should have it), empty for the whole.
+    #: Path of the value (of the parent object for a missing field); empty for the whole.
     place: str
-    #: Its path begins below the value that was given, and is empty for what is told of the whole.
+    #: True if the path begins below the validated value; it is then empty for errors of the whole value.
     error: FieldError
 
 
 class _Result:
-    """What is wrong with a value, each once, and how many of its checks went well."""
+    """Errors of a value, each once, and the number of passed checks."""
 
     __slots__ = ("faults", "matches")
 
@@ -56,7 +56,7 @@ class _Result:
         self.matches = 0
 
     def add(self, path: Path | None, error: FieldError) -> None:
-        # An answer must not grow with what a client sends.
+        # A response must not grow with the request.
         if len(self.faults) < _ERRORS_MAX:
             self.faults.setdefault(str(error), Fault(_text(path), error))
 
@@ -67,17 +67,17 @@ class _Result:
 
 
 def validate(schema: Tree, obj: Any) -> list[Fault]:
-    """Everything that is wrong with an object."""
-    return [*_check(schema, obj, None).faults.values(), *islice(_doubles(schema, obj, None), _ERRORS_MAX)]
+    """Return all errors of an object."""
+    return [*_check(schema, obj, None).faults.values(), *islice(_duplicates(schema, obj, None), _ERRORS_MAX)]
 
 
 def validate_value(schema: Tree, value: Any) -> list[FieldError]:
-    """Everything that is wrong with a value without a name: paths begin below it, and are empty for the value itself."""
+    """Return all errors of a value without a name: paths begin below it, and are empty for the value itself."""
     return [fault.error for fault in validate(schema, value)]
 
 
 def placed(error: FieldError, place: str = "") -> FieldError:
-    """The error with its path below ``place``; what is told of the whole is told of that."""
+    """Return the error with its path below ``place``."""
     where = ".".join(filter(None, (place, error.field))) or NO_PATH
     return FieldError(error.type, where, value=error.value, detail=error.detail)
 
@@ -95,7 +95,7 @@ def _text(path: Path | None) -> str:
 
 
 def _check(schema: Tree, value: Any, path: Path | None) -> _Result:
-    """All that a schema says of a value; a null is asked for its type and among the values that are listed only."""
+    """Check a value against a schema; of a null only the type and the enum are checked."""
     spend(_UNITS_PER_VALUE)
     result = _Result()
     types = (
@@ -136,7 +136,7 @@ def _wrong_type(types: Sequence[str], found: str, path: Path | None) -> FieldErr
 
 
 def json_type(value: Any) -> str:
-    """The name of a value's JSON type, integers told from other numbers (and from those that Go would have no room for)."""
+    """Return the JSON type name; integers differ from other numbers, and from those beyond Go's range."""
     match value:
         case None:
             return "null"
@@ -161,7 +161,7 @@ def _check_type(types: Sequence[str], format_: str, value: Any, path: Path | Non
     found = _GO_FORMATS.get(kind, "")
     if format_ and kind not in ("string", "array") and not fits and found != format_:
         result.add(path, _wrong_type([format_], found, path))
-    # a format stands for the type of what could have it
+    # a format determines the type of its values
     elif not fits and not (format_ and kind in ("string", "array") and not {"number", "integer"} & set(types)):
         result.add(path, _wrong_type(types, kind, path))
     else:
@@ -177,7 +177,7 @@ def _check_enum(schema: Tree, value: Any, path: Path | None, result: _Result) ->
 
 
 def _is_same(value: Any, known: Any) -> bool:
-    """Numbers are the same whatever they are written as; nothing is the same as null."""
+    """Report equality: numbers by value, absent equals null."""
     if value is None or known is None or isinstance(value, bool) is not isinstance(known, bool):
         return False
     return bool(value == known)
@@ -247,7 +247,7 @@ def _check_object(schema: Tree, value: Tree, path: Path | None, result: _Result)
 
 
 def _fields(schema: Tree, value: Tree) -> Iterator[tuple[str, Tree, Any]]:
-    """The fields of an object that its schema says something of."""
+    """Return the fields of an object that its schema specifies."""
     properties, others = schema.get("properties") or {}, schema.get("additionalProperties")
     for name, item in value.items():
         below = properties.get(name, others)
@@ -268,11 +268,11 @@ def _check_list(schema: Tree, value: list[Any], path: Path | None, result: _Resu
         result.add(path, field.too_many(_text(path), len(value), max_items=most))
 
 
-def _doubles(schema: Tree, value: Any, path: Path | None) -> Iterator[Fault]:
-    """Sets hold nothing twice, maps no key twice (``x-kubernetes-list-type``); what is there thrice is told once."""
+def _duplicates(schema: Tree, value: Any, path: Path | None) -> Iterator[Fault]:
+    """Return duplicates of sets and of map keys (``x-kubernetes-list-type``), each once."""
     if isinstance(value, dict):
         for name, below, item in _fields(schema, value):
-            yield from _doubles(below, item, _child(path, name))
+            yield from _duplicates(below, item, _child(path, name))
     items = schema.get("items")
     if not isinstance(value, list) or not isinstance(items, dict):
         return
@@ -286,11 +286,11 @@ def _doubles(schema: Tree, value: Any, path: Path | None) -> Iterator[Fault]:
             where = _index(path, position)
             yield Fault(str(where), field.duplicate(where, known))
     for position, item in enumerate(value):
-        yield from _doubles(items, item, _index(path, position))
+        yield from _duplicates(items, item, _index(path, position))
 
 
 def _check_string(schema: Tree, value: str, path: Path | None, result: _Result) -> None:
-    """Only the first fault is told."""
+    """Check a string; only the first error is reported."""
     least, most, pattern = schema.get("minLength"), schema.get("maxLength"), schema.get("pattern")
     if most is not None and len(value) > most:
         result.add(path, field.too_long(_text(path), max_bytes=most))
@@ -302,7 +302,7 @@ def _check_string(schema: Tree, value: str, path: Path | None, result: _Result) 
 
 
 def _mismatch(pattern: str, text: str) -> str:
-    """Return what a message says the text should match; empty when it does."""
+    """Return the pattern that the text fails to match, as printed in messages; empty if it matches."""
     try:
         return "" if compile_regexp(pattern).matches(text) else pattern
     except RegexpError as error:
@@ -316,7 +316,7 @@ def _is_int64(value: float) -> bool:
 
 
 def _check_number(schema: Tree, value: Any, path: Path | None, result: _Result, format_: str) -> None:
-    """A format must have room for the number, and for what bounds it."""
+    """Check a number; a format must contain the number, and its bounds."""
     least: Any = schema.get("minimum")
     most: Any = schema.get("maximum")
     step: Any = schema.get("multipleOf")

@@ -1,7 +1,7 @@
-"""Objects in Kubernetes' protobuf (``application/vnd.kubernetes.protobuf``): a message in a ``runtime.Unknown``.
+"""Protobuf encoding of objects (``application/vnd.kubernetes.protobuf``): a message in a ``runtime.Unknown``.
 
-Bodies become trees as JSON would have given them and still have to be decoded (``schema.decoding``). Objects are encoded
-in the form that upstream's encoders write; lists of encoded objects need no decoding.
+Bodies become trees as from JSON and must still be decoded (``schema.decoding``). Objects are encoded in the form of
+upstream's encoders; lists of encoded objects need no decoding.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from steersman.apimachinery.codec import DecodeError
+from steersman.apimachinery.protowire import wire_fields
 from steersman.schema.loader import struct_for
-from steersman.schema.protobuf_decoding import decoder_of, text_of, wire_fields
+from steersman.schema.protobuf_decoding import decoder_of, text_of
 from steersman.schema.protobuf_encoding import encoder_of, length
 from steersman.schema.protobuf_messages import has_message
 
@@ -125,11 +126,12 @@ def enclosed(api_version: str, kind: str, raw: bytes) -> bytes:
 
 def envelope_head(api_version: str, kind: str, size: int) -> bytes:
     """Return the envelope up to a message of ``size`` bytes; ``ENVELOPE_END`` follows the message."""
-    return _type_meta(api_version, kind) + length(size)
+    return type_meta_head(api_version, kind) + length(size)
 
 
 @cache
-def _type_meta(api_version: str, kind: str) -> bytes:
+def type_meta_head(api_version: str, kind: str) -> bytes:
+    """Return the start of every envelope of a kind: up to the length of the message."""
     version, name = api_version.encode(), kind.encode()
     raw = b"\x0a" + length(len(version)) + version + b"\x12" + length(len(name)) + name
     return MAGIC + b"\x0a" + length(len(raw)) + raw + b"\x12"

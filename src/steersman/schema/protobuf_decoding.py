@@ -1,7 +1,7 @@
-"""Protobuf messages as object trees, as upstream's generated decoders read them.
+"""Decoding of protobuf messages to object trees, as by upstream's generated decoders.
 
-Fields that a message does not know are skipped, a repeated field grows, and of other fields the last value counts
-(messages are merged). Go's encoders write zero values that JSON leaves out; ``schema.decoding`` drops them.
+Unknown fields are skipped, repeated fields append, and of other fields the last value wins (messages are merged). Go's
+encoders write zero values that JSON omits; ``schema.decoding`` drops them.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery.codec import DecodeError, decode_json
 from steersman.apimachinery.gotext import float_text
+from steersman.apimachinery.protowire import BYTES, VARINT, fixed_size, read_varint, wire_fields
 from steersman.schema.protobuf_messages import fields_of
 from steersman.schema.prototime import micro_time_text, time_text
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 _SCHEMA_PROPS: Final = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps"
 #: Deeper messages are rejected before the interpreter's stack overflows.
 _DEPTH_MAX: Final = 200
-_VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 
 
 class MessageDecoder:
@@ -53,22 +53,22 @@ class MessageDecoder:
             fields = self._fields = {field.number: FieldDecoder(field) for field in fields_of(self.definition)}
         at, end = 0, len(raw)
         while at < end:
-            # ``wire_fields`` written out: this loop runs for every field of every object.
+            # Inlined ``wire_fields``: this loop runs for every field of every object.
             key = raw[at]
             at += 1
             if key >= 0x80:
-                key, at = _varint(raw, at - 1)
+                key, at = read_varint(raw, at - 1)
             wire = key & 7
-            if wire == _VARINT:
-                value, at = _varint(raw, at)
+            if wire == VARINT:
+                value, at = read_varint(raw, at)
                 field = fields.get(key >> 3)
                 if field is not None:
                     field.take(tree, value, depth)
                 continue
-            if wire == _BYTES:
-                size, at = _varint(raw, at)
+            if wire == BYTES:
+                size, at = read_varint(raw, at)
             else:
-                size = _fixed_size(wire)
+                size = fixed_size(wire)
             if at + size > end:
                 raise DecodeError("unexpected EOF")
             field = fields.get(key >> 3)
@@ -125,7 +125,7 @@ class FieldDecoder:
             items.append(self._element(value, depth))
 
     def _entry(self, raw: bytes, depth: int) -> tuple[str, Any]:
-        """Return key and value of a map entry; a value that is not written is empty."""
+        """Return key and value of a map entry; an absent value is the zero value."""
         key = ""
         value: int | bytes | None = None
         for number, part in wire_fields(raw):
@@ -181,7 +181,7 @@ def _leaf(kind: str, value: int | bytes, depth: int) -> Any:
 
 
 def _schema_or(kind: str, raw: bytes, depth: int) -> Any:
-    """Return a ``JSONSchemaPropsOrBool``, ``…OrArray`` or ``…OrStringArray`` as JSON has it."""
+    """Return a ``JSONSchemaPropsOrBool``, ``…OrArray`` or ``…OrStringArray`` in its JSON form."""
     is_bool = kind == "schema-or-bool"
     schema_number = 2 if is_bool else 1
     schema: Tree | None = None
@@ -198,7 +198,7 @@ def _schema_or(kind: str, raw: bytes, depth: int) -> Any:
             items.append(text_of(value) if kind == "schema-or-strings" else decoder.decode(_message(value), depth + 1))
     if is_bool:
         return allows if schema is None else schema
-    # As upstream's MarshalJSON: a list where there is one.
+    # As upstream's MarshalJSON: the list, if set.
     return items or schema
 
 
@@ -206,7 +206,7 @@ def _double(raw: bytes) -> float:
     if len(raw) != 8:
         raise DecodeError("proto: wrong wireType for a double")
     number: float = struct.unpack("<d", raw)[0]
-    if not math.isfinite(number):  # JSON has no way to write it
+    if not math.isfinite(number):  # not representable in JSON
         raise DecodeError(f"json: unsupported value: {float_text(number)}")
     return number
 
@@ -221,7 +221,7 @@ def _time(raw: bytes, *, micro: bool) -> str | None:
 
 
 def _duration(nanos: int) -> str:
-    """Return a duration as Go writes it: ``1h2m3.5s``."""
+    """Return a duration in Go's format: ``1h2m3.5s``."""
     sign, nanos = ("-", -nanos) if nanos < 0 else ("", nanos)
     if nanos == 0:
         return "0s"
@@ -240,57 +240,13 @@ def _decimal(number: int, scale: int) -> str:
     return f"{whole}.{digits}" if digits else str(whole)
 
 
-# -- the wire format ------------------------------------------------------------------------------------------------
-
-
-def wire_fields(raw: bytes) -> Iterator[tuple[int, int | bytes]]:
-    """Yield numbers and values of the fields of a message, in order. Raises DecodeError."""
-    at, end = 0, len(raw)
-    while at < end:
-        key, at = _varint(raw, at)
-        number, wire = key >> 3, key & 7
-        if wire == _VARINT:
-            value, at = _varint(raw, at)
-            yield number, value
-            continue
-        if wire == _BYTES:
-            size, at = _varint(raw, at)
-        else:
-            size = _fixed_size(wire)
-        if at + size > end:
-            raise DecodeError("unexpected EOF")
-        yield number, raw[at : at + size]
-        at += size
-
-
-def _fixed_size(wire: int) -> int:
-    if wire == _FIXED64:
-        return 8
-    if wire == _FIXED32:
-        return 4
-    raise DecodeError(f"proto: illegal wireType {wire}")
-
-
-def _varint(raw: bytes, at: int) -> tuple[int, int]:
-    if at < len(raw) and raw[at] < 0x80:
-        return raw[at], at + 1
-    value = shift = 0
-    while True:
-        if at >= len(raw):
-            raise DecodeError("unexpected EOF")
-        byte = raw[at]
-        value |= (byte & 0x7F) << shift
-        at, shift = at + 1, shift + 7
-        if byte < 0x80:
-            return value & 0xFFFFFFFFFFFFFFFF, at
-        if shift >= 64:
-            raise DecodeError("proto: integer overflow")
+# -- values ------------------------------------------------------------------------------------------------------
 
 
 def _packed(raw: bytes) -> Iterator[int]:
     at = 0
     while at < len(raw):
-        value, at = _varint(raw, at)
+        value, at = read_varint(raw, at)
         yield value
 
 

@@ -1,8 +1,8 @@
-"""Object trees as protobuf messages, byte for byte as upstream's generated encoders write them.
+"""Encoding of object trees as protobuf messages, byte for byte as by upstream's generated encoders.
 
-Fields are written in the order of their numbers, map entries sorted by key, and fields that are not pointers in Go even
-when they are empty. Each message gets a template of its empty fields on first use; encoding an object replaces the
-fields that its tree has.
+Fields are in the order of their numbers, map entries sorted by key, and fields that are not pointers in Go are written
+even if empty. Each message gets a template of its empty fields on first use; encoding an object replaces the fields
+that its tree has.
 """
 
 from __future__ import annotations

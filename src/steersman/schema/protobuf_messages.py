@@ -1,4 +1,4 @@
-"""Protobuf messages of the built-in types: numbers, JSON names and types of their fields, from the generated table."""
+"""Protobuf messages of built-in types: numbers, JSON names and types of their fields, from the generated table."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ class MessageField:
 
     def __init__(self, number: int, json_name: str, type_: str, *, written_always: bool) -> None:
         self.number: Final = number
-        #: Empty for an inlined message, whose fields lie in the same JSON object.
+        #: Empty for an inlined message, whose fields are in the same JSON object.
         self.json_name: Final = json_name
-        #: Upstream's encoder writes the field though it is empty: the Go field is not a pointer.
+        #: Upstream's encoder writes the field even if empty: the Go field is not a pointer.
         self.written_always: Final = written_always
         self.is_list = False
         self.is_map = False
-        #: ``string``, ``time``, …: of an item of a list, or a value of a map; ``message`` for messages.
+        #: ``string``, ``time``, …: type of a list's items or a map's values; ``message`` for messages.
         self.type = type_
         #: Definition name of the message; empty for other types.
         self.message = ""

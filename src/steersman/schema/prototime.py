@@ -1,6 +1,6 @@
 """``metav1.Time`` and ``MicroTime`` between RFC 3339 text and the seconds and nanoseconds of protobuf.
 
-Go's times have years outside 1 to 9999, which `datetime` has not, so dates are computed from days since 1970.
+Go's times have years outside 1 to 9999, which `datetime` does not support, so dates are computed from days since 1970.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _ERA_DAYS: Final = 146097
 
 
 def timestamp(text: str) -> tuple[int, int]:
-    """Return the seconds since 1970 and the nanoseconds. Raises ValueError for text that Go does not write."""
+    """Return the seconds since 1970 and the nanoseconds. Raises ValueError for text in another form than Go's."""
     match = _TEXT.fullmatch(text)
     if match is None:
         raise ValueError(f"not a time in UTC: {text}")

@@ -1,7 +1,7 @@
-"""Fields of custom resources that their schema does not specify are dropped, and told by path.
+"""Pruning: removal of custom resource fields that the schema does not specify.
 
-Only structure counts: a value of the wrong JSON type stays as it is, for validation to refuse. Nulls stay too, they
-may be allowed. What lies under `x-kubernetes-preserve-unknown-fields` stays, but specified fields there are pruned.
+Only structure counts: a value of the wrong JSON type is kept, for validation to reject, and so are nulls. Everything
+below `x-kubernetes-preserve-unknown-fields` is kept, but specified fields there are pruned.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from steersman.apimachinery.typemodel import ListOf, MapOf, Struct, Type
 
 
 class Pruned(NamedTuple):
-    """What is left of a tree, and the paths of what was dropped (`spec.items[0].typo`), sorted as upstream tells them."""
+    """Pruned tree, and the paths of dropped fields (`spec.items[0].typo`), sorted as upstream."""
 
     tree: Any
     unknown: list[str]
 
 
 def prune(struct: Struct, tree: Any) -> Pruned:
-    """A pruned copy; parts that nothing was dropped from may be shared with `tree`, which stays as it is."""
+    """Return a pruned copy, which may share unchanged parts with `tree`."""
     unknown: list[str] = []
     pruned = _prune(struct, tree, "", unknown)
     return Pruned(pruned, sorted(unknown))

@@ -1,4 +1,4 @@
-"""Which resources exist: the built-in table (generated) and the shape that custom ones share."""
+"""Resources and groups: the built-in table (generated), and the classes that custom resources share."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ if TYPE_CHECKING:
 
 
 class Subresource(msgspec.Struct, frozen=True):
-    """``status``, ``scale``, ``binding``, … of a resource."""
+    """Subresource of a resource: ``status``, ``scale``, ``binding``, …"""
 
     name: str
     kind: str
     verbs: tuple[str, ...]
-    #: Of the subresource's own kind, where it is not the parent's (``autoscaling``, ``policy``, …).
+    #: Group of the subresource's own kind, if it is not the parent's (``autoscaling``, ``policy``, …).
     group: str = ""
     version: str = ""
 
 
 class Resource(msgspec.Struct, frozen=True):
-    """One resource in one version, as discovery describes it."""
+    """Resource in one version, as discovery describes it."""
 
     group: str
     version: str
@@ -39,36 +39,43 @@ class Resource(msgspec.Struct, frozen=True):
     subresources: tuple[Subresource, ...] = ()
     #: Name of the schema definition, ``io.k8s.api.core.v1.Pod``; empty for custom resources.
     definition: str = ""
-    #: Where its objects lie in the store, ``/registry/services/specs``; empty when nothing is stored.
+    #: Key prefix of its objects in the store, ``/registry/services/specs``; empty if it has no storage.
     key_prefix: str = ""
-    #: The ``apiVersion`` that stored objects carry; resources that are one in the store have the same.
+    #: ``apiVersion`` of objects in the watch cache; resources with common storage have the same.
     storage_api_version: str = ""
-    #: Told to everybody who uses it, of custom resources whose definition says so.
+    #: ``apiVersion`` inside stored values, where it is an older version with the same fields; empty: ``storage_api_version``.
+    stored_api_version: str = ""
+    #: Warning to every user of a custom resource whose definition has a deprecation warning.
     deprecation_warning: str = ""
 
     @property
     def api_version(self) -> str:
-        """As objects carry it: ``v1``, ``apps/v1``."""
+        """``apiVersion`` of its objects: ``v1``, ``apps/v1``."""
         return f"{self.group}/{self.version}" if self.group else self.version
 
     @property
+    def stored_as(self) -> str:
+        """Return the ``apiVersion`` inside stored values."""
+        return self.stored_api_version or self.storage_api_version
+
+    @property
     def group_resource(self) -> str:
-        """As messages name it: ``pods``, ``deployments.apps``."""
+        """Name in messages: ``pods``, ``deployments.apps``."""
         return f"{self.name}.{self.group}" if self.group else self.name
 
 
 class GroupVersion(msgspec.Struct, frozen=True):
-    """One version of a group."""
+    """Version of a group."""
 
     name: str
     #: ``versionPriority`` of its APIService: the highest is the group's preferred version.
     priority: int
-    #: What its definitions' names start with, ``io.k8s.api.apps.v1``.
+    #: Prefix of its definitions' names, ``io.k8s.api.apps.v1``.
     module: str
 
 
 class Group(msgspec.Struct, frozen=True):
-    """One API group and its versions, the preferred one first."""
+    """API group and its versions, the preferred one first."""
 
     name: str
     #: ``groupPriorityMinimum`` of its APIServices: higher comes first in discovery.
@@ -86,33 +93,33 @@ class _File(msgspec.Struct, frozen=True):
 
 
 class ResourceTable:
-    """The built-in groups and resources, with the look-ups that requests need."""
+    """Built-in groups and resources, with the look-ups of requests."""
 
     __slots__ = ("_by_name", "groups", "modules", "resources")
 
     def __init__(self, groups: tuple[Group, ...], resources: tuple[Resource, ...]) -> None:
-        #: In the order in which discovery lists them; the core group is first.
+        #: In discovery order; the core group is first.
         self.groups = groups
-        #: By group, version and name.
+        #: Key: group, version and name.
         self.resources = resources
-        #: Group and version → what its definitions' names start with.
+        #: Group and version → prefix of its definitions' names.
         self.modules = {(group.name, version.name): version.module for group in groups for version in group.versions}
         self._by_name = {(resource.group, resource.version, resource.name): resource for resource in resources}
 
     def get(self, group: str, version: str, name: str) -> Resource | None:
-        """The resource of a URL, or None."""
+        """Return the resource of a URL, or None."""
         return self._by_name.get((group, version, name))
 
     def of_version(self, group: str, version: str) -> tuple[Resource, ...]:
-        """All resources of one group and version, by name."""
+        """Return all resources of a group version, by name."""
         return tuple(r for r in self.resources if r.group == group and r.version == version)
 
     def of_kind(self, group: str, version: str, kind: str) -> Resource | None:
-        """The resource that serves a kind, or None."""
+        """Return the resource of a kind, or None."""
         return next((r for r in self.of_version(group, version) if r.kind == kind), None)
 
     def without_versions(self, disabled: Container[str]) -> ResourceTable:
-        """Return the table without group versions such as ``apps/v1``, and without groups of which none is left."""
+        """Return the table without these group versions (``apps/v1``), and without groups that become empty."""
         groups = []
         for group in self.groups:
             versions = tuple(one for one in group.versions if f"{group.name}/{one.name}" not in disabled)
@@ -123,7 +130,7 @@ class ResourceTable:
 
 @cache
 def table() -> ResourceTable:
-    """The built-in table, read on first use."""
+    """Return the built-in table, loaded on first use."""
     data = (Path(__file__).parent / "generated" / "resources.json").read_bytes()
     read = msgspec.json.decode(data, type=_File)
     return ResourceTable(read.groups, read.resources)

@@ -1,4 +1,4 @@
-"""The strategic merge patch that makes one object of another, as ``kubectl`` computes it."""
+"""Computation of strategic merge patches, as by ``kubectl``."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ if TYPE_CHECKING:
 
 
 def create_two_way_merge_patch(original: Mapping[str, Any], modified: Mapping[str, Any], type_: Type | None) -> Tree:
-    """A patch that ``strategic_merge`` makes ``modified`` of ``original`` with; empty when they are the same.
+    """Return the patch that changes ``original`` to ``modified``; empty if they are equal.
 
-    Lists that merge must not hold two items of one key; explicit nulls in ``modified`` count as absent.
+    Items of a merged list must have distinct keys; explicit nulls in ``modified`` count as absent. Upstream:
+    ``strategicpatch.CreateTwoWayMergePatch``.
     """
     patch: Tree = {key: None for key in original if modified.get(key) is None}
     for key, value in modified.items():

@@ -1,14 +1,14 @@
-"""Strategic merge patch: a merge patch that knows which lists are merged, by which key, and obeys directives.
+"""Strategic merge patch: a merge patch with list merge keys and directives. Upstream: ``strategicpatch``.
 
 =============================  ====================================================================================
-``$patch: replace``            in a map: the rest of the patch takes its place; in an item: of the whole list
-``$patch: delete``             in a map: it becomes empty; in an item: the stored item of the same key goes
-``$retainKeys``                keys of the map that stay; all others go before the merge
-``$deleteFromPrimitiveList/x`` values to take out of the list ``x``
-``$setElementOrder/x``         the order of the list ``x``; items that it does not name keep their place among the others
+``$patch: replace``            in a map: the rest of the patch replaces it; in an item: the whole list
+``$patch: delete``             in a map: it becomes empty; in an item: the stored item of the same key is removed
+``$retainKeys``                keys of the map that are kept; all others are removed before the merge
+``$deleteFromPrimitiveList/x`` values to remove from the list ``x``
+``$setElementOrder/x``         order of the list ``x``; items that it does not name keep their relative places
 =============================  ====================================================================================
 
-What the schema does not know merges as JSON does: maps by key, lists are replaced.
+Fields unknown to the schema merge as in JSON merge patch: maps by key, lists are replaced.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _DROPPED: Final = object()
 
 
 class Strategy(NamedTuple):
-    """How a field's value is merged."""
+    """Merge strategy of a field's value."""
 
     type: Type | None
     #: ``merge``, ``replace`` or empty.
@@ -50,12 +50,12 @@ class Strategy(NamedTuple):
 
     @property
     def item(self) -> Type | None:
-        """The type of a list's items, where known."""
+        """Return the type of a list's items, if known."""
         return self.type.item if isinstance(self.type, ListOf) else None
 
 
 def strategy_of(type_: Type | None, key: str) -> Strategy:
-    """The strategy of a field of a struct, or of a value of a map; of unknown ones the empty one."""
+    """Return the strategy of a struct field or map value; empty for unknown ones."""
     if isinstance(type_, MapOf):
         return Strategy(type_.value)
     field = type_.fields.get(key) if isinstance(type_, Struct) else None
@@ -66,16 +66,16 @@ def strategy_of(type_: Type | None, key: str) -> Strategy:
 
 
 def strategic_merge(original: Mapping[str, Any], patch: Tree, type_: Type | None) -> Tree:
-    """What the patch makes of an object of that type; neither is changed, nothing is shared.
+    """Return the patched object; neither argument is mutated, nothing is shared.
 
-    Raises ``StatusError``: 400 for malformed directives; 500 for an unknown ``$patch`` or an item without its merge
-    key, which upstream answers so too.
+    Raises ``StatusError``: 400 for malformed directives; 500, as upstream, for an unknown ``$patch`` or an item
+    without its merge key.
     """
     return _merge_map(copy_tree(original), patch, type_)
 
 
 def _merge_map(target: Tree, patch: Tree, type_: Type | None) -> Tree:
-    """``target`` is ours and may be changed; ``patch`` is not."""
+    """Merge ``patch``, which is not mutated, into ``target``, which is."""
     if DIRECTIVE in patch:
         return _directed_map(patch)
     pending = dict(patch)
@@ -125,7 +125,7 @@ def _merge_value(target: Tree, key: str, value: Any, type_: Type | None) -> None
 
 
 def _without_directives(value: Any) -> Any:
-    """A copy for a place where there is nothing to merge with: nulls and maps with a directive go."""
+    """Copy a value that has nothing to merge with: nulls and maps with a directive are dropped."""
     if isinstance(value, dict):
         if DIRECTIVE in value:
             return _DROPPED
@@ -137,7 +137,7 @@ def _without_directives(value: Any) -> Any:
 
 
 def _retain_keys(target: Tree, pending: Tree) -> None:
-    """Clear what the patch does not list; a value in the patch that it does not list itself is a fault."""
+    """Drop keys that ``$retainKeys`` does not list; a patched key that it does not list is an error."""
     if RETAIN_KEYS not in pending:
         return
     listed = pending.pop(RETAIN_KEYS)
@@ -168,7 +168,7 @@ def _delete_values(target: Tree, key: str, values: Any) -> None:
 
 
 def _merge_ordered_lists(target: Tree, pending: Tree, type_: Type | None) -> None:
-    """Merge and order the lists that have a ``$setElementOrder``; both leave ``pending``."""
+    """Merge and order the lists that have a ``$setElementOrder``; remove both from ``pending``."""
     for directive in [key for key in pending if key.startswith(ORDER_PREFIX)]:
         order = pending.pop(directive)
         key = _list_name(directive, ORDER_PREFIX, _BAD_ORDER)
@@ -199,7 +199,7 @@ def _merge_in_order(
 
 
 def _check_order(patched: list[Any], order: list[Any], merge_key: str) -> None:
-    """Items of the patch must come in ``order``, in the same sequence; those to delete need not."""
+    """Check that the patch's items are in ``order``, in the same sequence; items to delete need not be."""
     if not patched or not order:
         return
     wanted = [item for item in patched if not (isinstance(item, dict) and DIRECTIVE in item)]
@@ -208,30 +208,30 @@ def _check_order(patched: list[Any], order: list[Any], merge_key: str) -> None:
         _require_keys([*wanted, *order], merge_key)
     identity = identity_of(merge_key)
     places = iter(map(identity, order))
-    if not all(identity(item) in places for item in wanted):  # ``in`` reads on from where it stopped
+    if not all(identity(item) in places for item in wanted):  # ``in`` continues where it stopped
         raise errors.plain_error(
             f"The order in patch list:\n{to_value_text(patched)}\n doesn't match {ORDER_PREFIX} list:\n{to_value_text(order)}\n"
         )
 
 
 def _merge_list(stored: list[Any], patched: list[Any], strategy: Strategy) -> list[Any]:
-    """``stored`` is ours."""
+    """Merge ``patched`` into ``stored``, which may be mutated."""
     if not stored and not patched:
         return stored
-    if not _holds_maps(stored, patched):
+    if not _are_maps(stored, patched):
         identity = identity_of("")
         unique = list({identity(item): item for item in (*stored, *patched)}.values())
         return _arranged(unique, patched, stored, "")
     merge_key = strategy.merge_key
     if not merge_key:
         raise errors.bad_request("cannot merge lists without merge key")
-    stored, patched = _obey_item_directives(stored, patched, merge_key)
+    stored, patched = _apply_item_directives(stored, patched, merge_key)
     merged = _merge_items(stored, patched, strategy)
     return _arranged(merged, patched, stored, merge_key)
 
 
-def _holds_maps(*lists: list[Any]) -> bool:
-    """Whether the items are maps; all must be of one type, and none a list or null."""
+def _are_maps(*lists: list[Any]) -> bool:
+    """Report whether the items are maps; all must be of one type, and not a list or null."""
     types = {type(item) for each in lists for item in each}
     if list in types:
         raise errors.generic_server_response(422, server_message="lists of lists are not supported")
@@ -241,8 +241,8 @@ def _holds_maps(*lists: list[Any]) -> bool:
     return dict in types
 
 
-def _obey_item_directives(stored: list[Any], patched: list[Any], merge_key: str) -> tuple[list[Any], list[Any]]:
-    """What is left of both lists once the items with a directive are done."""
+def _apply_item_directives(stored: list[Any], patched: list[Any], merge_key: str) -> tuple[list[Any], list[Any]]:
+    """Apply item directives; return the remaining items of both lists."""
     plain: list[Any] = []
     deleted: set[Any] = set()
     replaces = False
@@ -266,7 +266,7 @@ def _obey_item_directives(stored: list[Any], patched: list[Any], merge_key: str)
 
 
 def _merge_items(stored: list[Any], patched: list[Any], strategy: Strategy) -> list[Any]:
-    """Each item of the patch goes into the first stored one of its key, or to the end."""
+    """Merge each patched item into the first stored item of its key, or append it."""
     identity = identity_of(strategy.merge_key)
     merged = list(stored)
     places: dict[Any, int] = {}
@@ -296,7 +296,7 @@ def _require_keys(items: Iterable[Any], merge_key: str) -> None:
 
 
 def identity_of(merge_key: str) -> Identity:
-    """What tells items of a list apart: the value of the merge key, or the item itself. ``1``, ``1.0`` and ``true`` differ."""
+    """Return the identity of list items: the merge key's value, or the item itself. ``1``, ``1.0`` and ``true`` differ."""
 
     def identity(item: Any) -> Any:
         value = item.get(merge_key) if merge_key and isinstance(item, dict) else item
@@ -306,9 +306,9 @@ def identity_of(merge_key: str) -> Identity:
 
 
 def _arranged(items: list[Any], wanted_order: list[Any], stored_order: list[Any], merge_key: str) -> list[Any]:
-    """The items, those named in ``wanted_order`` in that order, the others in the stored one.
+    """Return the items named in ``wanted_order`` in that order, the others in the stored one.
 
-    Where the two meet, an item that only the server has goes before the first wanted one that was stored behind it.
+    Where both orders compete, an item of the server alone precedes the first named one that was stored behind it.
     """
     identity = identity_of(merge_key)
     wanted_places = _places(wanted_order, identity)
@@ -332,7 +332,7 @@ def _arranged(items: list[Any], wanted_order: list[Any], stored_order: list[Any]
 
 
 def _places(items: list[Any], identity: Identity) -> dict[Any, int]:
-    """Where each item stands first."""
+    """Return the first position of each item."""
     found: dict[Any, int] = {}
     for place, item in enumerate(items):
         found.setdefault(identity(item), place)

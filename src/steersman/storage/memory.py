@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from steersman.storage.dispatch import Dispatcher, Watcher
+from steersman.storage.dump import StoreDump
 from steersman.storage.keys import SquashedPrefixes, prefix_end
 from steersman.storage.leases import LeaseTable, random_lease_id
 from steersman.storage.retention import Retention
@@ -183,6 +184,35 @@ class MemoryStore:
     async def size_bytes(self) -> int:
         self._check_open()
         return self._history_bytes + sum(_ENTRY_BYTES + len(kv.value) for kv in self._present.values())
+
+    def dump(self) -> StoreDump:
+        """Return the current state without its history. Costs one copy of a list; values are shared."""
+        self._check_open()
+        leases = [
+            (lease.lease_id, lease.ttl_seconds, self._leases.remaining_seconds(lease))
+            for lease in self._leases
+            if not lease.ending
+        ]
+        return StoreDump(self._revision, list(self._present.values()), leases)
+
+    def load(self, dump: StoreDump) -> None:
+        """Replace the state by a dump, with its revisions of keys; all watches end with ``Compacted``.
+
+        The store's revision only grows: it becomes that of the dump in a store without writes, else one that neither
+        has reached. History before it is gone.
+        """
+        self._check_open()
+        self._revision = max(self._revision, dump.revision) + (1 if self._revision else 0)
+        self._present = {kv.key: kv for kv in dump.rows}
+        self._keys = SortedKeys(sorted(self._present))
+        self._forget(self._revision)
+        self._leases.close()
+        self._leases = LeaseTable(self._clock, on_expired=self._end_lease)
+        for lease_id, ttl_seconds, remaining_seconds in dump.leases:
+            self._leases.add(lease_id, ttl_seconds=ttl_seconds, remaining_seconds=remaining_seconds)
+        for kv in dump.rows:
+            self._leases.move(kv.key, before=0, after=kv.lease_id)
+        self._dispatcher.close(Compacted(self._revision - 1, self._revision))
 
     async def close(self) -> None:
         if self._closed:

@@ -36,6 +36,8 @@ class KeyValue(msgspec.Struct, frozen=True, gc=False):
     mod_revision: int
     #: Lease id, 0 for none.
     lease_id: int = 0
+    #: A write of the same value would store other bytes (``encryption``).
+    is_stale: bool = False
 
 
 class Put(msgspec.Struct, frozen=True, gc=False):
@@ -72,6 +74,8 @@ class Event(msgspec.Struct, frozen=True, gc=False):
     value: bytes | None
     create_revision: int
     mod_revision: int
+    #: See ``KeyValue.is_stale``.
+    is_stale: bool = False
 
 
 class Batch(msgspec.Struct, frozen=True, gc=False):

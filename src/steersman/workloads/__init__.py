@@ -1,4 +1,4 @@
-"""Rules of pods and of the workloads that own them, which controllers and scheduler share; not part of the toolkit.
+"""Rules of Pods and of workloads that own them, shared by controllers and scheduler; not part of the toolkit.
 
-Most are pure: typed structs in, decisions out.
+Between ``runtime`` and ``controllers``. Most functions are pure: typed structs in, decisions out.
 """

@@ -72,7 +72,7 @@ def _struct(type_name: str, value: Mapping[str, Any]) -> str:
 
 @cache
 def _fields(type_name: str) -> tuple[tuple[str, str, str], ...]:
-    """Name in Go, name in JSON (empty: embedded) and type."""
+    """Return Go name, JSON name (empty: embedded) and type of each field."""
     found = []
     for line in LAYOUT[type_name].split(","):
         name, field_type = line.split()
@@ -88,7 +88,7 @@ def _int_or_string(value: Any) -> str:
 
 
 def _quantity(text: Any) -> str:
-    """Go keeps a number, a scale, and the text that they were read from."""
+    """Format a quantity as Go's struct: a number, a scale, and the original text."""
     found = _QUANTITY.fullmatch(text or "")
     if found is None:
         return _amount(0, 0, "", "")

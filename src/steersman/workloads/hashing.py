@@ -1,4 +1,4 @@
-"""Hashes in names: short, deterministic, and safe from accidental words."""
+"""Hashes in names: short, deterministic, and free of accidental words."""
 
 from __future__ import annotations
 

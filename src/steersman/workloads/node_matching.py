@@ -19,7 +19,7 @@ NO_EXECUTE: Final = "NoExecute"
 _OPERATORS: Final = {"In": "in", "NotIn": "notin", "Exists": "exists", "DoesNotExist": "!", "Gt": "gt", "Lt": "lt"}
 
 
-def is_chosen(spec: PodSpec, node: Node) -> bool:
+def required_node_affinity_matches(spec: PodSpec, node: Node) -> bool:
     """Report whether the Pod's ``nodeSelector`` and required node affinity choose the node."""
     if not (spec.nodeSelector or {}).items() <= labels_of(node).items():
         return False

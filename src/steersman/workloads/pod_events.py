@@ -64,7 +64,7 @@ class PodEvents(Generic[OwnerT]):
         return owner if owner is not None and uid_of(owner) == reference.uid else None
 
     def enqueue_adopters(self, orphan: Any) -> None:
-        """Queue all that could adopt it."""
+        """Enqueue all owners that could adopt the orphan."""
         for owner in self._owners.lister.list(namespace=namespace_of(orphan)):
             if self._selector_of(owner).matches(labels_of(orphan)):
                 self._controller.enqueue(owner)

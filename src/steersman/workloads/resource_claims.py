@@ -20,7 +20,7 @@ def entries(pod: Pod) -> list[PodResourceClaim]:
 
 
 def claim_name(pod: Pod, entry: PodResourceClaim) -> tuple[bool, str | None]:
-    """Report whether it is known, and the name; None where it was found that no claim is needed."""
+    """Return whether the claim is determined, and its name; None if no claim is needed."""
     if entry.resourceClaimName:
         return True, entry.resourceClaimName
     for status in (pod.status.resourceClaimStatuses if pod.status else None) or ():
@@ -30,7 +30,7 @@ def claim_name(pod: Pod, entry: PodResourceClaim) -> tuple[bool, str | None]:
 
 
 def claim_names(pod: Pod) -> list[str]:
-    """Return the names of the pod's claims, as far as they are created."""
+    """Return the names of the Pod's claims that exist."""
     return [name for entry in entries(pod) if (name := claim_name(pod, entry)[1])]
 
 
@@ -40,7 +40,7 @@ def consumers(claim: ResourceClaim) -> list[ResourceClaimConsumerReference]:
 
 
 def is_pod(consumer: ResourceClaimConsumerReference) -> bool:
-    """Report whether it is a pod; of other consumers others take care."""
+    """Report whether the consumer is a Pod."""
     return not consumer.apiGroup and consumer.resource == "pods"
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from steersman.runtime.owners import Owner
 
-#: Of the owner's name in a revision's name, so that the hash has room.
+#: Maximum length of the owner's name in a revision's name, so that the hash fits.
 _OWNER_NAME_MAX: Final = 223
 
 
@@ -89,7 +89,7 @@ def new_revision(
 ) -> ControllerRevision:
     """Return a revision to create, with the template's labels and the owner's annotations.
 
-    ``made``: the hash in its name.
+    ``made`` is the hash in its name.
     """
     metadata = ObjectMeta(
         name=f"{name_of(owner)[:_OWNER_NAME_MAX]}-{made}",

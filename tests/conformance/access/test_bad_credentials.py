@@ -1,4 +1,4 @@
-"""Credentials that are no good: 401, whatever was asked for, and never a word of them in the logs."""
+"""Invalid credentials: 401 for every request, and never logged."""
 
 import base64
 import json
@@ -41,41 +41,41 @@ def claims_of(token):
     return jws.read_unverified(token).claims
 
 
-async def test_a_good_token_is_believed(server, token):
+async def test_valid_token_is_accepted(server, token):
     assert await code_of(server, token) == 200
 
 
-async def test_a_token_without_a_signature_is_refused(server, token):
+async def test_token_without_signature_is_rejected(server, token):
     body = part(claims_of(token))
     for algorithm in ("none", "None", "HS256"):
         assert await code_of(server, f"{part({'alg': algorithm})}.{body}.") == 401
 
 
-async def test_a_public_key_is_no_secret_to_sign_with(server, token):
+async def test_token_signed_with_the_public_key_as_secret_is_rejected(server, token):
     [key] = (await server.core.keys.verifying()).values()
     signed = f"{part({'alg': 'HS256', 'kid': key.kid})}.{part(claims_of(token))}"
     assert await code_of(server, f"{signed}.{part(key.jwk())}") == 401
 
 
-async def test_anothers_key_is_refused_whatever_it_calls_itself(server, token):
+async def test_token_of_a_foreign_key_is_rejected(server, token):
     other = PrivateKey(rsa.generate_private_key(public_exponent=65537, key_size=2048))
     assert await code_of(server, other.sign(claims_of(token))) == 401
     other.kid = jws.read_unverified(token).header.kid
     assert await code_of(server, other.sign(claims_of(token))) == 401
 
 
-async def test_changed_claims_are_refused(server, token):
+async def test_token_with_changed_claims_is_rejected(server, token):
     head, _, signature = token.split(".")
     claims = claims_of(token) | {"exp": 2**40}
     assert await code_of(server, f"{head}.{part(claims)}.{signature}") == 401
 
 
-async def test_pieces_of_a_token_are_refused(server, token):
+async def test_parts_of_a_token_are_rejected(server, token):
     for text in (token[:-10], token[10:], token.rpartition(".")[0], token + "a" * 8, "a.b.c", "x" * 100_000):
         assert await code_of(server, text) == 401
 
 
-async def test_our_own_signature_does_not_make_up_for_missing_claims(server, token):
+async def test_signed_token_without_required_claims_is_rejected(server, token):
     key = await server.core.keys.signing()
     whole = claims_of(token)
     for name in ("iss", "sub", "kubernetes.io"):
@@ -96,13 +96,13 @@ async def test_credentials_are_never_logged(server, token, caplog):
         assert secret not in caplog.text
 
 
-async def test_headers_of_a_proxy_mean_nothing(server):
+async def test_front_proxy_headers_of_a_client_are_ignored(server):
     headers = {"x-remote-user": "root", "x-remote-group": "system:masters"}
     answer = await Loopback(server.core.app, headers=headers).request("GET", "/api/v1/nodes")
     assert (answer.code, '"system:anonymous"' in answer.json()["message"]) == (403, True)
 
 
-async def test_impersonation_takes_a_right(server, token):
+async def test_impersonation_requires_permission(server, token):
     headers = {"authorization": f"Bearer {token}", "impersonate-user": "system:apiserver"}
     answer = await Loopback(server.core.app, headers=headers).request("GET", "/version")
     assert answer.code == 403

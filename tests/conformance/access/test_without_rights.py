@@ -1,4 +1,4 @@
-"""Every verb on every resource, by who has no rights: 403, before anything else is looked at."""
+"""Every verb on every resource by a user without permissions: 403, before any other check."""
 
 import pytest
 
@@ -16,12 +16,12 @@ METHODS = {
     "delete": "DELETE",
     "deletecollection": "DELETE",
 }
-#: What ``system:basic-user`` lets every authenticated user ask about himself.
+#: Requests that ``system:basic-user`` allows every authenticated user.
 ABOUT_ONESELF = {"selfsubjectaccessreviews", "selfsubjectrulesreviews", "selfsubjectreviews"}
 
 
 def requests():
-    """(resource, verb, method, path) of everything that is served."""
+    """Return (resource, verb, method, path) of every served resource."""
     for resource in table().resources:
         root = f"/apis/{resource.api_version}" if resource.group else f"/api/{resource.version}"
         scope = f"{root}/namespaces/default" if resource.namespaced else root
@@ -35,7 +35,7 @@ def requests():
 
 
 @pytest.mark.parametrize("who", ["alice", "system:anonymous", "system:serviceaccount:default:robot"])
-async def test_nothing_is_allowed_without_a_role(who):
+async def test_requests_without_a_role_are_403(who):
     async with InProcessAPIServer() as server:
         own = server.core.client._headers
         client = Loopback(server.core.app, headers={**own, "impersonate-user": who})
@@ -48,7 +48,7 @@ async def test_nothing_is_allowed_without_a_role(who):
     assert {resource for resource, _, _ in allowed} == expected
 
 
-async def test_without_credentials_one_is_anonymous():
+async def test_requests_without_credentials_are_anonymous():
     async with InProcessAPIServer() as server:
         anonymous = server.anonymous()
         codes = {(await anonymous.request(method, path)).code for _, _, method, path in requests()}

@@ -1,6 +1,6 @@
-"""The story of service accounts: each namespace has its own and the cluster's CA, token Secrets hold a token of theirs.
+"""Scenario of ServiceAccounts: each namespace has its own and the cluster's CA, token Secrets have valid tokens.
 
-What must be is what "Managing Service Accounts" of Kubernetes' documentation says of the controllers.
+Expected states are from "Managing Service Accounts" of Kubernetes' documentation.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ UID = "kubernetes.io/service-account.uid"
 
 
 class Gone(NamedTuple):
-    """A token Secret that was deleted after its token was there, and the life of the manager that had filled it."""
+    """Token Secret that was deleted after it got its token, and the run of the manager that had filled it."""
 
     namespace: str
     name: str
@@ -37,7 +37,7 @@ class Gone(NamedTuple):
 
 
 class Accounts:
-    """Users make and delete namespaces, accounts and token Secrets, and damage what the controllers wrote."""
+    """Users create and delete namespaces, accounts and token Secrets, and damage the controllers' output."""
 
     controllers = (
         "serviceaccount-controller",
@@ -48,7 +48,7 @@ class Accounts:
 
     def __init__(self) -> None:
         self.options: dict[str, Any] = {}
-        #: Lives of the manager in which Secrets were made, by their UID.
+        #: Runs of the manager in which Secrets were created, by their UID.
         self._made: dict[str, int] = {}
         #: Account UIDs by UIDs of Secrets that only their user may delete.
         self._kept: dict[str, str] = {}
@@ -84,7 +84,7 @@ class Accounts:
         await world.client.delete(ServiceAccount, world.dice.choice(ACCOUNTS), namespace=namespace)
 
     async def make_secret(self, world: World, namespace: str) -> None:
-        """For an account that may not be there, or for an older one of that name."""
+        """Create a token Secret for an account that may not exist, or for an older one of that name."""
         dice = world.dice
         name, account = dice.choice(SECRETS), dice.choice(ACCOUNTS)
         found = await world.client.list(ServiceAccount, namespace=namespace)
@@ -168,7 +168,7 @@ class Accounts:
         return next(filter(None, faults), "") or self._missing(world, secrets, accounts)
 
     def _wrong_with(self, secret: Secret, accounts: dict[tuple[str, str], ServiceAccount]) -> str:
-        """One Secret."""
+        """Return the deviation of one Secret."""
         namespace, annotations = namespace_of(secret), annotations_of(secret)
         where = f"{namespace}/{name_of(secret)}"
         account = accounts.get((namespace, annotations[NAME]))

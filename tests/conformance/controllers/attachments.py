@@ -1,4 +1,4 @@
-"""The story of volumes on Nodes: each is attached where a pod needs it, in one place only if it may be in one only."""
+"""Scenario of volumes on Nodes: each is attached where a pod needs it, single-node volumes to one Node only."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from steersman.workloads.pods import is_finished, node_of
 
 NODES = ("a", "b", "c")
 PODS = 5
-#: By number of the volume: its driver and how it may be used. The last driver's volumes need no attaching.
+#: By number of the volume: its driver and access mode. The last driver's volumes need no attaching.
 VOLUMES = (("d", "ReadWriteOnce"), ("d", "ReadWriteOnce"), ("d", "ReadWriteMany"), ("plain", "ReadWriteOnce"))
 HOLD = "example.com/attacher"
 _OUT_OF_SERVICE = "node.kubernetes.io/out-of-service"
@@ -25,15 +25,15 @@ class Attachments:
     """Pods move between Nodes with their volumes; Nodes stop, are taken out of service, and are recreated."""
 
     controllers = ("persistentvolume-attach-detach-controller",)
-    #: What a silent Node may still use is taken from it after six minutes.
+    #: Time after which volumes of a silent Node are detached.
     rest_seconds = 10 * 60.0
 
     def __init__(self) -> None:
         #: Nodes whose kubelets do nothing.
         self._silent: set[str] = set()
-        #: Volumes that were asked for on several Nodes, though they may be on one only, or not taken from one given up.
+        #: Single-node volumes attached to several Nodes, or not detached from an out-of-service one.
         self._torn: set[str] = set()
-        #: By UID of an attachment to a Node that is given up since when it is of no use.
+        #: By UID of an attachment to an out-of-service Node, since when it is obsolete.
         self._useless: dict[str, float] = {}
 
     async def prepare(self, world: World) -> None:
@@ -51,7 +51,7 @@ class Attachments:
         await what(world)
 
     async def live(self, world: World) -> None:
-        """Kubelets use what is attached as long as they have pods for it; the driver attaches and detaches."""
+        """Act as kubelets, which use attached volumes while they have pods for them, and as the driver."""
         attachments = await world.client.list(VolumeAttachment)
         places = Counter(each.spec.source.persistentVolumeName for each in attachments)
         self._torn |= {volume for volume, count in places.items() if count > 1 and not _is_shared(volume)}
@@ -88,7 +88,7 @@ class Attachments:
     # Volumes
 
     async def _bind(self, world: World, number: int) -> None:
-        """A claim and its volume, as the binder leaves them."""
+        """Create a claim and its volume, bound to each other."""
         driver, mode = VOLUMES[number]
         spec: dict[str, Any] = {"accessModes": [mode], "storageClassName": "", "volumeName": f"v{number}",
                                 "resources": {"requests": {"storage": "1Gi"}}}  # fmt: skip
@@ -136,7 +136,7 @@ class Attachments:
             await self._say(world, name, "True")
 
     async def give_up(self, world: World) -> None:
-        """An administrator says that a silent Node is off, and removes its pods."""
+        """Mark a silent Node out of service, and delete its pods."""
         for name in sorted(self._silent):
             taints = [{"key": _OUT_OF_SERVICE, "effect": "NoExecute"}]
             await world.client.patch(Node, name, {"spec": {"taints": taints}})
@@ -148,7 +148,7 @@ class Attachments:
                 await world.client.delete_object(pod, grace_period_seconds=0)
 
     async def remove_node(self, world: World) -> None:
-        """Emptied before, or its pods are removed afterwards."""
+        """Delete a Node, after or before its pods."""
         name = world.dice.choice(NODES)
         if world.dice.random() < 0.5:
             await self._remove_pods(world, name)

@@ -1,4 +1,4 @@
-"""The story of autoscalers: in the end each target has as many replicas as its load asks for, within its bounds."""
+"""Scenario of autoscalers: each target ends up with the replicas that its load requires, within bounds."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from steersman.workloads.pods import is_ready
 
 TARGETS = ("a", "b")
 NAMES = ("x", "y", "z")
-#: What one replica is to carry, in thousandths.
+#: Target load of one replica, in thousandths.
 SHARE = 1000
 TOLERANCE = 0.1
-#: Metrics servers are other people's: here their answers are objects of custom kinds.
+#: Metrics servers are external: here their responses are objects of custom kinds.
 USE = custom("metrics.k8s.io/v1beta1", "PodMetrics", plural="pods")
 QUEUE = custom("external.metrics.k8s.io/v1beta1", "QueueLength", plural="queue")
 
@@ -35,13 +35,13 @@ class Autoscaling:
         "garbage-collector-controller",
         "podgc",
     )
-    options = {  # so that all comes to rest in the time that a story has
+    options = {  # so that the scenario converges in its time
         "horizontal_pod_autoscaler_downscale_stabilization_seconds": 30.0,
         "horizontal_pod_autoscaler_cpu_initialization_period_seconds": 0.0,
     }
 
     def __init__(self) -> None:
-        #: All that comes to a target, in thousandths; None: the metrics server does not know.
+        #: Total load of a target, in thousandths; None: unknown to the metrics server.
         self._load: dict[str, int | None] = dict.fromkeys(TARGETS, 1000)
         #: Latest metrics.
         self._queued: dict[str, int | None] = {}
@@ -60,7 +60,7 @@ class Autoscaling:
         await what(world)
 
     async def live(self, world: World) -> None:
-        """Kubelets make pods ready and end them; the metrics server measures what each carries."""
+        """Act as kubelets, which make pods ready and end them, and as the metrics server."""
         pods = await world.all(Pod)
         for pod in pods:
             if pod.metadata.deletionTimestamp is not None:
@@ -196,7 +196,7 @@ class Autoscaling:
         active = _reported(autoscaler, "ScalingActive")
         if not count:
             return "" if active == "False ScalingDisabled" else f"of none it says {active}"
-        if len(rivals) > 1:  # those whose bounds exclude each other pull for ever, as upstream's
+        if len(rivals) > 1:  # autoscalers with exclusive bounds change the target forever, as upstream
             agree = max(one.spec.minReplicas for one in rivals) <= min(one.spec.maxReplicas for one in rivals)
             return f"it has a rival and says {active}" if agree and active != "False AmbiguousSelector" else ""
         if not spec.minReplicas <= count <= spec.maxReplicas:

@@ -1,6 +1,6 @@
-"""The story of bootstrap tokens: those that have expired are gone, and ``cluster-info`` is signed with the others.
+"""Scenario of bootstrap tokens: expired ones are deleted, the others sign ``cluster-info``.
 
-What must be is what "Authenticating with Bootstrap Tokens" of Kubernetes' documentation says; the form of the signatures
+Expected states are from "Authenticating with Bootstrap Tokens" of Kubernetes' documentation; the form of the signatures
 is that of RFC 7515, appendix F.
 """
 
@@ -22,12 +22,12 @@ SYSTEM, PUBLIC = "kube-system", "kube-public"
 SIGNER, CLEANER = "bootstrap-signer-controller", "token-cleaner-controller"
 IDS = ("aaaaaa", "bbbbbb", "cccccc")
 SIGNATURE = "jws-kubeconfig-"
-#: What has expired just now may not be dealt with yet.
+#: Grace for tokens that have just expired.
 JUST_NOW = timedelta(seconds=3)
 
 
 class Bootstraptokens:
-    """Users make tokens that expire or not, change them, and write into the config map."""
+    """Users create tokens with and without expiration, change them, and edit the config map."""
 
     controllers: tuple[str, ...] = (SIGNER, CLEANER)
 
@@ -45,7 +45,7 @@ class Bootstraptokens:
         """No other actor is needed."""
 
     def _expiration(self, world: World) -> str | None:
-        """In a time zone or another; past, soon, in the middle of the rest, late, never, or no time at all."""
+        """Return an expiration in various time zones: past, soon, later, never, or malformed."""
         seconds = world.dice.choice([None, None, -5, 3, 60, 200, 7200, "soon"])
         if not isinstance(seconds, int):
             return seconds
@@ -96,7 +96,7 @@ class Bootstraptokens:
         await world.advance(world.dice.choice([61, 3700]))
 
     async def wrong(self, world: World) -> str:
-        """Return the faults; tokens that expire at this moment are ignored."""
+        """Return the deviations; tokens that expire at this moment are ignored."""
         now = world.clock.now()
         signs: dict[str, str] = {}
         leaving = set()

@@ -1,7 +1,7 @@
-"""The story of certificate signing requests: each is approved, signed or refused as the rules say, and goes in time.
+"""Scenario of CertificateSigningRequests: each is approved, signed or rejected by the rules, and deleted when due.
 
-What must be is what "Certificates and Certificate Signing Requests" of Kubernetes' documentation says of the signers, of
-approval, and of how long requests are kept; who may approve whom is what "TLS bootstrapping" says.
+Expected states are from "Certificates and Certificate Signing Requests" of Kubernetes' documentation (signers,
+approval, retention) and "TLS bootstrapping" (approval permissions).
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ SERVER = ("digital signature", "server auth")
 KUBELET_CLIENT = "kubernetes.io/kube-apiserver-client-kubelet"
 KUBELET_SERVING = "kubernetes.io/kubelet-serving"
 API_CLIENT = "kubernetes.io/kube-apiserver-client"
-#: Rights that come and go: the group that has it → what it may be approved as.
+#: Permissions that change: group → approval that it grants.
 RIGHTS = {"system:bootstrappers": "nodeclient", "system:nodes": "selfnodeclient"}
-#: What falls due just now may not be dealt with yet.
+#: Grace for requests that have just become due.
 JUST_NOW = timedelta(seconds=5)
 
 
 class Asked(NamedTuple):
-    """One kind of request."""
+    """Kind of request."""
 
     signer: str
     common_name: str
     organization: str
     dns: str
     usages: tuple[str, ...]
-    #: Whether the signer's rules allow it.
+    #: True if the signer's rules allow it.
     fits: bool
 
 
@@ -75,7 +75,7 @@ USERS = (User("system:bootstrap:aaaaaa", "system:bootstrappers"), User(NODE, "sy
 
 
 class Certificates:
-    """Nodes that join and nodes that renew ask, administrators approve and deny, rights come and go, hours pass."""
+    """Nodes join and renew, administrators approve and deny, permissions change, hours pass."""
 
     controllers = (
         "certificatesigningrequest-approving-controller",
@@ -85,9 +85,9 @@ class Certificates:
 
     def __init__(self) -> None:
         self.options: dict[str, Any] = {}
-        #: What was asked for and by whom, by the request's UID.
+        #: Kind and user of the request, by its UID.
         self._asked: dict[str, tuple[Asked, User]] = {}
-        #: Groups that have their right, and UIDs of requests whose user had it at some time.
+        #: Groups with their permission, and UIDs of requests whose user had it at some time.
         self._rights: set[str] = set()
         self._could: set[str] = set()
         #: First certificate and latest state of existing requests, by UID.

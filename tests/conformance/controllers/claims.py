@@ -1,4 +1,4 @@
-"""The story of claims that are made for pods: of volumes and of devices, one for each entry, and none without its pod."""
+"""Scenario of claims generated for pods, of volumes and devices: one for each entry, and none without its pod."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from steersman.workloads.pods import is_finished, node_of
 PODS = 4
 VOLUMES = ("x", "y")
 TEMPLATES = ("s", "t")
-#: A claim that several pods share, made by hand.
+#: Manually created claim that several pods share.
 SHARED = "shared"
 _FINALIZER = "resource.kubernetes.io/delete-protection"
 _ENTRY = "resource.kubernetes.io/pod-claim-name"
 
 
 class Claims:
-    """Pods of few names come and go with what they ask for; claims are allocated, lost, and made by hand."""
+    """Pods with few names come and go with their entries; claims are allocated, lost, and created manually."""
 
-    #: The last lets claims go that the one before deletes.
+    #: The last removes the finalizers of claims that the one before deletes.
     controllers = ("ephemeral-volume-controller", "resourceclaim-controller", "garbage-collector-controller",
                    "persistentvolumeclaim-protection-controller")  # fmt: skip
 
@@ -37,7 +37,7 @@ class Claims:
         await what(world)
 
     async def live(self, world: World) -> None:
-        """Kubelets end what is deleted."""
+        """Act as kubelets: end deleted pods."""
         for pod in await world.all(Pod):
             if metadata_field(pod, "deletionTimestamp"):
                 await world.client.delete_object(pod, grace_period_seconds=0)
@@ -167,7 +167,7 @@ def _devices() -> dict[str, Any]:
 
 
 def _named(pod: Pod) -> dict[str, str]:
-    """Claims that it has, by entry."""
+    """Return the pod's claims by entry."""
     found = {each.name: each.resourceClaimName for each in pod.spec.resourceClaims or () if each.resourceClaimName}
     for status in (pod.status.resourceClaimStatuses if pod.status else None) or ():
         if status.resourceClaimName:
@@ -181,7 +181,7 @@ def _is_of(obj: Any, pod: Pod) -> bool:
 
 
 def _wrong_volumes(pod: Pod, claims: dict[str, PersistentVolumeClaim]) -> str:
-    """One after the other, up to the first whose name is taken."""
+    """Return the deviations in order, up to the first claim with a foreign name."""
     for volume in pod.spec.volumes or ():
         if volume.ephemeral is None:
             continue

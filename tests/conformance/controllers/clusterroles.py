@@ -1,6 +1,6 @@
-"""The story of aggregated ClusterRoles: they hold the rules of those that they select, each once, and no other.
+"""Scenario of aggregated ClusterRoles: they have the rules of the selected roles, each once, and no other.
 
-What must be is what "Using RBAC Authorization" of Kubernetes' documentation says of aggregated ClusterRoles.
+Expected states are from "Using RBAC Authorization" of Kubernetes' documentation.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from steersman.client import tree
 
 ROLES = tree("rbac.authorization.k8s.io/v1", "ClusterRole")
 LEAVES = ("leaf1", "leaf2", "leaf3", "leaf4")
-#: Some select leaves, others select those: none selects itself by way of another.
+#: Some select leaves, others select those: no role selects itself indirectly.
 MIDDLES = ("middle1", "middle2")
 TOPS = ("top1", "top2")
 WORDS = ("a", "b", "c")
 
 
 class Clusterroles:
-    """Users make roles and rules, label them and take labels off, and write over what was aggregated."""
+    """Users create roles and rules, change labels, and overwrite aggregated rules."""
 
     controllers = ("clusterrole-aggregation-controller",)
 

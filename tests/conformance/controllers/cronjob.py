@@ -1,4 +1,4 @@
-"""The story of CronJobs: a Job at each minute at most, no more kept than wanted, and a status that knows them."""
+"""Scenario of CronJobs: at most one Job per minute, history limits, and a matching status."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ EVERY = timedelta(minutes=1)
 
 
 class Cronjob:
-    """Users change schedules, suspend, and delete Jobs; Jobs end well or not."""
+    """Users change schedules, suspend, and delete Jobs; Jobs succeed or fail."""
 
     controllers = ("cronjob", "garbagecollector")
 
@@ -117,7 +117,7 @@ class Cronjob:
         last, now = cron.status.lastScheduleTime, world.clock.now()
         if cron.spec.suspend or (cron.spec.concurrencyPolicy == "Forbid" and running):
             return ""
-        # The minute that has just begun is left out: it may be younger than the controller's look at it.
+        # The minute that has just begun is ignored: the controller may not have reconciled since.
         due = now.replace(second=0, microsecond=0) - (EVERY if now.second < 1 else timedelta())
         return (
             "" if due <= cron.metadata.creationTimestamp or (last and last >= due) else f"nothing was started at {due}"

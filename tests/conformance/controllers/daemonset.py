@@ -1,4 +1,4 @@
-"""The story of DaemonSets: each of their nodes has one Pod of the last template, and no other has any."""
+"""Scenario of DaemonSets: each eligible node has one Pod of the last template, and no other node has any."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ TAINTS: tuple[list[dict[str, str]] | None, ...] = (
 
 
 class Daemonset:
-    """Nodes come, go, and are labelled and tainted; users change templates and get in the way of Pods and revisions."""
+    """Nodes come, go, and are labelled and tainted; users change templates and damage Pods and revisions."""
 
     controllers = ("daemonset", "garbagecollector")
 

@@ -1,4 +1,4 @@
-"""The story of Deployments: in the end every Pod is of the last template, and only so much history is kept."""
+"""Scenario of Deployments: finally every Pod has the last template, and the history limit holds."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ STRATEGIES: tuple[dict[str, Any], ...] = (
 
 
 class Deployment:
-    """Users change templates, sizes and strategies, pause, and get in the way of ReplicaSets and Pods."""
+    """Users change templates, sizes and strategies, pause, and damage ReplicaSets and Pods."""
 
     controllers = ("deployment", "replicaset", "garbagecollector")
 
@@ -87,7 +87,7 @@ class Deployment:
             await world.client.delete_object(found, propagation_policy="Background")
 
     async def release_set(self, world: World) -> None:
-        """It comes back by its label, too."""
+        """Remove a label of a ReplicaSet, sometimes temporarily."""
         found = await world.any(apps_v1.ReplicaSet)
         if found is not None:
             patch = {"metadata": {"labels": {"app": world.dice.choice([*NAMES, "x"])}}}

@@ -1,4 +1,4 @@
-"""The story of pods that use devices, and of taints that drivers and administrators put on these."""
+"""Scenario of pods with devices, and of device taints by drivers and administrators."""
 
 from __future__ import annotations
 
@@ -29,25 +29,25 @@ _TOLERATIONS: tuple[list[dict[str, Any]], ...] = (
     [{"key": "k", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 15}],
     [{"operator": "Exists"}],
 )
-#: Seconds after which no cache shows a removed taint any more.
+#: Seconds after which no cache has a removed taint.
 _REMEMBERED_SECONDS = 60.0
 _EFFECTS = ("NoExecute", "NoExecute", "NoSchedule", "None")
 
 
 class Devicetaints:
-    """Pods come with a claim that is allocated to them; devices are tainted, renewed and lost, rules come and go."""
+    """Pods come with an allocated claim; devices are tainted, renewed and lost, rules come and go."""
 
-    #: The second frees the claims of pods that are gone.
+    #: The second deallocates claims of deleted pods.
     controllers = ("device-taint-eviction-controller", "resourceclaim-controller")
 
     def __init__(self) -> None:
         #: Pods by UID that were never deleted by users nor tainted, with their allocated devices.
         self._must_stay: dict[str, _Use] = {}
-        #: By pool and device, when a taint that evicts was there last, in monotonic seconds.
+        #: By pool and device, when it last had an evicting taint, in monotonic seconds.
         self._tainted: dict[tuple[str, str], float] = {}
 
     async def prepare(self, world: World) -> None:
-        """The server does not serve the rules itself."""
+        """Serve the rules' kind, which the server does not serve itself."""
         await world.define(RULES)
         for pool in POOLS:
             await self._write_slice(world, pool)
@@ -60,7 +60,7 @@ class Devicetaints:
         await self._excuse(world)
 
     async def live(self, world: World) -> None:
-        """Kubelets end what is deleted."""
+        """Act as kubelets: end deleted pods."""
         for pod in await world.all(Pod):
             if metadata_field(pod, "deletionTimestamp"):
                 await world.client.delete_object(pod, grace_period_seconds=0)
@@ -163,7 +163,7 @@ class Devicetaints:
     # What must be so
 
     async def _against(self, world: World) -> set[tuple[str, str]]:
-        """Pool and device of each taint there is that evicts."""
+        """Return pool and device of each evicting taint."""
         found: list[tuple[str, str]] = []
         slices = await world.client.list(ResourceSlice)
         for pool in POOLS:
@@ -220,7 +220,7 @@ class Devicetaints:
 
 
 class _Use(NamedTuple):
-    """A device that is allocated for a pod, and the pod's name."""
+    """Device allocated for a pod, and the pod's name."""
 
     name: str
     pool: str

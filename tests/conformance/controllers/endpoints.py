@@ -1,4 +1,4 @@
-"""The story of endpoints: in the end slices, Endpoints and mirrors say where the pods are, each once."""
+"""Scenario of endpoints: finally slices, Endpoints and mirrors have each pod once."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MIRROR = "endpointslicemirroring-controller.k8s.io"
 
 
 class Endpoints:
-    """Users change Services, pods, Nodes, and what the controllers wrote."""
+    """Users change Services, pods, Nodes, and the controllers' output."""
 
     controllers = ("endpointslice", "endpoint", "endpointslicemirroring", "garbagecollector")
 
@@ -33,7 +33,7 @@ class Endpoints:
         await what(world)
 
     async def live(self, world: World) -> None:
-        """Kubelets give pods addresses and make them ready, or not."""
+        """Act as kubelets: set addresses and readiness of pods."""
         for pod in await world.all(Pod):
             if not (pod.status and pod.status.podIPs):
                 number = int(name_of(pod)[1:])
@@ -152,7 +152,7 @@ class Endpoints:
         nodes: set[str],
         endpoints: EndpointsObject | None,
     ) -> str:
-        """Slices of its own, from when it had a selector, stay."""
+        """Return the deviation of mirrored slices; slices from the time with a selector are kept."""
         mirrors = [each for each in slices if labels_of(each)[_MANAGED_BY] == _MIRROR]
         reported = Counter(each.addresses[0] for found in mirrors for each in found.endpoints or ())
         wanted = Counter(self._reported(endpoints))

@@ -13,7 +13,7 @@ from steersman.workloads.pods import is_finished, node_of
 
 NODES = ("a", "b", "c")
 PODS = 8
-#: So many pods that have ended are kept.
+#: Threshold of terminated pods.
 KEPT = 3
 HOLD = "example.com/hold"
 _USER = "example.com/evict"
@@ -33,7 +33,7 @@ class Evictions:
     options = {"terminated_pod_gc_threshold": KEPT}
 
     def __init__(self) -> None:
-        #: Pods by UID that were never deleted by users and might always stay.
+        #: Pods by UID that were never deleted by users and could always stay.
         self._must_stay: dict[str, str] = {}
 
     async def edit(self, world: World) -> None:
@@ -44,7 +44,7 @@ class Evictions:
         await self._excuse(world)
 
     async def live(self, world: World) -> None:
-        """Kubelets of Nodes that are there and ready end what is deleted; who holds an ended pod lets it go."""
+        """Act as kubelets of ready Nodes, which end deleted pods; finalizers of ended pods are removed."""
         nodes = await self._nodes(world)
         for pod in await world.all(Pod):
             if metadata_field(pod, "deletionTimestamp") is None:
@@ -122,7 +122,7 @@ class Evictions:
             await world.set_ready(pod, ready=False, phase=world.dice.choice(["Succeeded", "Failed"]))
 
     async def assign(self, world: World) -> None:
-        """A scheduler puts one on a Node."""
+        """Assign a pod to a Node, as the scheduler does."""
         pod = await world.any(Pod, lambda pod: not node_of(pod))
         if pod is not None:
             target = {"apiVersion": "v1", "kind": "Node", "name": world.dice.choice(NODES)}
@@ -173,7 +173,7 @@ def _has_taint(node: Node, key: str) -> bool:
 
 
 def _evicts(node: Node, pod: Pod) -> bool:
-    """Sooner or later."""
+    """Report whether the pod is evicted from the node at some time."""
     tolerated = {each.key for each in pod.spec.tolerations or () if each.tolerationSeconds is None}
     keys = {taint.key for taint in (node.spec.taints if node.spec else None) or () if taint.effect == "NoExecute"}
     return None not in tolerated and not keys <= tolerated

@@ -1,4 +1,4 @@
-"""The story of Jobs with a time to live: each goes when its time is over, with its pods, and never before."""
+"""Scenario of Jobs with a TTL: each is deleted with its pods after its TTL, never before."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Finished:
     def __init__(self) -> None:
         #: Names by UID of Jobs that were never deleted by users nor expired.
         self._must_stay: dict[str, str] = {}
-        #: By UID when the time of a Job is over, as it was last.
+        #: Expiration of a Job by UID, as last recorded.
         self._due: dict[str, datetime | None] = {}
 
     async def edit(self, world: World) -> None:
@@ -34,7 +34,7 @@ class Finished:
         await what(world)
 
     async def live(self, world: World) -> None:
-        """Kubelets end what is deleted."""
+        """Act as kubelets: end deleted pods."""
         for pod in await world.all(Pod):
             if metadata_field(pod, "deletionTimestamp"):
                 await world.client.delete_object(pod, grace_period_seconds=0)
@@ -99,7 +99,7 @@ class Finished:
     # What must be so
 
     def _excuse(self, world: World) -> None:
-        """Before anything is changed: those whose time is over may be gone."""
+        """Record expired Jobs before an edit: their deletion is correct."""
         over = [uid for uid in self._must_stay if (due := self._due.get(uid)) and due <= world.clock.now()]
         for uid in over:
             del self._must_stay[uid]

@@ -1,8 +1,8 @@
-"""Random histories for controllers: a cluster in this process, faults, restarts, and a check of what must become of it.
+"""Random histories for controllers: an in-process cluster, faults, restarts, and a check of the final state.
 
-To test a controller, write a ``Scenario``: random edits of its objects, what the world does to them by itself (a kubelet),
-and what must be so once all comes to rest. ``play`` runs one seed; ``scripts/controller_histories.py`` many.
-Time is a ``FakeClock``'s: an hour takes as long as what happens in it.
+To test a controller, write a ``Scenario``: random edits of its objects, actions of other components (a kubelet), and
+the state that must hold at the end. ``play`` runs one seed; ``scripts/controller_histories.py`` many. Time is a
+``FakeClock``'s: an hour takes as long as its events.
 """
 
 from __future__ import annotations
@@ -38,23 +38,23 @@ if TYPE_CHECKING:
     from steersman.runtime.structs import T
 
 NAMESPACE = "default"
-#: Once nothing goes wrong any more, all must be well within this. Less than expectations live when their events were
-#: lost: nothing may have to wait for that.
+#: Time to converge without faults. Shorter than the timeout of expectations whose events were lost: convergence must
+#: not depend on it.
 REST_SECONDS = 4 * 60.0
-#: … and must stay so for this.
+#: … and time that the state must then stay correct.
 STAYS_SECONDS = 30.0
 STEPS = 25
 FAULT_RATE = 0.15
 
 
 class Scenario(Protocol):
-    """Scenario under test. Its methods may raise ``StatusError``: then that edit did not happen."""
+    """Interface of a scenario. Its methods may raise ``StatusError``: then that edit was rejected."""
 
     #: Names for ``--controllers``.
     controllers: Sequence[str]
 
     async def edit(self, world: World) -> None:
-        """One random change by a user, with ``world.client`` and ``world.dice``."""
+        """Make one random change as a user, with ``world.client`` and ``world.dice``."""
 
     async def live(self, world: World) -> None:
         """Act as other components, repeatedly, also at rest: kubelets, schedulers."""
@@ -64,7 +64,7 @@ class Scenario(Protocol):
 
 
 class LosesAnswers:
-    """A transport whose requests have effect, but whose answers do not always arrive."""
+    """Transport whose requests take effect, but whose responses may be lost."""
 
     host = "loses answers"
 
@@ -90,11 +90,11 @@ W = TypeVar("W", bound="World")
 
 
 class World:
-    """A server, a user's client without faults, and a manager whose client has them."""
+    """Server, a user's client without faults, and a manager whose client has them."""
 
     def __init__(self, server: InProcessAPIServer, clock: FakeClock, dice: random.Random, folder: Path) -> None:
         self.server = server
-        #: For files that options name; it is gone with the history.
+        #: Directory for files that options name; deleted after the history.
         self.folder = folder
         self.clock = clock
         self.dice = dice
@@ -111,7 +111,7 @@ class World:
         )
         self._transport = faulty
         self._options = ManagerOptions()
-        #: How often a manager was started.
+        #: Number of manager starts.
         self.lives = 0
         self._manager: Manager | None = None
         self._running: asyncio.Task[None] | None = None
@@ -120,7 +120,7 @@ class World:
         await self.clock.advance(seconds)
 
     async def start(self, controllers: Sequence[str], **options: Any) -> None:
-        """A manager of these controllers; ``options`` as ``ManagerOptions`` has them."""
+        """Start a manager of these controllers; ``options`` are fields of ``ManagerOptions``."""
         self._options = ManagerOptions(
             controllers=tuple(controllers), leader_elect=False, port=0, min_resync_period_seconds=0, **options
         )
@@ -132,14 +132,14 @@ class World:
         self._running = asyncio.create_task(self._manager.run())
 
     async def make_manager(self, options: ManagerOptions) -> Manager:
-        """With all that runs beside the user."""
+        """Return a manager with all components that run beside the user."""
         identities = OneIdentity(self._transport, options, clock=self.clock)
         manager = Manager(identities.root(), dice=random.Random(self.dice.random()), shutdown_grace_seconds=5)
         add_controllers(manager, options, identities, await ask(self.client))
         return manager
 
     async def end(self, *, crash: bool) -> None:
-        """A crash gives up what is under way; otherwise that is finished."""
+        """Stop the manager; a crash aborts running work, otherwise it completes."""
         manager, running = self._manager, self._running
         assert manager is not None
         assert running is not None
@@ -161,15 +161,15 @@ class World:
         await self._start()
 
     async def pass_time(self) -> None:
-        """Before each edit: some time, and now and then a restart."""
+        """Advance the clock before each edit; sometimes restart the manager."""
         await self.advance(self.dice.choice([0, 0, 0.01, 0.3, 2, 20]))
         if self.dice.random() < 0.06:
             await self.restart()
 
-    # For stories
+    # For scenarios
 
     async def define(self, resource: ResourceType[Any], **more: Any) -> None:
-        """Serve a kind that the server does not have itself; ``more`` as ``definition`` takes it."""
+        """Serve a custom kind; ``more`` are arguments of ``definition``."""
         await self.client.create(definition(resource, **more))
         for _ in range(100):
             await self.advance(0.1)
@@ -205,38 +205,38 @@ async def cluster(seed: int, world_type: type[W]) -> AsyncIterator[W]:
 
 
 async def ensure(writing: Awaitable[object]) -> None:
-    """It may be there already."""
+    """Await a write; an object that already exists is not an error."""
     with suppress(StatusError):
         await writing
 
 
-async def play(story: Scenario, seed: int, *, steps: int = STEPS) -> None:
-    """One history. Raises AssertionError with the seed when it does not end well."""
+async def play(scenario: Scenario, seed: int, *, steps: int = STEPS) -> None:
+    """Play one history. Raises AssertionError with the seed when the final state is wrong."""
     async with cluster(seed, World) as world:
-        prepare = getattr(story, "prepare", None)
+        prepare = getattr(scenario, "prepare", None)
         if prepare is not None:
             await prepare(world)
-        await world.start(story.controllers, **getattr(story, "options", {}))
+        await world.start(scenario.controllers, **getattr(scenario, "options", {}))
         for _ in range(steps):
             await world.pass_time()
-            await ensure(story.edit(world))
-            await ensure(story.live(world))
+            await ensure(scenario.edit(world))
+            await ensure(scenario.live(world))
         world.faults.stop()
-        await _comes_to_rest(story, world, seed)
+        await _comes_to_rest(scenario, world, seed)
         await world.end(crash=False)
 
 
-async def _comes_to_rest(story: Scenario, world: World, seed: int) -> None:
-    """Report whether the state is correct and stays so: a stale status may look correct for a moment."""
-    rest_seconds = getattr(story, "rest_seconds", REST_SECONDS)
+async def _comes_to_rest(scenario: Scenario, world: World, seed: int) -> None:
+    """Check that the state is correct and stays so: a stale status may look correct for a moment."""
+    rest_seconds = getattr(scenario, "rest_seconds", REST_SECONDS)
     deadline = world.clock.monotonic() + rest_seconds
     well_since: float | None = None
     step_seconds = 0.5
     while well_since is None or world.clock.monotonic() - well_since < STAYS_SECONDS:
-        await ensure(story.live(world))
+        await ensure(scenario.live(world))
         await world.advance(step_seconds)
         step_seconds = min(step_seconds * 1.3, 5)
-        wrong = await story.wrong(world)
+        wrong = await scenario.wrong(world)
         if not wrong:
             well_since = world.clock.monotonic() if well_since is None else well_since
             continue

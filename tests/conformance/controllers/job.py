@@ -23,11 +23,11 @@ COMPLETIONS = (0, 1, 3, 5)
 class Job:
     """Users suspend, resize and remove Jobs; Pods succeed, fail and are deleted."""
 
-    #: The last ends Pods that are deleted before they are on a node.
+    #: The last ends Pods that are deleted before they have a node.
     controllers = ("job", "garbagecollector", "podgc")
 
     def __init__(self) -> None:
-        #: By UID of the Job the UIDs of Pods that have succeeded.
+        #: UIDs of succeeded Pods by UID of the Job.
         self.succeeded: dict[str, set[str]] = {}
 
     async def edit(self, world: World) -> None:
@@ -36,7 +36,7 @@ class Job:
         await what(world)
 
     async def live(self, world: World) -> None:
-        """Some Pods do their work."""
+        """Act as Pods that do their work."""
         for pod in await world.all(Pod):
             if is_active(pod) and world.dice.random() < 0.5:
                 await world.set_ready(pod, ready=False, phase="Succeeded")
@@ -96,7 +96,7 @@ class Job:
     async def wrong(self, world: World) -> str:
         pods, jobs = await world.all(Pod), await world.all(batch_v1.Job)
         waiting = [name_of(job) for job in jobs if job.spec.suspend and not facts.is_finished(job)]
-        for name in waiting:  # all at once: one after the other they would not end in time
+        for name in waiting:  # concurrently: sequentially they would not end in time
             await world.client.patch(batch_v1.Job, name, {"spec": {"suspend": False}}, namespace=NAMESPACE)
         if waiting:
             return f"{waiting} are suspended"

@@ -13,7 +13,7 @@ from steersman.client.objects import labels_of, name_of, uid_of
 
 DAY = timedelta(days=1)
 PERIOD = 2 * DAY
-#: The cleaner looks once a day, and again when something failed.
+#: Interval of the cleaner; it also retries failures.
 LOOKS_WITHIN = DAY + timedelta(minutes=10)
 NAMES = ("s1", "s2", "s3", "s4")
 TRACKING = "kube-apiserver-legacy-service-account-token-tracking"
@@ -28,7 +28,7 @@ class Token:
 
     uid: str
     created: datetime
-    #: Since when it is listed by its account and mounted by no pod.
+    #: Since when its account lists it and no pod mounts it.
     idle_since: datetime | None = None
     used: date | None = None
     invalid: date | None = None
@@ -42,7 +42,7 @@ class Token:
 
 
 class Legacytokens:
-    """Users make tokens, mount them in pods and use them; days pass."""
+    """Users create tokens, mount them in pods and use them; days pass."""
 
     controllers = ("legacy-serviceaccount-token-cleaner-controller",)
     options = {"legacy_service_account_token_clean_up_period_seconds": PERIOD.total_seconds()}
@@ -122,7 +122,7 @@ class Legacytokens:
         self._tokens.pop(name, None)
 
     async def track_anew(self, world: World, name: str) -> None:
-        """An older API server was there for a while."""
+        """Restart the tracking period, as an older API server would have."""
         await ensure(world.client.delete(ConfigMap, TRACKING, namespace="kube-system"))
         await self._track(world, world.clock.now())
 
@@ -137,7 +137,7 @@ class Legacytokens:
         await world.advance(10)
 
     async def _settle(self, world: World) -> None:
-        """The caches learn of pods and accounts; what was done on the way there may have been right just before."""
+        """Let the caches observe pods and accounts; actions of the cleaner meanwhile may have been correct."""
         await world.advance(120)
         await self._observe(world, is_strict=False)
         self._see_idle(world)
@@ -148,7 +148,7 @@ class Legacytokens:
             token.idle_since = (token.idle_since or world.clock.now()) if is_idle else None
 
     async def _observe(self, world: World, *, is_strict: bool = True) -> None:
-        """Check what the cleaner has done since, and whether that was allowed."""
+        """Check the cleaner's writes since the last check, and whether they were permitted."""
         found = {name_of(each): each for each in await world.client.list(Secret, namespace=NAMESPACE)}
         for name, token in list(self._tokens.items()):
             secret, due, before = found.get(name), token.due(self._tracked), token.invalid
@@ -178,7 +178,7 @@ class Legacytokens:
 
 
 def _after(day: date) -> datetime:
-    """When the period has gone by that begins with a day's end."""
+    """Return the end of the period that begins with the end of a day."""
     return datetime(day.year, day.month, day.day, tzinfo=UTC) + DAY + PERIOD
 
 

@@ -1,4 +1,4 @@
-"""The story of Endpoints made by hand: slices mirror all that they say, and nothing mirrors what is not there."""
+"""Scenario of manually created Endpoints: slices mirror exactly their contents."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from steersman.runtime.owners import controller_of
 
 NAMES = ("a", "b", "c")
 ADDRESSES = ("192.0.2.1", "192.0.2.2", "192.0.2.3", "2001:db8::1", "2001:db8::2")
-#: No two without a name: an address may have all of them, and a slice takes each name once.
+#: At most one unnamed port: an address may have all of them, and a slice has each name once.
 PORTS: tuple[dict[str, Any], ...] = (
     {"port": 80}, {"port": 81, "name": "web"}, {"port": 80, "name": "dns", "protocol": "UDP"},
     {"port": 82, "name": "grpc", "appProtocol": "h2c"},
@@ -26,7 +26,7 @@ _LEADER = "control-plane.alpha.kubernetes.io/leader"
 
 
 class Mirrors:
-    """Users change all of Endpoints, mark them, turn Services into others, and touch the mirrors."""
+    """Users change Endpoints, mark them, change the type of Services, and edit mirrored slices."""
 
     controllers = ("endpointslice-mirroring-controller", "garbage-collector-controller")
 
@@ -176,7 +176,7 @@ def _wrong_mirrors(endpoints: Endpoints, slices: list[EndpointSlice]) -> str:
 
 
 def _wanted(endpoints: Endpoints) -> list[tuple[Any, ...]]:
-    """An address that is ready for a port in one subset and not in another is not ready for it."""
+    """Return the expected slices; an address that is not ready in one subset is not ready for that port."""
     ready: dict[tuple[str, Any], bool] = {}
     for subset in endpoints.subsets or ():
         for address, is_ready in _rows(subset):

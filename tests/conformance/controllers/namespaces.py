@@ -1,4 +1,4 @@
-"""The story of namespaces: deleted ones go with all that is in them, the others have their account and their counts."""
+"""Scenario of namespaces: deleted ones are removed with their contents, the others have their account and quotas."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ QUOTA = {"count/configmaps": "50", "secrets": "50"}
 
 
 class Namespaces:
-    """A few namespaces come and go, with things in them that may be held, and a quota that counts them."""
+    """A few namespaces come and go, with objects that may have finalizers, and a quota."""
 
     controllers = ("namespace-controller", "serviceaccount-controller", "resourcequota-controller")
 

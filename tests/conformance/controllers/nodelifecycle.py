@@ -1,4 +1,4 @@
-"""The story of Nodes: in the end their taints say how they are, and no pod stays where it may not."""
+"""Scenario of Nodes: finally taints match their conditions, and no pod stays where it may not."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from steersman.runtime.conditions import find_condition
 
 NAMES = ("a", "b", "c", "d")
 ZONES = ("x", "y")
-#: So many of four Nodes are most of a zone.
+#: Number of the four Nodes that is the majority of a zone.
 PARTLY_DOWN = 3
 PRESSURES = ("MemoryPressure", "DiskPressure", "PIDPressure")
 _KEY = "node.kubernetes.io/"
@@ -24,12 +24,12 @@ _USER = "example.com/evict"
 
 
 class Nodelifecycle:
-    """Kubelets report and fall silent, users cordon and taint, pods come to Nodes by themselves."""
+    """Kubelets report and fall silent, users cordon and taint, pods are bound to Nodes directly."""
 
     controllers = ("nodelifecycle", "taint-eviction-controller")
 
     def __init__(self) -> None:
-        #: What each Node's kubelet says of itself.
+        #: Reported conditions of each Node's kubelet.
         self._truth: dict[str, dict[str, str]] = {}
         self._silent: set[str] = set()
 
@@ -39,7 +39,7 @@ class Nodelifecycle:
         await what(world)
 
     async def live(self, world: World) -> None:
-        """Kubelets that are not silent report."""
+        """Act as the kubelets that are not silent."""
         for node in await world.client.list(Node):
             name = name_of(node)
             if name in self._silent:
@@ -67,7 +67,7 @@ class Nodelifecycle:
         await world.client.patch(Node, world.dice.choice(NAMES), patch)
 
     async def turn(self, world: World) -> None:
-        """A kubelet's mind changes."""
+        """Change the state of a kubelet."""
         name = world.dice.choice(NAMES)
         if name in self._truth:
             self._truth[name][world.dice.choice(["Ready", *PRESSURES])] = world.dice.choice(["True", "False"])
@@ -102,7 +102,7 @@ class Nodelifecycle:
         unready = Counter(self._zone(node) for node in nodes if self._status(node) != "True")
         for node in nodes:
             if unready[self._zone(node)] >= PARTLY_DOWN:
-                continue  # evictions may have begun before, and are stopped now
+                continue  # evictions that have begun are stopped now
             fault = self._wrong_with(node, evicts=any(status == "True" for status in ready.values()))
             if fault:
                 return f"{name_of(node)}: {fault}"

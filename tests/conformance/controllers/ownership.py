@@ -16,7 +16,7 @@ HOLD = "example.com/hold"
 
 
 class Ownership:
-    """A few objects of two kinds own each other in all ways, circles included."""
+    """A few objects of two kinds own each other in all combinations, cycles included."""
 
     controllers = ("garbage-collector-controller",)
 
@@ -64,7 +64,7 @@ class Ownership:
             await world.client.delete(tree("v1", kind), name_of(obj), namespace=NAMESPACE, propagation_policy=policy)
 
     async def refer(self, world: World) -> None:
-        """One more owner, or none any more."""
+        """Add an owner, or remove all."""
         found = await self.objects(world)
         reference = await self.some_reference(world)
         if found and reference:

@@ -12,7 +12,7 @@ API = "admissionregistration.k8s.io/v1"
 POLICIES = tree(API, "ValidatingAdmissionPolicy")
 WIDGETS = custom("example.com/v1", "Widget", plural="widgets")
 NAMES = ("p1", "p2", "p3")
-#: What a rule names → the kinds that it is checked against.
+#: Resources of a rule → kinds that it is checked against.
 MATCHED: tuple[tuple[tuple[str, str, str], tuple[str, ...]], ...] = (
     (("", "v1", "pods"), ("Pod",)),
     (("apps", "v1", "deployments"), ("Deployment",)),
@@ -21,7 +21,7 @@ MATCHED: tuple[tuple[tuple[str, str, str], tuple[str, ...]], ...] = (
     (("example.com", "v1", "widgets"), ("Widget",)),
     (("example.com", "v1", "nothing"), ()),
 )
-#: Expressions → the kinds that they do not fit.
+#: Expressions → kinds for which they have type errors.
 EXPRESSIONS: dict[str, frozenset[str]] = {
     "true": frozenset(),
     "object.metadata.name.startsWith('a')": frozenset(),
@@ -32,7 +32,7 @@ EXPRESSIONS: dict[str, frozenset[str]] = {
 
 
 class Policies:
-    """Users make and change policies, and write over their status; a custom kind is there."""
+    """Users create and change policies, and overwrite their status; a custom kind exists."""
 
     controllers = ("validatingadmissionpolicy-status-controller",)
 

@@ -21,15 +21,15 @@ _FINALIZERS = ("kubernetes.io/pvc-protection", "kubernetes.io/pv-protection", _C
 
 
 class Protection:
-    """Everything is deleted now and then, used or not; claims grow, and drivers are slow."""
+    """Objects are deleted at random, used or not; claims grow, and drivers are slow."""
 
     controllers = ("persistentvolumeclaim-protection-controller", "persistentvolume-protection-controller",
                    "volumeattributesclass-protection-controller", "persistentvolume-expander-controller")  # fmt: skip
 
     def __init__(self) -> None:
-        #: By UID of what is in use: its name, and the UIDs of those that use it.
+        #: By UID of an object in use: its name, and the UIDs of its users.
         self._used: dict[str, tuple[str, set[str]]] = {}
-        #: What went while it was in use.
+        #: Objects that were deleted while in use.
         self._lost: set[str] = set()
         self._is_told_anew = False
 
@@ -44,7 +44,7 @@ class Protection:
         await what(world)
 
     async def live(self, world: World) -> None:
-        """Kubelets end what is deleted, the binder releases volumes, drivers grow them."""
+        """Act as kubelets, which end deleted pods, as binder and as drivers."""
         await self._watch(world)
         for pod in await world.all(Pod):
             if metadata_field(pod, "deletionTimestamp"):
@@ -78,7 +78,7 @@ class Protection:
                 self._note(found, [each for each in [*claims, *volumes] if name_of(found) in _classes_of(each)])
 
     def _note(self, used: Any, users: list[Any]) -> None:
-        """Users that come when it is being deleted already come too late."""
+        """Record the users of an object; users from after its deletion do not count."""
         if users and not metadata_field(used, "deletionTimestamp"):
             _, known = self._used.setdefault(uid_of(used), (name_of(used), set()))
             known.update(map(uid_of, users))
@@ -94,7 +94,7 @@ class Protection:
         await world.client.delete(VolumeAttributesClass, world.dice.choice(CLASSES))
 
     async def make_claim(self, world: World) -> None:
-        """With its volume, as provisioner and binder leave them."""
+        """Create a bound claim with its volume."""
         number, of = world.dice.randrange(COUNT), world.dice.choice([None, *CLASSES])
         common: dict[str, Any] = {"accessModes": ["ReadWriteOnce"], "storageClassName": "grows",
                                   "volumeAttributesClassName": of}  # fmt: skip
@@ -117,7 +117,7 @@ class Protection:
         await world.client.delete(PersistentVolume, f"v{world.dice.randrange(COUNT)}")
 
     async def change_class(self, world: World) -> None:
-        """The driver does it at once."""
+        """Set another attributes class, with the driver's immediate effect."""
         claim = await world.any(PersistentVolumeClaim)
         if claim is None:
             return
@@ -132,7 +132,7 @@ class Protection:
         await world.client.patch(PersistentVolume, claim.spec.volumeName, patch)
 
     async def grow(self, world: World) -> None:
-        """A claim asks for more, or gets what it asked for."""
+        """Request more storage for a claim, or grant the request."""
         claim = await world.any(PersistentVolumeClaim)
         if claim is None:
             return
@@ -175,7 +175,7 @@ class Protection:
     # What must be so
 
     async def wrong(self, world: World) -> str:
-        if not self._is_told_anew:  # events of refused requests may be lost, as upstream
+        if not self._is_told_anew:  # events of rejected requests may be lost, as upstream
             self._is_told_anew = True
             await world.restart()
         await self._watch(world)

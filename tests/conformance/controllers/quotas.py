@@ -1,4 +1,4 @@
-"""The story of resource quotas: what they say is used is what is there, whatever was refused, ended or deleted.
+"""Scenario of resource quotas: the reported usage equals the existing objects after any edits and rejections.
 
 What must be is what "Resource Quotas" of Kubernetes' documentation says is counted.
 """
@@ -21,7 +21,7 @@ DEFINITIONS = tree("apiextensions.k8s.io/v1", "CustomResourceDefinition")
 #: Amounts in thousandths.
 THOUSANDTHS = {"100m": 100, "1": 1000, "2": 2000, "64Mi": 64 * 2**20 * 1000, "512Mi": 512 * 2**20 * 1000,
                "1Gi": 2**30 * 1000, "2Gi": 2**31 * 1000}  # fmt: skip
-#: What a quota may name → amounts to choose from.
+#: Resources of a quota → amounts to choose from.
 AMOUNTS: dict[str, list[str]] = {
     "pods": ["0", "3", "20"], "count/pods": ["5", "20"], "requests.cpu": ["1", "4"], "cpu": ["2500m"],
     "limits.memory": ["1Gi", "10Gi"], "requests.example.com/gpu": ["2"],
@@ -36,12 +36,12 @@ SCOPES: tuple[dict[str, Any], ...] = (
     {"scopeSelector": {"matchExpressions": [{"scopeName": "PriorityClass", "operator": "In", "values": ["high"]}]}},
 )
 TYPES = ("ClusterIP", "NodePort", "LoadBalancer")
-#: Deletions that become overdue just now may be counted or not.
+#: Deletions that have just become overdue may be counted or not.
 JUST_NOW = timedelta(seconds=3)
 
 
 class Quotas:
-    """Users make and delete what is counted, and quotas; kubelets end pods, or never do."""
+    """Users create and delete counted objects and quotas; kubelets end pods, or never do."""
 
     controllers = ("resourcequota-controller",)
 
@@ -187,7 +187,7 @@ class Quotas:
             spec, status = quota["spec"], quota.get("status") or {}
             if status.get("hard") != spec["hard"]:
                 return f"{quota['metadata']['name']} does not say what is allowed: {quota}"
-            # Of kinds that are not served nothing can be counted.
+            # Resources that are not served cannot be counted.
             names = [name for name in spec["hard"] if definitions or "widgets" not in name]
             reported = {name: parse(status["used"][name]) for name in names if name in status["used"]}
             wanted = [_used(spec, names, pods, others, at) for at in (now, now - JUST_NOW)]
@@ -216,7 +216,7 @@ def _is_in_scope(spec: dict[str, Any], pod: dict[str, Any]) -> bool:
 
 
 def _taken_by_pod(pod: dict[str, Any], now: datetime) -> Counter[str]:
-    """A pod that has ended, or should have long ago, counts as an object only."""
+    """Return the usage of a pod; a terminated or long overdue pod counts as an object only."""
     taken = Counter({"count/pods": 1000})
     metadata = pod["metadata"]
     if deleted := metadata.get("deletionTimestamp"):

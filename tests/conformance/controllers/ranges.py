@@ -1,4 +1,4 @@
-"""The story of what Nodes are given by their number: ranges for their pods, and a time to live."""
+"""Scenario of Node settings by number: pod CIDRs, and the TTL annotation."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.conformance.controllers.harness import World
 
 from steersman.client.objects import annotations_of, name_of
 
-#: Of which the Services have a quarter: 96 ranges of one address for as many Nodes. Of IPv6 there are some more.
+#: Services have a quarter of it: 96 single-address ranges for as many Nodes. IPv6 has some more.
 CLUSTER = ("10.0.0.0/25", "fd00::/121")
 SERVICES = "10.0.0.0/27"
 RANGES = 96
@@ -19,7 +19,7 @@ _TTL = "node.alpha.kubernetes.io/ttl"
 
 
 class Ranges:
-    """Nodes come and go, one or many at once, about as many as there are ranges; some have brought their own."""
+    """Nodes come and go, one or many at once, about as many as there are ranges; some have a range of their own."""
 
     controllers = ("node-ipam-controller", "ttl-controller")
     options = {
@@ -29,7 +29,7 @@ class Ranges:
 
     def __init__(self) -> None:
         self._made = 0
-        #: What two Nodes ever had at once.
+        #: CIDRs that two Nodes ever had at once.
         self._shared: set[str] = set()
 
     async def edit(self, world: World) -> None:
@@ -57,7 +57,7 @@ class Ranges:
         await world.client.create(body)
 
     def _own(self, world: World) -> dict[str, Any]:
-        """Somewhere else, so that the controller cannot give them to another Node meanwhile."""
+        """Return a CIDR outside the controller's range, so that no other Node can get it meanwhile."""
         self._made += 1
         high, low = divmod(self._made, 256)
         cidrs = [f"192.168.{high}.{low}/32", f"fd01::{self._made:x}/128"]

@@ -1,4 +1,4 @@
-"""The story of ReplicationControllers and ReplicaSets: so many Pods, no orphan that matches, none twice."""
+"""Scenario of ReplicationControllers and ReplicaSets: the desired number of Pods, no matching orphan."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def pods_of(pods: list[Pod], owner: Any) -> list[Pod]:
 
 
 class Replication:
-    """Each app has at most one object that wants its Pods, of either kind."""
+    """Each app has at most one object that selects its Pods, of either kind."""
 
     controllers = ("replicationcontroller", "replicaset", "garbagecollector")
 

@@ -1,4 +1,4 @@
-"""The story of StatefulSets: Pods of all ordinals and no others, of the last template, each with its claim."""
+"""Scenario of StatefulSets: Pods of all ordinals and no others, of the last template, each with its claims."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ HISTORY = 1
 
 
 class Statefulset:
-    """Users change templates, sizes and ordinals, and get in the way of Pods, claims and revisions."""
+    """Users change templates, sizes and ordinals, and damage Pods, claims and revisions."""
 
     controllers = ("statefulset", "garbagecollector")
 
@@ -103,7 +103,7 @@ class Statefulset:
     async def wrong(self, world: World) -> str:
         pods, revisions = await world.all(Pod), await world.all(apps_v1.ControllerRevision)
         claims = {name_of(claim): claim for claim in await world.all(PersistentVolumeClaim)}
-        # The protection of claims, which does not run here, would let them go once no Pod uses them.
+        # The protection controller, which does not run here, would remove the finalizer of unused claims.
         for claim in claims.values():
             if claim.metadata.deletionTimestamp is not None and claim.metadata.finalizers:
                 patch = {"metadata": {"finalizers": None}}

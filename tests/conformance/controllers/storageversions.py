@@ -1,4 +1,4 @@
-"""The story of storage versions: entries of API servers stay as long as their server's lease, and no longer.
+"""Scenario of storage versions: entries of API servers exist exactly as long as their server's lease.
 
 What must be is what KEP-2339 (storage version API) says of garbage collection. The kind is served as a custom one here.
 """
@@ -51,7 +51,7 @@ class Storageversions:
         """No other actor is needed."""
 
     async def come(self, world: World) -> None:
-        """A server starts: its lease first, then what it stores."""
+        """Start a server: first its lease, then its storage versions."""
         server = world.dice.choice(SERVERS)
         metadata = {"name": server, "namespace": "kube-system", "labels": LABEL}
         await world.client.create({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata})
@@ -64,13 +64,13 @@ class Storageversions:
         self._reported = {key: version for key, version in self._reported.items() if key[1] != server}
 
     async def publish(self, world: World) -> None:
-        """A server that lives has come to store another version."""
+        """Publish another version of a running server."""
         leases = await world.client.list(Lease, namespace="kube-system", label_selector=LABEL)
         if leases:
             await self._publish(world, world.dice.choice(RESOURCES), name_of(world.dice.choice(leases)))
 
     async def tell_late(self, world: World) -> None:
-        """The last words of a server whose lease may be gone."""
+        """Publish for a server whose lease may have expired."""
         await self._publish(world, world.dice.choice(RESOURCES), world.dice.choice(SERVERS))
 
     async def remove(self, world: World) -> None:

@@ -8,5 +8,5 @@ from tests.conformance.controllers.harness import play
 
 
 @pytest.mark.parametrize("seed", range(10))
-async def test_it_becomes_as_the_rules_say(seed):
+async def test_budgets_scenario_converges(seed):
     await play(Budgets(), seed)

@@ -8,5 +8,5 @@ from tests.conformance.controllers.harness import play
 
 
 @pytest.mark.parametrize("seed", range(6))
-async def test_it_becomes_as_the_taints_say(seed):
+async def test_devicetaints_scenario_converges(seed):
     await play(Devicetaints(), seed)

@@ -8,5 +8,5 @@ from tests.conformance.controllers.harness import play
 
 
 @pytest.mark.parametrize("seed", range(10))
-async def test_endpoints_are_where_the_pods_are(seed):
+async def test_endpoints_scenario_converges(seed):
     await play(Endpoints(), seed)

@@ -8,5 +8,5 @@ from tests.conformance.controllers.job import Job
 
 
 @pytest.mark.parametrize("seed", [*range(10), 1068])
-async def test_it_becomes_as_the_specs_say(seed):
+async def test_job_scenario_converges(seed):
     await play(Job(), seed)

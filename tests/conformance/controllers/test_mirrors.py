@@ -8,5 +8,5 @@ from tests.conformance.controllers.mirrors import Mirrors
 
 
 @pytest.mark.parametrize("seed", range(10))
-async def test_it_becomes_as_the_rules_say(seed):
+async def test_mirrors_scenario_converges(seed):
     await play(Mirrors(), seed)

@@ -8,5 +8,5 @@ from tests.conformance.controllers.namespaces import Namespaces
 
 
 @pytest.mark.parametrize("seed", range(10))
-async def test_it_becomes_as_the_rules_say(seed):
+async def test_namespaces_scenario_converges(seed):
     await play(Namespaces(), seed)

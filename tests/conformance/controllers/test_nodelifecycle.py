@@ -8,5 +8,5 @@ from tests.conformance.controllers.nodelifecycle import Nodelifecycle
 
 
 @pytest.mark.parametrize("seed", range(10))
-async def test_taints_say_how_nodes_are(seed):
+async def test_nodelifecycle_scenario_converges(seed):
     await play(Nodelifecycle(), seed)

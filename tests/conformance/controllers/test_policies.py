@@ -8,5 +8,5 @@ from tests.conformance.controllers.policies import Policies
 
 
 @pytest.mark.parametrize("seed", range(6))
-async def test_it_becomes_as_the_rules_say(seed):
+async def test_policies_scenario_converges(seed):
     await play(Policies(), seed)

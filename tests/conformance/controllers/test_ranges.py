@@ -8,5 +8,5 @@ from tests.conformance.controllers.ranges import Ranges
 
 
 @pytest.mark.parametrize("seed", range(5))
-async def test_it_becomes_as_the_rules_say(seed):
+async def test_ranges_scenario_converges(seed):
     await play(Ranges(), seed)

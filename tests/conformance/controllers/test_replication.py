@@ -8,5 +8,5 @@ from tests.conformance.controllers.replication import Replication
 
 
 @pytest.mark.parametrize("seed", range(10))
-async def test_it_becomes_as_the_specs_say(seed):
+async def test_replication_scenario_converges(seed):
     await play(Replication(), seed)

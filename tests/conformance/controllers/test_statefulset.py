@@ -8,5 +8,5 @@ from tests.conformance.controllers.statefulset import Statefulset
 
 
 @pytest.mark.parametrize("seed", range(10))
-async def test_it_becomes_as_the_specs_say(seed):
+async def test_statefulset_scenario_converges(seed):
     await play(Statefulset(), seed)

@@ -8,5 +8,5 @@ from tests.conformance.controllers.volumes import Volumes
 
 
 @pytest.mark.parametrize("seed", range(10))
-async def test_it_becomes_as_the_rules_say(seed):
+async def test_volumes_scenario_converges(seed):
     await play(Volumes(), seed)

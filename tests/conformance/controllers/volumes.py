@@ -1,4 +1,4 @@
-"""The story of volumes and claims: one claim a volume, and no claim waits for what is free."""
+"""Scenario of volumes and claims: one claim per volume, and no claim waits while a volume is free."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SIZES = ("1Gi", "2Gi", "5Gi")
 
 
 class Volumes:
-    """A few of each, with all policies, deleted and made again; recyclers run."""
+    """A few of each, with all policies, deleted and recreated; recyclers run."""
 
     controllers = (
         "persistentvolume-binder-controller",

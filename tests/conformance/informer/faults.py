@@ -1,4 +1,4 @@
-"""A transport that does to requests what networks and servers do at their worst, as its dice say."""
+"""Transport that injects random network and server faults."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Faults:
-    """What goes wrong, and how often: the chance of a request, or of each piece of a stream."""
+    """Kinds of faults and their probability, per request or per chunk of a stream."""
 
     dice: random.Random
     request_rate: float = 0.4
@@ -29,7 +29,7 @@ class Faults:
     piece_kinds: tuple[str, ...] = (
         "cut", "cut inside", "end", "stall", "slow", "replay", "error 410", "error 500", "torn",
     )  # fmt: skip
-    #: How often each happened.
+    #: Number of occurrences of each fault.
     seen: Counter[str] = field(default_factory=Counter)
 
     def for_request(self, request: object = None) -> str:
@@ -39,7 +39,7 @@ class Faults:
         return self._draw(self.piece_rate, self.piece_kinds)
 
     def cut_off(self) -> None:
-        """Nothing gets through any more."""
+        """Fail all requests."""
         self.request_rate = self.piece_rate = 1.0
         self.request_kinds, self.piece_kinds = ("lost",), ("cut",)
 
@@ -66,7 +66,7 @@ def status(code: int) -> bytes:
 
 
 class FaultyTransport:
-    """Between a client and another transport."""
+    """Transport between a client and another transport."""
 
     host = "faulty"
 
@@ -125,7 +125,7 @@ class _Whole:
 
 
 class _FaultyStream:
-    """``history`` None: nothing of older streams is replayed, only of this one."""
+    """Stream with faults; ``history`` None: only its own lines are replayed."""
 
     def __init__(self, inner: Stream, faults: Faults, clock: Clock, history: list[bytes] | None) -> None:
         self.status = inner.status

@@ -17,19 +17,19 @@ from steersman.testing import InProcessAPIServer
 
 SEEDS = range(8)
 STEPS = 60
-#: Minutes without a connection, while the server forgets what happened five minutes ago.
+#: Minutes without a connection, while the server drops history older than five minutes.
 OUTAGE_STEPS = 10
 NAMES = [f"name-{n}" for n in range(8)]
 
 
 class Mirror:
-    """What somebody knows who only listens; complains about a story that cannot be."""
+    """State of a listener; raises for an impossible sequence of events."""
 
     def __init__(self):
         self.objects = {}
         self.faults = []
 
-    def hear(self, change):
+    def handle(self, change):
         key = key_of(change.latest)
         match change:
             case Added(new):
@@ -42,8 +42,8 @@ class Mirror:
                 self._expect(key in self.objects, change)
                 self.objects.pop(key, None)
 
-    def _expect(self, is_so, change):
-        self.faults += [] if is_so else [change]
+    def _expect(self, is_consistent, change):
+        self.faults += [] if is_consistent else [change]
 
 
 class Writer:
@@ -52,23 +52,23 @@ class Writer:
     def __init__(self, client, dice):
         self._client = client
         self._dice = dice
-        self._there = {}
+        self._objects = {}
         self._count = 0
 
     async def write(self):
         name = self._dice.choice(NAMES)
-        known = self._there.get(name)
+        known = self._objects.get(name)
         self._count += 1
         data = {"count": str(self._count)}
         if known is None:
             made = ConfigMap(metadata=ObjectMeta(name=name, labels={"app": "test"}), data=data)
-            self._there[name] = await self._client.create(made)
+            self._objects[name] = await self._client.create(made)
         elif self._dice.random() < 0.4:
-            await self._client.delete_object(self._there.pop(name))
+            await self._client.delete_object(self._objects.pop(name))
         else:
             known.data = data
             known.metadata.labels = {"app": self._dice.choice(["test", "other"])}
-            self._there[name] = await self._client.update(known)
+            self._objects[name] = await self._client.update(known)
 
 
 async def run(options, selector, *, clock, dice, server):
@@ -79,13 +79,13 @@ async def run(options, selector, *, clock, dice, server):
     writer = Writer(direct, dice)
     informers = InformerFactory(faulty, dice=dice, options=options, detect_mutations=True)
     informer = informers.informer(ConfigMap, namespace="default", label_selector=selector)
-    informer.add_callback(mirror.hear)
+    informer.add_callback(mirror.handle)
 
-    async def hear_slowly(change):
+    async def handle_slowly(change):
         await clock.sleep(dice.uniform(0, 2))
-        slow.hear(change)
+        slow.handle(change)
 
-    handler = informer.add_handler(hear_slowly, capacity=4, overflow=dice.choice(list(Overflow)))
+    handler = informer.add_handler(handle_slowly, capacity=4, overflow=dice.choice(list(Overflow)))
     async with informers:
         for _ in range(STEPS):
             for _ in range(dice.randrange(4)):
@@ -101,22 +101,24 @@ async def run(options, selector, *, clock, dice, server):
         await clock.advance(60)
         await informer.wait_seen(last, timeout_seconds=0)
         await handler.drained()
-        there = {key_of(obj): obj for obj in await direct.list(ConfigMap, namespace="default", label_selector=selector)}
+        stored = {
+            key_of(obj): obj for obj in await direct.list(ConfigMap, namespace="default", label_selector=selector)
+        }
         cached = {key_of(obj): obj for obj in informer.lister}
-    return there, cached, mirror, slow, faults
+    return stored, cached, mirror, slow, faults
 
 
 @pytest.mark.parametrize("selector", ["", "app=test"], ids=["all", "some"])
 @pytest.mark.parametrize("streaming_list", [True, False], ids=["streaming list", "list"])
 @pytest.mark.parametrize("seed", SEEDS)
-async def test_the_cache_ends_as_the_server_is(seed, streaming_list, selector):
-    """Cuts, stalls, replays, refusals and delays in any order; both overflow rules of handlers."""
+async def test_informer_cache_converges_to_server_state_after_random_faults(seed, streaming_list, selector):
+    """Apply cuts, stalls, replays, rejections and delays in random order, with both overflow policies."""
     clock, dice = FakeClock(), random.Random(seed)
     options = ReflectorOptions(streaming_list=streaming_list, page_size=3, idle_seconds=20)
     async with InProcessAPIServer(clock=clock) as server:
-        there, cached, mirror, slow, faults = await run(options, selector, clock=clock, dice=dice, server=server)
-    assert cached == there
-    assert mirror.objects == there
-    assert slow.objects == there
+        stored, cached, mirror, slow, faults = await run(options, selector, clock=clock, dice=dice, server=server)
+    assert cached == stored
+    assert mirror.objects == stored
+    assert slow.objects == stored
     assert (mirror.faults, slow.faults) == ([], [])
     assert faults.seen.total() >= 10

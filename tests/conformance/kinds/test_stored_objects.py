@@ -1,4 +1,4 @@
-"""What is stored of every built-in kind is as good as what was sent: it is valid, complete, and of its type."""
+"""Stored objects of every built-in kind are valid, defaulted and of their type."""
 
 import json
 from pathlib import Path
@@ -23,11 +23,11 @@ def name_of(obj):
 
 @pytest.fixture
 async def stored():
-    """For each object of the manifest what the server keeps of it, and under which rules."""
+    """Return for each object of the manifest its stored form and its resource."""
     async with InProcessAPIServer() as server:
         await make(server, "/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": "default"}})
         registry = server.core.resources.registry
-        kept = {}
+        entries = {}
         for obj in OBJECTS:
             resource = RESOURCES[obj["apiVersion"], obj["kind"]]
             place = "/namespaces/default" if resource.namespaced else ""
@@ -36,8 +36,8 @@ async def stored():
             served = registry.get(resource.group, resource.version, resource.name)
             namespace = "default" if resource.namespaced else ""
             entry = served.cache.get(served.cache.key(namespace, obj["metadata"]["name"]))
-            kept[name_of(obj)] = (served, entry)
-        yield kept
+            entries[name_of(obj)] = (served, entry)
+        yield entries
 
 
 async def make(server, path, obj):
@@ -57,7 +57,7 @@ def context(entry, served):
     )
 
 
-async def test_all_are_valid(stored):
+async def test_stored_objects_are_valid(stored):
     faults = {}
     for name, (served, entry) in stored.items():
         ctx, tree = context(entry, served), entry.tree()
@@ -66,13 +66,13 @@ async def test_all_are_valid(stored):
     assert [text for texts in faults.values() for text in texts] == []
 
 
-async def test_there_is_nothing_left_to_default(stored):
+async def test_stored_objects_are_completely_defaulted(stored):
     again = {name: entry.tree() for name, (_, entry) in stored.items()}
     for name, (served, _) in stored.items():
         served.strategy.default(again[name], served.resource.storage_api_version.rpartition("/")[2])
     assert again == {name: entry.tree() for name, (_, entry) in stored.items()}
 
 
-async def test_all_decode_to_themselves(stored):
+async def test_stored_objects_decode_unchanged(stored):
     decoded = {name: decode(struct_of(served), entry.tree()) for name, (served, entry) in stored.items()}
     assert decoded == {name: (entry.tree(), []) for name, (_, entry) in stored.items()}

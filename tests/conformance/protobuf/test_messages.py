@@ -1,4 +1,4 @@
-"""Every built-in kind in protobuf: against objects of a real control plane, and against a decoder that is not ours."""
+"""Every built-in kind in protobuf, compared with objects of a real control plane and with an independent decoder."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from steersman.schema.protobuf_encoding import encoder_of
 from steersman.schema.protobuf_messages import fields_of, message_names
 from steersman.schema.resources import table
 
-#: Path of an object → what a kube-apiserver 1.36 answered, in JSON and in protobuf.
+#: Path of an object → response of a kube-apiserver 1.36, in JSON and in protobuf.
 SAMPLES: dict[str, dict[str, Any]] = json.loads((Path(__file__).parent / "samples.json").read_text())
 TOP_LEVEL = sorted({definition for gv in table().modules for definition in definitions(*gv)})
-#: Lists have nothing but their items.
+#: Lists have only their items.
 KINDS = [name for name in TOP_LEVEL if {"kind", "metadata"} <= struct(name).fields.keys() and not name.endswith("List")]
 
 
@@ -45,7 +45,7 @@ def test_recorded_bytes_decode_to_recorded_object(path):
 
 
 def without_embedded_kinds(tree: dict[str, Any]) -> dict[str, Any]:
-    """Without kind and apiVersion of volume claim templates: protobuf has none, defaulting adds them again."""
+    """Remove kind and apiVersion of volume claim templates: protobuf has none, defaulting adds them."""
     for template in tree.get("spec", {}).get("volumeClaimTemplates", ()):
         template.pop("kind", None)
         template.pop("apiVersion", None)
@@ -134,7 +134,7 @@ def test_google_protobuf_reads_and_writes_the_same_fields(definition, seed):
     raw = encoder_of(definition).encode(canonical(definition, seed))
     message = independent_messages()[definition].FromString(raw)
     assert unknown_fields(message) == []
-    # The order of map entries is an implementation's own; recorded bytes show upstream's.
+    # The order of map entries is implementation-defined; recorded bytes show upstream's.
     assert sorted(message.SerializeToString()) == sorted(raw)
 
 

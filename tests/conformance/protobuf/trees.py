@@ -1,4 +1,4 @@
-"""Random objects of a type of the schema, as JSON bodies have them. Protobuf has no empty lists and maps."""
+"""Random objects of a schema type in their JSON form. Protobuf has no empty lists and maps."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TIMES = ("0001-01-01T00:00:01", "0999-12-31T23:59:59", "1969-12-31T23:59:59", "1
          "2400-02-29T00:00:00", "9999-12-31T23:59:59")  # fmt: skip
 QUANTITIES = ("0", "1", "100m", "1Gi", "1500Mi", "12e6")
 JSON_VALUES = (True, 0, -7, 1.5, "text", [], {}, [1, {"a": None}], {"f:metadata": {"f:labels": {".": {}}}})
-#: Protobuf has these in the envelope, and embedded objects (volume claim templates) none.
+#: Part of the envelope in protobuf; absent in embedded objects (volume claim templates).
 OF_KIND = {"apiVersion", "kind"}
 
 

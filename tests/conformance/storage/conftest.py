@@ -1,4 +1,4 @@
-"""Every test here runs over every body of the store."""
+"""Fixtures that run every test with every implementation of the store."""
 
 from __future__ import annotations
 
@@ -10,15 +10,19 @@ import pytest
 from tests.conformance.storage.etcd_body import EtcdBody
 
 from steersman.asynckit.clock import FakeClock
+from steersman.asynckit.tasks import Supervisor
+from steersman.storage.encryption.ciphers import ExtendedNonceGcm
+from steersman.storage.encryption.store import EncryptedStore
+from steersman.storage.encryption.transformers import ResourceTransformers
 from steersman.storage.memory import MemoryStore
 from steersman.storage.sqlite import SqliteStore
 
-#: Real seconds that a test waits for something before it fails.
+#: Real seconds before a wait fails the test.
 PATIENCE_SECONDS = 10
 
 
 class Recorder:
-    """A sink that keeps what it got."""
+    """Sink that records its events."""
 
     def __init__(self):
         self.batches = []
@@ -39,7 +43,7 @@ class Recorder:
 
     @property
     def summary(self):
-        """(key, value, revision) of every event, in order of revision, then key."""
+        """Return (key, value, revision) of every event, ordered by revision, then key."""
         rows = [(event.key, event.value, event.mod_revision) for event in self.events]
         return sorted(rows, key=lambda row: (row[2], row[0]))
 
@@ -58,7 +62,7 @@ def recorder():
 
 @pytest.fixture
 def recorders():
-    """Makes recorders."""
+    """Return a factory of recorders."""
     return Recorder
 
 
@@ -67,9 +71,13 @@ def clock():
     return FakeClock()
 
 
-@pytest.fixture(params=["memory", "sqlite", "etcd"])
+#: Encryption of every key, with a key of its own for each value.
+ENCRYPTION = ResourceTransformers({("*", "*"): ExtendedNonceGcm(bytes(range(32)))})
+
+
+@pytest.fixture(params=["memory", "sqlite", "encrypted", "etcd"])
 async def open_store(request, clock, tmp_path):
-    """Opens stores with options; closes them after the test."""
+    """Return a function that opens stores with options; they are closed after the test."""
     for marker in request.node.iter_markers("not_on"):
         if request.param == marker.args[0]:
             pytest.skip(marker.args[1])
@@ -83,10 +91,16 @@ async def open_store(request, clock, tmp_path):
         async def open_sqlite(**options):
             return await SqliteStore.open(tmp_path / f"{next(numbers)}.db", clock=clock, **options)
 
+        async def open_encrypted(**options):
+            inner = MemoryStore(clock=clock, **options)
+            tasks = Supervisor("encrypted store")
+            return EncryptedStore(inner, ENCRYPTION, resource_of=lambda _: ("secrets", ""), tasks=tasks)
+
         async def open_etcd(**options):
             return await EtcdBody.open(url, prefix=f"/{uuid4().hex}:", clock=clock)
 
-        opener = {"memory": open_memory, "sqlite": open_sqlite, "etcd": open_etcd}[request.param]
+        openers = {"memory": open_memory, "sqlite": open_sqlite, "encrypted": open_encrypted, "etcd": open_etcd}
+        opener = openers[request.param]
 
         async def open_store(**options):
             store = await opener(**options)

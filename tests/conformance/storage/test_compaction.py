@@ -10,13 +10,13 @@ async def write(store, times, key="/a/x"):
         await store.txn([Put(key, b"%d" % n)])
 
 
-async def test_nothing_is_compacted_at_first(store):
+async def test_compact_revision_is_zero_at_first(store):
     await write(store, 3)
     assert store.compact_revision == 0
     assert (await store.get("/a/x", revision=1)).value == b"0"
 
 
-async def test_below_the_compact_revision_nothing_can_be_read(store):
+async def test_range_below_the_compact_revision_is_compacted(store):
     await write(store, 5)
     await store.compact(3)
     assert store.compact_revision == 3
@@ -26,7 +26,7 @@ async def test_below_the_compact_revision_nothing_can_be_read(store):
         assert (caught.value.revision >= 1, caught.value.compact_revision) == (True, 3)
 
 
-async def test_from_the_compact_revision_on_everything_can_be_read(store, recorder):
+async def test_range_from_the_compact_revision_on_succeeds(store, recorder):
     await write(store, 3)
     await store.txn([Put("/a/old", b"old")])
     await store.txn([Delete("/a/x")])
@@ -39,7 +39,7 @@ async def test_from_the_compact_revision_on_everything_can_be_read(store, record
     assert recorder.summary == [("/a/x", None, 5), ("/a/old", b"new", 6)]
 
 
-async def test_the_present_survives_compaction_to_now(store):
+async def test_compact_to_the_present_keeps_all_keys(store):
     await write(store, 3)
     await store.compact(3)
     await store.compact(3)
@@ -49,7 +49,7 @@ async def test_the_present_survives_compaction_to_now(store):
     assert (await store.get("/a/x", revision=3)).value == b"2"
 
 
-async def test_a_key_untouched_since_long_before_compaction_keeps_its_past_from_then_on(store):
+async def test_range_after_compaction_returns_unchanged_older_keys(store):
     await store.txn([Put("/a/old", b"old")])
     await write(store, 5)
     await store.compact(5)
@@ -60,14 +60,14 @@ async def test_a_key_untouched_since_long_before_compaction_keeps_its_past_from_
     assert (await store.get("/a/old", revision=7)).value == b"new"
 
 
-async def test_compacting_the_future_is_refused(store):
+async def test_compact_rejects_a_future_revision(store):
     await write(store, 2)
     with pytest.raises(FutureRevision):
         await store.compact(3)
 
 
 @pytest.mark.not_on("etcd", "the servers compact in turn: tests/unit/storage/etcd/test_compaction.py")
-async def test_history_goes_after_its_time(open_store, clock):
+async def test_history_is_compacted_after_its_retention_time(open_store, clock):
     store = await open_store(history_retention_seconds=300)
     await write(store, 5)
     await clock.advance(200)

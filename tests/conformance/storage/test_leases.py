@@ -5,7 +5,7 @@ import pytest
 from steersman.storage.store import LeaseNotFound, Put, StoreError
 
 
-async def test_a_lease_that_runs_out_takes_its_keys_along(store, clock, recorder, numbering):
+async def test_expired_lease_deletes_its_keys(store, clock, recorder, numbering):
     await store.watch("/a/", recorder, after_revision=0, on_lost=recorder.on_lost)
     lease = await store.grant_lease(10)
     await store.txn([Put("/a/x", b"1", lease_id=lease), Put("/a/y", b"1", lease_id=lease), Put("/a/z", b"1")])
@@ -19,14 +19,14 @@ async def test_a_lease_that_runs_out_takes_its_keys_along(store, clock, recorder
     assert recorder.batches[-1].revision == second
 
 
-async def test_a_key_shows_its_lease(store):
+async def test_key_value_has_its_lease(store):
     lease = await store.grant_lease(10)
     await store.txn([Put("/a/x", b"1", lease_id=lease)])
     assert (await store.get("/a/x")).lease_id == lease
     assert (await store.range("/a/")).kvs[0].lease_id == lease
 
 
-async def test_a_lease_kept_alive_lasts(store, clock):
+async def test_renewed_lease_does_not_expire(store, clock):
     lease = await store.grant_lease(10)
     await store.txn([Put("/a/x", b"1", lease_id=lease)])
     for _ in range(5):
@@ -35,7 +35,7 @@ async def test_a_lease_kept_alive_lasts(store, clock):
     assert await store.get("/a/x") is not None
 
 
-async def test_a_key_written_again_without_lease_stays(store, clock, recorder):
+async def test_key_rewritten_without_lease_is_kept(store, clock, recorder):
     lease = await store.grant_lease(10)
     await store.watch("/a/", recorder, after_revision=0, on_lost=recorder.on_lost)
     await store.txn([Put("/a/x", b"1", lease_id=lease), Put("/a/y", b"1", lease_id=lease)])
@@ -45,7 +45,7 @@ async def test_a_key_written_again_without_lease_stays(store, clock, recorder):
     assert [kv.key for kv in (await store.range("/a/")).kvs] == ["/a/x"]
 
 
-async def test_a_key_moves_to_the_lease_of_its_last_write(store, clock, recorder):
+async def test_key_belongs_to_the_lease_of_its_last_write(store, clock, recorder):
     short, long = await store.grant_lease(10), await store.grant_lease(100)
     await store.watch("/a/", recorder, after_revision=0, on_lost=recorder.on_lost)
     await store.txn([Put("/a/x", b"1", lease_id=short), Put("/a/y", b"1", lease_id=short)])
@@ -58,7 +58,7 @@ async def test_a_key_moves_to_the_lease_of_its_last_write(store, clock, recorder
     assert (await store.range("/a/")).kvs == []
 
 
-async def test_revoking_deletes_the_keys_at_once(store, recorder):
+async def test_revoke_deletes_the_keys_at_once(store, recorder):
     lease = await store.grant_lease(10)
     await store.watch("/a/", recorder, after_revision=0, on_lost=recorder.on_lost)
     await store.txn([Put("/a/x", b"1", lease_id=lease)])
@@ -69,13 +69,13 @@ async def test_revoking_deletes_the_keys_at_once(store, recorder):
             await call
 
 
-async def test_a_lease_without_keys_ends_without_a_revision(store):
+async def test_expiry_of_a_lease_without_keys_takes_no_revision(store):
     lease = await store.grant_lease(10)
     await store.revoke_lease(lease)
     assert await store.current_revision() == 0
 
 
-async def test_an_expired_lease_is_gone(store, clock, recorder):
+async def test_expired_lease_is_not_found(store, clock, recorder):
     lease = await store.grant_lease(10)
     await store.watch("/a/", recorder, after_revision=0, on_lost=recorder.on_lost)
     await store.txn([Put("/a/x", b"1", lease_id=lease)])
@@ -85,17 +85,17 @@ async def test_an_expired_lease_is_gone(store, clock, recorder):
         await store.keep_alive(lease)
 
 
-async def test_an_id_can_be_chosen_but_not_twice(store):
+async def test_grant_rejects_an_existing_id(store):
     assert await store.grant_lease(10, lease_id=77) == 77
     with pytest.raises(StoreError, match="77"):
         await store.grant_lease(10, lease_id=77)
 
 
-async def test_ids_differ(store):
+async def test_grant_returns_distinct_ids(store):
     assert len({await store.grant_lease(10) for _ in range(20)}) == 20
 
 
 @pytest.mark.parametrize("options", [{"ttl_seconds": 0}, {"ttl_seconds": 5, "lease_id": -1}])
-async def test_an_impossible_lease_is_the_callers_mistake(store, options):
+async def test_grant_rejects_invalid_arguments(store, options):
     with pytest.raises(ValueError, match="lease"):
         await store.grant_lease(**options)

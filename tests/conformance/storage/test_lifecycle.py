@@ -7,7 +7,7 @@ import pytest
 from steersman.storage.store import Put, Unavailable
 
 
-async def test_after_close_every_call_is_unavailable(store, recorder):
+async def test_calls_after_close_raise_unavailable(store, recorder):
     await store.txn([Put("/a", b"1")])
     lease = await store.grant_lease(10)
     await store.close()
@@ -35,26 +35,26 @@ async def test_close_ends_watches(store, recorder):
     assert [type(error) for error in recorder.lost] == [Unavailable]
 
 
-async def test_close_finishes_what_was_accepted(store):
+async def test_close_completes_accepted_writes(store):
     writes = [asyncio.ensure_future(store.txn([Put(f"/a/{n}", b"1")])) for n in range(50)]
     await asyncio.wait(writes, timeout=0)
     await store.close()
     assert sorted(await asyncio.gather(*writes)) == list(range(1, 51))
 
 
-async def test_two_may_close_at_once(store):
+async def test_close_may_be_called_concurrently(store):
     await store.txn([Put("/a", b"1")])
     await asyncio.gather(store.close(), store.close())
 
 
 @pytest.mark.not_on("etcd", "the size is that of the whole member, which reuses freed pages")
-async def test_the_size_grows_with_what_is_stored(store):
+async def test_size_grows_with_stored_data(store):
     before = await store.size_bytes()
     await store.txn([Put("/a", b"x" * 200_000)])
     assert await store.size_bytes() >= before + 200_000
 
 
-async def test_pending_expiry_does_not_keep_a_closed_store_alive(store, clock):
+async def test_closed_store_is_collected_despite_pending_expiry(store, clock):
     await store.txn([Put("/a", b"1", lease_id=await store.grant_lease(10))])
     await store.close()
     await clock.advance(20)

@@ -14,7 +14,7 @@ def keys_of(answer):
     return [kv.key for kv in answer.kvs]
 
 
-async def test_a_range_has_the_keys_of_the_prefix_in_byte_order(store):
+async def test_range_returns_keys_of_the_prefix_in_byte_order(store):
     await fill(store, "/b/2", "/b/10", "/b/ä", "/b/\U0001f600", "/b/\uffff", "/b", "/c/1", "/a/1")
     answer = await store.range("/b/")
     assert keys_of(answer) == ["/b/10", "/b/2", "/b/ä", "/b/\uffff", "/b/\U0001f600"]
@@ -22,17 +22,17 @@ async def test_a_range_has_the_keys_of_the_prefix_in_byte_order(store):
     assert (answer.revision, answer.more, answer.count) == (8, False, 5)
 
 
-async def test_an_empty_prefix_has_all_keys(store):
+async def test_range_of_an_empty_prefix_returns_all_keys(store):
     await fill(store, "b", "/a", "\U0010ffff")
     assert keys_of(await store.range("")) == ["/a", "b", "\U0010ffff"]
 
 
-async def test_a_range_of_nothing_is_empty(store):
+async def test_range_without_matching_keys_is_empty(store):
     answer = await store.range("/none/")
     assert (answer.kvs, answer.revision, answer.more, answer.count) == ([], 0, False, 0)
 
 
-async def test_a_limit_says_that_more_follow_and_counts_all(store):
+async def test_range_with_limit_reports_more_and_counts_all(store):
     await fill(store, *(f"/a/{n}" for n in range(5)))
     first = await store.range("/a/", limit=2)
     assert (keys_of(first), first.more, first.count) == (["/a/0", "/a/1"], True, 5)
@@ -42,23 +42,23 @@ async def test_a_limit_says_that_more_follow_and_counts_all(store):
     assert (keys_of(third), third.more, third.count) == (["/a/4"], False, 1)
 
 
-async def test_a_start_before_the_prefix_starts_at_the_prefix(store):
+async def test_range_start_before_the_prefix_begins_at_the_prefix(store):
     await fill(store, "/a/1", "/b/1")
     assert keys_of(await store.range("/b/", start_after="/a/1")) == ["/b/1"]
 
 
-async def test_a_start_after_the_prefix_ends_the_range(store):
+async def test_range_start_after_the_prefix_is_empty(store):
     await fill(store, "/a/1", "/b/1")
     assert keys_of(await store.range("/a/", start_after="/b/0")) == []
 
 
-async def test_keys_only_leaves_values_empty(store):
+async def test_range_of_keys_only_has_empty_values(store):
     await fill(store, "/a/1", "/a/2")
     answer = await store.range("/a/", keys_only=True)
     assert [(kv.key, kv.value, kv.mod_revision) for kv in answer.kvs] == [("/a/1", b"", 1), ("/a/2", b"", 2)]
 
 
-async def test_a_key_is_read_as_of_any_revision_since_its_start(store):
+async def test_get_at_a_revision_returns_the_value_of_that_revision(store):
     await store.txn([Put("/a", b"1")])
     await store.txn([Put("/a", b"2")])
     await store.txn([Delete("/a")])
@@ -72,7 +72,7 @@ async def test_a_key_is_read_as_of_any_revision_since_its_start(store):
     ]
 
 
-async def test_a_range_is_read_as_of_a_revision(store):
+async def test_range_at_a_revision_returns_the_state_of_that_revision(store):
     await fill(store, "/a/1", "/a/2", "/a/3")
     await store.txn([Delete("/a/2")])
     await store.txn([Put("/a/1", b"new")])
@@ -86,7 +86,7 @@ async def test_a_range_is_read_as_of_a_revision(store):
     assert (answer.revision, answer.count) == (6, 3)
 
 
-async def test_pages_at_one_revision_are_consistent(store):
+async def test_range_pages_at_one_revision_are_consistent(store):
     await fill(store, *(f"/a/{n}" for n in range(6)))
     revision = store.revision
     pages = [await store.range("/a/", limit=2, revision=revision)]
@@ -98,7 +98,7 @@ async def test_pages_at_one_revision_are_consistent(store):
     assert [(page.more, page.count) for page in pages] == [(True, 6), (True, 4), (False, 2)]
 
 
-async def test_reading_the_future_is_refused(store):
+async def test_range_at_a_future_revision_is_rejected(store):
     await fill(store, "/a")
     with pytest.raises(FutureRevision) as caught:
         await store.get("/a", revision=2)
@@ -107,7 +107,7 @@ async def test_reading_the_future_is_refused(store):
         await store.range("/", revision=2)
 
 
-async def test_a_large_range_comes_whole(store):
+async def test_range_of_many_keys_is_complete(store):
     for first in range(0, 6000, 1000):
         await store.txn([Put(f"/a/{n:05}", b"%d" % n * (n % 50)) for n in range(first, first + 1000)])
     answer = await store.range("/a/")

@@ -7,55 +7,55 @@ import pytest
 from steersman.storage.store import Check, Conflict, Delete, KeyValue, LeaseNotFound, Put
 
 
-async def test_a_new_store_is_at_revision_zero(store):
+async def test_new_store_is_at_revision_zero(store):
     assert store.revision == 0
     assert await store.current_revision() == 0
 
 
-async def test_a_created_key_can_be_read(store):
+async def test_created_key_is_readable(store):
     revision = await store.txn([Put("/a", b"1", expected=0)])
     assert await store.get("/a") == KeyValue("/a", b"1", revision, revision)
     assert store.revision == revision == 1
 
 
-async def test_an_update_keeps_the_create_revision(store):
+async def test_update_keeps_the_create_revision(store):
     created = await store.txn([Put("/a", b"1", expected=0)])
     updated = await store.txn([Put("/a", b"2", expected=created)])
     assert await store.get("/a") == KeyValue("/a", b"2", created, updated)
 
 
-async def test_a_key_made_again_has_a_new_create_revision(store):
+async def test_recreated_key_has_a_new_create_revision(store):
     await store.txn([Put("/a", b"1")])
     await store.txn([Delete("/a")])
     again = await store.txn([Put("/a", b"2", expected=0)])
     assert await store.get("/a") == KeyValue("/a", b"2", again, again)
 
 
-async def test_the_writes_of_a_transaction_take_consecutive_revisions_or_share_one(store, numbering):
+async def test_txn_writes_take_consecutive_revisions_or_share_one(store, numbering):
     revision = await store.txn([Put("/a", b"1"), Put("/b", b"2")])
     kvs = (await store.range("/")).kvs
     assert [(kv.key, kv.mod_revision) for kv in kvs] == list(zip(("/a", "/b"), numbering(2), strict=True))
     assert revision == kvs[-1].mod_revision
 
 
-async def test_an_empty_value_is_a_value(store):
+async def test_put_accepts_an_empty_value(store):
     await store.txn([Put("/a", b"")])
     assert (await store.get("/a")).value == b""
 
 
-async def test_any_bytes_and_any_characters_are_kept(store):
+async def test_put_keeps_any_bytes_and_characters(store):
     value = bytes(range(256))
     await store.txn([Put("/ä\0\n\U0001f600", value)])
     assert [(kv.key, kv.value) for kv in (await store.range("/")).kvs] == [("/ä\0\n\U0001f600", value)]
 
 
-async def test_an_unconditional_put_takes_whatever_is_there(store):
+async def test_unconditional_put_overwrites(store):
     await store.txn([Put("/a", b"1")])
     await store.txn([Put("/a", b"2")])
     assert (await store.get("/a")).value == b"2"
 
 
-async def test_creating_an_existing_key_is_a_conflict_that_shows_it(store):
+async def test_create_of_an_existing_key_conflicts_with_its_value(store):
     revision = await store.txn([Put("/a", b"1")])
     with pytest.raises(Conflict) as caught:
         await store.txn([Put("/a", b"2", expected=0)])
@@ -63,13 +63,13 @@ async def test_creating_an_existing_key_is_a_conflict_that_shows_it(store):
     assert caught.value.current == KeyValue("/a", b"1", revision, revision)
 
 
-async def test_updating_an_absent_key_is_a_conflict_with_nothing(store):
+async def test_update_of_a_missing_key_conflicts_with_none(store):
     with pytest.raises(Conflict) as caught:
         await store.txn([Put("/a", b"2", expected=7)])
     assert caught.value.current is None
 
 
-async def test_updating_from_an_old_revision_is_a_conflict(store):
+async def test_update_at_an_old_revision_conflicts(store):
     first = await store.txn([Put("/a", b"1")])
     await store.txn([Put("/a", b"2")])
     with pytest.raises(Conflict) as caught:
@@ -77,7 +77,7 @@ async def test_updating_from_an_old_revision_is_a_conflict(store):
     assert caught.value.current.value == b"2"
 
 
-async def test_deleting_at_an_old_revision_is_a_conflict(store):
+async def test_delete_at_an_old_revision_conflicts(store):
     first = await store.txn([Put("/a", b"1")])
     await store.txn([Put("/a", b"2")])
     with pytest.raises(Conflict):
@@ -85,7 +85,7 @@ async def test_deleting_at_an_old_revision_is_a_conflict(store):
     assert (await store.get("/a")).value == b"2"
 
 
-async def test_a_failed_transaction_writes_nothing_and_takes_no_revision(store):
+async def test_failed_txn_writes_nothing_and_takes_no_revision(store):
     before = await store.txn([Put("/a", b"1")])
     with pytest.raises(Conflict) as caught:
         await store.txn([Put("/b", b"1"), Put("/a", b"2", expected=99), Delete("/c", expected=5)])
@@ -94,7 +94,7 @@ async def test_a_failed_transaction_writes_nothing_and_takes_no_revision(store):
     assert await store.current_revision() == before
 
 
-async def test_a_check_guards_without_writing(store):
+async def test_txn_check_guards_without_writing(store):
     first = await store.txn([Put("/a", b"1")])
     revision = await store.txn([Check("/a", expected=first), Check("/none", expected=0), Put("/b", b"1")])
     assert (await store.get("/a")).mod_revision == first
@@ -105,31 +105,31 @@ async def test_a_check_guards_without_writing(store):
 
 
 @pytest.mark.parametrize("ops", [[], [Check("/none", expected=0)], [Delete("/none")], [Delete("/none", expected=0)]])
-async def test_a_transaction_that_changes_nothing_answers_the_present_revision(store, ops):
+async def test_txn_without_changes_returns_the_present_revision(store, ops):
     before = await store.txn([Put("/a", b"1")])
     assert await store.txn(ops) == before
     assert await store.current_revision() == before
 
 
-async def test_a_key_named_twice_is_the_callers_mistake(store):
+async def test_txn_rejects_duplicate_keys(store):
     with pytest.raises(ValueError, match="twice"):
         await store.txn([Put("/a", b"1"), Delete("/a")])
     assert store.revision == 0
 
 
-async def test_a_key_that_is_not_unicode_is_the_callers_mistake(store):
+async def test_txn_rejects_keys_that_are_not_unicode(store):
     with pytest.raises(ValueError, match="surrogates"):
         await store.txn([Put("/\ud800", b"1")])
     assert await store.txn([Put("/a", b"1")]) == 1
 
 
-async def test_a_put_on_an_unknown_lease_is_refused(store):
+async def test_put_with_an_unknown_lease_is_rejected(store):
     with pytest.raises(LeaseNotFound):
         await store.txn([Put("/a", b"1", lease_id=5)])
     assert await store.get("/a") is None
 
 
-async def test_concurrent_writers_get_revisions_without_gap_or_repeat(store):
+async def test_concurrent_writes_take_distinct_consecutive_revisions(store):
     async def writer(name):
         return [await store.txn([Put(f"/{name}/{n}", b"x")]) for n in range(20)]
 
@@ -138,7 +138,7 @@ async def test_concurrent_writers_get_revisions_without_gap_or_repeat(store):
     assert all(result == sorted(result) for result in results)
 
 
-async def test_of_concurrent_updates_from_one_revision_one_wins(store):
+async def test_one_of_concurrent_updates_at_one_revision_succeeds(store):
     first = await store.txn([Put("/a", b"0")])
     results = await asyncio.gather(
         *(store.txn([Put("/a", str(n).encode(), expected=first)]) for n in range(10)), return_exceptions=True
@@ -151,7 +151,7 @@ async def test_of_concurrent_updates_from_one_revision_one_wins(store):
 
 
 @pytest.mark.not_on("etcd", "etcd decides requests of one connection in any order")
-async def test_writes_sent_at_once_build_on_each_other(store):
+async def test_txn_observes_earlier_writes_in_flight(store):
     put, delete, again = await asyncio.gather(
         store.txn([Put("/a", b"1", expected=0)]),
         store.txn([Delete("/a")]),
@@ -161,7 +161,7 @@ async def test_writes_sent_at_once_build_on_each_other(store):
     assert await store.get("/a") == KeyValue("/a", b"2", 3, 3)
 
 
-async def test_a_cancelled_writer_leaves_a_whole_transaction_or_none(store):
+async def test_cancelled_txn_is_atomic(store):
     task = asyncio.ensure_future(store.txn([Put("/a", b"1"), Put("/b", b"1")]))
     await asyncio.wait([task], timeout=0)
     task.cancel()
@@ -170,7 +170,7 @@ async def test_a_cancelled_writer_leaves_a_whole_transaction_or_none(store):
     assert len((await store.range("/")).kvs) in (1, 3)
 
 
-async def test_a_large_transaction_is_written_whole(store, numbering):
+async def test_large_txn_is_atomic(store, numbering):
     ops = [Put(f"/many/{n:05}", b"v%d" % n) for n in range(2500)]
     assert await store.txn(ops) == numbering(2500)[-1]
     answer = await store.range("/many/")

@@ -7,7 +7,7 @@ import pytest
 from steersman.storage.store import Compacted, Delete, Event, Put, Unavailable
 
 
-async def test_a_watch_gets_every_kind_of_change(store, recorder):
+async def test_watch_sends_every_kind_of_change(store, recorder):
     await store.watch("/a/", recorder, after_revision=0, on_lost=recorder.on_lost)
     await store.txn([Put("/a/x", b"1")])
     await store.txn([Put("/a/x", b"2")])
@@ -20,20 +20,20 @@ async def test_a_watch_gets_every_kind_of_change(store, recorder):
     ]
 
 
-async def test_the_sink_is_called_before_the_writer_is_answered(store, recorder):
+async def test_watch_sink_is_called_before_the_write_returns(store, recorder):
     await store.watch("/a/", recorder, after_revision=0, on_lost=recorder.on_lost)
     for n in range(5):
         revision = await store.txn([Put("/a/x", b"%d" % n)])
         assert recorder.events[-1].mod_revision == revision == recorder.batches[-1].revision
 
 
-async def test_a_watch_gets_only_its_prefix(store, recorder):
+async def test_watch_sends_only_its_prefix(store, recorder):
     await store.watch("/a/", recorder, after_revision=0, on_lost=recorder.on_lost)
     await store.txn([Put("/ab", b"1"), Put("/a", b"1"), Put("/b/a/x", b"1"), Put("/a/x/y/z", b"1")])
     assert [event.key for event in recorder.events] == ["/a/x/y/z"]
 
 
-async def test_watches_on_nested_prefixes_all_get_the_event(store, recorders):
+async def test_watches_of_nested_prefixes_receive_the_event(store, recorders):
     watches = {prefix: recorders() for prefix in ("/", "/a/", "/a/b/", "/a/b/c/", "/a/b/c/d/")}
     for prefix, recorder in watches.items():
         await store.watch(prefix, recorder, after_revision=0, on_lost=recorder.on_lost)
@@ -41,7 +41,7 @@ async def test_watches_on_nested_prefixes_all_get_the_event(store, recorders):
     assert {prefix for prefix, recorder in watches.items() if recorder.events} == {"/", "/a/", "/a/b/", "/a/b/c/"}
 
 
-async def test_a_transaction_comes_in_one_batch(store, recorder, numbering):
+async def test_watch_sends_a_transaction_in_one_batch(store, recorder, numbering):
     await store.watch("/a/", recorder, after_revision=0, on_lost=recorder.on_lost)
     await store.txn([Put("/a/x", b"1"), Put("/a/y", b"1"), Put("/b", b"1")])
     (batch,) = recorder.batches
@@ -49,7 +49,7 @@ async def test_a_transaction_comes_in_one_batch(store, recorder, numbering):
     assert batch.revision == numbering(3)[-1]
 
 
-async def test_a_watch_from_the_past_first_gets_what_happened(store, recorder, numbering):
+async def test_watch_from_an_old_revision_replays_history(store, recorder, numbering):
     await store.txn([Put("/a/x", b"1")])
     await store.txn([Put("/a/x", b"2"), Put("/b/x", b"2")])
     await store.txn([Delete("/a/x"), Put("/a/y", b"3")])
@@ -66,7 +66,7 @@ async def test_a_watch_from_the_past_first_gets_what_happened(store, recorder, n
     ]
 
 
-async def test_a_watch_from_the_start_gets_everything(store, recorder):
+async def test_watch_from_revision_zero_replays_everything(store, recorder):
     for n in range(700):
         await store.txn([Put(f"/a/{n % 7}", b"%d" % n)])
     await store.watch("/a/", recorder, after_revision=0, on_lost=recorder.on_lost)
@@ -74,20 +74,20 @@ async def test_a_watch_from_the_start_gets_everything(store, recorder):
     assert [batch.revision for batch in recorder.batches] == sorted({batch.revision for batch in recorder.batches})
 
 
-async def test_a_watch_from_now_gets_nothing_old(store, recorder):
+async def test_watch_from_the_present_sends_no_history(store, recorder):
     revision = await store.txn([Put("/a/x", b"1")])
     await store.watch("/a/", recorder, after_revision=revision, on_lost=recorder.on_lost)
     assert recorder.batches == []
 
 
-async def test_a_watch_from_the_future_waits_for_it(store, recorder):
+async def test_watch_from_a_future_revision_waits(store, recorder):
     await store.watch("/a/", recorder, after_revision=2, on_lost=recorder.on_lost)
     for n in range(3):
         await store.txn([Put("/a/x", b"%d" % n)])
     assert recorder.summary == [("/a/x", b"2", 3)]
 
 
-async def test_watches_started_under_load_miss_nothing_and_repeat_nothing(store, recorders):
+async def test_watches_started_under_load_are_complete_without_repetition(store, recorders):
     async def write(name):
         for n in range(60):
             await store.txn([Put(f"/a/{name}", b"%d" % n)])
@@ -109,7 +109,7 @@ async def test_watches_started_under_load_miss_nothing_and_repeat_nothing(store,
     assert len(everything.summary) == 300
 
 
-async def test_reading_and_then_watching_misses_nothing(store, recorder):
+async def test_watch_from_the_revision_of_a_range_is_complete(store, recorder):
     async def write():
         for n in range(50):
             await store.txn([Put(f"/a/{n % 5}", b"%d" % n)])
@@ -125,7 +125,7 @@ async def test_reading_and_then_watching_misses_nothing(store, recorder):
     assert all(event.mod_revision > answer.revision for event in recorder.events)
 
 
-async def test_a_closed_watch_gets_nothing_more(store, recorder):
+async def test_closed_watch_receives_no_events(store, recorder):
     subscription = await store.watch("/a/", recorder, after_revision=0, on_lost=recorder.on_lost)
     subscription.close()
     subscription.close()
@@ -133,7 +133,7 @@ async def test_a_closed_watch_gets_nothing_more(store, recorder):
     assert (recorder.batches, recorder.lost) == ([], [])
 
 
-async def test_a_watch_below_the_compact_revision_is_refused(store, recorder):
+async def test_watch_below_the_compact_revision_is_rejected(store, recorder):
     for n in range(5):
         await store.txn([Put("/a/x", b"%d" % n)])
     await store.compact(4)
@@ -143,7 +143,7 @@ async def test_a_watch_below_the_compact_revision_is_refused(store, recorder):
     assert recorder.batches == []
 
 
-async def test_a_live_watch_outlives_compaction(store, recorder):
+async def test_live_watch_survives_compaction(store, recorder):
     await store.watch("/a/", recorder, after_revision=0, on_lost=recorder.on_lost)
     await store.txn([Put("/b/x", b"1")])
     await store.txn([Put("/b/x", b"2")])
@@ -152,7 +152,7 @@ async def test_a_live_watch_outlives_compaction(store, recorder):
     assert recorder.summary == [("/a/x", b"3", 3)]
 
 
-async def test_a_sink_that_raises_loses_its_watch_and_harms_nobody(store, recorder, recorders, caplog):
+async def test_sink_that_raises_ends_only_its_watch(store, recorder, recorders, caplog):
     failing = recorders()
 
     def sink(batch):
@@ -169,7 +169,7 @@ async def test_a_sink_that_raises_loses_its_watch_and_harms_nobody(store, record
     assert "a bug" in caplog.text
 
 
-async def test_a_sink_may_close_its_own_watch(store, recorder):
+async def test_sink_may_close_its_own_watch(store, recorder):
     subscriptions = []
 
     def sink(batch):
@@ -183,6 +183,6 @@ async def test_a_sink_may_close_its_own_watch(store, recorder):
     assert recorder.lost == []
 
 
-async def test_a_prefix_without_a_slash_is_the_callers_mistake(store, recorder):
+async def test_watch_rejects_a_prefix_without_slash(store, recorder):
     with pytest.raises(ValueError, match="'/'"):
         await store.watch("/a", recorder, after_revision=0, on_lost=recorder.on_lost)

@@ -7,7 +7,7 @@ from pathlib import Path
 SCRIPT = Path(__file__).parents[3] / "scripts" / "election_histories.py"
 
 
-def test_one_holder_at_a_time_the_best_leads_soon_and_stays():
+def test_election_histories_have_one_holder_and_converge_to_the_best():
     result = subprocess.run(
         [sys.executable, SCRIPT, "--histories", "300", "--seed", "7"],
         capture_output=True,

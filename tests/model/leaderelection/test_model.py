@@ -44,7 +44,7 @@ async def calm(world):
 
 
 @pytest.mark.parametrize(("seed", "seconds"), [(1, SECONDS), (2, SECONDS // 5), (3, SECONDS // 5)])
-async def test_never_two_leaders_and_hand_overs_in_time(run, seed, seconds):
+async def test_electors_have_one_leader_and_hand_over_in_time(run, seed, seconds):
     world, releases, crashes = await run(seed, seconds)
     assert world.violations == []
     assert set(world.faults) == {"cut", "hang", "pause", "crash", "leave", "wall", "heal", "outage"}

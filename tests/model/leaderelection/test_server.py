@@ -94,7 +94,7 @@ async def world(server, clock):
     await made.close()
 
 
-async def test_never_two_leaders_of_a_lease_and_hand_overs_in_time(world):
+async def test_electors_of_a_lease_have_one_leader_and_hand_over_in_time(world):
     while world.true.monotonic() < SECONDS:
         await world.strike()
         await world.pass_time(world.dice.expovariate(1 / 15))
@@ -168,7 +168,7 @@ async def passing(clock, holds, *, within_seconds=120):
     raise AssertionError("it did not come about")
 
 
-async def test_a_holder_yields_to_a_better_candidate_who_leads_within_a_second(components, clock):
+async def test_holder_yields_to_a_better_candidate_within_a_second(components, clock):
     newer, older = components
     newer.start()
     await passing(clock, lambda: newer.leads)
@@ -180,7 +180,7 @@ async def test_a_holder_yields_to_a_better_candidate_who_leads_within_a_second(c
     assert 0 <= began - ended < 1
 
 
-async def test_when_the_holder_leaves_the_other_candidate_is_chosen(components, clock):
+async def test_other_candidate_is_elected_when_the_holder_leaves(components, clock):
     newer, older = components
     older.start()
     await passing(clock, lambda: older.leads)

@@ -7,7 +7,7 @@ from pathlib import Path
 SCRIPT = Path(__file__).parents[3] / "scripts" / "kill_storage.py"
 
 
-def test_a_process_killed_at_any_moment_loses_no_acknowledged_write():
+def test_killed_process_loses_no_acknowledged_write():
     """The long run is ``scripts/kill_storage.py --times 1000``."""
     result = subprocess.run(
         [sys.executable, SCRIPT, "--times", "20"], capture_output=True, text=True, timeout=120, check=False

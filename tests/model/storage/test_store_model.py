@@ -309,7 +309,7 @@ def test_an_etcd_store_does_what_the_model_does(etcd_url):
 
 
 @pytest.mark.parametrize("machine", [MemoryMachine, SqliteMachine])
-def test_a_store_does_what_the_model_does(machine):
+def test_store_equals_the_model(machine):
     case = machine.TestCase
     case.settings = SETTINGS
     case().runTest()

@@ -25,16 +25,16 @@ NO_CIDR = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
         ("192.0.2.1/24", (NO_IP,)),
     ],
 )
-def test_addresses(text: str, faults: tuple[str, ...]) -> None:
+def test_check_ip_accepts_valid_addresses_only(text: str, faults: tuple[str, ...]) -> None:
     assert addresses.check_ip(text) == faults
 
 
 @pytest.mark.parametrize("text", ["192.0.02.010", "::ffff:192.0.2.1", "0.0.0.0", "00.0.0.0"])
-def test_old_objects_keep_odd_addresses(text: str) -> None:
+def test_check_ip_loosely_accepts_legacy_addresses(text: str) -> None:
     assert addresses.check_ip_loosely(text) == ()
 
 
-def test_leading_zeros_are_decimal() -> None:
+def test_parse_ip_reads_leading_zeros_as_decimal() -> None:
     assert str(addresses.parse_ip("192.0.02.010")) == "192.0.2.10"
 
 
@@ -47,7 +47,7 @@ def test_leading_zeros_are_decimal() -> None:
         ("192.0.02.1", ("must not have leading 0s",)),
     ],
 )
-def test_canonical_addresses(text: str, faults: tuple[str, ...]) -> None:
+def test_check_canonical_ip_accepts_canonical_addresses_only(text: str, faults: tuple[str, ...]) -> None:
     assert addresses.check_canonical_ip(text) == faults
 
 
@@ -66,10 +66,10 @@ def test_canonical_addresses(text: str, faults: tuple[str, ...]) -> None:
         ("x/1", (NO_CIDR,)),
     ],
 )
-def test_networks(text: str, faults: tuple[str, ...]) -> None:
+def test_check_cidr_accepts_valid_networks_only(text: str, faults: tuple[str, ...]) -> None:
     assert addresses.check_cidr(text) == faults
 
 
-def test_old_objects_keep_odd_networks() -> None:
+def test_check_cidr_loosely_accepts_legacy_networks() -> None:
     assert addresses.check_cidr_loosely("192.0.02.5/024") == ()
     assert str(addresses.parse_cidr("192.0.02.5/024")) == "192.0.2.0/24"

@@ -24,27 +24,27 @@ TREES = st.recursive(
 
 
 @given(TREES)
-def test_what_is_encoded_decodes_to_the_same(tree: Any) -> None:
+def test_decode_json_restores_an_encoded_tree(tree: Any) -> None:
     assert codec.decode_json(codec.encode(tree)) == tree
 
 
-def test_floats_stay_floats() -> None:
+def test_decode_json_keeps_floats() -> None:
     assert [type(value) for value in codec.decode_json(b"[2.0, 1e1, 2]")] == [float, float, int]
 
 
-def test_integers_beyond_64_bits_are_kept() -> None:
+def test_decode_json_keeps_integers_beyond_64_bits() -> None:
     assert codec.decode_json(b"[18446744073709551616, -9223372036854775809]") == [2**64, -(2**63) - 1]
 
 
-def test_of_a_doubled_key_the_last_counts() -> None:
+def test_decode_json_keeps_the_last_value_of_a_duplicate_key() -> None:
     assert codec.decode_json(b'{"a":1,"a":2}') == {"a": 2}
 
 
-def test_null_is_a_tree() -> None:
+def test_decode_json_accepts_null() -> None:
     assert codec.decode_json(b" null ") is None
 
 
-def test_half_surrogates_become_replacement_characters() -> None:
+def test_decode_json_replaces_half_surrogates() -> None:
     assert codec.decode_json(b'{"\\udc00":["a\\ud800","\\ud83d\\ude00"]}') == {"\ufffd": ["a\ufffd", "\U0001f600"]}
 
 
@@ -62,22 +62,22 @@ def test_half_surrogates_become_replacement_characters() -> None:
         (b'{"a":' * 100_000 + b"1" + b"}" * 100_000, "exceeded max depth"),
     ],
 )
-def test_malformed_text_is_refused(raw: bytes, message: str) -> None:
+def test_decode_json_rejects_malformed_text(raw: bytes, message: str) -> None:
     with pytest.raises(DecodeError) as caught:
         codec.decode_json(raw)
     assert str(caught.value) == message
 
 
-def test_a_large_malformed_text_is_refused_in_fewer_words() -> None:
+def test_decode_json_of_a_large_malformed_text_omits_the_position() -> None:
     with pytest.raises(DecodeError, match="malformed JSON at character 600000"):
         codec.decode_json(b"[" + b"1," * 299_999 + b"1}")
 
 
-def test_the_deepest_allowed_text_is_read() -> None:
+def test_decode_json_accepts_the_maximum_depth() -> None:
     assert codec.depth_of(codec.decode_json(b"[" * 200 + b"]" * 200)) == 200
 
 
-def test_exact_decoding_remembers_how_numbers_are_written() -> None:
+def test_decode_json_exactly_keeps_the_text_of_numbers() -> None:
     tree = codec.decode_json_exactly(b'{"a":[1e1,2.0,3]}')
     assert [getattr(value, "text", None) for value in tree["a"]] == ["1e1", "2.0", None]
     assert tree == {"a": [10.0, 2.0, 3]}
@@ -102,38 +102,38 @@ def test_exact_decoding_remembers_how_numbers_are_written() -> None:
         (b'{"s":"\\"\\u003a","t":1,"t":2}', ["t"]),
     ],
 )
-def test_doubled_keys_are_told_by_their_paths(raw: bytes, paths: list[str]) -> None:
+def test_duplicate_fields_returns_paths(raw: bytes, paths: list[str]) -> None:
     assert codec.duplicate_fields(raw, codec.decode_json(raw)) == paths
 
 
 @given(TREES, st.sampled_from([(",", ":"), (", ", ": "), (" , ", " : "), (",\n", "\n:\t")]))
-def test_single_keys_are_never_told(tree: Any, separators: tuple[str, str]) -> None:
+def test_duplicate_fields_is_empty_without_duplicates(tree: Any, separators: tuple[str, str]) -> None:
     raw = json.dumps(tree, separators=separators).encode()
     assert codec.duplicate_fields(raw, tree) == []
 
 
 @given(st.lists(st.tuples(st.text(alphabet='a\\":', max_size=3), st.text(alphabet='\\": ', max_size=4)), max_size=5))
-def test_doubled_keys_are_always_told(pairs: list[tuple[str, str]]) -> None:
+def test_duplicate_fields_finds_every_duplicate(pairs: list[tuple[str, str]]) -> None:
     raw = ("{" + ",".join(f"{json.dumps(key)}:{json.dumps(value)}" for key, value in pairs) + "}").encode()
     tree = codec.decode_json(raw)
     keys = [key for key, _ in pairs]
     assert set(codec.duplicate_fields(raw, tree)) == {key for key in keys if keys.count(key) > 1}
 
 
-def test_duplicate_messages_quote_the_path() -> None:
+def test_duplicate_field_messages_quote_the_path() -> None:
     assert codec.duplicate_field_messages(b'{"a":{"b":1,"b":2}}', {"a": {"b": 2}}) == ['duplicate field "a.b"']
 
 
-def test_depth_counts_containers() -> None:
+def test_depth_of_counts_containers() -> None:
     assert codec.depth_of({"a": [{"b": 1}, {"c": {"d": None}}], "e": "x"}) == 4
     assert codec.depth_of("x") == 0
 
 
-def test_encoding_keeps_the_order_of_keys() -> None:
+def test_encode_keeps_the_order_of_keys() -> None:
     assert codec.encode({"b": 1, "a": [True, None, "é"]}) == '{"b":1,"a":[true,null,"é"]}'.encode()
 
 
-def test_pretty_text_is_indented_by_two() -> None:
+def test_encode_pretty_indents_by_two_spaces() -> None:
     assert codec.encode_pretty({"a": {}, "b": [1]}) == b'{\n  "a": {},\n  "b": [\n    1\n  ]\n}'
     assert codec.prettify(b'{"a":{}}') == b'{\n  "a": {}\n}'
 

@@ -9,7 +9,7 @@ from steersman.apimachinery.durations import format_duration, parse_duration
     ("text", "seconds"),
     [("0", 0), ("5s", 5), ("1h15m30.5s", 4530.5), ("300ms", 0.3), (".5m", 30), ("-1s", -1), ("+2s", 2), ("10us", 1e-5)],
 )
-def test_numbers_with_units_add_up(text, seconds):
+def test_parse_duration_sums_units(text, seconds):
     assert parse_duration(text) == pytest.approx(seconds)
 
 
@@ -23,7 +23,7 @@ def test_numbers_with_units_add_up(text, seconds):
         ("-", 'time: invalid duration "-"'),
     ],
 )
-def test_what_is_wrong_is_told_in_gos_words(text, message):
+def test_parse_duration_raises_with_the_message_of_go(text, message):
     with pytest.raises(ValueError, match="time: ") as error:
         parse_duration(text)
     assert str(error.value) == message
@@ -45,5 +45,5 @@ def test_what_is_wrong_is_told_in_gos_words(text, message):
         (1.000000001, "1.000000001s"),
     ],
 )
-def test_format_duration_writes_what_go_writes(seconds, text):
+def test_format_duration_equals_go(seconds, text):
     assert format_duration(seconds) == text

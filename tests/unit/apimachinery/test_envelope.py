@@ -1,4 +1,4 @@
-"""What bodies say they are."""
+"""Group, version and kind of bodies."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ STRUCT = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind str
         (None, "", "", ""),
     ],
 )
-def test_type_of_a_tree(tree: Any, group: str, version: str, kind: str) -> None:
+def test_type_meta_returns_group_version_and_kind(tree: Any, group: str, version: str, kind: str) -> None:
     meta = envelope.type_meta(tree)
     assert (meta.group, meta.version, meta.kind) == (group, version, kind)
 
@@ -46,7 +46,7 @@ def test_type_of_a_tree(tree: Any, group: str, version: str, kind: str) -> None:
         ({"apiVersion": "a/b/c"}, "unexpected GroupVersion string: a/b/c"),
     ],
 )
-def test_what_is_no_object_is_refused(tree: Any, message: str) -> None:
+def test_type_meta_raises_for_other_types(tree: Any, message: str) -> None:
     with pytest.raises(DecodeError) as caught:
         envelope.type_meta(tree)
     assert str(caught.value) == message
@@ -62,7 +62,7 @@ def test_what_is_no_object_is_refused(tree: Any, message: str) -> None:
         (b"x" * 31, "78" * 30 + " ..."),
     ],
 )
-def test_refusal_shows_the_start_of_the_body(raw: bytes, summary: str) -> None:
+def test_unrecognized_shows_the_start_of_the_body(raw: bytes, summary: str) -> None:
     error = envelope.unrecognized("ConfigMap", envelope.unreadable_json(DecodeError("why")), raw)
     assert error.code == 400
     assert error.message == (
@@ -71,6 +71,6 @@ def test_refusal_shows_the_start_of_the_body(raw: bytes, summary: str) -> None:
     )
 
 
-def test_refusal_of_another_kind() -> None:
+def test_cannot_be_handled_names_the_kind() -> None:
     error = envelope.cannot_be_handled(TypeMeta("apps/v1", "Deployment"), "ConfigMap", "why")
     assert error.message == 'Deployment in version "v1" cannot be handled as a ConfigMap: why'

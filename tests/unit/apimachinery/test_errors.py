@@ -1,4 +1,4 @@
-"""Statuses that the constructors make, and what the predicates say of them."""
+"""Status errors of the constructors, and predicates."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def test_not_found_is_a_whole_status() -> None:
+def test_not_found_has_a_complete_status() -> None:
     assert errors.not_found("deployments.apps", "a").status == {
         "kind": "Status",
         "apiVersion": "v1",
@@ -26,7 +26,7 @@ def test_not_found_is_a_whole_status() -> None:
     }
 
 
-def test_group_may_have_dots() -> None:
+def test_group_resource_accepts_dots_in_the_group() -> None:
     assert errors.not_found("leases.coordination.k8s.io", "a").details["group"] == "coordination.k8s.io"
 
 
@@ -97,17 +97,17 @@ def test_group_may_have_dots() -> None:
         ),
     ],
 )
-def test_code_reason_and_message(error: StatusError, code: int, reason: str, message: str) -> None:
+def test_constructors_set_code_reason_and_message(error: StatusError, code: int, reason: str, message: str) -> None:
     assert (error.code, error.reason, error.message) == (code, reason, message)
     assert str(error) == message
 
 
-def test_one_fault_stands_alone_in_the_message() -> None:
+def test_invalid_with_one_error_has_its_message() -> None:
     error = errors.invalid("ConfigMap", "a", [field.required("metadata.name")])
     assert error.message == 'ConfigMap "a" is invalid: metadata.name: Required value'
 
 
-def test_several_faults_are_listed_and_each_is_a_cause() -> None:
+def test_invalid_lists_errors_and_causes() -> None:
     error = errors.invalid(
         "Deployment.apps", "a", [field.required("x"), field.invalid("y", 1, "no"), field.required("x")]
     )
@@ -117,31 +117,31 @@ def test_several_faults_are_listed_and_each_is_a_cause() -> None:
     assert [cause["field"] for cause in error.causes] == ["x", "y", "x"]
 
 
-def test_invalid_without_a_kind() -> None:
+def test_invalid_accepts_an_empty_kind() -> None:
     error = errors.invalid("", "", [field.invalid("patch", "{}", "why")])
     assert error.message == ' "" is invalid: patch: Invalid value: "{}": why'
     assert set(error.details) == {"causes"}
 
 
-def test_time_to_wait_is_told_in_details_and_header() -> None:
+def test_too_many_requests_sets_details_and_header() -> None:
     error = errors.too_many_requests("later", retry_after_seconds=7)
     assert error.details == {"retryAfterSeconds": 7}
     assert error.headers == {"Retry-After": "7"}
     assert error.retry_after_seconds == 7
 
 
-def test_details_are_there_but_empty_where_nothing_is_known() -> None:
+def test_failure_has_empty_details() -> None:
     assert errors.generic_server_response(422).status["details"] == {}
     assert "details" not in errors.bad_request("x").status
 
 
-def test_generic_answers_name_what_was_asked() -> None:
+def test_generic_server_response_names_the_request() -> None:
     error = errors.generic_server_response(409, verb="POST", group_resource="deployments.apps", name="a")
     assert error.reason == "AlreadyExists"
     assert error.message == "the server reported a conflict (post deployments.apps a)"
 
 
-def test_generic_answer_of_an_unknown_code() -> None:
+def test_generic_server_response_of_an_unknown_code() -> None:
     assert errors.generic_server_response(599, server_message="x").message == (
         'an error on the server ("x") has prevented the request from succeeding'
     )
@@ -173,7 +173,7 @@ def test_generic_answer_of_an_unknown_code() -> None:
         (errors.request_entity_too_large("x"), errors.is_request_entity_too_large),
     ],
 )
-def test_predicates_know_their_own_and_no_other(
+def test_predicates_match_their_reason_only(
     error: StatusError, predicate: Callable[[BaseException | None], bool]
 ) -> None:
     assert predicate(error)
@@ -182,25 +182,25 @@ def test_predicates_know_their_own_and_no_other(
     assert not predicate(None)
 
 
-def test_an_unknown_reason_is_told_by_its_code() -> None:
+def test_predicates_match_an_unknown_reason_by_code() -> None:
     error = StatusError({"reason": "Nothing", "code": 404})
     assert errors.is_not_found(error)
     assert not errors.is_not_found(StatusError({"reason": "Gone", "code": 404}))
 
 
-def test_a_cause_is_found_by_its_reason() -> None:
+def test_has_cause_matches_by_reason() -> None:
     assert errors.has_cause(errors.too_large_resource_version(9, 3), errors.CAUSE_RESOURCE_VERSION_TOO_LARGE)
     assert not errors.has_cause(errors.bad_request("x"), errors.CAUSE_RESOURCE_VERSION_TOO_LARGE)
 
 
-def test_the_end_of_a_namespace_is_told_by_a_cause():
+def test_is_namespace_terminating_matches_the_cause():
     causes = [{"reason": errors.CAUSE_NAMESPACE_TERMINATING, "field": "metadata.namespace"}]
     assert errors.is_namespace_terminating(StatusError({"code": 403, "details": {"causes": causes}}))
     assert not errors.is_namespace_terminating(StatusError({"code": 403, "message": "it is being terminated"}))
     assert not errors.is_namespace_terminating(None)
 
 
-def test_headers_are_added_to_those_that_are_there():
+def test_add_headers_keeps_existing_headers():
     error = errors.too_many_requests("no", retry_after_seconds=3)
     error.add_headers([(b"x-a", b"1")])
     assert error.headers == {"Retry-After": "3", "x-a": "1"}

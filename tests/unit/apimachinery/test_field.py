@@ -23,14 +23,14 @@ def test_path_text(path: Path, text: str) -> None:
     assert str(path) == text
 
 
-def test_children_leave_their_parent_as_it_was() -> None:
+def test_path_child_does_not_change_its_parent() -> None:
     parent = Path("spec")
     parent.child("a")
     parent.index(1)
     assert str(parent) == "spec"
 
 
-def test_paths_of_one_text_are_equal() -> None:
+def test_paths_with_equal_text_are_equal() -> None:
     assert Path("a", "b") == Path("a").child("b")
     assert len({Path("a", "b"), Path("a").child("b")}) == 1
 
@@ -70,7 +70,7 @@ def test_error_text(error: FieldError, text: str) -> None:
     assert str(error) == text
 
 
-def test_cause_of_an_error() -> None:
+def test_cause_has_reason_message_and_field() -> None:
     assert field.invalid(Path("spec", "x"), 3, "why").cause() == {
         "reason": "FieldValueInvalid",
         "message": "Invalid value: 3: why",
@@ -78,11 +78,11 @@ def test_cause_of_an_error() -> None:
     }
 
 
-def test_errors_of_one_text_and_type_are_equal() -> None:
+def test_errors_with_equal_text_and_type_are_equal() -> None:
     assert field.required("a") == FieldError(ErrorType.REQUIRED, Path("a"))
     assert len({field.required("a"), field.required("a"), field.required("b")}) == 2
 
 
 @pytest.mark.parametrize(("messages", "text"), [([], ""), (["a"], "a"), (["a", "a"], "a"), (["a", "b", "a"], "[a, b]")])
-def test_joined_messages_name_each_text_once(messages: list[str], text: str) -> None:
+def test_join_messages_drops_duplicates(messages: list[str], text: str) -> None:
     assert field.join_messages(messages) == text

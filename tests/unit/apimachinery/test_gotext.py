@@ -23,7 +23,7 @@ from steersman.apimachinery import gotext
         ("\udcff", '"\\xff"'),
     ],
 )
-def test_quote(text: str, quoted: str) -> None:
+def test_quote_equals_go(text: str, quoted: str) -> None:
     assert gotext.quote(text) == quoted
 
 
@@ -41,7 +41,7 @@ def test_quote(text: str, quoted: str) -> None:
         ([], "[]"),
     ],
 )
-def test_value_text(value: Any, text: str) -> None:
+def test_to_value_text_equals_go(value: Any, text: str) -> None:
     assert gotext.to_value_text(value) == text
 
 
@@ -56,22 +56,22 @@ def test_value_text(value: Any, text: str) -> None:
         ({"b": 1, "a": ["x"]}, 'map[string]interface {}{"a":[]interface {}{"x"}, "b":1}'),
     ],
 )
-def test_go_syntax(value: Any, text: str) -> None:
+def test_to_go_syntax_equals_go(value: Any, text: str) -> None:
     assert gotext.to_go_syntax(value) == text
 
 
-def test_json_is_compact_and_escapes_markup() -> None:
+def test_to_json_is_compact_and_escapes_markup() -> None:
     assert gotext.to_json({"b": "<&>", "a": [1, None, "é"]}) == '{"b":"\\u003c\\u0026\\u003e","a":[1,null,"é"]}'
 
 
 @pytest.mark.parametrize(
     ("value", "text"), [(float("nan"), "NaN"), (float("inf"), "+Inf"), (float("-inf"), "-Inf"), (-0.0, "-0")]
 )
-def test_odd_floats(value: float, text: str) -> None:
+def test_float_text_of_special_floats(value: float, text: str) -> None:
     assert gotext.float_text(value) == text
 
 
-def test_a_label_selector_is_shown_as_clients_know_it() -> None:
+def test_label_selector_text_equals_go() -> None:
     expression = {"key": "t", "operator": "In", "values": ["a", "b"]}
     assert gotext.label_selector_text({"matchLabels": {"z": "1", "app": "web"}, "matchExpressions": [expression]}) == (
         "&LabelSelector{MatchLabels:map[string]string{app: web,z: 1,},MatchExpressions:[]LabelSelectorRequirement{"
@@ -81,3 +81,11 @@ def test_a_label_selector_is_shown_as_clients_know_it() -> None:
         "&LabelSelector{MatchLabels:map[string]string{},MatchExpressions:[]LabelSelectorRequirement{},}"
     )
     assert gotext.label_selector_text(None) == "nil"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(1.5, "1.5"), (123456.5, "123456.5"), (1234567.5, "1.2345675e+06"), (1e6, "1e+06"), (-2e-5, "-2e-05"), (0.0, "0")],
+)
+def test_general_float_text_is_that_of_fmt_print(value, text):
+    assert gotext.general_float_text(value) == text

@@ -1,4 +1,4 @@
-"""Faults of JSON text, told as Go tells them."""
+"""Syntax errors of JSON text with the messages of Go."""
 
 from __future__ import annotations
 
@@ -42,19 +42,19 @@ from steersman.apimachinery.json_syntax import explain
         (b"trux", "invalid character 'x' in literal true (expecting 'e')"),
     ],
 )
-def test_first_fault_is_told(raw: bytes, fault: str) -> None:
+def test_explain_returns_the_first_error(raw: bytes, fault: str) -> None:
     assert explain(raw) == fault
 
 
 @pytest.mark.parametrize(
     "raw", [b" [ ] ", b"{ }", b'{"a":[1,-0.5e+3,"\\u00e9",true,false,null]}', b"[" * 5000 + b"]" * 5000]
 )
-def test_right_text_has_no_fault(raw: bytes) -> None:
+def test_explain_is_none_for_valid_json(raw: bytes) -> None:
     assert explain(raw) is None
 
 
 @given(st.text(alphabet='{}[]",:\\ntru1.e- \n'))
-def test_agrees_with_another_reader_on_what_is_json(text: str) -> None:
+def test_explain_agrees_with_the_json_module(text: str) -> None:
     try:
         json.loads(text, parse_constant=lambda name: json.loads(f"no {name}"))
     except ValueError:

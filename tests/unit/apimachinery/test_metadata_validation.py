@@ -22,7 +22,7 @@ def update_errors(new: dict[str, Any], old: dict[str, Any]) -> list[str]:
     return [str(error) for error in validation.validate_object_meta_update(new, old)]
 
 
-def test_right_metadata_has_no_errors() -> None:
+def test_validate_object_meta_accepts_valid_metadata() -> None:
     metadata = {
         "name": "a",
         "namespace": "n",
@@ -38,11 +38,11 @@ def test_right_metadata_has_no_errors() -> None:
     assert update_errors({**metadata, "resourceVersion": "1"}, metadata) == []
 
 
-def test_a_name_is_required() -> None:
+def test_validate_object_meta_requires_a_name() -> None:
     assert create_errors({"namespace": "n"}) == ["metadata.name: Required value: name or generateName is required"]
 
 
-def test_name_and_generate_name_follow_the_rule_of_the_kind() -> None:
+def test_validate_object_meta_applies_the_name_rule() -> None:
     errors = create_errors({"namespace": "n", "generateName": "Gen_", "name": "Gen_x"})
     assert [error.split(": a lower")[0] for error in errors] == [
         'metadata.generateName: Invalid value: "Gen_"',
@@ -50,32 +50,32 @@ def test_name_and_generate_name_follow_the_rule_of_the_kind() -> None:
     ]
 
 
-def test_namespaced_kinds_need_a_namespace() -> None:
+def test_validate_object_meta_requires_a_namespace() -> None:
     assert create_errors({"name": "a"}) == ["metadata.namespace: Required value"]
     assert create_errors({"name": "a", "namespace": "a.b"}) == [
         'metadata.namespace: Invalid value: "a.b": must not contain dots'
     ]
 
 
-def test_cluster_wide_kinds_refuse_a_namespace() -> None:
+def test_validate_object_meta_rejects_a_namespace_of_cluster_scoped_kinds() -> None:
     assert create_errors({"name": "a", "namespace": "n"}, namespaced=False) == [
         "metadata.namespace: Forbidden: not allowed on this type"
     ]
 
 
-def test_generation_is_not_negative() -> None:
+def test_validate_object_meta_rejects_a_negative_generation() -> None:
     assert create_errors({"name": "a", "namespace": "n", "generation": -1}) == [
         "metadata.generation: Invalid value: -1: must be greater than or equal to 0"
     ]
 
 
-def test_label_keys_and_values_are_checked() -> None:
+def test_validate_labels_checks_keys_and_values() -> None:
     errors = create_errors({"name": "a", "namespace": "n", "labels": {"/b": "x", "c": "-x"}})
     assert errors[0] == 'metadata.labels: Invalid value: "/b": prefix part must be non-empty'
     assert errors[1].startswith('metadata.labels: Invalid value: "-x": a valid label must be an empty string')
 
 
-def test_annotations_are_bounded_as_a_whole() -> None:
+def test_validate_annotations_bounds_the_total_size() -> None:
     size = 256 * 1024 - 2
     assert create_errors({"name": "a", "namespace": "n", "annotations": {"k": "x" * size, "l": ""}}) == []
     assert create_errors({"name": "a", "namespace": "n", "annotations": {"k": "x" * size, "l": "y"}}) == [
@@ -83,12 +83,12 @@ def test_annotations_are_bounded_as_a_whole() -> None:
     ]
 
 
-def test_annotation_keys_are_qualified_names() -> None:
+def test_validate_annotations_requires_qualified_names() -> None:
     errors = create_errors({"name": "a", "namespace": "n", "annotations": {"a b": "x"}})
     assert errors[0].startswith('metadata.annotations: Invalid value: "a b": name part must consist of')
 
 
-def test_owner_references_are_whole() -> None:
+def test_validate_owner_references_requires_complete_references() -> None:
     assert create_errors({"name": "a", "namespace": "n", "ownerReferences": [{}]}) == [
         'metadata.ownerReferences.apiVersion: Invalid value: "": version must not be empty',
         'metadata.ownerReferences.kind: Invalid value: "": must not be empty',
@@ -97,13 +97,13 @@ def test_owner_references_are_whole() -> None:
     ]
 
 
-def test_owner_versions_have_at_most_one_slash() -> None:
+def test_validate_owner_references_rejects_malformed_versions() -> None:
     assert create_errors({"name": "a", "namespace": "n", "ownerReferences": [{**OWNER, "apiVersion": "a/b/c"}]}) == [
         'metadata.ownerReferences.apiVersion: Invalid value: "a/b/c": version must not be empty'
     ]
 
 
-def test_only_one_owner_controls() -> None:
+def test_validate_owner_references_accepts_one_controller() -> None:
     references = [{**OWNER, "controller": True}, {"controller": True, **OWNER, "name": "q", "uid": "u2"}]
     assert create_errors({"name": "a", "namespace": "n", "ownerReferences": references}) == [
         (
@@ -115,7 +115,7 @@ def test_only_one_owner_controls() -> None:
     ]
 
 
-def test_events_own_nothing() -> None:
+def test_validate_owner_references_rejects_events_as_owners() -> None:
     reference = {"apiVersion": "v1", "kind": "Event", "name": "e", "uid": "u1"}
     assert create_errors({"name": "a", "namespace": "n", "ownerReferences": [reference]}) == [
         (
@@ -125,12 +125,12 @@ def test_events_own_nothing() -> None:
     ]
 
 
-def test_finalizers_are_qualified_names() -> None:
+def test_validate_finalizers_requires_qualified_names() -> None:
     errors = create_errors({"name": "a", "namespace": "n", "finalizers": ["example.com/a b"]})
     assert errors[0].startswith('metadata.finalizers: Invalid value: "example.com/a b": name part must consist of')
 
 
-def test_finalizers_do_not_contradict() -> None:
+def test_validate_finalizers_rejects_contradictions() -> None:
     assert create_errors({"name": "a", "namespace": "n", "finalizers": ["orphan", "foregroundDeletion"]}) == [
         (
             'metadata.finalizers: Invalid value: ["orphan","foregroundDeletion"]: '
@@ -139,14 +139,14 @@ def test_finalizers_do_not_contradict() -> None:
     ]
 
 
-def test_built_in_kinds_know_three_finalizers_without_a_domain() -> None:
+def test_validate_standard_finalizers_accepts_three_without_domain() -> None:
     errors = validation.validate_standard_finalizers(["kubernetes", "orphan", "example.com/a", "nonsense"])
     assert [str(error) for error in errors] == [
         'metadata.finalizers[3]: Invalid value: "nonsense": name is neither a standard finalizer name nor is it fully qualified'
     ]
 
 
-def test_managed_fields_entries_are_checked() -> None:
+def test_validate_managed_fields_checks_entries() -> None:
     entry = {"manager": "a\tb", "operation": "Create", "fieldsType": "FieldsV2", "subresource": "s" * 257}
     assert create_errors({"name": "a", "namespace": "n", "managedFields": [entry]}) == [
         'metadata.managedFields[0].operation: Invalid value: "Create": must be `Apply` or `Update`',
@@ -156,12 +156,12 @@ def test_managed_fields_entries_are_checked() -> None:
     ]
 
 
-def test_field_managers_are_short() -> None:
+def test_validate_field_manager_bounds_the_length() -> None:
     errors = validation.validate_field_manager("é" * 65, Path("fieldManager"))
     assert [str(error) for error in errors] == ["fieldManager: Too long: may not be more than 128 bytes"]
 
 
-def test_an_update_names_a_version() -> None:
+def test_validate_object_meta_update_requires_a_resource_version() -> None:
     assert update_errors({"name": "a"}, {"name": "a"}) == [
         'metadata.resourceVersion: Invalid value: "": must be specified for an update'
     ]
@@ -178,24 +178,24 @@ def test_an_update_names_a_version() -> None:
         ("deletionGracePeriodSeconds", 0, "0"),
     ],
 )
-def test_identity_and_times_are_fixed(name: str, value: Any, shown: str) -> None:
+def test_validate_object_meta_update_rejects_changed_identity_and_times(name: str, value: Any, shown: str) -> None:
     old = {"name": "a", "namespace": "n", "uid": "u", "resourceVersion": "1"}
     assert update_errors({**old, name: value}, old) == [f"metadata.{name}: Invalid value: {shown}: field is immutable"]
 
 
-def test_absent_and_null_are_the_same() -> None:
+def test_validate_object_meta_update_treats_null_as_absent() -> None:
     old = {"name": "a", "resourceVersion": "1"}
     assert update_errors({**old, "uid": "", "deletionTimestamp": None}, old) == []
 
 
-def test_generation_does_not_fall() -> None:
+def test_validate_object_meta_update_rejects_a_lower_generation() -> None:
     old = {"name": "a", "resourceVersion": "1", "generation": 3}
     assert update_errors({**old, "generation": 2}, old) == [
         "metadata.generation: Invalid value: 2: must not be decremented"
     ]
 
 
-def test_terminating_objects_get_no_new_finalizers() -> None:
+def test_validate_object_meta_update_rejects_new_finalizers_of_terminating_objects() -> None:
     old = {"name": "a", "resourceVersion": "1", "deletionTimestamp": "2020-01-01T00:00:00Z", "finalizers": ["e.x/one"]}
     assert update_errors({**old, "finalizers": ["e.x/two", "e.x/one"]}, old) == [
         (

@@ -43,7 +43,7 @@ LABEL_VALUE = (
 
 
 @pytest.mark.parametrize("name", ["a", "1.a-2.b", "a" * 253])
-def test_right_subdomains(name: str) -> None:
+def test_check_dns1123_subdomain_accepts_valid_names(name: str) -> None:
     assert names.check_dns1123_subdomain(name) == ()
 
 
@@ -59,7 +59,7 @@ def test_right_subdomains(name: str) -> None:
         ("a" * 254, ("must be no more than 253 characters",)),
     ],
 )
-def test_wrong_subdomains(name: str, faults: tuple[str, ...]) -> None:
+def test_check_dns1123_subdomain_rejects_invalid_names(name: str, faults: tuple[str, ...]) -> None:
     assert names.check_dns1123_subdomain(name) == faults
 
 
@@ -73,19 +73,19 @@ def test_wrong_subdomains(name: str, faults: tuple[str, ...]) -> None:
         ("A" * 64, ("must be no more than 63 characters", LABEL)),
     ],
 )
-def test_labels(name: str, faults: tuple[str, ...]) -> None:
+def test_check_dns1123_label_of_each_rule(name: str, faults: tuple[str, ...]) -> None:
     assert names.check_dns1123_label(name) == faults
 
 
 @pytest.mark.parametrize(
     ("name", "faults"), [("a-1", ()), ("1a", (DNS1035,)), ("a" * 64, ("must be no more than 63 characters",))]
 )
-def test_dns1035_labels(name: str, faults: tuple[str, ...]) -> None:
+def test_check_dns1035_label_of_each_rule(name: str, faults: tuple[str, ...]) -> None:
     assert names.check_dns1035_label(name) == faults
 
 
 @pytest.mark.parametrize("key", ["a", "A_b.c-d", "example.com/X", "1"])
-def test_right_qualified_names(key: str) -> None:
+def test_check_qualified_name_accepts_valid_names(key: str) -> None:
     assert names.check_qualified_name(key) == ()
 
 
@@ -103,7 +103,7 @@ def test_right_qualified_names(key: str) -> None:
         ("a" * 254 + "/b", ("prefix part must be no more than 253 bytes",)),
     ],
 )
-def test_wrong_qualified_names(key: str, faults: tuple[str, ...]) -> None:
+def test_check_qualified_name_rejects_invalid_names(key: str, faults: tuple[str, ...]) -> None:
     assert names.check_qualified_name(key) == faults
 
 
@@ -119,7 +119,7 @@ def test_wrong_qualified_names(key: str, faults: tuple[str, ...]) -> None:
         ("é" * 32, ("must be no more than 63 bytes", LABEL_VALUE)),
     ],
 )
-def test_label_values(value: str, faults: tuple[str, ...]) -> None:
+def test_check_label_value_of_each_rule(value: str, faults: tuple[str, ...]) -> None:
     assert names.check_label_value(value) == faults
 
 
@@ -141,11 +141,11 @@ def test_label_values(value: str, faults: tuple[str, ...]) -> None:
         ),
     ],
 )
-def test_config_map_keys(key: str, faults: tuple[str, ...]) -> None:
+def test_check_config_map_key_of_each_rule(key: str, faults: tuple[str, ...]) -> None:
     assert names.check_config_map_key(key) == faults
 
 
-def test_a_check_says_the_same_again_however_much_was_checked_between() -> None:
+def test_cached_check_returns_equal_results_after_eviction() -> None:
     wrong = names.check_config_map_key("..a/b")
     assert wrong
     assert [names.check_config_map_key(f"key-{n}") for n in range(5000)] == [()] * 5000
@@ -153,25 +153,25 @@ def test_a_check_says_the_same_again_however_much_was_checked_between() -> None:
     assert names.check_config_map_key("a" * 600) == names.check_config_map_key("a" * 600) != ()
 
 
-def test_wildcard_names() -> None:
+def test_check_wildcard_dns1123_subdomain_of_each_rule() -> None:
     assert names.check_wildcard_dns1123_subdomain("*.example.com") == ()
     assert names.check_wildcard_dns1123_subdomain("a.*.com")[0].startswith(
         "a wildcard DNS-1123 subdomain must start with '*.'"
     )
 
 
-def test_search_domains_may_hold_underscores() -> None:
+def test_check_dns1123_subdomain_with_underscore_accepts_underscores() -> None:
     assert names.check_dns1123_subdomain_with_underscore("_a.b_c.d") == ()
     assert names.check_dns1123_subdomain_with_underscore("a_") != ()
 
 
 @pytest.mark.parametrize(("name", "right"), [("_a1", True), ("1a", False), ("a-b", False)])
-def test_c_identifiers(name: str, right: bool) -> None:
+def test_check_c_identifier_of_each_rule(name: str, right: bool) -> None:
     assert (names.check_c_identifier(name) == ()) is right
 
 
 @pytest.mark.parametrize(("name", "right"), [("my.env-NAME_1", True), ("1a", False), ("..", False), ("a=b", False)])
-def test_environment_variables(name: str, right: bool) -> None:
+def test_check_env_var_name_of_each_rule(name: str, right: bool) -> None:
     assert (names.check_env_var_name(name) == ()) is right
 
 
@@ -184,11 +184,11 @@ def test_environment_variables(name: str, right: bool) -> None:
         ("é", ("a valid environment variable name must consist only of printable ASCII characters other than '='",)),
     ],
 )
-def test_environment_variables_by_the_relaxed_rule(name: str, faults: tuple[str, ...]) -> None:
+def test_check_relaxed_env_var_name_of_each_rule(name: str, faults: tuple[str, ...]) -> None:
     assert names.check_relaxed_env_var_name(name) == faults
 
 
-def test_http_header_names() -> None:
+def test_check_http_header_name_of_each_rule() -> None:
     assert names.check_http_header_name("X-A") == ()
     assert names.check_http_header_name("a b") == (
         (
@@ -198,7 +198,7 @@ def test_http_header_names() -> None:
     )
 
 
-def test_percents() -> None:
+def test_check_percent_of_each_rule() -> None:
     assert names.check_percent("25%") == ()
     assert names.check_percent("many") == (
         (
@@ -209,7 +209,7 @@ def test_percents() -> None:
 
 
 @pytest.mark.parametrize(("port", "right"), [(1, True), (65535, True), (0, False), (65536, False)])
-def test_port_numbers(port: int, right: bool) -> None:
+def test_check_port_number_of_each_rule(port: int, right: bool) -> None:
     assert names.check_port_number(port) == (() if right else ("must be between 1 and 65535, inclusive",))
 
 
@@ -230,7 +230,7 @@ def test_port_numbers(port: int, right: bool) -> None:
         ("-a", ("must not begin or end with a hyphen",)),
     ],
 )
-def test_port_names(name: str, faults: tuple[str, ...]) -> None:
+def test_check_port_name_of_each_rule(name: str, faults: tuple[str, ...]) -> None:
     assert names.check_port_name(name) == faults
 
 
@@ -243,32 +243,32 @@ def test_port_names(name: str, faults: tuple[str, ...]) -> None:
         ("a/b%c", ("may not contain '/'", "may not contain '%'")),
     ],
 )
-def test_path_segments(name: str, faults: tuple[str, ...]) -> None:
+def test_check_path_segment_of_each_rule(name: str, faults: tuple[str, ...]) -> None:
     assert names.name_is_path_segment(name) == faults
 
 
 @pytest.mark.parametrize(
     ("prefix", "right"), [("a", True), ("a-", True), ("a--", True), ("-", False), ("a.", False), ("Gen_", False)]
 )
-def test_prefixes_may_end_in_a_dash(prefix: str, right: bool) -> None:
+def test_name_rules_accept_a_trailing_dash_in_prefixes(prefix: str, right: bool) -> None:
     assert (names.name_is_dns_subdomain(prefix, prefix=True) == ()) is right
 
 
-def test_a_path_segment_prefix_may_be_a_dot() -> None:
+def test_check_path_segment_prefix_accepts_a_dot() -> None:
     assert names.name_is_path_segment(".", prefix=True) == ()
 
 
-def test_generated_names_keep_the_prefix_and_add_five_characters() -> None:
+def test_generate_name_appends_five_characters() -> None:
     assert re.fullmatch("gen-[bcdfghjklmnpqrstvwxz2456789]{5}", names.generate_name("gen-", random.Random(1)))
 
 
 @given(st.text(max_size=100), st.randoms(use_true_random=False))
-def test_generated_names_fit_a_label(prefix: str, dice: random.Random) -> None:
+def test_generate_name_fits_a_label(prefix: str, dice: random.Random) -> None:
     name = names.generate_name(prefix, dice)
     assert len(name) <= 63
     assert name[:-5] == prefix[:58]
 
 
 @given(st.text(alphabet="ab-.Z1é", max_size=70))
-def test_the_short_test_for_a_label_says_what_the_rule_says(value: str) -> None:
+def test_is_dns1123_label_agrees_with_the_check(value: str) -> None:
     assert names.is_dns1123_label(value) is (names.check_dns1123_label(value) == ())

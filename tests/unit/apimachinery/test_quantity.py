@@ -69,14 +69,14 @@ TEXTS = st.builds(
         ("-", "0"),
     ],
 )
-def test_canonical_text(text: str, expected: str) -> None:
+def test_parse_returns_the_canonical_text(text: str, expected: str) -> None:
     assert canonical(text) == expected
 
 
 @pytest.mark.parametrize(
     ("value", "expected"), [(1000000, "1M"), (0.5, "500m"), (1e22, "10e21"), (0, "0"), (" 1 ", "1")]
 )
-def test_canonical_text_of_values_in_bodies(value: str | float, expected: str) -> None:
+def test_canonical_of_values_in_bodies(value: str | float, expected: str) -> None:
     assert canonical(value) == expected
 
 
@@ -100,21 +100,21 @@ def test_canonical_text_of_values_in_bodies(value: str | float, expected: str) -
         ("1" * 2000, quantity.NUMBER_WRONG),
     ],
 )
-def test_texts_that_are_no_quantities(text: str, message: str) -> None:
+def test_parse_rejects_malformed_quantities(text: str, message: str) -> None:
     with pytest.raises(ValueError) as caught:
         parse(text)
     assert str(caught.value) == message
 
 
 @given(TEXTS)
-def test_canonical_text_means_the_same_and_stays(text: str) -> None:
+def test_canonical_is_idempotent_and_keeps_the_amount(text: str) -> None:
     amount = parse(text)
     assert parse(str(amount)) == amount
     assert canonical(str(amount)) == str(amount)
 
 
 @given(st.integers(-(10**20), 10**20), st.integers(-(10**20), 10**20))
-def test_sums_are_exact(left: int, right: int) -> None:
+def test_add_is_exact(left: int, right: int) -> None:
     total = Quantity(left) + Quantity(right)
     assert Decimal(total.nanos) == Decimal(left) + Decimal(right)
     assert total - Quantity(right) == Quantity(left)
@@ -131,7 +131,7 @@ def test_sums_are_exact(left: int, right: int) -> None:
         ("512Mi", "512Mi", "1Gi"),
     ],
 )
-def test_a_sum_keeps_the_family_of_the_first(left: str, right: str, total: str) -> None:
+def test_add_keeps_the_suffix_family_of_the_first_operand(left: str, right: str, total: str) -> None:
     assert str(parse(left) + parse(right)) == total
 
 
@@ -139,11 +139,11 @@ def test_a_sum_keeps_the_family_of_the_first(left: str, right: str, total: str) 
     ("text", "whole", "milli"),
     [("1500m", 2, 1500), ("1", 1, 1000), ("1n", 1, 1), ("-1500m", -1, -1500), ("1Ki", 1024, 1024000)],
 )
-def test_rounding_up(text: str, whole: int, milli: int) -> None:
+def test_rounding_is_up(text: str, whole: int, milli: int) -> None:
     assert (int(parse(text)), parse(text).milli) == (whole, milli)
 
 
-def test_equal_amounts_are_equal_in_any_words() -> None:
+def test_quantities_of_equal_amounts_are_equal() -> None:
     assert parse("1") == parse("1000m") == parse("1e0")
     assert len({parse("1Ki"), parse("1024")}) == 1
     assert parse("1") >= parse("999m") > parse("-5")
@@ -152,7 +152,7 @@ def test_equal_amounts_are_equal_in_any_words() -> None:
     assert -parse("1Ki") == parse("-1Ki")
 
 
-def test_amounts_from_numbers() -> None:
+def test_quantity_of_numbers() -> None:
     assert str(Quantity.of(2048, Format.BINARY_SI)) == "2Ki"
     assert str(Quantity.of_milli(1500)) == "1500m"
 
@@ -180,10 +180,10 @@ def test_amounts_from_numbers() -> None:
         ("0.1n", "1n"),
     ],
 )
-def test_what_looks_canonical_reads_back_as_it_was_written(text: str, expected: str) -> None:
+def test_read_back_keeps_text_that_looks_canonical(text: str, expected: str) -> None:
     assert quantity.read_back(text) == expected
 
 
 @given(TEXTS)
-def test_reading_back_keeps_the_amount(text: str) -> None:
+def test_read_back_keeps_the_amount(text: str) -> None:
     assert parse(quantity.read_back(text)) == parse(text)

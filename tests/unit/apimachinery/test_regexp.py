@@ -81,14 +81,14 @@ def test_matches_is_strict_where_python_is_not(pattern, text):
         ("a" * 10_001, "expression too large"),
     ],
 )
-def test_compile_regexp_refuses_in_the_words_of_go(pattern, fault):
+def test_compile_regexp_rejects_with_the_message_of_go(pattern, fault):
     with pytest.raises(RegexpError) as raised:
         compile_regexp(pattern)
     assert str(raised.value) == f"error parsing regexp: {fault}"
 
 
 @given(st.text(alphabet="ab()[]{}*+?|\\^$-,1:<>P=!pQdzxé"))
-def test_compile_regexp_decides_on_every_text(pattern):
+def test_compile_regexp_of_any_text_returns_or_raises_regexp_error(pattern):
     try:
         compile_regexp(pattern).matches("ab1")
     except RegexpError as error:
@@ -129,7 +129,7 @@ def test_matches_takes_time_linear_in_the_text():
         assert not regexp.matches("a" * 10_000 + "b")
 
 
-def test_matches_refuses_texts_beyond_the_bound_of_steps():
+def test_matches_raises_for_texts_beyond_the_step_bound():
     regexp = compile_regexp("[ab]{900}x")
     with pytest.raises(RegexpCostError):
         regexp.matches("a" * (STEPS_MAX // 900))

@@ -22,7 +22,7 @@ from steersman.apimachinery.schedules import ScheduleError, load_zone, parse_sch
         "  0   0 * * *  ",
     ],
 )
-def test_what_is_a_schedule(text):
+def test_parse_schedule_accepts_valid_schedules(text):
     parse_schedule(text)
 
 
@@ -46,18 +46,18 @@ def test_what_is_a_schedule(text):
         ("TZ=Nowhere/Else * * * * *", "provided bad location Nowhere/Else: unknown time zone Nowhere/Else"),
     ],
 )
-def test_what_is_none_and_why(text, fault):
+def test_parse_schedule_rejects_with_a_reason(text, fault):
     with pytest.raises(ScheduleError) as caught:
         parse_schedule(text)
     assert str(caught.value) == fault
 
 
-def test_a_zone_that_nobody_knows():
+def test_load_zone_raises_for_an_unknown_zone():
     with pytest.raises(ScheduleError, match=r"^unknown time zone Mars$"):
         load_zone("Mars")
 
 
-def test_a_zone_is_found_by_its_name():
+def test_load_zone_returns_a_zone_by_name():
     assert load_zone("Asia/Tokyo").key == "Asia/Tokyo"
 
 
@@ -86,11 +86,11 @@ def at(text):
         ("TZ=Asia/Tokyo 0 0 * * *", "2026-01-01T00:00:00", "2026-01-01T15:00:00"),
     ],
 )
-def test_when_a_schedule_comes_next(text, after, following):
+def test_next_returns_the_next_time(text, after, following):
     assert parse_schedule(text).next(at(after)) == at(following)
 
 
-def test_what_never_comes():
+def test_next_is_none_when_the_schedule_never_occurs():
     assert parse_schedule("0 0 31 2 *").next(at("2026-01-01T00:00:00")) is None
 
 
@@ -105,7 +105,7 @@ def test_what_never_comes():
         ("30 1 * * *", "2024-11-02T12:00:00", ["2024-11-03T05:30:00", "2024-11-03T06:30:00"]),
     ],
 )
-def test_where_clocks_are_set(text, after, starts):
+def test_next_at_clock_changes(text, after, starts):
     schedule = parse_schedule(text, zone=NEW_YORK)
     first = schedule.next(at(after))
     assert [first, schedule.next(first)] == [at(start) for start in starts]

@@ -1,7 +1,7 @@
 from steersman.apimachinery.text_cache import text_cache
 
 
-def test_short_texts_are_worked_out_once_and_long_ones_each_time():
+def test_text_cache_caches_short_texts_only():
     calls = []
 
     @text_cache(2, length_max=3)

@@ -13,31 +13,31 @@ from steersman.apimachinery.timestamps import format_micro_time, format_time, pa
 MOMENT = datetime(2024, 2, 3, 4, 5, 6, 789, tzinfo=UTC)
 
 
-def test_time_has_whole_seconds() -> None:
+def test_format_time_has_whole_seconds() -> None:
     assert format_time(MOMENT) == "2024-02-03T04:05:06Z"
 
 
-def test_micro_time_has_six_digits() -> None:
+def test_format_micro_time_has_six_decimals() -> None:
     assert format_micro_time(MOMENT) == "2024-02-03T04:05:06.000789Z"
 
 
-def test_other_zones_are_told_in_utc() -> None:
+def test_format_time_converts_to_utc() -> None:
     assert format_time(MOMENT.astimezone(timezone(timedelta(hours=2)))) == "2024-02-03T04:05:06Z"
     assert parse_time("2024-02-03T06:05:06+02:00") == datetime(2024, 2, 3, 4, 5, 6, tzinfo=UTC)
 
 
-def test_a_time_without_a_zone_is_refused() -> None:
+def test_format_time_rejects_naive_datetimes() -> None:
     with pytest.raises(ValueError, match="without a zone"):
         format_time(datetime(2024, 1, 1))  # noqa: DTZ001 — that is the point
 
 
 @pytest.mark.parametrize("text", ["", "2024-01-01", "2024-01-01T00:00:00", "2024-01-01 00:00:00Z", "yesterday"])
-def test_other_texts_are_refused(text: str) -> None:
+def test_parse_time_rejects_other_texts(text: str) -> None:
     with pytest.raises(ValueError):
         parse_time(text)
 
 
 @given(st.datetimes(timezones=st.just(UTC)))
-def test_micro_times_read_back_the_same(moment: datetime) -> None:
+def test_parse_time_restores_micro_times(moment: datetime) -> None:
     assert parse_time(format_micro_time(moment)) == moment
     assert parse_time(format_time(moment)) == moment.replace(microsecond=0)

@@ -23,12 +23,12 @@ TREES = st.recursive(
 
 
 @given(TREES)
-def test_a_copy_is_the_same(tree: Any) -> None:
+def test_copy_tree_is_equal(tree: Any) -> None:
     assert same_tree(copy_tree(tree), tree)
 
 
 @pytest.mark.parametrize("number", [1, 2**80])
-def test_a_copy_shares_nothing(number: int) -> None:
+def test_copy_tree_shares_nothing(number: int) -> None:
     tree = {"a": [{"b": number}]}
     copied = copy_tree(tree)
     copied["a"][0]["b"] = 2
@@ -36,7 +36,7 @@ def test_a_copy_shares_nothing(number: int) -> None:
     assert tree == {"a": [{"b": number}]}
 
 
-def test_numbers_that_remember_their_text_keep_it() -> None:
+def test_copy_tree_keeps_the_text_of_numbers() -> None:
     assert copy_tree(decode_json_exactly(b"[1e1]"))[0].text == "1e1"
 
 
@@ -53,5 +53,5 @@ def test_numbers_that_remember_their_text_keep_it() -> None:
         (None, None, True),
     ],
 )
-def test_sameness(left: Any, right: Any, same: bool) -> None:
+def test_same_tree_compares_json(left: Any, right: Any, same: bool) -> None:
     assert same_tree(left, right) is same

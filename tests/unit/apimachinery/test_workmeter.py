@@ -17,7 +17,7 @@ def test_spend_does_nothing_without_a_meter():
     spend(10**9)
 
 
-def test_allowance_ends_with_the_unit_after_the_last():
+def test_allowance_raises_after_its_last_unit():
     with metered(Allowance(10)):
         spend(4)
         spend(6)

@@ -41,13 +41,13 @@ from steersman.apimachinery.yaml_scalars import MERGE, key_text, needs_quotes, r
         ("+", "+"),
     ],
 )
-def test_plain_scalars(text: str, value: Any) -> None:
+def test_resolve_plain_scalars(text: str, value: Any) -> None:
     found = resolve(text, tag=None, plain=True)
     assert found == value
     assert type(found) is type(value)
 
 
-def test_quoted_scalars_are_texts() -> None:
+def test_resolve_quoted_scalars_as_strings() -> None:
     assert resolve("1", tag=None, plain=False) == "1"
     assert resolve("1", tag="!", plain=True) == "1"
 
@@ -63,27 +63,27 @@ def test_quoted_scalars_are_texts() -> None:
         ("other", "1", "1"),
     ],
 )
-def test_tagged_scalars(tag: str, text: str, value: Any) -> None:
+def test_resolve_tagged_scalars(tag: str, text: str, value: Any) -> None:
     assert resolve(text, tag=f"tag:yaml.org,2002:{tag}", plain=False) == value
 
 
-def test_local_tags_mean_nothing() -> None:
+def test_resolve_ignores_local_tags() -> None:
     assert resolve("1", tag="!mine", plain=True) == "1"
 
 
 @pytest.mark.parametrize(("tag", "text"), [("int", "abc"), ("bool", "1"), ("binary", "a")])
-def test_values_that_their_tag_denies_are_refused(tag: str, text: str) -> None:
+def test_resolve_rejects_values_that_contradict_their_tag(tag: str, text: str) -> None:
     with pytest.raises(DecodeError):
         resolve(text, tag=f"tag:yaml.org,2002:{tag}", plain=True)
 
 
 @pytest.mark.parametrize(("key", "text"), [("a", "a"), (True, "true"), (False, "false"), (7, "7"), (2.5, "2.5")])
-def test_keys_as_text(key: Any, text: str) -> None:
+def test_keys_are_converted_to_strings(key: Any, text: str) -> None:
     assert key_text(key) == text
 
 
 @pytest.mark.parametrize("key", [None, [], {}])
-def test_other_keys_are_refused(key: Any) -> None:
+def test_keys_of_other_types_are_rejected(key: Any) -> None:
     with pytest.raises(DecodeError, match="unsupported map key"):
         key_text(key)
 
@@ -92,5 +92,5 @@ def test_other_keys_are_refused(key: Any) -> None:
     ("text", "needed"),
     [("yes", True), ("12:30", True), ("2001-01-01", True), ("1", True), ("a", False), ("1.2.3", False)],
 )
-def test_need_of_quotes(text: str, needed: bool) -> None:
+def test_needs_quotes_for_ambiguous_strings(text: str, needed: bool) -> None:
     assert needs_quotes(text) is needed

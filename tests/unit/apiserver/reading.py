@@ -1,4 +1,4 @@
-"""A resource over a store in memory, and what is asked of it, for the tests of the reading verbs."""
+"""In-memory resource and requests for tests of the read verbs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v
 
 
 class PodStrategy(Strategy):
-    """Enough of Pods: a field label and a cell of its own."""
+    """Minimal strategy of Pods: a field label and a cell."""
 
     field_labels = {"spec.nodeName": lambda obj: (obj.get("spec") or {}).get("nodeName", "")}
     columns = (Column("Name", format="name"), Column("Node"))
@@ -49,7 +49,7 @@ CONFIG_MAPS = Resource("", "v1", "configmaps", "ConfigMap", "configmap", True, (
 
 
 class World:
-    """One resource, its store, and a clock that a test moves."""
+    """Resource with its store and a fake clock."""
 
     def __init__(self, resource: Resource = CONFIG_MAPS, *, ring: ChangeRing | None = None, **more: Any) -> None:
         self.clock = FakeClock()
@@ -104,13 +104,13 @@ class World:
         return Watch(self, await self.stream(namespace, name=name, accept=accept, **query))
 
     async def stream(self, namespace: str = "ns", *, name: str = "", accept: str = "", **query: str) -> Any:
-        """A watch that nobody reads yet."""
+        """Return a watch response whose stream is not read."""
         asked = request(query, namespace=namespace, name=name, accept=accept, verb="watch")
         return (await watch(self.served, asked)).stream
 
 
 class Watch:
-    """A client that reads a watch."""
+    """Client that reads a watch."""
 
     def __init__(self, world: World, stream: Any) -> None:
         self.world = world
@@ -125,13 +125,13 @@ class Watch:
         self.over = True
 
     async def seen(self, *, after_seconds: float = 1) -> list[dict[str, Any]]:
-        """What has come since the last look, once ``after_seconds`` have passed."""
+        """Return the events since the last call, after ``after_seconds`` have passed."""
         await self.world.clock.advance(after_seconds)
         events, self.events = self.events, []
         return events
 
     async def told(self, *, after_seconds: float = 1) -> list[tuple[str, str, str]]:
-        """As ``seen``, in short: type, name, version."""
+        """Return ``seen`` as tuples of type, name and version."""
         return [
             (event["type"], event["object"]["metadata"].get("name", ""), event["object"]["metadata"]["resourceVersion"])
             for event in await self.seen(after_seconds=after_seconds)
@@ -152,7 +152,7 @@ def request(
     verb: str = "list",
     headers: dict[str, str] | None = None,
 ) -> Request:
-    """A GET with everything that the filters would have found out."""
+    """Return a GET request with the attributes that filters set."""
 
     async def receive() -> Any:
         await asyncio.Event().wait()
@@ -172,19 +172,19 @@ def request(
 
 
 async def body_of(response: Response) -> bytes:
-    """The whole body, however it is sent."""
+    """Return the whole body, streamed or not."""
     if response.stream is None:
         return response.body
     return b"".join([piece async for piece in response.stream])
 
 
 async def tree_of(response: Response) -> Any:
-    """The body as a tree."""
+    """Return the body as a tree."""
     return json.loads(await body_of(response))
 
 
 async def refusal(answer: Any) -> dict[str, Any]:
-    """The Status of a request that must be refused."""
+    """Return the Status of a request that must be rejected."""
     try:
         await answer
     except StatusError as error:

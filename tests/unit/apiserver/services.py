@@ -1,4 +1,4 @@
-"""Services over a store in memory, written as the generic store does it: prepared, checked, allocated, committed."""
+"""Services over an in-memory store, written as the generic store does: prepare, validate, allocate, commit."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import random
 from ipaddress import ip_network
 from typing import Any
 
-from tests.unit.apiserver.kinds.objects import context, copy, told
+from tests.unit.apiserver.kinds.objects import context, copy, error_texts
 
 from steersman.apimachinery.trees import Tree
 from steersman.apiserver.kinds.core.service.allocation import (
@@ -28,11 +28,11 @@ PORTS = PortRange(30000, 30031)
 
 
 class Refused(Exception):  # noqa: N818 — reads as what happened
-    """What validation says."""
+    """Validation errors."""
 
 
 class Cluster:
-    """Whatever is written is committed at once."""
+    """Service strategy and allocator over a store; writes are committed at once."""
 
     def __init__(self, *networks: str, ports: PortRange = PORTS) -> None:
         self.store = MemoryStore(clock=FakeClock())
@@ -46,7 +46,7 @@ class Cluster:
         self.kind = ServiceStrategy(self.allocator)
 
     async def create(self, name: str = "a", *, dry_run: bool = False, **spec: Any) -> Tree:
-        """A new service. Raises Refused, or what the allocator raises."""
+        """Create a Service. Raises Refused, or the allocator's error."""
         ctx = context(dry_run=dry_run)
         obj = {"metadata": {"name": name, "namespace": "n"}, "spec": {"ports": [{"port": 80}], **copy(spec)}}
         self.kind.default(obj, "v1")
@@ -57,7 +57,7 @@ class Cluster:
         return obj
 
     async def update(self, old: Tree, *, dry_run: bool = False, **spec: Any) -> Tree:
-        """A service whose spec is changed in some fields; those set to None are left out."""
+        """Update fields of a Service's spec; None removes a field."""
         ctx = context(dry_run=dry_run)
         whole = {key: value for key, value in {**copy(old["spec"]), **copy(spec)}.items() if value is not None}
         obj = {"metadata": dict(old["metadata"]), "spec": whole, "status": {"loadBalancer": {}}}
@@ -72,17 +72,17 @@ class Cluster:
         await self._commit(await self.kind.extra_ops_on_delete(context(), obj), dry_run=False)
 
     async def add_range(self, name: str, *cidrs: str, **parts: Any) -> None:
-        """A ServiceCIDR object."""
+        """Create a ServiceCIDR."""
         tree = {"metadata": {"name": name}, "spec": {"cidrs": cidrs}, **parts}
         await self.store.txn([Put(f"{SERVICE_CIDR_PREFIX}{name}", json.dumps(tree).encode())])
 
     async def addresses(self) -> set[str]:
-        """Addresses that are taken."""
+        """Return the allocated addresses."""
         found = await self.store.range(ADDRESS_PREFIX)
         return {kv.key.removeprefix(ADDRESS_PREFIX) for kv in found.kvs}
 
     async def node_ports(self) -> set[int]:
-        """Node ports that are taken."""
+        """Return the allocated node ports."""
         kv = await self.store.get(NODE_PORTS_KEY)
         bitmap = PortBitmap.decode(self.ports, kv.value if kv else None)
         return {port for port in range(self.ports.first, self.ports.last + 1) if port in bitmap}
@@ -94,4 +94,4 @@ class Cluster:
     @staticmethod
     def _check(errors: Any) -> None:
         if errors:
-            raise Refused(told(errors))
+            raise Refused(error_texts(errors))

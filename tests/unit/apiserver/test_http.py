@@ -1,4 +1,4 @@
-"""The server's own view of an exchange."""
+"""HTTP requests and responses."""
 
 import pytest
 
@@ -20,30 +20,30 @@ def piece(body: bytes, *, more: bool = False) -> dict:
     return {"type": "http.request", "body": body, "more_body": more}
 
 
-def test_of_repeated_headers_the_first_counts_and_all_are_there():
+def test_header_returns_first_and_header_all_every_value():
     made = request(headers=((b"accept", b"a"), (b"accept", b"b")))
     assert (made.header(b"accept"), made.header_all(b"accept"), made.header(b"none")) == ("a", ["a", "b"], "")
 
 
-def test_query_values_are_decoded_and_empty_ones_kept():
+def test_query_decodes_values_and_keeps_empty_ones():
     made = request(query=b"labelSelector=a%3Db&watch=&watch=1")
     assert (made.param("labelSelector"), made.query["watch"], made.param("none")) == ("a=b", ["", "1"], "")
 
 
 @pytest.mark.parametrize("query", [b"a=%ff", b"\xff", b"&".join([b"a=1"] * 1001)])
-def test_a_query_that_cannot_be_read_is_400(query):
+def test_query_raises_400_when_malformed(query):
     with pytest.raises(StatusError) as refused:
         request(query=query).param("a")
     assert refused.value.code == 400
 
 
-async def test_a_body_comes_in_pieces_and_is_read_once():
+async def test_body_is_read_once_from_pieces():
     made = request(piece(b"ab", more=True), piece(b"c"))
     assert await made.body() == b"abc"
     assert await made.body() == b"abc"
 
 
-async def test_a_client_that_goes_away_in_the_middle_is_400():
+async def test_body_raises_400_when_client_disconnects():
     with pytest.raises(StatusError) as refused:
         await request(piece(b"ab", more=True), {"type": "http.disconnect"}).body()
     assert refused.value.code == 400
@@ -57,19 +57,19 @@ async def test_a_client_that_goes_away_in_the_middle_is_400():
         ((piece(b"x" * BODY_BYTES_MAX, more=True), piece(b"x")), ()),
     ],
 )
-async def test_a_body_beyond_the_limit_is_413(messages, headers):
+async def test_body_raises_413_above_limit(messages, headers):
     with pytest.raises(StatusError) as refused:
         await request(*messages, headers=headers).body()
     assert refused.value.code == 413
 
 
-async def test_waiting_for_the_end_of_a_client_passes_over_its_body():
+async def test_disconnected_skips_body():
     await request(piece(b"ab"), {"type": "http.disconnect"}).disconnected()
 
 
-def test_an_answer_without_a_content_type_says_none():
+def test_response_without_content_type_has_no_header():
     assert Response(304, content_type=b"").headers == []
 
 
-def test_paths_that_are_no_part_of_the_api_are_told_in_plain_text():
+def test_page_not_found_is_plain_text():
     assert (page_not_found().code, page_not_found().body) == (404, b"404 page not found\n")

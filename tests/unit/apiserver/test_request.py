@@ -1,4 +1,4 @@
-"""What is known of a request."""
+"""Request attributes, warnings and audit annotations."""
 
 from datetime import UTC, datetime
 
@@ -16,21 +16,21 @@ from steersman.apiserver.request import (
 from steersman.apiserver.spec_facts import SpecFacts, SpecFactsCache
 
 
-def test_a_warning_is_told_once_and_in_order():
+def test_warnings_are_unique_and_ordered():
     context = RequestContext(UserInfo("a"), datetime(2026, 1, 1, tzinfo=UTC))
     for text in ("b", "a", "b"):
         context.warn(text)
     assert context.warnings.texts == ["b", "a"]
 
 
-def test_contexts_do_not_share_their_warnings():
+def test_contexts_do_not_share_warnings():
     now = datetime(2026, 1, 1, tzinfo=UTC)
     first, second = RequestContext(UserInfo("a"), now), RequestContext(UserInfo("a"), now)
     first.warn("x")
     assert second.warnings.texts == []
 
 
-def test_what_is_noted_first_stays(caplog):
+def test_annotations_keep_first_value(caplog):
     notes = Annotations()
     notes.add("a", "1")
     notes.add("a", "1")
@@ -40,7 +40,7 @@ def test_what_is_noted_first_stays(caplog):
     assert "not '2'" in caplog.text
 
 
-def test_what_needs_a_higher_level_is_not_noted():
+def test_annotate_skips_values_of_higher_level():
     notes = Annotations()
     notes.level = AuditLevel.METADATA
     context = RequestContext(UserInfo("a"), datetime(2026, 1, 1, tzinfo=UTC), annotations=notes)
@@ -49,14 +49,14 @@ def test_what_needs_a_higher_level_is_not_noted():
     assert notes.values == {"plain": "yes"}
 
 
-def test_without_an_audit_log_nothing_is_noted():
+def test_annotate_does_nothing_without_audit():
     RequestContext(UserInfo("a"), datetime(2026, 1, 1, tzinfo=UTC)).annotate("a", "b")
 
 
 INFO = RequestInfo("list", "/api/v1/namespaces/n/pods", True, "", "v1", "n", "pods", parts=("a",))
 
 
-def test_what_asks_for_the_same_is_equal():
+def test_request_info_compares_by_value():
     same = RequestInfo("list", "/api/v1/namespaces/n/pods", True, "", "v1", "n", "pods", parts=("a",))
     assert same == INFO
     assert hash(INFO) == hash(same)
@@ -64,7 +64,7 @@ def test_what_asks_for_the_same_is_equal():
 
 
 @pytest.mark.parametrize("change", [{"verb": "watch"}, {"name": "a"}, {"fields": (("metadata.name", "a", True),)}])
-def test_another_is_made_that_differs_in_one_thing(change):
+def test_changed_returns_copy_with_other_values(change):
     before = repr(INFO)
     new = INFO.changed(**change)
     assert new != INFO
@@ -73,13 +73,13 @@ def test_another_is_made_that_differs_in_one_thing(change):
     assert new.changed(**{part: getattr(INFO, part) for part in change}) == INFO
 
 
-def test_what_is_asked_for_can_be_read():
+def test_request_info_has_repr():
     assert repr(INFO.changed(name="x")) == (
         "RequestInfo('list', '/api/v1/namespaces/n/pods', True, '', 'v1', 'n', 'pods', 'x', '', ('a',), ())"
     )
 
 
-def test_users_are_equal_when_all_that_is_known_of_them_is():
+def test_user_info_compares_by_value():
     user = UserInfo("a", ("g",), "u", {"k": ("v",)})
     assert user == UserInfo("a", ("g",), "u", {"k": ("v",)})
     assert user != UserInfo("a", ("g",), "u")
@@ -89,7 +89,7 @@ def test_users_are_equal_when_all_that_is_known_of_them_is():
         hash(user)
 
 
-def test_a_further_write_of_a_request_has_its_facts_and_tells_its_warnings_with_it():
+def test_changed_context_shares_warnings():
     facts = {
         "user": UserInfo("a"),
         "now": datetime(2026, 1, 1, tzinfo=UTC),
@@ -112,7 +112,7 @@ def test_a_further_write_of_a_request_has_its_facts_and_tells_its_warnings_with_
         assert new.warnings is ctx.warnings
 
 
-def test_facts_for_uses_the_cache_of_the_server_in_further_writes_too():
+def test_facts_for_uses_cache_in_changed_context():
     cache, spec = SpecFactsCache(), {"containers": []}
     cache.facts_for(spec)
     ctx = RequestContext(UserInfo("a"), datetime(2026, 1, 1, tzinfo=UTC), spec_cache=cache)
@@ -122,7 +122,7 @@ def test_facts_for_uses_the_cache_of_the_server_in_further_writes_too():
     assert ctx.facts_of_new(spec) is ctx.spec_facts
 
 
-def test_facts_for_returns_new_facts_without_a_cache():
+def test_facts_for_returns_new_facts_without_cache():
     ctx = RequestContext(UserInfo("a"), datetime(2026, 1, 1, tzinfo=UTC))
     assert ctx.facts_for({}) is not ctx.facts_for({})
 

@@ -1,4 +1,4 @@
-"""Facts about specs of pods, and validation and warnings that use them."""
+"""Facts about Pod specs, and validation and warnings that use them."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from steersman.apimachinery.bounded_cache import Doorkeeper
 from steersman.apimachinery.field import Path
-from steersman.apimachinery.remembering import Doorkeeper
 from steersman.apiserver.kinds.shared.podspec.defaults import default_pod
 from steersman.apiserver.kinds.shared.podspec.rules import PodRules
 from steersman.apiserver.kinds.shared.podspec.validate import validate_pod_spec
@@ -33,7 +33,7 @@ def mounted(name: str, mount: str = "") -> dict[str, Any]:
 
 @pytest.fixture
 def cache(monkeypatch: pytest.MonkeyPatch) -> SpecFactsCache:
-    """Keeps facts from the first time on."""
+    """Cache that stores facts from the first time on."""
     monkeypatch.setattr(Doorkeeper, "admits", lambda self, key: True)
     return SpecFactsCache()
 
@@ -136,6 +136,6 @@ def test_warnings_that_name_the_token_volume_are_not_kept(cache: SpecFactsCache)
     assert "abcde" not in warnings[1]
 
 
-def test_new_facts_know_nothing() -> None:
+def test_new_facts_are_empty() -> None:
     facts = new_facts(spec())
     assert (facts.validated_under, facts.is_valid_new, facts.qos_class, facts.texts) == (set(), False, "", {})

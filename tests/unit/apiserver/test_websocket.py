@@ -49,7 +49,7 @@ def header(response, name):
     return dict(response.headers).get(name)
 
 
-def test_accept_key_is_that_of_the_rfc():
+def test_accept_key_matches_rfc_6455():
     assert accept_key("dGhlIHNhbXBsZSBub25jZQ==") == "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="
 
 
@@ -62,7 +62,7 @@ def test_accept_key_is_that_of_the_rfc():
         (1 << 16, b"\x81\x7f" + (1 << 16).to_bytes(8, "big")),
     ],
 )
-def test_frame_has_the_shortest_length(size, head):
+def test_frame_has_shortest_length_encoding(size, head):
     assert frame(TEXT, b"x" * size) == head + b"x" * size
 
 
@@ -70,13 +70,13 @@ def test_close_frame_has_a_code():
     assert close_frame() == b"\x88\x02\x03\xe8"
 
 
-def test_websocket_needs_both_headers():
+def test_is_websocket_requires_both_headers():
     assert is_websocket(request())
     assert not is_websocket(request(upgrade=b"spdy/3.1"))
     assert not is_websocket(request(connection=b"close"))
 
 
-def test_offered_protocols_leave_out_tokens():
+def test_offered_protocols_omit_tokens():
     assert offered_protocols(request(TOKEN, b"binary.k8s.io")) == ["binary.k8s.io"]
 
 
@@ -119,18 +119,18 @@ async def test_bytes_follow_an_empty_message(offered, opcode, encode):
         (request(sec_websocket_key=b""), 400),
     ],
 )
-def test_handshake_is_refused(refused, code):
+def test_invalid_handshake_raises(refused, code):
     with pytest.raises(StatusError) as caught:
         bytes_over_websocket(refused, stream())
     assert caught.value.code == code
 
 
-def test_watch_is_refused_when_no_offered_protocol_is_known():
+def test_watch_raises_for_unsupported_protocols():
     with pytest.raises(StatusError, match="not supported"):
         watch_over_websocket(request(b"one", b"other"), stream())
 
 
-async def test_the_stream_is_closed_with_its_messages():
+async def test_messages_close_their_stream():
     ended = []
 
     async def endless():

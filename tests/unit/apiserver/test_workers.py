@@ -95,7 +95,7 @@ async def test_with_allowance_leaves_no_meter_behind():
     spend(10 * LOOP_ALLOWANCE)
 
 
-async def test_the_loop_turns_while_a_step_computes():
+async def test_loop_runs_while_a_step_computes():
     released = threading.Event()
 
     def step():
@@ -175,3 +175,12 @@ async def test_on_loop_raises_what_the_call_raises():
 )
 def test_is_large_depends_on_the_format(size, is_yaml, expected):
     assert is_large(size, is_yaml=is_yaml) is expected
+
+
+async def test_stop_workers_ends_the_threads_and_the_next_step_starts_others():
+    before = threading.active_count()
+    await in_worker(int, "7")
+    assert threading.active_count() >= before
+    workers.stop_workers()
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("worker-")]
+    assert await in_worker(int, "7") == 7

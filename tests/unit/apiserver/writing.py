@@ -1,4 +1,4 @@
-"""A whole write path over a store in memory, and what is asked of it, for the tests of the writing verbs."""
+"""In-memory write path for tests of the write verbs."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Answer(NamedTuple):
 
 
 class AllowAllBut:
-    """An authorizer that lets nobody do one thing."""
+    """Authorizer that allows everything but one verb."""
 
     def __init__(self, verb: str = "") -> None:
         self.verb = verb
@@ -56,7 +56,7 @@ class AllowAllBut:
 
 
 class Server:
-    """Registry, admission and router; ``default`` exists."""
+    """Registry, admission and router; the namespace ``default`` exists."""
 
     def __init__(
         self,
@@ -125,7 +125,7 @@ class Server:
         return request
 
     async def call(self, *asked: Any, **more: Any) -> Answer:
-        """The answer to a request, a refusal as its Status."""
+        """Return the response to a request; a StatusError as its Status."""
         request = self.request(*asked, **more)
         try:
             response = await self.router(request)
@@ -156,7 +156,7 @@ class Server:
         return RequestContext(user, self.clock.now(), namespace=namespace, group_resource=group_resource, **more)
 
     async def events(self, prefix: str) -> list[tuple[str, int]]:
-        """What happened to keys under a prefix from now on: a list that grows (key, or ``-key`` when removed)."""
+        """Return a growing list of events under a prefix from now on (key, or ``-key`` for deletes)."""
         seen: list[tuple[str, int]] = []
 
         def sink(batch: Batch) -> None:
@@ -170,16 +170,16 @@ PODS = "/api/v1/namespaces/default/pods"
 
 
 def pod_spec(**spec: Any) -> dict[str, Any]:
-    """A Pod's spec."""
+    """Return a Pod spec."""
     return {"containers": [{"name": "c", "image": "i"}], **spec}
 
 
 def deployment(**spec: Any) -> dict[str, Any]:
-    """A Deployment's spec."""
+    """Return a Deployment spec."""
     template = {"metadata": {"labels": {"x": "y"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
     return {"selector": {"matchLabels": {"x": "y"}}, "template": template, **spec}
 
 
 def causes(answer: Answer) -> list[tuple[str, str]]:
-    """Reason and field of each cause of a refusal."""
+    """Return reason and field of each cause of an error."""
     return [(cause.get("reason", ""), cause.get("field", "")) for cause in answer.body["details"].get("causes", [])]

@@ -37,7 +37,7 @@ def test_signal_ends_the_command_with_code_0_and_removes_its_files(command, numb
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_second_start_on_the_same_directory_is_refused(tmp_path):
+def test_apiserver_refuses_a_directory_in_use(tmp_path):
     with start("up", f"--data-dir={tmp_path}", "--port=0") as first:
         first.stdout.readline()
         second = start("up", f"--data-dir={tmp_path}", "--port=0")
@@ -49,7 +49,7 @@ def test_a_second_start_on_the_same_directory_is_refused(tmp_path):
         first.communicate(timeout=20)
 
 
-def test_it_ends_with_the_process_that_started_it(tmp_path):
+def test_apiserver_ends_with_its_parent(tmp_path):
     arguments = ["-m", "steersman", "apiserver", f"--data-dir={tmp_path}", "--port=0", "--die-with-parent"]
     code = (
         "import subprocess, sys\n"

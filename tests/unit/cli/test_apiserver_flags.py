@@ -9,7 +9,7 @@ from steersman.controlplane.options import APIServerOptions
 ELSEWHERE = {"drain_seconds", "ephemeral", "kubeconfig", "name"}
 
 
-def test_every_option_has_one_flag():
+def test_options_have_one_flag_each():
     targets = [flag.target for rows in API_SERVER_FLAGS.values() for flag in rows]
     assert len(targets) == len(set(targets))
     assert set(APIServerOptions.__struct_fields__) - ELSEWHERE <= set(targets)

@@ -6,7 +6,7 @@ from steersman.cli.audit_flags import AUDIT_FLAGS
 from steersman.controlplane.options import APIServerOptions
 
 
-def test_every_audit_flag_has_an_option():
+def test_audit_flags_have_an_option_each():
     options = {name for name in APIServerOptions.__struct_fields__ if name.startswith("audit_")}
     assert {flag.target for flag in AUDIT_FLAGS} == options
 

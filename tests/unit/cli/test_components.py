@@ -13,7 +13,7 @@ from steersman.nodes.options import NodesOptions
 from steersman.scheduler.options import SchedulerOptions
 
 
-def test_each_command_has_the_flags_of_what_it_runs() -> None:
+def test_component_commands_have_the_flags_of_their_components() -> None:
     nodes = components.parser("nodes").parse_args(["--nodes=3", "--stages=never-end"])
     assert NodesOptions(**given(NodesOptions, nodes)) == NodesOptions(nodes=3, stages="never-end")
     scheduler = components.parser("scheduler").parse_args(["--scheduler-name=mine", "--leader-elect=false"])
@@ -33,13 +33,15 @@ def test_each_command_has_the_flags_of_what_it_runs() -> None:
         (["--nodes=-1"], "--nodes"),
     ],
 )
-def test_what_makes_no_sense_is_refused(arguments: list[str], fault: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_component_commands_reject_invalid_flags(
+    arguments: list[str], fault: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit):
         components.run("nodes", arguments)
     assert fault in capsys.readouterr().err
 
 
-def test_a_configuration_that_makes_no_sense_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_scheduler_rejects_an_invalid_configuration(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "scheduler.yaml"
     path.write_text("apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nfoo: 1\n")
     with pytest.raises(SystemExit):

@@ -18,7 +18,7 @@ from steersman.controllers import registry
 from steersman.controllers.manager.options import ManagerOptions
 
 
-def test_without_flags_the_options_are_the_defaults():
+def test_options_have_their_defaults_without_flags():
     assert parse([])[0] == ManagerOptions()
 
 
@@ -43,7 +43,7 @@ def test_flags_are_named_as_kube_controller_managers(tmp_path):
     assert process.v == 3
 
 
-def test_coordinated_election_is_asked_for_as_upstream_does():
+def test_coordinated_election_is_enabled_by_upstreams_feature_gate():
     assert parse(["--feature-gates=CoordinatedLeaderElection=true,NodeSwap=true"])[0].coordinated_leader_election
 
 
@@ -123,7 +123,7 @@ def anonymous(tmp_path):
     return f"--kubeconfig={tmp_path}/config"
 
 
-def test_a_server_that_does_not_answer_is_told(anonymous):
+def test_controller_manager_reports_an_unreachable_server(anonymous):
     with run(anonymous) as process:
         _, err = process.communicate(timeout=40)
     assert process.returncode == 1
@@ -131,7 +131,7 @@ def test_a_server_that_does_not_answer_is_told(anonymous):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_it_while_it_waits_for_a_server(number, anonymous):
+def test_controller_manager_ends_on_signal_while_it_waits_for_a_server(number, anonymous):
     with run(anonymous, "--v=1") as process:
         assert "waiting until the server" in process.stderr.readline()
         process.send_signal(number)
@@ -139,7 +139,7 @@ def test_a_signal_ends_it_while_it_waits_for_a_server(number, anonymous):
     assert process.returncode == 0
 
 
-def test_it_ends_with_the_process_that_started_it(anonymous):
+def test_controller_manager_ends_with_its_parent(anonymous):
     reading, writing = os.pipe()
     with run(anonymous, "--v=1", f"--parent-pipe={reading}", pass_fds=[reading]) as process:
         os.close(reading)
@@ -181,7 +181,7 @@ def test_help_reports_packages_whose_controllers_cannot_be_used(site):
         ("job_controller", "", "Steersman has a controller of that name"),
     ],
 )
-def test_a_broken_entry_point_ends_the_start(site, capsys, name, text, reason):
+def test_controller_manager_exits_on_a_broken_entry_point(site, capsys, name, text, reason):
     install(site, "acme", text=text, **{name: "Idle"})
     assert controller_manager.run(["--kubeconfig=/dev/null", "--controllers=*"]) == 1
     error = capsys.readouterr().err

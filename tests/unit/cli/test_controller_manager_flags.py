@@ -13,7 +13,7 @@ SHARED = {
 }  # fmt: skip
 
 
-def test_every_option_has_one_flag():
+def test_options_have_one_flag_each():
     targets = [flag.target for rows in CONTROLLER_MANAGER_FLAGS.values() for flag in rows]
     assert len(targets) == len(set(targets))
     assert set(ManagerOptions.__struct_fields__) <= set(targets)

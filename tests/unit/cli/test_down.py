@@ -44,14 +44,14 @@ def plane(url: str, data_dir: str, how: str = "obeys", name: str = "") -> Iterat
             process.kill()
 
 
-def test_the_only_one_is_ended(capsys) -> None:
+def test_down_stops_the_only_control_plane(capsys) -> None:
     with plane("https://one", "/d") as process:
         assert down.run([]) == 0
         assert process.wait() == 0
     assert capsys.readouterr().out == "https://one has stopped; its data is in /d\n"
 
 
-def test_of_several_one_must_be_named(capsys) -> None:
+def test_down_requires_a_name_of_several(capsys) -> None:
     with plane("https://one", "/d/one") as one, plane("https://two", "") as two:
         assert down.run([]) == 1
         assert "2 run; say which, or --all" in capsys.readouterr().err
@@ -65,19 +65,19 @@ def test_of_several_one_must_be_named(capsys) -> None:
     ]
 
 
-def test_all_may_be_ended() -> None:
+def test_down_all_stops_every_control_plane() -> None:
     with plane("https://one", "/d/one") as one, plane("https://two", "/d/two") as two:
         assert down.run(["--all"]) == 0
         assert (one.wait(), two.wait()) == (0, 0)
 
 
-def test_one_that_does_not_end_is_told(capsys) -> None:
+def test_down_reports_a_control_plane_that_does_not_stop(capsys) -> None:
     with plane("https://one", "/d", "resists"):
         assert down.run(["--timeout=100ms"]) == 1
     assert "runs after 0.1 s yet" in capsys.readouterr().err
 
 
-def test_that_there_is_none_is_told(capsys) -> None:
+def test_down_reports_that_none_runs(capsys) -> None:
     assert down.run([]) == 1
     assert down.run(["--data-dir=/d"]) == 1
     assert capsys.readouterr().err.splitlines() == [

@@ -25,7 +25,7 @@ def candidate(namespace):
     }
 
 
-async def test_it_tells_of_all_elections_or_of_those_of_a_namespace():
+async def test_elections_prints_all_or_those_of_a_namespace():
     clock = FakeClock()
     async with InProcessAPIServer(clock=clock, store=MemoryStore(clock=clock)) as server:
         client = Client(LoopbackTransport(server.core.client), clock=clock)

@@ -78,7 +78,7 @@ def test_etcd_servers_have_no_effect_when_the_embedded_store_is_named(store):
 @pytest.mark.parametrize(
     "flag",
     [
-        "encryption-provider-config", "authentication-config", "authentication-token-webhook-config-file",
+        "authentication-config", "authentication-token-webhook-config-file",
         "authorization-config", "authorization-policy-file", "authorization-webhook-config-file",
         "egress-selector-config-file", "service-account-signing-endpoint",
     ],

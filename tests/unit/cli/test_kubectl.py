@@ -71,7 +71,7 @@ def test_kubectl_runs_with_that_of_the_named_one(announce, path) -> None:
     assert "2 control planes run here; choose one with --name" in undecided.stderr
 
 
-def test_kubectl_that_is_not_installed_is_127_and_says_what_to_install(tmp_path, monkeypatch, capsys) -> None:
+def test_kubectl_exits_with_127_and_a_hint_when_not_installed(tmp_path, monkeypatch, capsys) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     assert kubectl.run_kubectl(["get", "pods"]) == 127
     error = capsys.readouterr().err

@@ -25,7 +25,7 @@ def parse(*arguments: str) -> dict[str, object]:
     return given(Options, parser.parse_args(arguments))
 
 
-def test_only_what_is_said_counts() -> None:
+def test_given_flags_only_set_options() -> None:
     assert parse() == {}
     assert parse("--die-with-parent") == {}
 
@@ -43,7 +43,7 @@ def test_values_are_read_as_their_fields_are_typed() -> None:
     assert parse("--leader-elect") == {"leader_elect": True}
 
 
-def test_help_tells_defaults_with_their_units() -> None:
+def test_help_prints_defaults_with_units() -> None:
     parser = argparse.ArgumentParser("x")
     add_options(parser, Options, {"kubeconfig": "where it is"})
     text = parser.format_help()
@@ -52,7 +52,7 @@ def test_help_tells_defaults_with_their_units() -> None:
     assert "(default a,b)" in text
 
 
-def test_what_makes_no_sense_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+def test_option_flags_reject_invalid_values(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         parse("--renew=soon")
     assert "--renew" in capsys.readouterr().err

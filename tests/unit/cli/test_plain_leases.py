@@ -21,7 +21,7 @@ def test_heartbeats_identities_and_contested_leases_are_left_out():
     assert plain_leases(leases, {("kube-system", "coordinated")}) == [leases[3]]
 
 
-def test_table_tells_holder_age_state_and_transitions():
+def test_table_has_holder_age_state_and_transitions():
     held = lease(
         "operator", "default", holderIdentity="me", leaseDurationSeconds=15, leaseTransitions=3,
         acquireTime="2026-01-02T00:00:00.000000Z", renewTime="2026-01-02T00:01:20.000000Z",
@@ -36,5 +36,5 @@ def test_table_tells_holder_age_state_and_transitions():
     )
 
 
-def test_no_leases_are_no_table():
+def test_table_is_empty_without_leases():
     assert show_plain_leases([], now=NOW) == ""

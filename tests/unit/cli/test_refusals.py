@@ -273,6 +273,9 @@ _UP = [
     ("--stages=x", '--stages: "x" is neither a file nor one of default, never-end'),
     ("--stages=default,stage.yaml", "--stages: stage.yaml: stage s: Object contains unknown field `foo` - at `$.spec`"),
     ("--process-dir=garbage", "--process-dir: garbage is a file, expected a directory"),
+    ("--process-isolation=x", '--process-isolation: "x": expected one of auto, namespaces, none'),
+    ("--process-images=none", "--process-images: cannot read none: no such file or directory"),
+    ("--process-images=garbage", "--process-images: garbage: document: Expected `object`, got `str`"),
     ("--process-pods=x", 'invalid argument "x" for "--process-pods" flag: must be true or false'),
     ("--simulated-storage=x", 'invalid argument "x" for "--simulated-storage" flag: must be true or false'),
 ]

@@ -9,7 +9,7 @@ from steersman.cli.scheduler_flags import SCHEDULER_FLAGS
 from steersman.scheduler.options import SchedulerOptions
 
 
-def test_every_option_has_one_flag():
+def test_options_have_one_flag_each():
     targets = [flag.target for rows in SCHEDULER_FLAGS.values() for flag in rows]
     assert len(targets) == len(set(targets))
     assert set(SchedulerOptions.__struct_fields__) <= set(targets)

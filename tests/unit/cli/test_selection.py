@@ -39,7 +39,7 @@ def test_select_plane_takes_the_only_one_or_the_named_one():
         ([], "test", "no control plane named 'test' runs here; running: none"),
     ],
 )
-def test_select_plane_says_why_none_can_be_chosen(planes, name, message):
+def test_select_plane_raises_with_a_reason(planes, name, message):
     with pytest.raises(SelectionError, match=message.replace("(unnamed) ", r"\(unnamed\) ")):
         select_plane(planes, name)
 

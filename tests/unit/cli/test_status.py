@@ -24,11 +24,11 @@ PLANE = RunningPlane(
 @pytest.mark.parametrize(
     ("seconds", "text"), [(-1, "0s"), (59.9, "59s"), (60, "1m"), (3661, "1h1m"), (86400 * 3 + 7, "3d7s")]
 )
-def test_an_age_is_told_roughly(seconds: float, text: str) -> None:
+def test_age_is_printed_approximately(seconds: float, text: str) -> None:
     assert status.age(seconds) == text
 
 
-def test_what_is_known_without_asking() -> None:
+def test_status_prints_local_facts_without_a_request() -> None:
     lines = status.about(PLANE, now=datetime(2026, 1, 2, 0, 1, tzinfo=UTC))
     assert lines[0] == f"https://127.0.0.1:1: a whole control plane, for 1m, process {os.getpid()}"
     assert lines[1].split() == ["data", "in", "memory"]
@@ -39,7 +39,7 @@ def test_about_names_a_control_plane_that_has_a_name() -> None:
     assert status.about(named, now=datetime(2026, 1, 2, tzinfo=UTC))[0].startswith("dev: https://127.0.0.1:1: ")
 
 
-async def test_what_it_says_of_itself() -> None:
+async def test_status_prints_the_facts_of_the_server() -> None:
     clock = FakeClock()
     async with InProcessAPIServer(clock=clock) as server:
         client = Client(LoopbackTransport(server.core.client), clock=clock)
@@ -57,13 +57,13 @@ async def test_what_it_says_of_itself() -> None:
         ]
 
 
-def test_that_nothing_runs_is_told(tmp_path: Path, monkeypatch, capsys) -> None:
+def test_status_reports_that_none_runs(tmp_path: Path, monkeypatch, capsys) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     assert status.run([]) == 1
     assert "no control plane of yours runs here" in capsys.readouterr().out
 
 
-def test_that_one_does_not_answer_is_told(tmp_path: Path, monkeypatch, capsys) -> None:
+def test_status_reports_an_unresponsive_control_plane(tmp_path: Path, monkeypatch, capsys) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     announcement = Announcement.make(PLANE, directory=running_directory())
     assert status.run([]) == 1

@@ -13,7 +13,7 @@ def tree(tmp_path, monkeypatch):
     return emit.GENERATED
 
 
-def test_what_was_written_is_not_stale(tree):
+def test_stale_is_empty_after_write(tree):
     files = {"a.json": "1\n", "b.json": "2\n"}
     emit.write(files)
     assert emit.stale(files) == []
@@ -30,7 +30,7 @@ def test_writing_removes_what_does_not_belong(tree):
     assert [path.name for path in tree.iterdir()] == ["new"]
 
 
-def test_the_rendered_files_are_json_with_one_row_a_line():
+def test_render_writes_json_with_one_row_per_line():
     files = emit.render()
     apps = files["apps_v1.json"]
     assert len(apps.splitlines()) == len(json.loads(apps)) + 2
@@ -44,7 +44,7 @@ def test_check_fails_when_the_tree_is_out_of_date(tree, monkeypatch, capsys):
     assert "a.json" in capsys.readouterr().err
 
 
-def test_without_check_the_tree_is_written(tree, monkeypatch):
+def test_main_writes_the_tree_without_check(tree, monkeypatch):
     monkeypatch.setattr(command, "render", lambda: {"a.json": "new"})
     monkeypatch.setattr("sys.argv", ["codegen"])
     assert command.main() == 0

@@ -34,5 +34,5 @@ def test_rules_of_thumb(name, type_, required, flags):
         (["list", "string"], False, {"written": ["x"]}, "w"),
     ],
 )
-def test_the_overlay_wins(type_, required, go, flags):
+def test_flags_of_prefers_the_overlay(type_, required, go, flags):
     assert flags_of("x", type_, required=required, go=go) == flags

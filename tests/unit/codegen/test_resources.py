@@ -20,13 +20,13 @@ def test_groups_are_ordered_by_priority_then_name(table):
     assert order == sorted(order)
 
 
-def test_a_stored_resource_has_a_prefix_and_a_storage_version(table):
+def test_resource_table_has_prefix_and_version_of_stored_resources(table):
     [v1, v2] = rows(table, "horizontalpodautoscalers")
     assert {row["key_prefix"] for row in (v1, v2)} == {"/registry/horizontalpodautoscalers"}
     assert {row["storage_api_version"] for row in (v1, v2)} == {"autoscaling/v2"}
 
 
-def test_what_is_not_stored_has_neither(table):
+def test_resource_table_has_no_prefix_of_unstored_resources(table):
     [row] = rows(table, "tokenreviews")
     assert "key_prefix" not in row
     assert "storage_api_version" not in row

@@ -21,7 +21,7 @@ def test_methods_speak_the_verbs_of_kubernetes():
     )
 
 
-def test_a_subresource_tells_its_own_kind_and_its_parents_place():
+def test_api_methods_of_a_subresource_have_its_kind_and_parent():
     [eviction] = [method for method in api_methods() if method.action == "eviction"]
     assert (eviction.group, eviction.kind, eviction.parent, eviction.plural) == (
         "policy",

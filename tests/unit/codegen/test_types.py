@@ -13,7 +13,7 @@ def tables():
     return type_tables(definitions())
 
 
-def test_a_table_is_named_after_group_and_version():
+def test_table_name_has_group_and_version():
     assert table_name("io.k8s.api.apps.v1") == "apps_v1"
     assert table_name("io.k8s.apimachinery.pkg.apis.meta.v1") == "meta_v1"
 
@@ -27,7 +27,7 @@ def test_versions_that_are_not_served_have_no_table(tables):
     assert "resource_v1beta1" not in tables
 
 
-def test_a_row_names_fields_types_and_flags(tables):
+def test_type_tables_have_fields_types_and_flags(tables):
     [fields] = tables["coordination_v1"]["LeaseList"]
     assert ["items", ["list", "#Lease"], "rw"] in fields
     assert ["metadata", "#io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta", "w"] in fields
@@ -40,14 +40,14 @@ def test_lists_carry_their_keys_and_patch_strategy(tables):
     assert ports[3] == {"patch": ["merge"], "key": "port"}
 
 
-def test_no_prose_is_taken_over(tables):
+def test_type_tables_have_no_descriptions(tables):
     words = {
         word for table in tables.values() for row in table.values() for field in row[0] for word in field[0].split()
     }
     assert all(" " not in word for word in words)
 
 
-def test_an_overlay_entry_that_fits_nothing_fails_the_run(monkeypatch):
+def test_type_tables_raise_for_an_unused_overlay_entry(monkeypatch):
     known = types.overlay
     stale = {"fields": {"apps_v1.Deployment": {"value": ["noSuchField"]}}}
     monkeypatch.setattr(types, "overlay", lambda name: stale.get(name) or known(name))

@@ -96,7 +96,7 @@ async def test_warnings_for_a_custom_kind(cluster):
     assert [each["fieldRef"] for each in warnings] == ["spec.validations[1].expression"]
 
 
-async def test_no_warnings_without_known_type(cluster):
+async def test_warnings_are_empty_for_unknown_types(cluster):
     await cluster.start(build)
     spec = policy_spec(["nobody.example.com"], ["v1"], ["things"], "object.what.ever == 1")
     assert await warnings_of(cluster, spec) == []

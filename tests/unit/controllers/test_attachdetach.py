@@ -55,14 +55,14 @@ def test_names_are_upstreams():
         new_attachment(PersistentVolume(metadata=volume().metadata), "n")
 
 
-def test_ended_pods_need_no_volumes_unless_the_node_keeps_them():
+def test_desired_volumes_exclude_terminated_pods():
     ended = msgspec.convert({"status": {"phase": "Failed"}}, Pod)
     assert not needs_volumes(ended, node())
     assert needs_volumes(ended, node(**{"volumes.kubernetes.io/keep-terminated-pod-volumes": "true"}))
     assert needs_volumes(Pod(), None)
 
 
-def test_what_is_wanted_is_attached_once():
+def test_plan_attaches_a_desired_volume_once():
     assert [each.metadata.name for each in planned(node(), wanted=[volume()]).attach] == [NAME]
     again = planned(node(), wanted=[volume()], attachments=[attachment()])
     assert (again.attach, again.detach, again.attached) == ([], [], [UNIQUE])
@@ -71,7 +71,7 @@ def test_what_is_wanted_is_attached_once():
 
 
 @pytest.mark.parametrize(("modes", "count"), [(["ReadWriteOnce"], 0), (["ReadWriteMany"], 1), (["ReadOnlyMany"], 1)])
-def test_only_shared_volumes_are_in_two_places(modes, count):
+def test_plan_attaches_only_shared_volumes_twice(modes, count):
     plan = planned(node(), wanted=[volume(*modes)], others=["m"])
     assert len(plan.attach) == count
     assert plan.elsewhere == ["v"][count:]
@@ -87,7 +87,7 @@ def test_only_shared_volumes_are_in_two_places(modes, count):
         (node(in_use=[UNIQUE], taints=[{"key": "node.kubernetes.io/out-of-service", "effect": "NoExecute"}]), 0, False),
     ],
 )
-def test_a_node_keeps_what_it_uses(found, waited, held):
+def test_plan_keeps_volumes_in_use(found, waited, held):
     plan = planned(found, attachments=[attachment()], waited=waited)
     assert [len(plan.held), len(plan.detach), len(plan.attached)] == [held, not held, held]
 
@@ -102,12 +102,12 @@ def test_a_node_keeps_what_it_uses(found, waited, held):
         (None, FORCE_SECONDS, False),
     ],
 )
-def test_a_node_that_is_gone_keeps_for_a_while_what_it_may_use(in_use, waited, held):
+def test_plan_detaches_from_a_deleted_node_after_a_delay(in_use, waited, held):
     plan = plan_gone([attachment()], in_use=in_use, volumes={"v": volume()}, waited={NAME: waited})
     assert [len(plan.held), len(plan.detach)] == [held, not held]
 
 
-def test_the_status_of_a_node_names_what_is_attached():
+def test_node_status_lists_attached_volumes():
     found = node(attached=["kubernetes.io/csi/d^gone", "other/x"])
     rows = attached_patch(found, [UNIQUE])["status"]["volumesAttached"]
     assert [row["name"] for row in rows] == ["other/x", UNIQUE]
@@ -153,7 +153,7 @@ def is_attached_to(cluster, *nodes):
     return is_so
 
 
-async def test_a_pod_gets_its_volume_and_leaves_it(cluster, pod_spec):
+async def test_volume_is_attached_for_a_pod_and_detached_after_it(cluster, pod_spec):
     await cluster.start(build)
     await bound(cluster, "n")
     await using(cluster, pod_spec, "p", "n")
@@ -171,7 +171,7 @@ async def test_a_pod_gets_its_volume_and_leaves_it(cluster, pod_spec):
     await cluster.eventually("v1", "Node", "n", named())
 
 
-async def test_nothing_stays_attached_to_a_node_that_is_gone(cluster, pod_spec):
+async def test_volumes_of_a_deleted_node_are_detached(cluster, pod_spec):
     await cluster.start(build)
     await bound(cluster, "n", "m")
     await using(cluster, pod_spec, "p", "n")
@@ -198,7 +198,7 @@ class Refusing:
         return await self._client.create(attachment)
 
 
-async def test_what_was_asked_for_no_other_node_gets_until_it_is_given_up(cluster, pod_spec):
+async def test_requested_attachment_blocks_other_nodes(cluster, pod_spec):
     controller = await cluster.start(build)
     controller.client = client = Refusing(controller.client)
     await bound(cluster, "n", "m")

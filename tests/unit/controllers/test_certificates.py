@@ -93,7 +93,7 @@ def csr(*conditions, signer=KUBELET_CLIENT, usages=CLIENT, certificate=None, use
         (LEGACY_UNKNOWN, Asked("alice"), SERVER, ""),
     ],
 )
-def test_each_signer_has_its_rules(signer, asked, usages, fault):
+def test_signers_validate_requests(signer, asked, usages, fault):
     assert signer_fault(signer, asked, usages) == fault
 
 
@@ -120,7 +120,7 @@ def test_kubelets_requests_are_recognized(found, subresources):
         (csr("Approved", certificate="x"), False, False),
     ],
 )
-def test_what_is_left_to_do(found, undecided, to_be_signed):
+def test_next_step_of_a_request(found, undecided, to_be_signed):
     assert (is_undecided(found), is_to_be_signed(found)) == (undecided, to_be_signed)
 
 
@@ -136,11 +136,11 @@ CA_LIFE = (NOW - YEAR, NOW + 2 * YEAR)
         (10**9, timedelta(minutes=-5), YEAR - timedelta(minutes=5)),
     ],
 )
-def test_a_certificate_lives_as_long_as_asked_within_bounds(seconds, start, end):
+def test_certificate_duration_is_bounded(seconds, start, end):
     assert validity(seconds, now=NOW, longest=YEAR, ca=CA_LIFE) == (NOW + start, NOW + end)
 
 
-def test_a_certificate_does_not_outlive_its_signer():
+def test_certificate_does_not_outlive_its_signer():
     assert validity(None, now=NOW, longest=YEAR, ca=(NOW, NOW + timedelta(days=1))) == (NOW, NOW + timedelta(days=1))
     with pytest.raises(ValueError, match="the signer has expired"):
         validity(None, now=NOW, longest=YEAR, ca=(NOW - YEAR, NOW))
@@ -161,14 +161,14 @@ def test_requests_are_kept_for_a_while(found, end, seconds):
     assert seconds_to_cleanup(found, now=NOW, certificate_end=end) == seconds
 
 
-def test_a_request_is_read():
+def test_request_is_parsed():
     asked = Request(request(dns=["n"])).asked
     assert asked == Asked("system:node:n", ("system:nodes",), ("n",), ("10.0.0.1",))
     with pytest.raises(ValueError, match="PEM"):
         Request("")
 
 
-def test_a_signed_certificate_says_what_was_asked():
+def test_signed_certificate_matches_the_request():
     ca = make_ca("ca", now=NOW, life=YEAR)
     signed = Authority(ca.certificate, ca.key).sign(Request(request(dns=["n"])), CLIENT, validity=(NOW, NOW + YEAR))
     made = x509.load_pem_x509_certificate(base64.b64decode(signed))
@@ -181,13 +181,21 @@ def test_a_signed_certificate_says_what_was_asked():
     assert certificate_end(None) is None
 
 
-def test_an_unknown_usage_is_refused():
+def test_certificate_without_key_usage_has_no_such_extension():
+    ca = make_ca("ca", now=NOW, life=YEAR)
+    signed = Authority(ca.certificate, ca.key).sign(Request(request()), ["client auth"], validity=(NOW, NOW + YEAR))
+    certificate = x509.load_pem_x509_certificate(base64.b64decode(signed))
+    with pytest.raises(x509.ExtensionNotFound):
+        certificate.extensions.get_extension_for_class(x509.KeyUsage)
+
+
+def test_unknown_usage_is_rejected():
     ca = make_ca("ca", now=NOW, life=YEAR)
     with pytest.raises(ValueError, match="unrecognized"):
         Authority(ca.certificate, ca.key).sign(Request(request()), ["magic"], validity=(NOW, NOW + YEAR))
 
 
-def test_a_condition_is_added():
+def test_condition_is_added():
     found = with_condition(csr(), "Approved", "R", "M", now=NOW)
     assert [(each.type, each.reason, each.message) for each in found.status.conditions] == [("Approved", "R", "M")]
 
@@ -197,7 +205,7 @@ async def post(cluster, name, *, signer, usages):
     return await cluster.make(*KIND, name, spec=spec)
 
 
-async def test_a_kubelets_request_is_approved_where_its_user_may(cluster):
+async def test_kubelet_request_is_approved_with_permission(cluster):
     await cluster.start(approving.build)
     await post(cluster, "c", signer=KUBELET_CLIENT, usages=CLIENT)
     found = await cluster.eventually(*KIND, "c", lambda found: found["status"].get("conditions"))
@@ -221,7 +229,7 @@ async def approve(cluster, name, *, type_="Approved"):
     await cluster.client.patch(kinds, name, patch, patch_type=PatchType.MERGE, subresource="approval")
 
 
-async def test_what_is_approved_is_signed_or_refused(cluster, ca_files):
+async def test_approved_request_is_signed_or_rejected(cluster, ca_files):
     await cluster.start(signing.build, **ca_files)
     await post(cluster, "good", signer=API_CLIENT, usages=CLIENT)
     await post(cluster, "bad", signer=API_CLIENT, usages=SERVER)
@@ -236,11 +244,11 @@ async def test_what_is_approved_is_signed_or_refused(cluster, ca_files):
     assert "certificate" not in bad["status"]
 
 
-def test_without_a_signer_there_is_nothing_to_do():
+def test_signing_controller_is_disabled_without_a_signer():
     assert signing.authorities(type("Options", (), {"__getattr__": lambda self, name: ""})()) == {}
 
 
-async def test_denied_requests_go_after_an_hour(cluster, clock):
+async def test_denied_requests_are_deleted_after_an_hour(cluster, clock):
     await cluster.start(cleaner.build)
     await post(cluster, "c", signer=API_CLIENT, usages=CLIENT)
     await approve(cluster, "c", type_="Denied")
@@ -251,7 +259,7 @@ async def test_denied_requests_go_after_an_hour(cluster, clock):
 
 
 @pytest.mark.parametrize(("age", "left"), [(0, 900), (899, 1), (900, 0), (5000, -4100)])
-def test_a_request_of_a_pod_is_kept_for_a_quarter_of_an_hour(age, left):
+def test_pod_certificate_request_is_kept_for_15_minutes(age, left):
     created = (NOW - timedelta(seconds=age)).isoformat()
     found = {**POD_REQUEST, "metadata": {"name": "r", "creationTimestamp": created}}
     assert seconds_to_pod_request_cleanup(msgspec.convert(found, PodCertificateRequest), now=NOW) == left

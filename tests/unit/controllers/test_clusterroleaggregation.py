@@ -52,7 +52,7 @@ async def test_rules_follow_the_selected_roles(cluster):
     await cluster.eventually(*kind, "whole", lambda found: not found["rules"])
 
 
-async def test_user_rules_in_an_aggregated_role_are_replaced_even_by_none(cluster):
+async def test_user_rules_in_an_aggregated_role_are_replaced(cluster):
     await cluster.start(build)
     selectors = {"clusterRoleSelectors": [{"matchLabels": {"a": "1"}}]}
     kind = ("rbac.authorization.k8s.io/v1", "ClusterRole")

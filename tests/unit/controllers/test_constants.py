@@ -46,7 +46,7 @@ async def test_informers_resync_after_one_to_two_times_the_minimum(cluster, numb
     assert manager.context.informers._resync_seconds == pytest.approx(hours * 3600)
 
 
-async def test_a_minimum_of_zero_turns_resyncs_off(cluster):
+async def test_min_resync_period_of_zero_disables_resyncs(cluster):
     options = ManagerOptions(controllers=(), leader_elect=False, port=0, min_resync_period_seconds=0.0)
     identities = OneIdentity(cluster.client._transport, options, clock=cluster.clock)
     manager = await assemble(options, identities, identity="me", dice=FixedDice(0.5))
@@ -75,7 +75,7 @@ class Absent:
         raise TransportError("no route")
 
 
-async def test_a_server_that_does_not_answer_is_given_up_after_10_seconds():
+async def test_unresponsive_server_is_given_up_after_10_seconds():
     clock = FakeClock()
     waiting = asyncio.create_task(wait_for_server(OneIdentity(Absent(), ManagerOptions(), clock=clock).root()))
     started = clock.monotonic()
@@ -86,7 +86,7 @@ async def test_a_server_that_does_not_answer_is_given_up_after_10_seconds():
     assert 10 <= clock.monotonic() - started < 20
 
 
-def test_a_lost_lease_and_a_failed_start_end_the_process_with_1():
+def test_lost_lease_and_failed_start_exit_with_1():
     assert (EXIT_ENDED, EXIT_REFUSED) == (1, 1)
 
 
@@ -108,7 +108,7 @@ def test_names_and_accounts_of_controllers_are_upstreams(alias, name, account):
     assert find(name) is entry
 
 
-def test_the_controller_of_tokens_starts_first():
+def test_serviceaccount_token_controller_starts_first():
     assert REGISTRY[0].name == "serviceaccount-token-controller"
 
 
@@ -143,7 +143,7 @@ def test_client_gos_own_limit_of_the_wait_is_1000_s():
     assert [limiter.when("a") for _ in range(20)][-3:] == pytest.approx([655.36, 1000, 1000])
 
 
-async def test_all_keys_together_are_retried_10_times_a_second_after_100(cluster, clock):
+async def test_retries_are_limited_to_10_per_second_after_a_burst_of_100(cluster, clock):
     controller = await cluster.start(Failing)
     for number in range(150):
         controller.queue.add(str(number))
@@ -172,7 +172,7 @@ async def test_replication_controllers_have_five_workers(cluster, build, option)
     assert workers(await cluster.start(build, **{option: 7})) == 7
 
 
-def test_one_reconcile_writes_at_most_500_pods(clock):
+def test_reconcile_writes_at_most_500_pods(clock):
     now = clock.now()
     assert plan_replicas([], 501, related=[], now=now).create == 500
     assert len(plan_replicas([Pod() for _ in range(501)], 0, related=[], now=now).delete) == 500
@@ -205,7 +205,7 @@ async def test_events_of_replication_controllers_name_upstreams_component(cluste
 
 
 @pytest.mark.parametrize(("conflicts_met", "is_written"), [(1, True), (2, False)])
-async def test_a_status_is_written_at_most_twice_in_one_reconcile(
+async def test_reconcile_writes_the_status_at_most_twice(
     cluster, controller, pod_spec, conflicts, conflicts_met, is_written
 ):
     await make(cluster, pod_spec, 0)
@@ -220,7 +220,7 @@ async def test_a_status_is_written_at_most_twice_in_one_reconcile(
             await controller._update_status(rc, rc.status)
 
 
-async def test_open_expectations_are_looked_at_again_after_5_seconds(cluster, controller, pod_spec):
+async def test_open_expectations_are_checked_after_5_seconds(cluster, controller, pod_spec):
     await make(cluster, pod_spec, 0)
     await cluster.until(lambda: controller.objects.lister.by_key("default/rc"))
     controller.expectations.expect("default/rc", creations=1)
@@ -244,7 +244,7 @@ class Creating(ManagedController):
             self.record_created(key, self.pods, await self.client.create(self.pod))
 
 
-async def test_created_objects_are_looked_at_again_after_5_seconds(cluster, pod_spec):
+async def test_created_objects_are_checked_after_5_seconds(cluster, pod_spec):
     controller = await cluster.start(Creating)
     controller.pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "default"}, "spec": pod_spec}  # fmt: skip
     controller.queue.add("a")

@@ -55,11 +55,11 @@ def job(name, how="", *, start=None, at=NOON):
         ("*/10 0 * * *", NOW - timedelta(days=400), Due(NOON.replace(hour=0, minute=50), too_many=True)),
     ],
 )
-def test_the_latest_start_is_due(schedule, since, due):
+def test_due_start_is_the_latest(schedule, since, due):
     assert find_due(parse_schedule(schedule), since=since, now=NOW) == due
 
 
-def test_what_never_comes_is_never_due():
+def test_due_start_is_none_when_the_schedule_never_occurs():
     with pytest.raises(NeverComes):
         find_due(parse_schedule("0 0 31 2 *"), since=NOW, now=NOW)
 
@@ -95,19 +95,19 @@ def test_whether_a_job_is_started(wanted, at, reasons):
     assert start.replaces is (wanted.spec.concurrencyPolicy == "Replace")
 
 
-def test_a_schedule_that_never_comes_is_told_with_its_text():
+def test_schedule_that_never_occurs_is_reported():
     wanted = cron("0 0 31 2 *")
     (event,) = plan.plan_start(wanted, plan.status_of(wanted), now=NOW).events
     assert event.type == "Warning"
     assert event.message.startswith("invalid schedule: 0 0 31 2 * : ")
 
 
-def test_one_wakes_at_the_next_time():
+def test_requeue_is_at_the_next_time():
     wanted = cron("0 15 * * *", timeZone="Asia/Tokyo", last=NOON)
     assert plan.plan_start(wanted, plan.status_of(wanted), now=NOW).wake == datetime(2026, 1, 2, 6, tzinfo=UTC)
 
 
-def test_a_job_is_named_after_its_minute_and_says_when_it_was_due():
+def test_job_has_name_and_annotation_of_its_start():
     made = plan.new_job(cron(timeZone="America/New_York"), NOON)
     assert name_of(made) == f"cj-{int(NOON.timestamp()) // 60}"
     assert made.metadata.annotations == {plan.SCHEDULED_AT: "2026-01-01T07:00:00-05:00"}
@@ -129,12 +129,12 @@ def test_jobs_that_ended_are_active_no_more():
     assert events[1].message == "Saw completed job: b, condition: Failed"
 
 
-def test_an_earlier_success_is_not_the_last():
+def test_last_successful_time_never_decreases():
     status, _ = plan.take_in(CronJobStatus(lastSuccessfulTime=NOW), [job("a", "Complete")])
     assert status.lastSuccessfulTime == NOW
 
 
-def test_jobs_beyond_the_limits_go_oldest_first():
+def test_jobs_beyond_the_limits_are_deleted_oldest_first():
     jobs = [job("young", "Complete", start=NOW), job("old", "Complete", start=NOON), job("bad", "Failed"), job("runs")]
     surplus = plan.superfluous(cron(successfulJobsHistoryLimit=1, failedJobsHistoryLimit=0), jobs)
     assert list(map(name_of, surplus)) == ["old", "bad"]
@@ -169,7 +169,7 @@ async def end(cluster, which, how="Complete"):
     await cluster.client.patch(Job, name_of(which), {"status": status}, namespace="default", subresource="status")
 
 
-async def test_a_job_starts_at_its_minute_and_not_before(cluster, clock):
+async def test_reconcile_creates_a_job_at_its_minute(cluster, clock):
     controller = await run(cluster)
     minutes = 5 * 60 - (clock.now().timestamp() % 300)
     await clock.advance(minutes - 1)
@@ -185,7 +185,7 @@ async def test_a_job_starts_at_its_minute_and_not_before(cluster, clock):
     assert cluster.sample(controller, f"{skew}_sum") < 1
 
 
-async def test_a_job_that_ended_is_noted_and_cleared_away(cluster):
+async def test_reconcile_records_and_deletes_finished_jobs(cluster):
     await run(cluster, successfulJobsHistoryLimit=0)
     await cluster.until(have(cluster, 1), within_seconds=301, step_seconds=1)
     await end(cluster, (await jobs_of(cluster))[0])
@@ -196,7 +196,7 @@ async def test_a_job_that_ended_is_noted_and_cleared_away(cluster):
     await cluster.until(lambda: cluster.events("SuccessfulDelete"))
 
 
-async def test_an_active_job_makes_way(cluster):
+async def test_reconcile_replaces_an_active_job(cluster):
     await run(cluster, concurrencyPolicy="Replace")
     await cluster.until(have(cluster, 1), within_seconds=301, step_seconds=1)
     first = name_of((await jobs_of(cluster))[0])
@@ -208,7 +208,7 @@ async def test_an_active_job_makes_way(cluster):
     await cluster.until(another, within_seconds=301, step_seconds=1)
 
 
-async def test_a_job_that_goes_missing_is_active_no_more(cluster):
+async def test_reconcile_removes_a_missing_job_from_the_active_ones(cluster):
     await run(cluster)
     await cluster.until(have(cluster, 1), within_seconds=301, step_seconds=1)
     name = name_of((await jobs_of(cluster))[0])

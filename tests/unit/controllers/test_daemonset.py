@@ -13,7 +13,7 @@ from steersman.client.objects import name_of
 from steersman.controllers.daemonset import plan, rules
 from steersman.controllers.daemonset.controller import build
 from steersman.controllers.daemonset.failed_pods import FailedPods
-from steersman.controllers.daemonset.status import plan_status, seconds_to_look_again
+from steersman.controllers.daemonset.status import plan_status, seconds_to_requeue
 from steersman.runtime.owners import Owner
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -163,7 +163,7 @@ def test_pods_on_ineligible_nodes_are_deleted_and_finished_ones_replaced():
 )
 def test_surge_keeps_the_old_pod_until_the_new_one_is_available(pods, delete, wait):
     needs = plan.plan_nodes(see(daemon(strategy=SURGE, minReadySeconds=5), "n", *pods))
-    assert (names(needs.delete), needs.look_again_seconds) == (delete, wait)
+    assert (names(needs.delete), needs.requeue_after_seconds) == (delete, wait)
 
 
 @pytest.mark.parametrize(
@@ -235,7 +235,7 @@ def test_status_counts_nodes():
 
 def test_seconds_to_look_again_is_the_next_availability():
     world = see(daemon(minReadySeconds=5), "n", pod("p", age=2))
-    assert seconds_to_look_again(world, plan_status(world, observed=False, collisions=0)) == 3
+    assert seconds_to_requeue(world, plan_status(world, observed=False, collisions=0)) == 3
 
 
 def test_failed_pods_are_replaced_with_backoff():

@@ -272,12 +272,12 @@ def test_pack_has_each_endpoint_once_within_the_limit(seed):
 
 def test_trigger_time_is_the_earliest_change():
     times = TriggerTimes()
-    assert times.look("k", service(), [pod(since="2026-01-01T00:00:05Z")]) == MADE
-    assert times.look("k", service(), [pod(since="2026-01-01T00:00:05Z")]) is None
+    assert times.last_change_trigger_time("k", service(), [pod(since="2026-01-01T00:00:05Z")]) == MADE
+    assert times.last_change_trigger_time("k", service(), [pod(since="2026-01-01T00:00:05Z")]) is None
     pods = [pod(since="2026-01-01T00:00:09Z"), pod("q", since="2026-01-01T00:00:07Z"), pod("r")]
-    assert times.look("k", service(), pods) == "2026-01-01T00:00:07Z"
+    assert times.last_change_trigger_time("k", service(), pods) == "2026-01-01T00:00:07Z"
     times.forget("k")
-    assert times.look("k", service(), []) == MADE
+    assert times.last_change_trigger_time("k", service(), []) == MADE
 
 
 def subset(ready="", unready="", *ports):

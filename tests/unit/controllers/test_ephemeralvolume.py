@@ -24,11 +24,11 @@ def test_claims_are_named_after_pod_and_volume_and_owned_by_the_pod():
     assert (metadata.name, metadata.labels, metadata.ownerReferences[0].uid) == ("p-v", {"a": "1"}, "1")
 
 
-def test_a_pod_on_its_way_out_gets_none():
+def test_plan_creates_no_claim_for_a_terminating_pod():
     assert wanted_claims(pod(deletionTimestamp="2026-01-01T00:00:00Z")) == {}
 
 
-def test_a_claim_of_somebody_else_is_told():
+def test_plan_reports_a_foreign_claim():
     claim = wanted_claims(pod())["v"]
     assert is_missing(pod(), claim, lambda _: None)
     assert not is_missing(pod(), claim, lambda _: claim)
@@ -37,7 +37,7 @@ def test_a_claim_of_somebody_else_is_told():
         is_missing(pod(), claim, lambda _: foreign)
 
 
-async def test_a_pod_gets_its_claim_and_gets_it_again(cluster, pod_spec):
+async def test_reconcile_creates_and_recreates_the_claim(cluster, pod_spec):
     controller = await cluster.start(build)
     await cluster.make("v1", "Pod", "p", namespace="default", spec={**pod_spec, "volumes": VOLUMES})
     first = await cluster.eventually(*CLAIM, "p-v", bool, namespace="default")
@@ -51,14 +51,14 @@ async def test_a_pod_gets_its_claim_and_gets_it_again(cluster, pod_spec):
     assert cluster.sample(controller, "ephemeral_volume_controller_create_failures_total") == 0
 
 
-async def test_a_foreign_claim_is_told_at_the_pod(cluster, pod_spec):
+async def test_reconcile_records_an_event_for_a_foreign_claim(cluster, pod_spec):
     await cluster.start(build)
     await cluster.make(*CLAIM, "p-v", namespace="default", spec=CLAIM_SPEC)
     await cluster.make("v1", "Pod", "p", namespace="default", spec={**pod_spec, "volumes": VOLUMES})
     await cluster.until(lambda: cluster.events("FailedBinding"))
 
 
-async def test_a_pod_gets_its_claim_as_soon_as_nothing_stands_in_its_way(cluster, pod_spec):
+async def test_reconcile_creates_the_claim_once_the_name_is_free(cluster, pod_spec):
     await cluster.start(build)
     foreign = await cluster.make(*CLAIM, "p-v", namespace="default", spec=CLAIM_SPEC)
     await cluster.make("v1", "Pod", "p", namespace="default", spec={**pod_spec, "volumes": VOLUMES})

@@ -120,7 +120,7 @@ def test_virtual_node_is_removed_with_its_last_dependent():
     assert "o" not in graph.nodes
 
 
-def test_absent_virtual_node_takes_the_next_identity():
+def test_absent_virtual_node_adopts_the_next_identity():
     graph = Graph()
     graph.observe(node("d", owner("o")), None)
     graph.observe(node("e", owner("o"), namespace="m"), None)

@@ -98,13 +98,13 @@ DISRUPTED = {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget"
         ([DISRUPTED], 1, [{"type": "DisruptionTarget", "status": "False"}], ""),
     ],
 )
-def test_the_first_rule_that_matches_says_what_becomes_of_a_failed_pod(rules, code, conditions, action):
+def test_pod_failure_policy_applies_the_first_matching_rule(rules, code, conditions, action):
     found = match_failure(policy(*rules), pod("p", "Failed", exit_code=code, conditions=conditions))
     assert found.action == action
     assert found.counts is (action != "Ignore")
 
 
-def test_a_rule_that_fails_the_job_says_why():
+def test_pod_failure_policy_fail_job_has_a_message():
     found = match_failure(policy(DISRUPTED, EXIT_42), pod("p", "Failed", exit_code=42))
     assert found.message == "Container c for pod ns/p failed with exit code 42 matching FailJob rule at index 1"
     rule = {"action": "FailJob", "onPodConditions": [{"type": "Bad"}]}
@@ -131,19 +131,19 @@ def test_success_policies(rule, met):
 
 
 @pytest.mark.parametrize(("failures", "seconds"), [(0, 0), (1, 10), (2, 20), (3, 40), (7, 600), (1000, 600)])
-def test_the_wait_doubles_with_each_failure(failures, seconds):
+def test_backoff_doubles_with_each_failure(failures, seconds):
     assert Failures(failures, NOW).seconds_left(NOW) == seconds
     assert Failures(failures, NOW).seconds_left(NOW + timedelta(seconds=5)) == max(0, seconds - 5)
 
 
-def test_a_success_ends_the_row_of_failures():
+def test_backoff_is_reset_by_a_success():
     good, bad = pod("a", "Succeeded", exit_code=0), pod("b", "Failed", exit_code=1)
     assert Failures(3, NOW).after([], [bad]) == Failures(4, NOW)
     assert Failures(3, NOW).after([good], [bad]) == Failures(0, None)
     assert Failures(3, NOW).after([], []) == Failures(3, NOW)
 
 
-def test_when_a_pod_ended():
+def test_finish_time_of_a_pod():
     earlier = NOW - timedelta(seconds=9)
     not_ready = [{"type": "Ready", "status": "False", "lastTransitionTime": earlier}]
     assert ended_at(pod("a", exit_code=1)) == NOW
@@ -173,7 +173,7 @@ def test_when_a_pod_ended():
         (indexed({"completedIndexes": "1"}, successPolicy={"rules": [{"succeededCount": 1}]}), [], "SuccessPolicy"),
     ],
 )  # fmt: skip
-def test_why_a_job_ends(wanted, pods, reason):
+def test_end_reason_of_a_job(wanted, pods, reason):
     found = plan.judge(see(wanted, *pods), NOW - timedelta(seconds=10), now=NOW)
     assert (found.reason if found else None) == reason
 
@@ -185,7 +185,7 @@ def test_restarts_in_place_count_against_the_limit(limit, restarts, fails):
     assert (plan.judge(seen, NOW, now=NOW) is not None) is fails
 
 
-def test_what_was_said_once_stays_so():
+def test_end_reason_is_final():
     stored = {"type": "FailureTarget", "status": "True", "reason": "Once", "lastTransitionTime": NOW}
     assert (
         plan.judge(see(job({"conditions": [stored]}, backoffLimit=0), pod("a", "Failed")), NOW, now=NOW).reason
@@ -204,7 +204,7 @@ def test_what_was_said_once_stays_so():
         (job(completions=None), 0, False),
     ],
 )
-def test_when_a_job_is_complete(wanted, active, complete):
+def test_is_complete_by_completions(wanted, active, complete):
     assert (plan.completion(see(wanted), active, now=NOW) is not None) is complete
 
 
@@ -225,7 +225,7 @@ def test_when_a_job_is_complete(wanted, active, complete):
         (job(podReplacementPolicy="TerminatingOrFailed"), [pod("a", deleted=True, tracked=False)], 2, []),
     ],
 )
-def test_how_many_pods_a_job_needs(wanted, pods, create, delete):
+def test_desired_pods_of_a_job(wanted, pods, create, delete):
     found = plan.plan_pods(see(wanted, *pods), now=NOW + timedelta(hours=1))
     assert (len(found.create), [each.metadata.name for each in found.delete]) == (create, delete)
 
@@ -246,33 +246,33 @@ def test_which_indexes_a_job_needs(wanted, pods, create, delete):
     assert (found.create, [each.metadata.name for each in found.delete]) == (create, delete)
 
 
-def test_a_failed_pod_is_replaced_after_a_wait():
+def test_failed_pod_is_replaced_after_the_backoff():
     seen = see(job(), pod("a", "Failed", exit_code=1))
-    assert plan.plan_pods(seen, now=NOW + timedelta(seconds=4)).look_again_seconds == 6
+    assert plan.plan_pods(seen, now=NOW + timedelta(seconds=4)).requeue_after_seconds == 6
     assert len(plan.plan_pods(seen, now=NOW + timedelta(seconds=10)).create) == 2
 
 
-def test_with_limits_by_index_each_index_waits_by_itself():
+def test_backoff_is_per_index_with_index_limits():
     seen = see(indexed(backoffLimitPerIndex=3, completions=2), pod("a", "Failed", index=0, failures=1, exit_code=1))
     found = plan.plan_pods(seen, now=NOW)
-    assert (found.create, found.look_again_seconds) == ((1,), 20)
+    assert (found.create, found.requeue_after_seconds) == ((1,), 20)
     assert seen.last_failed[0].metadata.name == "a"
 
 
 # Accounts
 
 
-def test_a_pod_that_ended_is_listed_first_and_counted_when_it_was_let_go():
+def test_finished_pod_is_recorded_before_its_finalizer_is_removed():
     seen = see(job(), pod("a", "Succeeded"), pod("b", "Failed"), pod("c"))
     accounting = account(seen, JobStatus(), None, now=NOW)
     uncounted = accounting.status.uncountedTerminatedPods
     assert (uncounted.succeeded, uncounted.failed) == (["a"], ["b"])
-    assert [each.metadata.name for each in accounting.let_go] == ["a", "b"]
+    assert [each.metadata.name for each in accounting.to_untrack] == ["a", "b"]
     settled = settle(accounting.status, {"b", "c"})
     assert (settled.succeeded, settled.failed, settled.uncountedTerminatedPods.failed) == (1, None, ["b"])
 
 
-def test_what_was_counted_does_not_count_again():
+def test_counted_pods_are_not_counted_again():
     stored = {"uncountedTerminatedPods": {"succeeded": ["a"], "failed": ["b"]}, "failed": 1}
     seen = see(
         job(stored), pod("a", "Succeeded"), pod("b", "Failed", tracked=False), pod("d", "Failed"), untracked={"d"}
@@ -289,7 +289,7 @@ def test_indexes_that_succeeded_are_written_at_once():
     assert (status.completedIndexes, status.succeeded) == ("0,1", 2)
 
 
-def test_of_a_failing_job_all_pods_count_as_failed():
+def test_pods_of_a_failing_job_count_as_failed():
     seen = see(job(), pod("a"), pod("b", "Succeeded"))
     ending = plan.condition(facts.FAILURE_TARGET, "R", "m", now=NOW)
     accounting = account(seen, JobStatus(), ending, now=NOW)
@@ -298,18 +298,18 @@ def test_of_a_failing_job_all_pods_count_as_failed():
     assert (accounting.final.type, accounting.final.reason) == ("Failed", "R")
 
 
-def test_a_failed_pod_stays_until_its_replacement_remembers_it():
+def test_failed_pod_is_kept_until_its_replacement_records_it():
     failed = pod("a", "Failed", index=0, failures=0)
-    assert account(see(indexed(backoffLimitPerIndex=3), failed), JobStatus(), None, now=NOW).let_go == ()
+    assert account(see(indexed(backoffLimitPerIndex=3), failed), JobStatus(), None, now=NOW).to_untrack == ()
     seen = see(indexed(backoffLimitPerIndex=3), failed, pod("b", index=0, failures=1))
-    assert account(seen, JobStatus(), None, now=NOW).let_go == (failed,)
+    assert account(seen, JobStatus(), None, now=NOW).to_untrack == (failed,)
 
 
 @pytest.mark.parametrize(
     ("status", "ends"),
     [({}, True), ({"terminating": 1}, False), ({"uncountedTerminatedPods": {"failed": ["a"]}}, False)],
 )
-def test_the_end_is_told_when_all_pods_are_gone_and_counted(status, ends):
+def test_terminal_condition_is_set_after_all_pods_are_counted(status, ends):
     final = plan.condition("Complete", "R", "m", now=NOW)
     done = finish(msgspec.convert(status, JobStatus), final)
     assert (done.completionTime == NOW, bool(done.conditions)) == (ends, ends)
@@ -328,11 +328,11 @@ def test_the_end_is_told_when_all_pods_are_gone_and_counted(status, ends):
         ),
     ],
 )
-def test_what_is_told_of_the_end(status, events):
+def test_terminal_condition_of_each_reason(status, events):
     assert end_events(job(status)) == events
 
 
-def test_suspending_and_resuming_are_told_once():
+def test_suspend_and_resume_are_recorded_once():
     status, event = with_suspension(JobStatus(startTime=NOW), suspended=True, now=NOW)
     assert (event, status.startTime, status.conditions[0].status) == ("Suspended", None, "True")
     assert with_suspension(status, suspended=True, now=NOW) == (status, "")
@@ -344,7 +344,7 @@ def test_suspending_and_resuming_are_told_once():
 # Templates
 
 
-def test_a_pod_knows_its_index():
+def test_pod_has_its_completion_index():
     made = new_pod(indexed(backoffLimitPerIndex=2), OWNER, 1, last=pod("a", "Failed", index=1, failures=0))
     assert made.metadata.generateName == "j-1-"
     assert made.metadata.labels == {facts.INDEX: "1"}
@@ -354,7 +354,7 @@ def test_a_pod_knows_its_index():
     assert made.spec.containers[0].env[0].name == "JOB_COMPLETION_INDEX"
 
 
-def test_an_ignored_failure_is_remembered_apart():
+def test_ignored_failure_is_recorded_separately():
     ignoring = indexed(backoffLimitPerIndex=2, podFailurePolicy={"rules": [DISRUPTED]})
     last = pod("a", "Failed", index=1, failures=1, conditions=[{"type": "DisruptionTarget", "status": "True"}])
     assert facts.next_failures(last, ignoring) == (1, 1)
@@ -387,7 +387,7 @@ def ended(how):
     return lambda found: any(each["type"] == how for each in found["status"].get("conditions", []))
 
 
-async def test_a_job_runs_to_its_end(cluster):
+async def test_job_runs_to_completion(cluster):
     controller = await run(cluster, completions=2, parallelism=2)
     await cluster.until(lambda: have(cluster, 2))
     for each in await pods_of(cluster):
@@ -404,7 +404,7 @@ async def have(cluster, count):
     return len(await pods_of(cluster)) == count
 
 
-async def test_a_failed_job_deletes_what_still_runs(cluster):
+async def test_failed_job_deletes_active_pods(cluster):
     await run(cluster, completions=2, parallelism=2, backoffLimit=0)
     await cluster.until(lambda: have(cluster, 2))
     await set_phase(cluster, (await pods_of(cluster))[0], "Failed")
@@ -413,7 +413,7 @@ async def test_a_failed_job_deletes_what_still_runs(cluster):
     assert len(await pods_of(cluster)) == 1
 
 
-async def test_a_deadline_ends_a_job_by_the_clock(cluster, clock):
+async def test_active_deadline_fails_a_job(cluster, clock):
     await run(cluster, activeDeadlineSeconds=100)
     await cluster.until(lambda: have(cluster, 1))
     await clock.advance(98)
@@ -422,18 +422,18 @@ async def test_a_deadline_ends_a_job_by_the_clock(cluster, clock):
     assert await have(cluster, 0)
 
 
-async def test_pods_of_a_job_that_is_gone_are_let_go(cluster):
+async def test_finalizers_of_pods_of_a_deleted_job_are_removed(cluster):
     await run(cluster)
     await cluster.until(lambda: have(cluster, 1))
     await cluster.client.delete(tree("batch/v1", "Job"), "j", namespace="default", propagation_policy="Background")
-    await cluster.until(lambda: let_go(cluster))
+    await cluster.until(lambda: finalizers_removed(cluster))
 
 
-async def let_go(cluster):
+async def finalizers_removed(cluster):
     return all(not each.metadata.finalizers for each in await pods_of(cluster))
 
 
-async def test_a_job_of_another_controller_is_left_alone(cluster, clock):
+async def test_job_managed_by_another_controller_is_ignored(cluster, clock):
     await run(cluster, managedBy="example.com/other")
     await clock.advance(5)
     assert await have(cluster, 0)

@@ -46,20 +46,20 @@ def obj(**metadata):
         (namespace(finalizers=("mine", "kubernetes")), True),
     ],
 )
-def test_a_deleted_namespace_with_our_finalizer_is_to_be_emptied(found, wanted):
+def test_needs_content_deletion_for_a_terminating_namespace_with_the_finalizer(found, wanted):
     assert is_to_be_emptied(found) is wanted
 
 
-def test_the_phase_is_written_once():
+def test_phase_is_written_once():
     assert terminating(namespace()).status.phase == "Terminating"
     assert terminating(namespace(phase="Terminating")) is None
 
 
-def test_only_our_finalizer_goes():
+def test_finalize_removes_only_the_kubernetes_finalizer():
     assert finalized(namespace(finalizers=("mine", "kubernetes"))).spec.finalizers == ["mine"]
 
 
-def test_pods_come_first_and_cluster_scoped_resources_never():
+def test_deletable_resources_have_pods_first_and_no_cluster_scoped_ones():
     pods, rest = in_order([SECRETS, PODS, tree("v1", "Node")])
     assert (pods, rest) == ([PODS], [SECRETS])
 
@@ -76,12 +76,12 @@ def test_finalizers_are_counted_and_given_some_time():
     assert remains_of(SECRETS, [obj(finalizers=["a", "b"]), obj(finalizers=["a"])]) == Remains(15, 2, {"a": 2, "b": 1})
 
 
-def test_what_nothing_holds_should_be_gone():
+def test_remaining_objects_without_finalizers_are_an_error():
     with pytest.raises(UnexpectedRemains, match="/v1, Resource=secrets"):
         remains_of(SECRETS, [obj(name="a")])
 
 
-def test_the_next_pass_begins_after_half_of_the_estimate():
+def test_next_pass_is_after_half_of_the_estimate():
     progress = Progress()
     progress.add(PODS, Remains(30, 1))
     assert seconds_to_next_pass(progress) == 16
@@ -104,7 +104,7 @@ def test_conditions_name_what_is_left_and_what_holds_it():
     }
 
 
-def test_failures_are_told_together():
+def test_failures_are_aggregated():
     progress = Progress(discovery_failed={"a/v1": "stale"}, errors=["x", "y"])
     assert [condition.message for condition in conditions(progress)] == [
         "Discovery failed for some groups, 1 failing: unable to retrieve the complete list of server APIs: a/v1: stale",
@@ -113,7 +113,7 @@ def test_failures_are_told_together():
     assert not progress.is_empty
 
 
-def test_all_conditions_are_written_and_keep_the_time_of_their_status():
+def test_conditions_are_written_and_keep_their_transition_time():
     progress = Progress()
     progress.add(PODS, Remains(30, 2))
     first = with_conditions(namespace(), conditions(progress), now=NOW)
@@ -128,7 +128,7 @@ def test_all_conditions_are_written_and_keep_the_time_of_their_status():
     assert with_conditions(done, [], now=LATER) is None
 
 
-async def test_everything_in_it_goes_and_then_itself(cluster):
+async def test_reconcile_deletes_contents_then_the_namespace(cluster):
     await cluster.start(build)
     await cluster.make("v1", "Namespace", "n")
     await cluster.make("v1", "ConfigMap", "c", namespace="n")
@@ -137,7 +137,7 @@ async def test_everything_in_it_goes_and_then_itself(cluster):
     await cluster.eventually("v1", "Namespace", "n", lambda found: found is None)
 
 
-async def test_a_held_object_holds_it_until_it_is_let_go(cluster):
+async def test_reconcile_waits_for_an_object_with_finalizer(cluster):
     await cluster.start(build)
     await cluster.make("v1", "Namespace", "n")
     held = await cluster.make("v1", "ConfigMap", "c", namespace="n", metadata={"finalizers": ["example.com/hold"]})
@@ -154,7 +154,7 @@ async def test_a_held_object_holds_it_until_it_is_let_go(cluster):
     await cluster.eventually("v1", "Namespace", "n", lambda found: found is None, within_seconds=2)
 
 
-async def test_pods_go_before_the_rest(cluster, pod_spec):
+async def test_reconcile_deletes_pods_first(cluster, pod_spec):
     await cluster.start(build)
     await cluster.make("v1", "Namespace", "n")
     await cluster.make("v1", "ServiceAccount", "default", namespace="n")

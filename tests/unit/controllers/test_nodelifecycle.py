@@ -103,20 +103,20 @@ def lease(seconds):
 def test_node_without_status_has_a_grace_period_from_creation():
     health = Health.of(node(), now=NOW, monotonic=1000)
     assert health.seconds_left(GRACE, monotonic=1000) == 50
-    health.look(node("True"), monotonic=1020)
+    health.observe(node("True"), monotonic=1020)
     assert health.seconds_left(GRACE, monotonic=1030) == 40
 
 
 def test_changed_heartbeats_and_renewals_reset_the_grace_period():
     health = Health.of(node("True", heartbeat=NOW), now=NOW, monotonic=0)
-    health.look(node("True", heartbeat=NOW), monotonic=20)
+    health.observe(node("True", heartbeat=NOW), monotonic=20)
     assert health.seconds_left(GRACE, monotonic=20) == 30
     health.renew(lease(5), monotonic=30)
     health.renew(lease(5), monotonic=35)
     health.renew(lease(1), monotonic=36)
     health.renew(None, monotonic=37)
     assert health.seconds_left(GRACE, monotonic=40) == 40
-    health.look(node("True", heartbeat=NOW + timedelta(seconds=1)), monotonic=60)
+    health.observe(node("True", heartbeat=NOW + timedelta(seconds=1)), monotonic=60)
     assert health.heard_at == 60
 
 

@@ -119,7 +119,7 @@ def test_replicas_by_utilization(pods, metric, percent, wanted):
         (PODS, {"x": 1}, "no metrics returned matched known pods"),
     ],
 )
-def test_why_no_number_can_be_told(pods, metric, fault):
+def test_metric_errors_have_reasons(pods, metric, fault):
     with pytest.raises(MetricError, match=fault):
         by_utilization(
             3, 50, pods, measured(**metric), "cpu", requests=requests_of(pods, "cpu"), tolerance=WITHIN, timing=TIMING
@@ -161,7 +161,7 @@ def normalized(current, wanted, *recent, least=1, most=10):
         (normalized(3, 0), 1, "ReadyForNewScale", "TooFewReplicas"),
     ],
 )
-def test_without_a_behavior(found, replicas, able, limited):
+def test_replicas_without_behavior(found, replicas, able, limited):
     assert (found.replicas, found.able[0], found.limited[0]) == (replicas, able, limited)
     assert found.is_limited is (limited != "DesiredWithinRange")
 
@@ -194,7 +194,7 @@ UP, DOWN = rules(("Pods", 4), ("Percent", 100)), rules(("Percent", 100))
         (UP, rules(("Pods", 9), window=60), 9, 2, 4, "ScaleDownStabilized", "DesiredWithinRange"),
     ],
 )
-def test_with_a_behavior(up, down, current, wanted, replicas, able, limited):
+def test_replicas_with_behavior(up, down, current, wanted, replicas, able, limited):
     history = History([Moment(950, 4)])
     found = normalize_with_behavior(
         history, current, wanted, Limits(1, 20), behavior(scaleUp=up, scaleDown=down), window_seconds=300, now=1000
@@ -302,7 +302,7 @@ WHOSE = {"kind": "Service", "name": "s"}
         ),
     ],
 )
-async def test_what_a_metric_asks_for(body, replicas, metric):
+async def test_proposal_of_each_metric_type(body, replicas, metric):
     measuring = Measuring(FakeAPI(), Target("ns", "app=a", PODS, 3, 3), WITHIN, TIMING)
     proposal = await measuring.propose(msgspec.convert(body, MetricSpec))
     assert (proposal.replicas, proposal.metric, proposal.status.type) == (replicas, metric, body["type"])
@@ -354,7 +354,7 @@ VALUE = {"type": "Value", "value": "1"}
         ),
     ],
 )
-def test_how_the_error_of_a_metric_begins(type_, source, reason, prefix):
+def test_metric_error_has_upstreams_prefix(type_, source, reason, prefix):
     field = type_[0].lower() + type_[1:]
     assert failure_of(msgspec.convert({"type": type_, field: source}, MetricSpec)) == (reason, prefix)
 
@@ -369,7 +369,7 @@ def test_how_the_error_of_a_metric_begins(type_, source, reason, prefix):
         ),
     ],
 )
-async def test_an_external_metric_that_cannot_be_had_says_so(selector, shown):
+async def test_unavailable_external_metric_is_reported(selector, shown):
     source = {"metric": {**METRIC, "selector": selector}, "target": VALUE}
     spec = msgspec.convert({"type": "External", "external": source}, MetricSpec)
     measuring = Measuring(FakeAPI(), Target("ns", "app=a", PODS, 3, 3), WITHIN, TIMING)
@@ -416,7 +416,7 @@ async def test_bounds_need_no_metrics(cluster, replicas, wanted):
     assert found["status"]["desiredReplicas"] == wanted
 
 
-async def test_without_metrics_the_scale_stays(cluster):
+async def test_reconcile_keeps_the_scale_without_metrics(cluster):
     await cluster.start(build)
     await make_target(cluster, replicas=3)
     found = await cluster.eventually(*HPA, says("ScalingActive", "FailedGetResourceMetric"), namespace="default")
@@ -424,7 +424,7 @@ async def test_without_metrics_the_scale_stays(cluster):
     assert await cluster.events("FailedComputeMetricsReplicas")
 
 
-async def test_a_target_that_is_not_there_is_told(cluster):
+async def test_reconcile_reports_a_missing_target(cluster):
     await cluster.start(build)
     await make_target(cluster, replicas=3, api_version="apps/v1", kind="Deployment")
     await cluster.eventually(*HPA, says("AbleToScale", "FailedGetScale"), namespace="default")
@@ -452,7 +452,7 @@ async def serve_metrics(cluster):
     await cluster.eventually(*kind, is_served)
 
 
-async def test_a_target_in_need_grows(cluster, pod_spec):
+async def test_reconcile_scales_up_under_load(cluster, pod_spec):
     await serve_metrics(cluster)
     await cluster.start(build)
     requests = {"resources": {"requests": {"cpu": "100m"}}}
@@ -483,7 +483,7 @@ async def test_a_target_in_need_grows(cluster, pod_spec):
     assert await cluster.client.list(tree("v1", "Pod"), namespace="default")
 
 
-async def test_an_autoscaler_that_has_gone_elsewhere_is_no_rival_any_more(cluster, pod_spec):
+async def test_reconcile_ignores_an_autoscaler_with_another_target(cluster, pod_spec):
     await cluster.start(build)
     await cluster.make("v1", "Pod", "a", namespace="default", metadata={"labels": {"app": "a"}}, spec=pod_spec)
     await make_target(cluster, replicas=3)

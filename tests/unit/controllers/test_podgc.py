@@ -27,25 +27,25 @@ def pod(name="p", *, phase="Running", node="n", deleted=False, created="2026-01-
 @pytest.mark.parametrize(
     ("found", "wanted"), [(pod(node="", deleted=True), True), (pod(deleted=True), False), (pod(node=""), False)]
 )
-def test_a_deleted_pod_without_a_node_has_nobody_to_end_it(found, wanted):
+def test_plan_deletes_terminating_unassigned_pods(found, wanted):
     assert is_unscheduled_and_terminating(found) is wanted
 
 
 @pytest.mark.parametrize(
     ("ready", "taint", "wanted"), [("False", True, True), ("True", True, False), ("False", False, False)]
 )
-def test_a_node_is_out_of_service_where_it_is_tainted_and_not_ready(ready, taint, wanted):
+def test_is_out_of_service_requires_taint_and_not_ready(ready, taint, wanted):
     taints = [{"key": "node.kubernetes.io/out-of-service", "effect": "NoExecute"}] if taint else []
     status = {"conditions": [{"type": "Ready", "status": ready}]}
     assert is_out_of_service(msgspec.convert({"spec": {"taints": taints}, "status": status}, Node)) is wanted
     assert not is_out_of_service(None)
 
 
-def test_only_deleted_pods_are_stranded():
+def test_plan_deletes_only_terminating_pods_of_out_of_service_nodes():
     assert [each.metadata.name for each in stranded([pod("a"), pod("b", deleted=True)])] == ["b"]
 
 
-def test_ended_pods_beyond_the_threshold_go_evicted_and_oldest_first():
+def test_plan_deletes_terminated_pods_beyond_the_threshold():
     pods = [
         pod("new", phase="Failed", created="2026-01-03T00:00:00Z"),
         pod("old", phase="Succeeded", created="2026-01-01T00:00:00Z"),
@@ -57,7 +57,7 @@ def test_ended_pods_beyond_the_threshold_go_evicted_and_oldest_first():
     assert surplus(pods, threshold=0) == []
 
 
-def test_a_pod_that_is_ended_says_why():
+def test_deleted_pod_has_a_disruption_condition():
     patch = failed_patch(pod(generation=2), now="now", disruption=NODE_GONE)
     assert patch["status"]["phase"] == "Failed"
     assert patch["status"]["conditions"][0]["reason"] == "DeletionByPodGC"
@@ -65,7 +65,7 @@ def test_a_pod_that_is_ended_says_why():
     assert failed_patch(pod(phase="Succeeded"), now="now") is None
 
 
-async def test_pods_of_a_node_that_is_gone_go_after_the_quarantine(cluster, pod_spec, clock):
+async def test_pods_of_a_deleted_node_are_deleted_after_the_quarantine(cluster, pod_spec, clock):
     await cluster.make("v1", "Node", "n")
     metadata = {"finalizers": ["example.com/hold"]}
     await cluster.make("v1", "Pod", "p", namespace="default", spec={**pod_spec, "nodeName": "n"}, metadata=metadata)
@@ -83,7 +83,7 @@ async def test_pods_of_a_node_that_is_gone_go_after_the_quarantine(cluster, pod_
     await cluster.until(lambda: deletions() == 1)
 
 
-async def test_a_node_that_comes_back_keeps_its_pods(cluster, pod_spec, clock):
+async def test_pods_of_a_recreated_node_are_kept(cluster, pod_spec, clock):
     await cluster.make("v1", "Pod", "p", namespace="default", spec={**pod_spec, "nodeName": "n"})
     await cluster.start(build)
     await clock.advance(10)
@@ -92,7 +92,7 @@ async def test_a_node_that_comes_back_keeps_its_pods(cluster, pod_spec, clock):
     assert (await cluster.find("v1", "Pod", "p", namespace="default"))["status"]["phase"] == "Pending"
 
 
-async def test_the_number_of_ended_pods_is_bounded(cluster, pod_spec):
+async def test_terminated_pods_are_bounded(cluster, pod_spec):
     await cluster.start(build, terminated_pod_gc_threshold=1)
     for name in ("a", "b"):
         await cluster.make("v1", "Pod", name, namespace="default", spec=pod_spec)

@@ -80,7 +80,7 @@ def test_missing_raises_for_a_foreign_claim():
         missing(pod(made="c"), lambda _: claim(owner="2"))
 
 
-def test_from_template_and_already_made():
+def test_from_template_builds_a_claim_and_already_made_finds_it():
     body = {"spec": {"metadata": {"labels": {"a": "1"}, "annotations": {"b": "2"}}, "spec": DEVICES}}
     made = from_template(pod(), "dev", msgspec.convert(body, ResourceClaimTemplate))
     assert made.metadata.generateName == "p-dev-"

@@ -56,39 +56,39 @@ def test_devices_of_a_pool_are_counted_over_its_slices():
     ("slices", "claims"),
     [([slice_of(), slice_of(driver="other.com")], [claim("a", driver="other.com")]), ([slice_of()], [ResourceClaim(spec=None)])],
 )  # fmt: skip
-def test_other_drivers_and_claims_that_wait_do_not_count(slices, claims):
+def test_allocated_devices_exclude_other_drivers_and_pending_claims(slices, claims):
     status = answered(slices, claims)
     assert (status.poolCount, status.pools[0].allocatedDevices) == (1, 0)
 
 
-def test_only_the_latest_generation_counts():
+def test_pool_status_uses_the_latest_generation():
     (pool,) = answered([slice_of(devices=9), slice_of(devices=1, generation=2)]).pools
     assert (pool.generation, pool.totalDevices) == (2, 1)
 
 
-def test_more_allocated_than_there_are_leave_none():
+def test_pool_status_has_no_negative_availability():
     (pool,) = answered([slice_of()], [claim("a", "a")]).pools
     assert pool.availableDevices == 0
 
 
-def test_a_pool_on_several_nodes_names_none():
+def test_pool_status_of_several_nodes_has_no_node_name():
     assert answered([slice_of(slices=2), slice_of(slices=2, node="other")]).pools[0].nodeName is None
 
 
 @pytest.mark.parametrize(
     ("spec", "pools"), [({}, ["a", "b"]), ({"poolName": "b"}, ["b"]), ({"limit": 1}, ["a"]), ({"driver": "x"}, None)]
 )
-def test_pools_are_those_that_are_asked_for_in_order(spec, pools):
+def test_pool_status_has_the_requested_pools_in_order(spec, pools):
     status = answered([slice_of("b"), slice_of("a")], **spec)
     assert (status.pools and [pool.poolName for pool in status.pools]) == pools
 
 
-def test_how_many_pools_there_are_is_told_beyond_the_limit():
+def test_pool_status_reports_the_number_of_pools_beyond_the_limit():
     assert answered([slice_of("b"), slice_of("a")], limit=1).poolCount == 2
     assert answered([]).poolCount == 0
 
 
-def test_a_pool_without_all_its_slices_says_so_and_counts_nothing():
+def test_pool_status_of_an_incomplete_pool_has_no_counts():
     status = answered([slice_of(slices=3), slice_of("whole")])
     incomplete = status.pools[0]
     assert incomplete.validationError == "pool d.com/a is incomplete: observed 1/3 slices at generation 1"
@@ -119,7 +119,7 @@ def test_answers_are_kept_for_an_hour_and_questions_for_a_day(of, seconds):
     assert seconds_to_cleanup(of, now=NOW) == seconds
 
 
-def test_what_is_missing_is_waited_for_a_little():
+def test_plan_waits_for_missing_slices():
     assert seconds_to_answer(request(age=2), now=NOW) == 3
 
 
@@ -128,7 +128,7 @@ async def conditions(cluster):
     return found.status
 
 
-async def test_a_request_is_answered_once_and_goes(cluster):
+async def test_reconcile_writes_the_status_once_and_deletes_when_due(cluster):
     await cluster.define(REQUESTS)
     await cluster.make(*SLICE, "s", spec=slice_spec(devices=2))
     await cluster.start(build)
@@ -145,7 +145,7 @@ async def test_a_request_is_answered_once_and_goes(cluster):
     await cluster.until(none_is_left, step_seconds=10, within_seconds=700)
 
 
-async def test_a_slice_that_comes_late_is_waited_for(cluster):
+async def test_reconcile_waits_for_a_late_slice(cluster):
     await cluster.define(REQUESTS)
     await cluster.make(*SLICE, "s", spec=slice_spec(slices=2))
     await cluster.start(build)
@@ -157,7 +157,7 @@ async def test_a_slice_that_comes_late_is_waited_for(cluster):
     assert status.pools[0].totalDevices == 4
 
 
-async def test_a_slice_that_does_not_come_is_told_to_be_missing(cluster):
+async def test_reconcile_reports_a_missing_slice(cluster):
     await cluster.define(REQUESTS)
     await cluster.make(*SLICE, "s", spec=slice_spec(slices=2))
     await cluster.start(build)

@@ -33,17 +33,17 @@ def account(uid="1", secrets=()):
     )
 
 
-def test_only_token_secrets_name_an_account():
+def test_account_of_is_none_for_other_secrets():
     assert account_key(secret()) == "n/robot"
     assert account_key(secret(type_="Opaque")) == ""
 
 
 @pytest.mark.parametrize(("uid", "fits"), [("", True), ("1", True), ("2", False)])
-def test_a_uid_is_compared_where_there_is_one(uid, fits):
+def test_account_matches_by_uid_when_set(uid, fits):
     assert is_for(secret(uid=uid), account()) is fits
 
 
-def test_what_is_missing_is_filled_in_and_what_is_there_stays():
+def test_fill_adds_missing_data_only():
     token = base64.b64encode(b"kept").decode()
     new = filled(secret(data={"token": token}), account(), root_ca=b"CA", sign=lambda _: "new")
     assert {key: base64.b64decode(value) for key, value in new.data.items()} == {
@@ -54,12 +54,12 @@ def test_what_is_missing_is_filled_in_and_what_is_there_stays():
     assert not is_complete(new, root_ca=b"another CA")
 
 
-def test_claims_tell_account_and_secret():
+def test_token_claims_have_account_and_secret():
     assert claims(account(), secret())["sub"] == "system:serviceaccount:n:robot"
     assert claims(account(), secret())["kubernetes.io/serviceaccount/secret.name"] == "s"
 
 
-def test_a_gone_secret_leaves_the_list():
+def test_without_secret_removes_the_reference():
     assert without_reference(account(secrets=["s", "t"]), "s").secrets[0].name == "t"
     assert without_reference(account(secrets=["t"]), "s") is None
 
@@ -71,7 +71,7 @@ def key_file(tmp_path):
     return str(file)
 
 
-async def test_a_secret_is_filled_and_goes_with_its_account(cluster, key_file):
+async def test_reconcile_fills_a_secret_and_deletes_it_with_its_account(cluster, key_file):
     await cluster.start(build, service_account_private_key_file=key_file)
     await cluster.make("v1", "ServiceAccount", "robot", namespace="default")
     await cluster.make("v1", "Secret", "s", namespace="default", type=TYPE, metadata={"annotations": {NAME: "robot"}})
@@ -81,7 +81,7 @@ async def test_a_secret_is_filled_and_goes_with_its_account(cluster, key_file):
     await cluster.eventually("v1", "Secret", "s", lambda found: found is None, namespace="default")
 
 
-async def test_a_deleted_secret_leaves_its_accounts_list(cluster, key_file):
+async def test_reconcile_removes_a_deleted_secret_from_its_account(cluster, key_file):
     await cluster.start(build, service_account_private_key_file=key_file)
     await cluster.make("v1", "ServiceAccount", "robot", namespace="default", secrets=[{"name": "s"}])
     made = await cluster.make(
@@ -94,6 +94,6 @@ async def test_a_deleted_secret_leaves_its_accounts_list(cluster, key_file):
     )
 
 
-def test_without_a_key_there_is_nothing_to_do():
+def test_build_returns_none_without_a_key():
     context = type("Context", (), {"options": type("Options", (), {"service_account_private_key_file": ""})})
     assert build(context) is None

@@ -22,7 +22,7 @@ from steersman.controllers.statefulset.plan import (
     max_unavailable,
     plan,
 )
-from steersman.controllers.statefulset.status import plan_status, seconds_to_look_again
+from steersman.controllers.statefulset.status import plan_status, seconds_to_requeue
 from steersman.runtime.owners import owners_of
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -107,7 +107,7 @@ def test_new_pod_has_identity_and_storage():
         (DELETE, 5, [("StatefulSet", "web", "set"), ("Other", "o", "o")], ["o", "pod-5"]),
     ],
 )
-def test_with_owner(policy, ordinal, before, after):
+def test_with_owner_sets_references_by_retention_policy(policy, ordinal, before, after):
     of = sts(persistentVolumeClaimRetentionPolicy=policy)
     owned = identity.with_owner(claim("data-web-0", *before), of, pod(ordinal))
     assert [each.uid for each in owners_of(owned)] == after
@@ -267,8 +267,8 @@ def test_update_revision_becomes_current_when_complete(of, pods, current):
 
 
 def test_seconds_to_look_again_is_the_next_availability():
-    assert seconds_to_look_again(see(sts(minReadySeconds=130), pod(0), pod(1, age=20))) == 30
-    assert seconds_to_look_again(see(sts(), pod(0))) is None
+    assert seconds_to_requeue(see(sts(minReadySeconds=130), pod(0), pod(1, age=20))) == 30
+    assert seconds_to_requeue(see(sts(), pod(0))) is None
 
 
 # On a server

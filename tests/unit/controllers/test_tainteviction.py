@@ -42,11 +42,11 @@ def for_seconds(a, b=None):
         (pod({"key": "a", "tolerationSeconds": 5}, {"key": "a"}, {"key": "b"}), 5),
     ],
 )
-def test_all_taints_must_be_tolerated_and_the_shortest_time_counts(found, wanted):
+def test_toleration_seconds_are_the_minimum_over_all_taints(found, wanted):
     assert tolerated_seconds(TAINTS, tolerations_of(found)) == wanted
 
 
-def test_no_taints_are_tolerated_for_ever():
+def test_toleration_of_no_taints_is_unlimited():
     assert tolerated_seconds([], []) == FOREVER
 
 
@@ -67,7 +67,7 @@ OVER = Stay("u", 100, 130, over=True)
         (pod(), WAITING, Decision(Stay("u", 100, 110), cancelled=True)),
     ],
 )
-def test_a_wait_goes_on_until_it_ends_or_is_called_off(found, known, wanted):
+def test_plan_keeps_or_cancels_a_scheduled_eviction(found, known, wanted):
     assert decide(found, TAINTS, known, now=110) == wanted
 
 
@@ -89,7 +89,7 @@ def is_going(found):
     return found is None or "deletionTimestamp" in found["metadata"]
 
 
-async def test_a_pod_goes_when_its_time_is_over(cluster, pod_spec):
+async def test_pod_is_evicted_after_its_toleration(cluster, pod_spec):
     controller = await tainted(cluster, pod_spec, 30)
     await cluster.clock.advance(28)
     assert not is_going(await cluster.find(*POD, namespace="default"))
@@ -112,7 +112,7 @@ async def test_removed_taint_cancels_the_eviction(cluster, pod_spec):
     assert messages == ["Cancelling deletion of Pod default/p"]
 
 
-async def test_a_pod_that_tolerates_nothing_goes_at_once(cluster, pod_spec):
+async def test_pod_without_toleration_is_evicted_at_once(cluster, pod_spec):
     await tainted(cluster, pod_spec, 0)
     await cluster.eventually(*POD, is_going, namespace="default", within_seconds=2)
 

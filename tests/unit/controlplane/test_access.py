@@ -36,7 +36,7 @@ async def test_anonymous_requests_may_be_refused():
     assert await authenticator(anonymous_auth=False).authenticate(request()) is None
 
 
-def test_a_bad_token_file_is_an_error_of_the_options(tmp_path):
+def test_malformed_token_file_is_an_option_error(tmp_path):
     with pytest.raises(OptionError, match="none"):
         authenticator(token_auth_file=tmp_path / "none")
 
@@ -45,7 +45,7 @@ def test_a_bad_token_file_is_an_error_of_the_options(tmp_path):
     ("modes", "allowed"),
     [(("AlwaysAllow",), True), (("AlwaysDeny",), False), (("RBAC",), False), (("Node", "RBAC", "AlwaysAllow"), True)],
 )
-def test_modes_are_asked_in_order(modes, allowed):
+def test_authorization_modes_are_asked_in_order(modes, allowed):
     authorizer = Authorization(APIServerOptions(authorization_mode=modes)).authorizer
     assert authorizer.authorize(UserInfo("alice"), RequestInfo("get", "/metrics")).allowed is allowed
     assert authorizer.authorize(UserInfo("root", ("system:masters",)), RequestInfo("get", "/metrics")).allowed
@@ -62,7 +62,7 @@ def test_issuers_that_cannot_be_are_errors_of_the_options(options, why):
         authenticator(**options)
 
 
-async def test_a_provider_is_not_asked_before_its_first_token():
+async def test_oidc_provider_is_not_contacted_before_its_first_token():
     known = authenticator(oidc_issuer_url="https://idp.invalid", oidc_client_id="c")
     assert (await known.authenticate(request("own"))).name == "system:apiserver"
 

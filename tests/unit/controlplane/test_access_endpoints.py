@@ -25,7 +25,7 @@ async def post(server, path, tree, code=201):
     return answer.json()
 
 
-async def test_a_token_that_was_asked_for_is_believed_until_its_account_goes(server):
+async def test_requested_token_is_valid_until_its_account_is_deleted(server):
     token = (await post(server, TOKEN, {"spec": {}}))["status"]["token"]
     robot = Loopback(server.core.app, headers={"authorization": f"Bearer {token}"})
     answer = await robot.request("GET", "/apis")
@@ -36,7 +36,7 @@ async def test_a_token_that_was_asked_for_is_believed_until_its_account_goes(ser
     assert (await robot.request("GET", "/apis")).code == 401
 
 
-async def test_reviews_tell_who_and_what(server):
+async def test_reviews_return_user_and_permission(server):
     authn, authz = "/apis/authentication.k8s.io/v1", "/apis/authorization.k8s.io/v1"
     token = (await post(server, TOKEN, {"spec": {}}))["status"]["token"]
     review = await post(server, f"{authn}/tokenreviews", {"spec": {"token": token}})
@@ -54,7 +54,7 @@ async def test_reviews_tell_who_and_what(server):
     assert {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]} in rules["status"]["resourceRules"]
 
 
-async def test_a_node_joins_with_a_token_of_kube_system():
+async def test_node_joins_with_a_bootstrap_token():
     data = {"token-id": "abcdef", "token-secret": "0123456789abcdef", "usage-bootstrap-authentication": "true"}
     secret = {
         "metadata": {"name": "bootstrap-token-abcdef"},

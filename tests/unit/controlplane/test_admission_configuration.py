@@ -8,26 +8,26 @@ from steersman.controlplane.options import OptionError
 HEAD = "apiVersion: apiserver.config.k8s.io/v1\nkind: AdmissionConfiguration\n"
 
 
-def test_plugins_are_told_in_the_list_or_in_files_beside_it(tmp_path):
+def test_plugin_configuration_is_inline_or_in_files(tmp_path):
     (tmp_path / "limits.yaml").write_text("limits: [{type: Server}]")
     path = tmp_path / "config.yaml"
     path.write_text(HEAD + "plugins: [{name: A, configuration: {x: 1}}, {name: B, path: limits.yaml}, {name: C}]")
     assert read_admission_configuration(path) == {"A": {"x": 1}, "B": {"limits": [{"type": "Server"}]}}
 
 
-def test_without_a_file_nobody_is_told_anything():
+def test_plugin_configuration_is_empty_without_a_file():
     assert read_admission_configuration(None) == {}
 
 
 @pytest.mark.parametrize("text", ["{", "[]", "kind: AdmissionConfiguration", "apiVersion: v1\nkind: List"])
-def test_what_is_no_configuration_is_refused(tmp_path, text):
+def test_malformed_configuration_is_rejected(tmp_path, text):
     path = tmp_path / "config.yaml"
     path.write_text(text)
     with pytest.raises(OptionError, match="admission-control-config-file"):
         read_admission_configuration(path)
 
 
-def test_a_file_that_is_missing_is_refused(tmp_path):
+def test_missing_file_is_rejected(tmp_path):
     path = tmp_path / "config.yaml"
     path.write_text(HEAD + "plugins: [{name: B, path: limits.yaml}]")
     with pytest.raises(OptionError, match=r"limits\.yaml"):

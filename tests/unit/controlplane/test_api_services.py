@@ -2,6 +2,8 @@
 
 from steersman.apiserver.discovery.catalog import Catalog
 from steersman.controlplane.api_services import plan
+from steersman.controlplane.options import APIServerOptions
+from steersman.controlplane.runtime_config import served_resources
 from steersman.schema.resources import Resource, table
 from steersman.testing import InProcessAPIServer
 
@@ -13,7 +15,7 @@ def test_built_in_versions_have_upstreams_priorities():
     assert spec == {"group": "autoscaling", "version": "v2", "groupPriorityMinimum": 17500, "versionPriority": 30}
 
 
-def test_the_core_group_has_an_empty_name():
+def test_api_service_of_the_core_group_has_an_empty_group():
     assert plan(Catalog(table()))["v1."]["spec"]["group"] == ""
 
 
@@ -25,8 +27,8 @@ def test_custom_groups_come_last_and_are_followed():
     assert made["metadata"]["labels"] == {"kube-aggregator.kubernetes.io/automanaged": "true"}
 
 
-async def test_a_started_server_has_one_for_each_version():
+async def test_started_server_has_an_api_service_for_each_version():
     async with InProcessAPIServer() as server:
         items = (await server.request("GET", PATH)).json()["items"]
-    assert {item["metadata"]["name"] for item in items} == set(plan(Catalog(table())))
+    assert {item["metadata"]["name"] for item in items} == set(plan(Catalog(served_resources(APIServerOptions()))))
     assert {item["status"]["conditions"][0]["reason"] for item in items} == {"Local"}

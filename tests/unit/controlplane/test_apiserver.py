@@ -26,7 +26,7 @@ async def get(server: APIServer, path: str, *, with_certificate: bool = True) ->
         return await asyncio.wait_for(reader.read(), 10)
 
 
-async def test_the_admin_of_the_kubeconfig_may_do_everything(tmp_path):
+async def test_admin_of_the_kubeconfig_is_allowed_everything(tmp_path):
     server = await APIServer.start(APIServerOptions(data_dir=tmp_path / "data", secure_port=0))
     assert (await get(server, "/readyz")).startswith(b"HTTP/1.1 200")
     assert (await get(server, "/api/v1/namespaces/kube-system")).startswith(b"HTTP/1.1 200")
@@ -66,7 +66,7 @@ async def test_objects_survive_and_a_second_start_is_refused(tmp_path):
     await server.stop()
 
 
-async def test_an_ephemeral_server_leaves_nothing_behind():
+async def test_ephemeral_server_leaves_no_files():
     server = await APIServer.start(APIServerOptions(ephemeral=True, secure_port=0))
     directory = server.kubeconfig.parent
     assert directory.is_dir()
@@ -74,7 +74,7 @@ async def test_an_ephemeral_server_leaves_nothing_behind():
     assert not directory.exists()
 
 
-async def test_a_port_that_is_taken_is_told(tmp_path):
+async def test_port_in_use_is_reported(tmp_path):
     server = await APIServer.start(APIServerOptions(ephemeral=True, secure_port=0))
     port = int(server.url.rpartition(":")[2])
     with pytest.raises(OptionError, match=f"port {port}: address already in use; --port=0 takes any free one"):
@@ -82,13 +82,13 @@ async def test_a_port_that_is_taken_is_told(tmp_path):
     await server.stop()
 
 
-async def test_a_certificate_needs_its_key(tmp_path):
+async def test_certificate_requires_its_key(tmp_path):
     options = APIServerOptions(ephemeral=True, secure_port=0, data_dir=tmp_path, tls_cert_file=tmp_path / "c")
     with pytest.raises(OptionError, match="need each other"):
         await APIServer.start(options)
 
 
-async def test_it_listens_on_ipv6_where_asked(tmp_path):
+async def test_server_listens_on_ipv6(tmp_path):
     options = APIServerOptions(ephemeral=True, secure_port=0, data_dir=tmp_path, bind_address="::1")
     server = await APIServer.start(options)
     assert server.url.startswith("https://[::1]:")

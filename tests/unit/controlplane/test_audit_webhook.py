@@ -68,7 +68,7 @@ async def advance(server: Server, work, seconds: float) -> None:
     await task
 
 
-async def test_what_may_pass_is_tried_again_after_growing_pauses():
+async def test_temporary_failures_are_retried_with_backoff():
     server = Server("connection refused", 503, 429, 200)
     await advance(server, send(server), 100)
     pauses = [after - before for before, after in zip(server.times, server.times[1:], strict=False)]
@@ -78,14 +78,14 @@ async def test_what_may_pass_is_tried_again_after_growing_pauses():
 @pytest.mark.parametrize(
     ("answers", "why"), [((400,), "status 400"), ((500,) * 5, "status 500"), (("down",) * 5, "down")]
 )
-async def test_what_is_never_taken_is_lost_and_told(answers, why):
+async def test_rejected_batch_is_dropped_and_reported(answers, why):
     server = Server(*answers)
     with pytest.raises(OSError, match=f"audit webhook: {why}"):
         await advance(server, send(server), 200)
     assert server.answers == []
 
 
-async def test_a_stop_ends_a_pause_and_leaves_one_try():
+async def test_stop_ends_the_backoff_with_a_last_attempt():
     server = Server(500, 500)
     task = asyncio.create_task(send(server))
     await server.clock.advance(1)
@@ -95,7 +95,7 @@ async def test_a_stop_ends_a_pause_and_leaves_one_try():
     assert server.clock.monotonic() == 1.0
 
 
-async def test_the_kubeconfigs_server_is_the_url(tmp_path):
+async def test_webhook_url_is_the_kubeconfigs_server(tmp_path):
     file = tmp_path / "config"
     file.write_text(KUBECONFIG)
     webhook = open_webhook(file, initial_backoff_seconds=1.0, clock=FakeClock(), dice=Random(1))
@@ -103,12 +103,12 @@ async def test_the_kubeconfigs_server_is_the_url(tmp_path):
     await webhook.close()
 
 
-def test_a_file_that_names_no_server_is_refused(tmp_path):
+def test_kubeconfig_without_server_is_rejected(tmp_path):
     with pytest.raises(OptionError, match="--audit-webhook-config-file"):
         open_webhook(tmp_path / "none", initial_backoff_seconds=1.0, clock=FakeClock(), dice=Random(1))
 
 
-async def test_a_stop_does_not_wait_long_for_an_answer(monkeypatch):
+async def test_stop_bounds_the_wait_for_a_response(monkeypatch):
     monkeypatch.setattr(audit_webhook, "_HURRIED_SECONDS", 0.0)
     server = Server()
 

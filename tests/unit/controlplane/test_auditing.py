@@ -33,7 +33,7 @@ def events(directory) -> list[dict]:
     return [json.loads(line) for line in (directory / "audit.log").read_text().splitlines()]
 
 
-async def test_what_is_written_is_in_the_log_before_it_is_answered(tmp_path):
+async def test_blocking_mode_logs_before_the_response(tmp_path):
     async with InProcessAPIServer(options=recording(tmp_path)) as server:
         body = json.dumps({"metadata": {"name": "a"}, "data": {"k": "v"}}).encode()
         made = await server.request("POST", "/api/v1/namespaces/default/configmaps", body=body)
@@ -59,7 +59,7 @@ async def test_strangers_and_refusals_are_recorded(tmp_path):
         assert "s3cret" not in (tmp_path / "audit.log").read_text()
 
 
-async def test_a_watch_is_complete_when_the_client_leaves(tmp_path):
+async def test_watch_is_logged_as_complete_when_the_client_disconnects(tmp_path):
     options = recording(tmp_path)
     async with InProcessAPIServer(options=options) as server, server.open("GET", "/api/v1/pods?watch=1") as watch:
         stages = [each["stage"] for each in events(tmp_path) if each["verb"] == "watch"]
@@ -67,7 +67,7 @@ async def test_a_watch_is_complete_when_the_client_leaves(tmp_path):
     assert [each["stage"] for each in events(tmp_path) if each["verb"] == "watch"][2:] == ["ResponseComplete"]
 
 
-async def test_in_batch_mode_nothing_is_lost_when_the_server_stops(tmp_path):
+async def test_batch_mode_flushes_at_stop(tmp_path):
     options = recording(tmp_path, audit_log_mode="batch", audit_log_batch_max_size=100)
     async with InProcessAPIServer(options=options) as server:
         answers = await asyncio.gather(*(server.request("GET", "/version") for _ in range(50)))
@@ -82,12 +82,12 @@ async def test_in_batch_mode_nothing_is_lost_when_the_server_stops(tmp_path):
         (POLICY, {"audit_log_path": "/dev/null/x"}, "--audit-log-path"),
     ],
 )
-def test_what_cannot_be_is_told_at_the_start(tmp_path, policy, more, why):
+def test_invalid_audit_options_are_rejected_at_start(tmp_path, policy, more, why):
     with pytest.raises(OptionError, match=why):
         make_auditor(recording(tmp_path, policy, **more), clock=RealClock())
 
 
-def test_a_policy_file_that_is_not_there_is_told(tmp_path):
+def test_missing_policy_file_is_reported(tmp_path):
     options = APIServerOptions(audit_policy_file=tmp_path / "none", audit_log_path="-")
     with pytest.raises(OptionError, match="--audit-policy-file"):
         make_auditor(options, clock=RealClock())
@@ -125,7 +125,7 @@ async def test_standard_output_and_a_webhook_take_events_too(tmp_path):
     await made.close()
 
 
-async def test_pod_security_tells_the_log_what_the_audited_standard_does_not_allow(tmp_path):
+async def test_pod_security_violations_are_annotated(tmp_path):
     options = recording(tmp_path, disable_admission_plugins=("ServiceAccount",))
     async with InProcessAPIServer(options=options) as server:
         labels = {"pod-security.kubernetes.io/audit": "baseline", "pod-security.kubernetes.io/enforce": "privileged"}
@@ -148,7 +148,7 @@ async def test_pod_security_tells_the_log_what_the_audited_standard_does_not_all
     assert notes[plain.header("audit-id")]["pod-security.kubernetes.io/enforce-policy"] == "privileged:latest"
 
 
-async def test_of_a_new_token_the_log_says_which_it_is_and_not_what(tmp_path):
+async def test_created_token_is_logged_by_id_only(tmp_path):
     async with InProcessAPIServer(options=recording(tmp_path)) as server:
         accounts = "/api/v1/namespaces/default/serviceaccounts"
         await server.request("POST", accounts, body=b'{"metadata":{"name":"robot"}}')
@@ -163,14 +163,14 @@ async def test_of_a_new_token_the_log_says_which_it_is_and_not_what(tmp_path):
     assert made.json()["status"]["token"] not in (tmp_path / "audit.log").read_text()
 
 
-async def test_the_use_of_what_is_deprecated_is_noted(tmp_path):
+async def test_deprecated_api_use_is_annotated(tmp_path):
     async with InProcessAPIServer(options=recording(tmp_path)) as server:
         got = await server.request("GET", "/api/v1/namespaces/default/endpoints/none")
     last = [each for each in events(tmp_path) if each["auditID"] == got.header("audit-id")][-1]
     assert last["annotations"]["k8s.io/deprecated"] == "true"
 
 
-async def test_who_acts_as_another_is_recorded_with_the_right_that_allowed_it(tmp_path):
+async def test_impersonation_is_logged_with_its_authorization(tmp_path):
     async with InProcessAPIServer(options=recording(tmp_path)) as server:
         got = await server.request("GET", "/version", headers={"impersonate-user": "alice"})
     first, last = (each for each in events(tmp_path) if each["auditID"] == got.header("audit-id"))

@@ -53,7 +53,7 @@ async def test_endpoints_writer_retries_after_a_conflict(client, monkeypatch):
     assert await EndpointsWriter(client).write(plan) is True
 
 
-async def test_other_refusals_are_raised(client, monkeypatch):
+async def test_other_rejections_are_raised(client, monkeypatch):
     async def refuse(obj, **options):
         raise ApiError({"code": 500, "message": "no"})
 
@@ -62,7 +62,7 @@ async def test_other_refusals_are_raised(client, monkeypatch):
         await EndpointsWriter(client).write(plan)
 
 
-async def test_nobody_publishes_nothing():
+async def test_endpoints_are_not_published_without_servers():
     assert await NoneReconciler().reconcile(correct_ports=True) is None
     assert await NoneReconciler().remove() is False
 
@@ -115,5 +115,5 @@ async def test_create_namespaces_tries_all_and_names_the_refused_ones(client):
     assert await client.get(tree("v1", "Namespace"), "mine")
 
 
-def test_what_stops_a_server_says_why():
+def test_failed_start_reports_the_reason():
     assert str(BootstrapError("because")) == "because"

@@ -22,14 +22,14 @@ def load(pems: certificates.Pems) -> x509.Certificate:
     return x509.load_pem_x509_certificate(pems.certificate)
 
 
-def test_a_ca_may_sign(ca):
+def test_ca_certificate_may_sign(ca):
     certificate = load(ca)
     assert certificate.extensions.get_extension_for_class(x509.BasicConstraints).value.ca
     assert certificate.extensions.get_extension_for_class(x509.KeyUsage).value.key_cert_sign
     certificate.verify_directly_issued_by(certificate)
 
 
-def test_a_server_has_its_names_and_addresses(ca):
+def test_server_certificate_has_names_and_addresses(ca):
     made = certificates.make_server("server", ["localhost", "10.0.0.1", "::1"], ca, now=NOW, life=DAY)
     certificate = load(made)
     names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
@@ -40,7 +40,7 @@ def test_a_server_has_its_names_and_addresses(ca):
     certificate.verify_directly_issued_by(load(ca))
 
 
-def test_a_client_has_its_user_and_groups(ca):
+def test_client_certificate_has_user_and_groups(ca):
     certificate = load(certificates.make_client("alice", ["a", "b"], ca, now=NOW, life=DAY))
     values = {
         oid: [a.value for a in certificate.subject.get_attributes_for_oid(oid)]

@@ -114,7 +114,7 @@ async def test_given_authority_replaces_that_of_the_cluster(stack, clock, review
         assert await status(serving, "/debug/pprof/", admin) == 200
 
 
-async def test_without_kubeconfigs_only_health_is_served(stack, clock, monkeypatch, caplog, tmp_path):
+async def test_component_serves_only_health_without_kubeconfigs(stack, clock, monkeypatch, caplog, tmp_path):
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
     serving = make(stack, clock)
     assert (

@@ -47,7 +47,7 @@ def pod(name: str) -> Pod:
 
 
 @pytest.mark.parametrize("together", [True, False])
-async def test_a_pod_gets_a_node_and_runs(tmp_path: Path, together: bool) -> None:
+async def test_pod_is_bound_and_runs(tmp_path: Path, together: bool) -> None:
     server = await APIServer.start(APIServerOptions(ephemeral=True, secure_port=0, data_dir=tmp_path))
     reading, writing = os.pipe()
     kubeconfig = server.kubeconfig
@@ -81,7 +81,7 @@ async def test_a_pod_gets_a_node_and_runs(tmp_path: Path, together: bool) -> Non
     assert codes == [0] * len(running)
 
 
-async def test_without_a_cluster_the_reason_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+async def test_missing_cluster_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert await run_nodes(NodesOptions(kubeconfig=tmp_path / "missing")) == 1
     assert "missing" in capsys.readouterr().err
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 
 import pytest
 
@@ -66,7 +67,7 @@ async def holder(client):
     return await client.get(LEASE, "kube-controller-manager", namespace="kube-system")
 
 
-async def test_it_leads_works_as_an_account_of_its_own_and_gives_the_lease_back(server, start, client, reasons):
+async def test_controller_manager_leads_with_service_accounts_and_releases_its_lease(server, start, client, reasons):
     running = await start(use_service_account_credentials=True, leader_elect_identity="me")
     lease = await seen(lambda: holder(client))
     assert lease["spec"]["holderIdentity"] == "me"
@@ -115,10 +116,19 @@ async def test_process_contends_again_when_the_lease_is_lost_with_leader_elect_r
     assert not (await holder(client))["spec"].get("holderIdentity")
 
 
-async def test_a_candidate_is_put_forward_where_election_is_coordinated(start, client, reasons):
+async def test_controller_manager_creates_a_candidate_with_coordinated_election(start, client, reasons):
     candidates = tree("coordination.k8s.io/v1beta1", "LeaseCandidate")
     running = await start(leader_elect_identity="me", coordinated_leader_election=True)
     found = await seen(lambda: client.get(candidates, "me", namespace="kube-system"))
     assert found["spec"]["leaseName"] == "kube-controller-manager"
     reasons.give("enough")
     assert await running == 0
+
+
+async def test_port_in_use_is_one_line(start, capsys):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        running = await start(port=port)
+        assert await running == 1
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last == f"steersman: cannot listen on 127.0.0.1 port {port}: address already in use"

@@ -17,13 +17,13 @@ async def server():
         yield started
 
 
-async def test_the_system_namespaces_are_there_from_the_start(server):
+async def test_system_namespaces_exist_after_the_start(server):
     answer = await server.request("GET", "/api/v1/namespaces")
     names = [item["metadata"]["name"] for item in answer.json()["items"]]
     assert names == ["default", "kube-node-lease", "kube-public", "kube-system"]
 
 
-async def test_readiness_tells_of_the_hooks_and_of_stopping(server):
+async def test_readyz_reports_hooks_and_shutdown(server):
     answer = await server.request("GET", "/readyz?verbose")
     assert "[+]poststarthook/start-system-namespaces-controller ok" in answer.body.decode()
     server.core.begin_shutdown()
@@ -124,7 +124,7 @@ async def test_odd_methods_and_paths(server, method, path, code):
     assert (await server.request(method, path)).code == code
 
 
-async def test_metrics_count_what_was_asked(server):
+async def test_metrics_count_requests(server):
     await server.request("GET", "/api/v1/namespaces/default/configmaps/none")
     text = (await server.request("GET", "/metrics")).body.decode()
     assert (

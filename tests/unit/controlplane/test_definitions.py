@@ -12,7 +12,7 @@ from steersman.testing import InProcessAPIServer
 PATH = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 
-async def test_a_refused_write_is_told():
+async def test_rejected_status_write_is_logged():
     async with InProcessAPIServer() as server:
         writer = LoopbackDefinitionWriter(server.core.client)
         with pytest.raises(StatusError) as refused:
@@ -20,7 +20,7 @@ async def test_a_refused_write_is_told():
     assert refused.value.code >= 400
 
 
-async def test_the_status_is_owned_by_the_server():
+async def test_status_is_owned_by_the_server():
     names = {"plural": "shirts", "kind": "Shirt"}
     version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {"type": "object"}}}
     spec = {"group": "example.com", "scope": "Cluster", "names": names, "versions": [version]}

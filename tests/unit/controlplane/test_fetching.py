@@ -14,7 +14,7 @@ async def server(tmp_path):
     await started.stop(grace_seconds=0)
 
 
-async def test_a_document_is_fetched_from_who_is_trusted(server, tmp_path):
+async def test_fetch_verifies_the_server_certificate(server, tmp_path):
     assert await HTTPSFetcher(tmp_path / "pki" / "ca.crt").fetch(f"{server.url}/healthz") == b"ok"
     with pytest.raises(OSError, match="CERTIFICATE_VERIFY_FAILED"):
         await HTTPSFetcher(None).fetch(f"{server.url}/healthz")
@@ -27,6 +27,6 @@ async def test_refusals_and_other_urls_are_errors(server, tmp_path):
             await fetcher.fetch(url)
 
 
-def test_a_file_that_is_no_ca_is_an_error_of_the_options(tmp_path):
+def test_invalid_ca_file_is_an_option_error(tmp_path):
     with pytest.raises(OptionError, match=r"--oidc-ca-file: .*none holds no PEM certificates"):
         HTTPSFetcher(tmp_path / "none")

@@ -7,7 +7,7 @@ import pytest
 from steersman.controlplane.files import write_private
 
 
-def test_a_file_is_replaced_and_readable_for_its_owner_only(tmp_path):
+def test_write_private_replaces_a_file_with_mode_0600(tmp_path):
     path = tmp_path / "new" / "secret"
     write_private(path, b"one")
     path.chmod(0o644)
@@ -17,7 +17,7 @@ def test_a_file_is_replaced_and_readable_for_its_owner_only(tmp_path):
     assert path.parent.stat().st_mode & 0o777 == 0o700
 
 
-def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
+def test_write_private_keeps_the_old_file_when_it_fails(tmp_path, monkeypatch):
     path = tmp_path / "secret"
     write_private(path, b"one")
 

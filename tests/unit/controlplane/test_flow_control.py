@@ -44,7 +44,7 @@ async def test_schemas_know_their_levels_when_the_server_is_ready(server):
     )
 
 
-async def test_a_schema_dangles_until_its_level_comes(server):
+async def test_flow_schema_is_dangling_until_its_level_exists(server):
     spec = {"priorityLevelConfiguration": {"name": "mine"}, "rules": []}
     body = json.dumps({"metadata": {"name": "s"}, "spec": spec}).encode()
     assert (await server.request("POST", f"{API}/flowschemas", body=body)).code == 201
@@ -68,7 +68,7 @@ async def test_answers_name_schema_and_level(server):
     assert (refused.code, bool(refused.header("x-kubernetes-pf-flowschema-uid"))) == (403, True)
 
 
-async def test_metrics_tell_of_levels(server):
+async def test_metrics_have_priority_levels(server):
     text = (await server.request("GET", "/metrics")).body.decode()
     assert 'apiserver_flowcontrol_nominal_limit_seats{priority_level="workload-low"} 245' in text
     assert 'apiserver_flowcontrol_dispatched_requests_total{flow_schema="exempt",priority_level="exempt"}' in text
@@ -81,14 +81,14 @@ async def test_metrics_tell_of_levels(server):
         {"max_requests_inflight": 0, "max_mutating_requests_inflight": 0},
     ],
 )
-async def test_it_can_be_switched_off(options):
+async def test_priority_and_fairness_can_be_disabled(options):
     async with InProcessAPIServer(options=APIServerOptions(ephemeral=True, **options)) as server:
         answer = await server.request("GET", "/api/v1/namespaces/default")
         assert answer.header("x-kubernetes-pf-flowschema-uid") == ""
         assert "apiserver_flowcontrol" not in (await server.request("GET", "/metrics")).body.decode()
 
 
-async def test_seats_are_lent_as_time_goes_by():
+async def test_seats_are_lent_periodically():
     clock = FakeClock()
     async with InProcessAPIServer(clock=clock) as server:
         levels = server.core._flow_control.control.levels
@@ -98,7 +98,7 @@ async def test_seats_are_lent_as_time_goes_by():
         levels["workload-high"].finish(90, clock.monotonic())
 
 
-async def test_a_refused_condition_is_written_later(server, monkeypatch, caplog):
+async def test_rejected_condition_write_is_retried(server, monkeypatch, caplog):
     client, answers = server.core.client, [500]
     request = client.request
 

@@ -21,7 +21,7 @@ def access(tmp_path) -> Access:
     return Access("steersman", "https://127.0.0.1:1", tmp_path / "ca", KeyPair(tmp_path / "crt", tmp_path / "key"))
 
 
-def test_a_kubeconfig_is_whole_in_itself(tmp_path, access):
+def test_kubeconfig_is_self_contained(tmp_path, access):
     path = tmp_path / "config"
     write_kubeconfig(path, access)
     config = yaml.safe_load(path.read_text())
@@ -34,7 +34,7 @@ def test_a_kubeconfig_is_whole_in_itself(tmp_path, access):
     assert path.stat().st_mode & 0o777 == 0o600
 
 
-def test_the_users_file_is_the_one_that_kubectl_writes_to(tmp_path, monkeypatch):
+def test_user_kubeconfig_is_the_file_that_kubectl_writes(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("KUBECONFIG", raising=False)
     assert user_kubeconfig() == tmp_path / ".kube" / "config"

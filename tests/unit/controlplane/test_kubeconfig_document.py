@@ -59,7 +59,7 @@ def test_current_context_is_read_and_written():
 
 
 @pytest.mark.parametrize("text", [b"", b"# nothing", b"null", b"clusters: null"])
-def test_nothing_is_an_empty_kubeconfig(text):
+def test_document_of_an_empty_text_is_an_empty_kubeconfig(text):
     document = KubeconfigDocument.parse(text)
     document.put("clusters", {"name": "a", "cluster": {}})
     loaded = yaml.safe_load(document.dump())
@@ -67,6 +67,6 @@ def test_nothing_is_an_empty_kubeconfig(text):
 
 
 @pytest.mark.parametrize("text", [b"[1]", b"text", b"clusters: {a: 1}", b"a: [", b"\x00", b"\xff", b"a: 1\n---\nb: 2"])
-def test_what_is_no_kubeconfig_is_refused(text):
+def test_document_rejects_other_files(text):
     with pytest.raises(DocumentError):
         KubeconfigDocument.parse(text)

@@ -121,7 +121,7 @@ def test_undo_keeps_a_current_context_that_is_not_ours(path, merge, edit):
     assert (config["current-context"], names(config, "contexts")) == ("other", ["work"])
 
 
-def test_undo_sets_no_context_that_is_gone(path, merge, edit):
+def test_undo_does_not_restore_a_deleted_context(path, merge, edit):
     made = merge(OTHERS)
     edit(lambda config: config.update({"contexts": [each for each in config["contexts"] if each["name"] != "work"]}))
     made.undo()
@@ -150,7 +150,7 @@ def test_undo_keeps_cluster_and_user_that_another_context_names(path, merge, edi
     ]
 
 
-def test_undo_leaves_a_file_that_is_gone_or_cannot_be_read(path, merge, caplog):
+def test_undo_ignores_a_missing_or_unreadable_file(path, merge, caplog):
     made = merge(OTHERS)
     path.write_text("a: [")
     made.undo()

@@ -24,7 +24,7 @@ def config_map(name="a", **data):
     return ConfigMap(metadata=ObjectMeta(name=name), data=data)
 
 
-async def test_every_verb(client):
+async def test_loopback_client_of_every_verb(client):
     made = await client.create(config_map(x="1"))
     made.data = {"x": "2"}
     updated = await client.update(made)
@@ -57,7 +57,7 @@ async def test_refusals_are_errors(client):
         await client.list(ConfigMap, continue_token="x")
 
 
-async def test_a_watch_streams_until_it_is_left(client):
+async def test_loopback_watch_streams_until_closed(client):
     made = await client.create(config_map())
     async with client.watch(ConfigMap, resource_version=made.metadata.resourceVersion) as events:
         await client.delete_object(made)
@@ -65,7 +65,7 @@ async def test_a_watch_streams_until_it_is_left(client):
     assert (event.type, event.object.metadata.uid) == ("DELETED", made.metadata.uid)
 
 
-async def test_a_request_that_is_given_up_leaves_nothing_running():
+async def test_cancelled_loopback_request_leaves_no_task():
     async def slow(scope, receive, send):
         await receive()
         await receive()  # the client hangs up
@@ -80,7 +80,7 @@ async def test_a_request_that_is_given_up_leaves_nothing_running():
     assert asyncio.all_tasks() == before
 
 
-async def test_an_application_without_an_answer_is_a_broken_connection():
+async def test_loopback_without_response_is_a_broken_connection():
     async def silent(scope, receive, send):
         pass
 

@@ -88,13 +88,13 @@ async def test_memory_is_not_trimmed_while_a_large_request_is_at_work(running):
     assert process.trims == 1
 
 
-def test_a_process_without_malloc_trim_has_no_trimmer(monkeypatch):
+def test_trimmer_is_none_without_malloc_trim(monkeypatch):
     monkeypatch.setattr(memory.ctypes, "CDLL", lambda _: object())
     assert process_trimmer(RealClock()) is None
 
 
 @pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "malloc_trim"), reason="not glibc")
-def test_a_trim_returns_freed_memory_to_the_operating_system():
+def test_trim_returns_freed_memory_to_the_operating_system():
     blocks = [bytes(3000 + number % 7) for number in range(30_000)]
     kept = blocks[::20]
     del blocks

@@ -45,7 +45,7 @@ def test_audit_policy_and_log_need_each_other(policy):
 
 
 def test_warnings_of_feature_gates_and_runtime_config_are_returned():
-    options = APIServerOptions(feature_gates={"GangScheduling": True}, runtime_config={"api/all": True})
+    options = APIServerOptions(feature_gates={"GangScheduling": True}, runtime_config={"api/alpha": True})
     assert len(check_options(options)) == 2
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from steersman.controlplane.options import default_data_dir
 
 
-def test_state_lies_where_the_xdg_specification_says(monkeypatch):
+def test_state_directory_follows_the_xdg_specification(monkeypatch):
     monkeypatch.setenv("HOME", "/home/alice")
     monkeypatch.setenv("XDG_STATE_HOME", "/state")
     assert default_data_dir() == Path("/state/steersman")

@@ -9,11 +9,31 @@ from steersman.controlplane.paths import HealthChecks, add_about, add_discovery,
 from steersman.schema.resources import table
 
 
-async def test_the_root_lists_them_as_upstream_does():
+class NoRemoteDocuments:
+    """Documents of no backends."""
+
+    def urls(self):
+        return {}
+
+    def swaggers(self):
+        return ()
+
+    async def serve(self, request, path):
+        return None
+
+
+async def test_root_path_lists_paths_as_upstream():
     routes = Routes()
     add_health(routes, HealthChecks([Check("etcd", ping)], [], shutdown=[Check("shutdown", ping)]))
     add_about(routes, collectors=[])
-    add_discovery(routes, Catalog(table()), custom=lambda resource: None, clock=RealClock(), server_address=lambda: "")
+    add_discovery(
+        routes,
+        Catalog(table()),
+        custom=lambda resource: None,
+        clock=RealClock(),
+        server_address=lambda: "",
+        remote=NoRemoteDocuments(),
+    )
     scope = {"method": "GET", "path": "/", "query_string": b"", "headers": []}
     text = (await routes.dispatch(Request(scope, receive=None))).body.decode()
     listed = [line.strip(' ",') for line in text.splitlines() if '"/' in line]

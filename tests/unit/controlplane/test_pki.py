@@ -27,11 +27,11 @@ def changed(directory, before: dict[str, bytes]) -> set[str]:
     return {name.partition(".")[0] for name in after if after[name] != before.get(name)}
 
 
-def test_everything_is_private(directory):
+def test_pki_files_are_private(directory):
     assert {path.stat().st_mode & 0o777 for path in directory.iterdir()} == {0o600}
 
 
-def test_a_second_start_makes_nothing_and_loads_no_cryptography(directory, monkeypatch):
+def test_second_start_creates_no_certificates(directory, monkeypatch):
     before = contents(directory)
     monkeypatch.setitem(sys.modules, "steersman.controlplane.certificates", None)
     ensure_pki(directory, NAMES, now=NOW + 300 * DAY)
@@ -50,13 +50,13 @@ def test_leaves_are_renewed_before_they_expire(directory):
     }
 
 
-def test_other_names_need_another_certificate(directory):
+def test_server_certificate_is_recreated_for_other_names(directory):
     before = contents(directory)
     ensure_pki(directory, [*NAMES, "192.0.2.1"], now=NOW)
     assert changed(directory, before) == {"apiserver"}
 
 
-def test_a_new_ca_signs_new_leaves(directory):
+def test_leaves_are_recreated_for_a_new_ca(directory):
     before = contents(directory)
     ensure_pki(directory, NAMES, now=NOW + 3300 * DAY)
     assert changed(directory, before) == {
@@ -71,7 +71,7 @@ def test_a_new_ca_signs_new_leaves(directory):
 
 
 @pytest.mark.parametrize("name", ["apiserver.crt", "apiserver.key", "apiserver.json"])
-def test_what_is_missing_is_made_again(directory, name):
+def test_missing_leaves_are_recreated(directory, name):
     before = contents(directory)
     (directory / name).unlink()
     ensure_pki(directory, NAMES, now=NOW)
@@ -85,7 +85,7 @@ def test_nonsense_in_place_of_facts_is_made_again(directory):
     assert changed(directory, before) == {"admin"}
 
 
-def test_the_server_is_known_by_its_service_and_on_this_machine():
+def test_server_certificate_has_service_and_local_names():
     names = server_names("10.96.0.0/12", "0.0.0.0", "192.0.2.10", "")
     assert {"kubernetes.default.svc", "localhost", "127.0.0.1", "::1", "10.96.0.1", "192.0.2.10"} <= set(names)
     assert "0.0.0.0" not in names
@@ -94,7 +94,7 @@ def test_the_server_is_known_by_its_service_and_on_this_machine():
 
 @pytest.mark.parametrize("authority", ["ca", "front-proxy-ca"])
 @pytest.mark.parametrize("ending", ["key", "crt"])
-def test_a_ca_with_a_missing_file_is_reported_and_kept(directory, authority, ending):
+def test_ca_with_a_missing_file_is_reported_and_kept(directory, authority, ending):
     path = directory / f"{authority}.{ending}"
     path.unlink()
     before = contents(directory)
@@ -105,7 +105,7 @@ def test_a_ca_with_a_missing_file_is_reported_and_kept(directory, authority, end
 
 @pytest.mark.parametrize("ending", ["key", "crt"])
 @pytest.mark.parametrize("text", [b"", b"nonsense", b"-----BEGIN nonsense"])
-def test_a_ca_with_an_unreadable_file_is_reported_and_kept(directory, ending, text):
+def test_ca_with_an_unreadable_file_is_reported_and_kept(directory, ending, text):
     (directory / f"ca.{ending}").write_bytes(text)
     (directory / "ca.json").unlink()
     before = contents(directory)
@@ -115,13 +115,13 @@ def test_a_ca_with_an_unreadable_file_is_reported_and_kept(directory, ending, te
 
 
 @pytest.mark.parametrize("ending", ["key", "crt"])
-def test_an_empty_file_of_a_ca_is_reported_although_its_facts_are_there(directory, ending):
+def test_empty_ca_file_is_reported_despite_its_facts(directory, ending):
     (directory / f"ca.{ending}").write_bytes(b"")
     with pytest.raises(PKIError, match="no usable CA"):
         ensure_pki(directory, NAMES, now=NOW)
 
 
-def test_a_ca_with_the_key_of_another_is_reported(directory, tmp_path_factory):
+def test_ca_with_a_foreign_key_is_reported(directory, tmp_path_factory):
     other = tmp_path_factory.mktemp("other")
     ensure_pki(other, NAMES, now=NOW)
     (directory / "ca.key").write_bytes((other / "ca.key").read_bytes())
@@ -137,12 +137,12 @@ def test_facts_of_a_ca_are_recovered_from_its_certificate(directory):
     assert changed(directory, before) == set()
 
 
-def test_a_ca_whose_creation_was_interrupted_is_created(tmp_path):
+def test_interrupted_ca_creation_is_repeated(tmp_path):
     (tmp_path / "ca.key").write_text("from a start that was killed")
     pki = ensure_pki(tmp_path, NAMES, now=NOW)
     assert pki.ca.key.read_bytes().startswith(b"-----BEGIN ")
 
 
-def test_the_replacement_of_a_ca_is_logged(directory, caplog):
+def test_replacement_of_a_ca_is_logged(directory, caplog):
     ensure_pki(directory, NAMES, now=NOW + 3300 * DAY)
     assert f"the CA in {directory}/ca.crt is replaced, as it expires on" in caplog.text

@@ -31,7 +31,7 @@ async def settle() -> None:
         await asyncio.sleep(0)  # noqa: TID251
 
 
-async def test_a_signal_stops_and_waits_for_the_drain():
+async def test_signal_stops_and_waits_for_the_drain():
     running = Running()
     task = asyncio.create_task(run_until_stopped(starter(running)))
     await settle()
@@ -42,7 +42,7 @@ async def test_a_signal_stops_and_waits_for_the_drain():
     assert running.stops == [None]
 
 
-async def test_a_second_signal_stops_at_once():
+async def test_second_signal_stops_at_once():
     running = Running()
     task = asyncio.create_task(run_until_stopped(starter(running)))
     await settle()
@@ -53,7 +53,7 @@ async def test_a_second_signal_stops_at_once():
     assert running.stops == [None, 0]
 
 
-async def test_the_end_of_the_parent_stops():
+async def test_end_of_the_parent_stops():
     reader, writer = os.pipe()
     running = Running()
     running.drained.set()
@@ -65,7 +65,7 @@ async def test_the_end_of_the_parent_stops():
     os.close(reader)
 
 
-async def test_a_signal_during_the_start_ends_it():
+async def test_signal_during_the_start_ends_it():
     async def start() -> Running:
         await asyncio.Event().wait()
         raise AssertionError
@@ -76,7 +76,7 @@ async def test_a_signal_during_the_start_ends_it():
     assert await asyncio.wait_for(task, 10) == 0
 
 
-async def test_options_that_cannot_be_are_told_in_one_line(capsys):
+async def test_invalid_options_are_reported_in_one_line(capsys):
     async def start() -> Running:
         raise OptionError("no such thing")
 

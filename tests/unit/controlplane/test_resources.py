@@ -66,14 +66,14 @@ async def test_options_reach_events_kubelets_and_tolerations():
     assert list(plugin._seconds.values()) == [5, 6]
 
 
-async def test_plugins_may_be_asked_for():
+async def test_admission_plugins_can_be_enabled():
     before = {plugin.name for plugin in build(APIServerOptions()).admission.plugins}
     options = APIServerOptions(enable_admission_plugins=("NodeRestriction", "AlwaysPullImages", "LimitRanger"))
     after = [plugin.name for plugin in build(options).admission.plugins]
     assert sorted(after) == sorted([*before, "NodeRestriction", "AlwaysPullImages"])
 
 
-async def test_a_plugin_is_told_what_its_file_says(tmp_path):
+async def test_admission_plugin_receives_its_configuration(tmp_path):
     path = tmp_path / "config.yaml"
     configuration = "plugins: [{name: EventRateLimit, configuration: {limits: [{type: Server, qps: 1, burst: %s}]}}]"
     head = "apiVersion: apiserver.config.k8s.io/v1\nkind: AdmissionConfiguration\n"
@@ -85,7 +85,7 @@ async def test_a_plugin_is_told_what_its_file_says(tmp_path):
         build(options)
 
 
-async def test_a_plugin_is_not_on_and_off():
+async def test_admission_plugin_cannot_be_enabled_and_disabled():
     both = APIServerOptions(enable_admission_plugins=("LimitRanger",), disable_admission_plugins=("LimitRanger",))
     with pytest.raises(
         OptionError, match="--enable-admission-plugins and --disable-admission-plugins overlap: LimitRanger"
@@ -94,12 +94,12 @@ async def test_a_plugin_is_not_on_and_off():
 
 
 @pytest.mark.parametrize("flag", ["enable_admission_plugins", "disable_admission_plugins"])
-async def test_a_plugin_that_is_unknown_is_refused(flag):
+async def test_unknown_admission_plugin_is_rejected(flag):
     with pytest.raises(OptionError, match=r'admission-plugins: plugin "Nonsense" is unknown'):
         build(APIServerOptions(**{flag: ("Nonsense", "NamespaceLifecycle")}))
 
 
 @pytest.mark.parametrize("text", ["", "x", "10.0.0.1/24"])
-async def test_a_service_range_that_is_none_is_refused(text):
+async def test_invalid_service_cluster_ip_range_is_rejected(text):
     with pytest.raises(OptionError, match="service-cluster-ip-range"):
         build(APIServerOptions(service_cluster_ip_range=text))

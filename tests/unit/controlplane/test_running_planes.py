@@ -11,7 +11,7 @@ from steersman.controlplane.running_planes import Announcement, RunningPlane, ru
 PLANE = RunningPlane(pid=7, url="https://127.0.0.1:1", kubeconfig="/k", data_dir="/d", begun="2026-01-02T03:04:05Z")
 
 
-def test_it_is_known_as_long_as_it_runs(tmp_path: Path) -> None:
+def test_running_plane_is_listed_while_it_runs(tmp_path: Path) -> None:
     directory = tmp_path / "running"
     assert running_planes(directory) == []
     older = msgspec.structs.replace(PLANE, pid=9, begun="2026-01-01T00:00:00Z")
@@ -24,13 +24,13 @@ def test_it_is_known_as_long_as_it_runs(tmp_path: Path) -> None:
     assert list(directory.iterdir()) == []
 
 
-def test_what_a_process_has_left_that_was_killed_is_removed(tmp_path: Path) -> None:
+def test_file_of_a_killed_process_is_removed(tmp_path: Path) -> None:
     left = tmp_path / "7.json"
     left.write_bytes(msgspec.json.encode(PLANE))
     assert running_planes(tmp_path) == []
     assert not left.exists()
 
 
-def test_it_is_written_below_the_users_state(tmp_path: Path, monkeypatch) -> None:
+def test_announcement_is_in_the_users_state_directory(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     assert running_directory() == tmp_path / "steersman" / "running"

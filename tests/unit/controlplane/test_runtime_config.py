@@ -3,7 +3,12 @@
 import pytest
 
 from steersman.controlplane.options import APIServerOptions, OptionError
-from steersman.controlplane.runtime_config import check_runtime_config, holds_elections, served_resources
+from steersman.controlplane.runtime_config import (
+    check_runtime_config,
+    holds_elections,
+    served_resources,
+    serves_migrations,
+)
 
 
 @pytest.mark.parametrize(
@@ -13,12 +18,12 @@ from steersman.controlplane.runtime_config import check_runtime_config, holds_el
         ({"resource.k8s.io/v1alpha3": False}, []),
         ({"coordination.k8s.io/v1beta1": False, "api/alpha": False}, []),
         (
-            {"api/beta": True},
-            ["--runtime-config: api/beta=true has no effect: Steersman serves all versions that it has"],
+            {"api/beta": True, "api/alpha": True},
+            ["--runtime-config: api/alpha=true has no effect: Steersman serves all alpha versions that it has"],
         ),
     ],
 )
-def test_what_is_served_already_may_be_enabled(config, warnings):
+def test_served_versions_may_be_enabled(config, warnings):
     assert check_runtime_config(config) == warnings
 
 
@@ -52,3 +57,18 @@ def test_served_resources_lack_disabled_versions(options, served):
     assert {one.version for one in table.resources if one.group == "coordination.k8s.io"} == set(served)
     assert versions("apps", **options) == ["v1"]
     assert holds_elections(APIServerOptions(**options)) == ("v1beta1" in served)
+
+
+@pytest.mark.parametrize(
+    ("config", "is_served"),
+    [
+        ({}, False),
+        ({"storagemigration.k8s.io/v1beta1": True}, True),
+        ({"api/beta": True}, True),
+        ({"api/all": True}, True),
+        ({"api/beta": True, "storagemigration.k8s.io/v1beta1": False}, False),
+    ],
+)
+def test_storage_version_migrations_are_served_on_request(config, is_served):
+    assert (versions("storagemigration.k8s.io", runtime_config=config) == ["v1beta1"]) is is_served
+    assert serves_migrations(APIServerOptions(runtime_config=config)) is is_served

@@ -9,7 +9,7 @@ from steersman.controlplane.options import OptionError
 from steersman.controlplane.service_account_keys import ServiceAccountKeys
 
 
-async def test_a_key_is_made_once_and_kept(tmp_path):
+async def test_key_is_generated_once(tmp_path):
     own = tmp_path / "sa.key"
     keys = ServiceAccountKeys(own)
     first, second = await asyncio.gather(keys.signing(), keys.signing())
@@ -19,7 +19,7 @@ async def test_a_key_is_made_once_and_kept(tmp_path):
     assert [key["kid"] for key in await keys.public_keys()] == [first.kid]
 
 
-async def test_without_a_place_it_is_kept_in_memory():
+async def test_key_without_path_is_kept_in_memory():
     keys = ServiceAccountKeys(None)
     assert await keys.signing() is await keys.signing()
     assert list(await keys.verifying()) == [(await keys.signing()).kid]
@@ -35,7 +35,7 @@ async def test_files_of_the_user_go_first(tmp_path):
     assert not (tmp_path / "own").exists()
 
 
-async def test_files_that_cannot_be_used_are_told(tmp_path):
+async def test_unusable_key_files_are_reported(tmp_path):
     with pytest.raises(OptionError, match="no such file"):
         ServiceAccountKeys(tmp_path / "own", signing=tmp_path / "none")
     (tmp_path / "bad").write_text("nonsense")
@@ -43,7 +43,7 @@ async def test_files_that_cannot_be_used_are_told(tmp_path):
         await ServiceAccountKeys(tmp_path / "own", checking=[tmp_path / "bad"]).public_keys()
 
 
-async def test_the_file_of_the_key_is_there_when_it_is_told(tmp_path):
+async def test_key_file_exists_when_its_path_is_returned(tmp_path):
     own = tmp_path / "sa.key"
     assert await ServiceAccountKeys(own).signing_file() == own
     assert own.stat().st_mode & 0o777 == 0o600
@@ -52,7 +52,7 @@ async def test_the_file_of_the_key_is_there_when_it_is_told(tmp_path):
 
 @pytest.mark.parametrize(("text", "reason"), [(b"", "the file is empty"), (b"nonsense", "not PEM")])
 @pytest.mark.parametrize("role", ["own", "signing", "checking"])
-def test_a_file_without_a_key_is_reported_at_the_start(tmp_path, role, text, reason):
+def test_file_without_key_is_reported_at_start(tmp_path, role, text, reason):
     path = tmp_path / "sa.key"
     path.write_bytes(text)
     arguments = {"own": (path, {}), "signing": (None, {"signing": path}), "checking": (None, {"checking": [path]})}
@@ -62,7 +62,7 @@ def test_a_file_without_a_key_is_reported_at_the_start(tmp_path, role, text, rea
     assert path.read_bytes() == text
 
 
-async def test_a_key_that_is_gone_is_reported_and_not_replaced(tmp_path):
+async def test_missing_key_is_reported_and_not_replaced(tmp_path):
     own = tmp_path / "sa.key"
     await ServiceAccountKeys(own).signing()
     own.unlink()

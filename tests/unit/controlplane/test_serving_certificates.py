@@ -38,7 +38,7 @@ def test_certificate_directory_keeps_the_pair_of_the_component(tmp_path):
     assert stat.S_IMODE((tmp_path / "pki" / f"{NAME}.key").stat().st_mode) == 0o600
 
 
-def test_without_files_and_directory_each_call_makes_a_certificate():
+def test_self_signed_certificate_is_created_without_files_and_directory():
     assert read_or_make_pair(ServingOptions(), NAME, now=NOW) != read_or_make_pair(ServingOptions(), NAME, now=NOW)
 
 

@@ -4,7 +4,7 @@ from steersman.controlplane.storage_metrics import StorageMetrics
 from steersman.testing import InProcessAPIServer
 
 
-async def test_bytes_and_objects_are_told():
+async def test_storage_metrics_have_bytes_and_objects():
     async with InProcessAPIServer() as server:
         await server.request("GET", "/api/v1/configmaps")
         families = await StorageMetrics(server.store, server.core.resources.registry).collect()

@@ -39,7 +39,7 @@ async def settle() -> None:
         await asyncio.sleep(0)  # noqa: TID251
 
 
-async def test_a_use_is_written_once_however_often_it_is_told(running):
+async def test_repeated_token_use_is_written_once(running):
     uses, client = running
     for _ in range(3):
         uses.note(secret("s"))
@@ -49,7 +49,7 @@ async def test_a_use_is_written_once_however_often_it_is_told(running):
     assert client.calls == [("PATCH", "/api/v1/namespaces/ns/secrets/s", body)]
 
 
-async def test_what_cannot_be_written_is_told_and_does_not_stop_the_rest(running, caplog):
+async def test_failed_token_use_write_is_logged_and_others_continue(running, caplog):
     uses, client = running
     client.code = 404
     uses.note(secret("s"))
@@ -61,7 +61,7 @@ async def test_what_cannot_be_written_is_told_and_does_not_stop_the_rest(running
     assert "cannot be noted: 404" in caplog.text
 
 
-async def test_only_so_many_wait():
+async def test_pending_token_uses_are_bounded():
     uses = TokenUses(clock=FakeClock())
     for number in range(2000):
         uses.note(secret(f"s{number}"))

@@ -20,7 +20,7 @@ from steersman.controlplane.running_planes import running_directory, running_pla
 from steersman.controlplane.up import ComponentOptions, ControlPlane, hardened, up, wait_until_ready
 
 
-async def test_the_way_to_reach_it_is_printed(tmp_path, capsys):
+async def test_up_prints_the_access_lines(tmp_path, capsys):
     running = await up(APIServerOptions(ephemeral=True, secure_port=0, data_dir=tmp_path), merge=False, begun_seconds=0)
     ready, export = capsys.readouterr().out.splitlines()
     assert f" is ready at {running.server.url} after " in ready
@@ -28,7 +28,7 @@ async def test_the_way_to_reach_it_is_printed(tmp_path, capsys):
     await running.stop()
 
 
-async def test_the_context_is_merged_where_asked(tmp_path, capsys, monkeypatch):
+async def test_up_merges_the_context(tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("KUBECONFIG", str(tmp_path / "mine"))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     options = APIServerOptions(ephemeral=True, secure_port=0, data_dir=tmp_path / "data", name="dev")
@@ -39,7 +39,7 @@ async def test_the_context_is_merged_where_asked(tmp_path, capsys, monkeypatch):
     assert not (tmp_path / "mine").exists()
 
 
-async def test_a_name_that_runs_already_is_refused(tmp_path, monkeypatch):
+async def test_up_rejects_a_running_name(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     options = APIServerOptions(ephemeral=True, secure_port=0, name="dev")
     running = await up(options, merge=False, begun_seconds=0, announces=True)
@@ -52,7 +52,7 @@ async def test_a_name_that_runs_already_is_refused(tmp_path, monkeypatch):
     await running.stop()
 
 
-async def test_a_kubeconfig_that_cannot_be_merged_into_stops_the_start(tmp_path, monkeypatch):
+async def test_up_fails_for_an_unmergeable_kubeconfig(tmp_path, monkeypatch):
     (tmp_path / "mine").write_text("[]")
     monkeypatch.setenv("KUBECONFIG", str(tmp_path / "mine"))
     (tmp_path / "mine").write_text("[1]")
@@ -60,7 +60,7 @@ async def test_a_kubeconfig_that_cannot_be_merged_into_stops_the_start(tmp_path,
         await up(APIServerOptions(ephemeral=True, secure_port=0, data_dir=tmp_path), merge=True, begun_seconds=0)
 
 
-async def test_it_can_be_found_while_it_runs(tmp_path, monkeypatch):
+async def test_up_announces_the_control_plane_while_it_runs(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     options = APIServerOptions(secure_port=0, data_dir=tmp_path / "data")
     running = await up(options, merge=False, begun_seconds=0, announces=True)
@@ -70,7 +70,7 @@ async def test_it_can_be_found_while_it_runs(tmp_path, monkeypatch):
     assert running_planes(running_directory()) == []
 
 
-async def test_where_it_cannot_be_announced_it_runs_all_the_same(tmp_path, monkeypatch, caplog):
+async def test_up_runs_without_announcement(tmp_path, monkeypatch, caplog):
     (tmp_path / "steersman").write_text("a file where a directory is to be")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     options = APIServerOptions(ephemeral=True, secure_port=0, data_dir=tmp_path / "data")

@@ -17,7 +17,7 @@ from steersman.nodes.kubelet.log_lines import LogOptions
 from steersman.nodes.processes import guard
 from steersman.nodes.processes.environment import Sources, command_line, container_environment
 from steersman.nodes.processes.fields import ContainerConfigError, field_text, resource_text
-from steersman.nodes.processes.files import inside, link, write_files
+from steersman.nodes.processes.files import VolumeFile, inside, link, write_files
 from steersman.nodes.processes.host import ProcessHost
 from steersman.nodes.processes.log_file import LogFile
 from steersman.nodes.processes.pod_worker import PodWorker
@@ -156,15 +156,21 @@ def test_volume_files_of_each_source():
     projected = {
         "sources": [
             {"serviceAccountToken": {"path": "token", "expirationSeconds": 3607}},
-            {"configMap": {"name": "m", "items": [{"key": "k", "path": "d/k"}]}},
+            {"configMap": {"name": "m", "items": [{"key": "k", "path": "d/k", "mode": 0o600}]}},
             {"downwardAPI": {"items": [{"path": "ns", "fieldRef": {"fieldPath": "metadata.namespace"}}]}},
         ]
     }
     known = sources(None, {"m": {"k": b"1", "l": b"2"}}, {"s": {"w": b"3"}})
     made = volume_files({"name": "v", "projected": projected}, known, lambda wanted: f"t{wanted.expiration_seconds}")
-    assert made == {"token": b"t3607", "d/k": b"1", "ns": b"ns"}
+    assert made == {
+        "token": VolumeFile(b"t3607", 0o644),
+        "d/k": VolumeFile(b"1", 0o600),
+        "ns": VolumeFile(b"ns", 0o644),
+    }
     assert token_projections({"projected": projected}) == [TokenProjection("", 3607)]
-    assert volume_files({"secret": {"secretName": "s"}}, known, str) == {"w": b"3"}
+    assert volume_files({"secret": {"secretName": "s", "defaultMode": 0o400}}, known, str) == {
+        "w": VolumeFile(b"3", 0o400)
+    }
     assert volume_files({"configMap": {"name": "none", "optional": True}}, known, str) == {}
 
 
@@ -173,7 +179,7 @@ def test_volume_files_of_each_source():
     [
         ({"configMap": {"name": "none"}}, 'configmap "none" not found'),
         ({"secret": {"secretName": "s", "items": [{"key": "no", "path": "p"}]}}, "non-existent config key: no"),
-        ({"name": "v", "hostPath": {"path": "/"}}, "volume v is of a kind that process pods cannot have"),
+        ({"name": "v", "nfs": {"path": "/"}}, "volume v is of a kind that process pods cannot have"),
     ],
 )
 def test_unsupported_volume_is_a_config_error(volume, why):
@@ -188,9 +194,9 @@ def test_paths_stay_inside_the_directory(tmp_path):
 
 def test_write_files_creates_private_files_and_removes_others(tmp_path):
     folder = tmp_path / "v"
-    write_files(folder, {"a": b"1", "d/b": b"2"})
+    write_files(folder, {"a": VolumeFile(b"1"), "d/b": VolumeFile(b"2")})
     before = (folder / "a").stat()
-    write_files(folder, {"a": b"1", "c": b"3"})
+    write_files(folder, {"a": VolumeFile(b"1"), "c": VolumeFile(b"3")})
     found = {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     assert found == {"a": b"1", "c": b"3"}
     assert (folder / "a").stat().st_mtime_ns == before.st_mtime_ns
@@ -364,7 +370,7 @@ async def test_process_start_raises_oserror_for_a_missing_command(tmp_path, watc
 
 
 async def test_guard_kills_remaining_groups_when_its_input_ends(tmp_path):
-    write_files(tmp_path / "folder", {"a": b""})
+    write_files(tmp_path / "folder", {"a": VolumeFile(b"")})
     running = await asyncio.create_subprocess_exec("sleep", "100", start_new_session=True)
     spared = await asyncio.create_subprocess_exec("sleep", "100", start_new_session=True)
     program = await asyncio.create_subprocess_exec(
@@ -404,6 +410,9 @@ class FakeContext:
 
     def event(self, kind, reason, message):
         self.events.append(f"{kind} {reason} {message}")
+
+    def termination_message(self, container, *, code, log):
+        return f"{code}: {log.decode().strip()}" if container.get("terminationMessagePolicy") else ""
 
 
 class RunningPod:
@@ -491,6 +500,38 @@ async def test_missing_command_is_a_start_error(begin):
     ended = state(status)["terminated"]
     assert (ended["exitCode"], ended["reason"]) == (128, "StartError")
     assert ended["message"] == 'exec: "no-such-command": no such file or directory'
+
+
+async def test_containers_wait_as_initializing_until_init_containers_are_done(begin):
+    first = {"name": "i", **sh("sleep 100")}
+    living = begin(pod(sh("exit 0"), restartPolicy="Never", initContainers=[first]))
+    status = await living.until(lambda status: "running" in state(status, 0, "initContainerStatuses"))
+    assert state(status) == {"waiting": {"reason": "PodInitializing"}}
+
+
+async def test_failing_poststart_hook_ends_the_container(begin):
+    hook = {"lifecycle": {"postStart": {"exec": {"command": ["sh", "-c", "exit 3"]}}}}
+    living = begin(pod(sh("sleep 100", **hook), restartPolicy="Never"))
+    status = await living.until(lambda status: status["phase"] == "Failed")
+    assert state(status)["terminated"]["exitCode"] == 137
+    message = "PostStartHook failed: command 'sh -c exit 3' exited with 3: "
+    assert f"Warning FailedPostStartHook {message}" in living.context.events
+
+
+async def test_container_is_ready_after_its_poststart_hook(begin, tmp_path):
+    script = f"until [ -e {tmp_path}/go ]; do sleep 0.02; done"
+    hook = {"lifecycle": {"postStart": {"exec": {"command": ["sh", "-c", script]}}}}
+    living = begin(pod(sh("sleep 100", **hook)))
+    status = await living.until(lambda status: "running" in state(status))
+    assert status["containerStatuses"][0]["ready"] is False
+    (tmp_path / "go").touch()
+    await living.until(lambda status: status["containerStatuses"][0]["ready"])
+
+
+async def test_terminated_container_has_the_contexts_message(begin):
+    living = begin(pod(sh("echo bad; exit 2", terminationMessagePolicy="FallbackToLogsOnError"), restartPolicy="Never"))
+    status = await living.until(lambda status: status["phase"] == "Failed")
+    assert state(status)["terminated"]["message"] == "2: bad"
 
 
 async def test_pod_fails_after_its_active_deadline(begin):

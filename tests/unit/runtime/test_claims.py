@@ -37,5 +37,5 @@ def controller(**metadata):
         "cluster-scoped-controller",
     ],
 )  # fmt: skip
-def test_a_dependent_is_claimed_by_the_rule(dependent, owner, matches, claim):
+def test_decide_claim_of_each_case(dependent, owner, matches, claim):
     assert decide_claim(dependent, owner, matches=matches) is claim

@@ -14,7 +14,7 @@ from steersman.runtime.client_metrics import PrometheusClientMetrics
         ("rest_client_rate_limiter_duration_seconds_sum", {"verb": "POST"}, 0.5),
     ],
 )
-def test_requests_are_told_under_client_gos_names(series, labels, value):
+def test_client_metrics_have_client_gos_names(series, labels, value):
     registry = CollectorRegistry()
     metrics = PrometheusClientMetrics(registry)
     for code in ("200", "200", "<error>"):

@@ -26,39 +26,39 @@ def make(request):
     return request.param
 
 
-def test_a_condition_is_found_by_type(make):
+def test_find_condition_matches_by_type(make):
     conditions = [make("Ready", "True"), make("Stalled", "False")]
     assert find_condition(conditions, "Stalled") == make("Stalled", "False")
     assert find_condition(conditions, "Other") is None
     assert find_condition(None, "Ready") is None
 
 
-def test_true_and_false_are_told_apart_from_unknown_and_absent(make):
+def test_is_condition_true_and_false_exclude_unknown_and_absent(make):
     conditions = [make("A", "True"), make("B", "False"), make("C", "Unknown")]
     assert [is_condition_true(conditions, type_) for type_ in "ABCD"] == [True, False, False, False]
     assert [is_condition_false(conditions, type_) for type_ in "ABCD"] == [False, True, False, False]
 
 
-def test_a_new_condition_is_stamped(make):
+def test_with_condition_sets_the_time_of_a_new_condition(make):
     assert with_condition(None, make("Ready", "True"), now=NOW) == [make("Ready", "True", lastTransitionTime=NOW)]
 
 
-def test_a_condition_keeps_its_time_while_the_status_stays(make):
+def test_with_condition_keeps_the_time_of_an_unchanged_status(make):
     old = [make("Ready", "True", reason="A", lastTransitionTime=OLD), make("Other", "True")]
     new = with_condition(old, make("Ready", "True", reason="B"), now=NOW)
     assert new == [make("Ready", "True", reason="B", lastTransitionTime=OLD), make("Other", "True")]
 
 
-def test_a_transition_moves_the_time(make):
+def test_with_condition_sets_the_time_at_a_transition(make):
     old = [make("Ready", "True", lastTransitionTime=OLD)]
     assert with_condition(old, make("Ready", "False"), now=NOW) == [make("Ready", "False", lastTransitionTime=NOW)]
     assert old == [make("Ready", "True", lastTransitionTime=OLD)]
 
 
-def test_a_condition_may_tell_its_own_time(make):
+def test_with_condition_accepts_an_explicit_time(make):
     new = make("Ready", "False", lastTransitionTime=OLD)
     assert with_condition([make("Ready", "True")], new, now=NOW) == [new]
 
 
-def test_a_condition_is_taken_out(make):
+def test_without_condition_removes_a_condition(make):
     assert without_condition([make("A", "True"), make("B", "True")], "A") == [make("B", "True")]

@@ -96,7 +96,7 @@ async def test_changes_reach_reconcile_and_writes_reach_the_server(context, clie
     assert (await client.get(ConfigMap, "before-copy", namespace="default")).data == {"a": "b"}
 
 
-async def test_a_reconcile_waits_for_its_own_last_write(context, client, until):
+async def test_reconcile_waits_for_its_own_last_write(context, client, until):
     copier = Copier(context)
     async with running(copier):
         await until(lambda: copier.is_ready)
@@ -111,7 +111,7 @@ async def test_a_reconcile_waits_for_its_own_last_write(context, client, until):
     assert created == ["a-copy"]
 
 
-async def test_a_reconcile_that_raises_is_logged_counted_and_tried_again_with_backoff(context, clock, caplog):
+async def test_failed_reconcile_is_logged_counted_and_retried_with_backoff(context, clock, caplog):
     scripted = Scripted(context, RuntimeError("broken"), RuntimeError("broken"))
     async with running(scripted):
         scripted.queue.add("a")
@@ -124,7 +124,7 @@ async def test_a_reconcile_that_raises_is_logged_counted_and_tried_again_with_ba
     assert value("controller_runtime_reconcile_total", {"controller": "scripted", "result": "success"}) == 1
 
 
-async def test_a_key_that_worked_starts_its_backoff_anew(context, clock):
+async def test_successful_reconcile_resets_the_backoff(context, clock):
     scripted = Scripted(context, RuntimeError(), None, RuntimeError())
     async with running(scripted):
         scripted.queue.add("a")
@@ -134,7 +134,7 @@ async def test_a_key_that_worked_starts_its_backoff_anew(context, clock):
     assert [at for _, at in scripted.calls] == pytest.approx([0, 0.005, 1, 1.005])
 
 
-async def test_what_trying_again_cannot_mend_is_left(context, clock, caplog):
+async def test_terminal_error_is_not_retried(context, clock, caplog):
     scripted = Scripted(context, TerminalError("never"))
     async with running(scripted):
         scripted.queue.add("a")
@@ -143,7 +143,7 @@ async def test_what_trying_again_cannot_mend_is_left(context, clock, caplog):
     assert "will not be tried again" in caplog.text
 
 
-async def test_a_key_is_given_up_after_the_retries_it_has(context, clock):
+async def test_reconcile_is_given_up_after_retries_max(context, clock):
     scripted = Scripted(context, *[RuntimeError()] * 10)
     async with running(scripted):
         scripted.queue.add("a")
@@ -151,7 +151,7 @@ async def test_a_key_is_given_up_after_the_retries_it_has(context, clock):
     assert len(scripted.calls) == 1 + 3
 
 
-async def test_a_result_says_when_to_look_again(context, clock):
+async def test_result_requeues_the_key(context, clock):
     scripted = Scripted(context, Result(requeue_after_seconds=30), Result(requeue=True), Result())
     async with running(scripted):
         scripted.queue.add("a")
@@ -159,7 +159,7 @@ async def test_a_result_says_when_to_look_again(context, clock):
     assert [at for _, at in scripted.calls] == pytest.approx([0, 30, 30.005])
 
 
-async def test_a_reconcile_that_takes_too_long_is_cancelled_and_tried_again(context, clock, caplog):
+async def test_reconcile_timeout_cancels_and_retries(context, clock, caplog):
     async def forever():
         await asyncio.get_running_loop().create_future()
 
@@ -253,7 +253,7 @@ async def test_objects_can_be_queued_by_hand(context, clock):
     assert scripted.calls == [("default/a", 0), ("default/b", 5)]
 
 
-async def test_a_second_queue_has_workers_of_its_own(context, clock):
+async def test_added_queue_has_separate_workers(context, clock):
     handled = []
 
     async def orphan(key):

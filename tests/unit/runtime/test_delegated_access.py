@@ -95,7 +95,7 @@ async def test_invalid_token_is_401_even_at_healthz(access):
     assert (page.status, json.loads(page.body)["message"]) == (401, "Unauthorized")
 
 
-async def test_other_authorization_schemes_are_anonymous(access):
+async def test_unknown_authorization_schemes_are_anonymous(access):
     assert await code(access, Request("GET", "/healthz", {}, {"authorization": "Basic YTpi"})) == 200
 
 
@@ -130,7 +130,7 @@ async def test_access_that_cannot_be_reviewed_is_denied(access, reviewer, token)
     assert await code(access, get("/metrics", token)) == 200
 
 
-async def test_without_reviewers_tokens_are_ignored_and_nothing_else_is_allowed(registry, clock):
+async def test_access_without_reviewers_ignores_tokens_and_allows_paths_only(registry, clock):
     access = DelegatedAccess(token_reviewer=None, access_reviewer=None, clock=clock, metrics=AccessMetrics(registry))
     assert await code(access, get("/healthz", "any")) == 200
     assert await code(access, get("/metrics", "any")) == 403

@@ -21,7 +21,7 @@ def pod(name, *, namespace="ns", uid=""):
     return Pod(metadata=ObjectMeta(name=name, namespace=namespace, ownerReferences=[owner] if uid else None))
 
 
-def test_own_and_orphans_are_found_and_nobody_elses():
+def test_candidates_returns_own_dependents_and_orphans_only():
     informer = Informer()
     index_dependents(informer)
     index_dependents(informer)

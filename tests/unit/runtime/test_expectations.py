@@ -14,7 +14,7 @@ def expectations(clock):
     return Expectations(clock)
 
 
-def test_a_key_without_expectations_is_satisfied(expectations):
+def test_satisfied_without_expectations(expectations):
     assert expectations.satisfied("ns/a")
     assert expectations.pending("ns/a") == (0, frozenset())
 
@@ -27,7 +27,7 @@ def test_creations_are_ticked_off_one_by_one(expectations):
     assert expectations.satisfied("ns/a")
 
 
-def test_a_deletion_that_is_seen_twice_counts_once(expectations):
+def test_deletion_observed_twice_counts_once(expectations):
     expectations.expect("ns/a", deletions=["ns/p1", "ns/p2"])
     expectations.deletion_observed("ns/a", "ns/p1")
     expectations.deletion_observed("ns/a", "ns/p1")
@@ -43,7 +43,7 @@ def test_creations_that_failed_are_not_waited_for(expectations):
     assert expectations.satisfied("ns/a")
 
 
-def test_more_can_be_expected_later(expectations):
+def test_expectations_can_be_raised(expectations):
     expectations.expect("ns/a", creations=1)
     expectations.raise_("ns/a", creations=1, deletions=["ns/p"])
     assert expectations.pending("ns/a") == (2, {"ns/p"})
@@ -55,7 +55,7 @@ def test_new_expectations_replace_old_ones(expectations):
     assert expectations.pending("ns/a") == (0, {"ns/p"})
 
 
-async def test_nothing_holds_a_key_back_for_more_than_five_minutes(expectations, clock):
+async def test_expectations_expire_after_five_minutes(expectations, clock):
     expectations.expect("ns/a", creations=1)
     await clock.advance(299)
     assert not expectations.satisfied("ns/a")
@@ -64,7 +64,7 @@ async def test_nothing_holds_a_key_back_for_more_than_five_minutes(expectations,
     assert expectations.seconds_to_expiry("ns/a") == 0
 
 
-async def test_the_rest_of_the_wait_is_told(expectations, clock):
+async def test_seconds_to_expiry_returns_the_remaining_time(expectations, clock):
     expectations.expect("ns/a", creations=1)
     await clock.advance(100)
     assert expectations.seconds_to_expiry("ns/a") == 200
@@ -72,7 +72,7 @@ async def test_the_rest_of_the_wait_is_told(expectations, clock):
     assert expectations.seconds_to_expiry("ns/a") == 0
 
 
-def test_a_deleted_owner_expects_nothing(expectations):
+def test_delete_drops_expectations(expectations):
     expectations.expect("ns/a", creations=1)
     expectations.delete("ns/a")
     expectations.creation_observed("ns/a")

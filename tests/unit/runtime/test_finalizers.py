@@ -18,7 +18,7 @@ def make(request):
     return request.param
 
 
-def test_a_finalizer_is_added_once(make):
+def test_with_finalizer_adds_it_once(make):
     obj = make()
     guarded = with_finalizer(obj, "example.com/a")
     assert guarded == make(finalizers=["example.com/a"])
@@ -26,7 +26,7 @@ def test_a_finalizer_is_added_once(make):
     assert not has_finalizer(obj, "example.com/a")
 
 
-def test_a_finalizer_is_taken_away_and_others_stay(make):
+def test_without_finalizer_keeps_others(make):
     obj = make(finalizers=["a", "b", "c"])
     assert without_finalizer(obj, "b") == make(finalizers=["a", "c"])
     assert without_finalizer(obj, "x") is obj

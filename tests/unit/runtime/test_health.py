@@ -12,7 +12,7 @@ def health():
     return Health("readyz")
 
 
-async def test_all_well_is_ok(health):
+async def test_health_is_ok_when_all_checks_pass(health):
     assert await health.page({}) == (200, b"ok", "text/plain; charset=utf-8")
 
 
@@ -22,7 +22,7 @@ async def test_verbose_lists_every_check(health):
     assert page.body == b"[+]ping ok\n[+]disk ok\nreadyz check passed\n"
 
 
-async def test_a_failed_check_is_named_and_its_reason_only_logged(health, caplog):
+async def test_failed_check_is_named_and_its_reason_is_logged_only(health, caplog):
     caplog.set_level("INFO")
     health.add("disk", failing)
     page = await health.page({})
@@ -31,7 +31,7 @@ async def test_a_failed_check_is_named_and_its_reason_only_logged(health, caplog
     assert "the disk is on fire" in caplog.text
 
 
-async def test_a_check_can_be_left_out(health):
+async def test_excluded_check_is_skipped(health):
     health.add("disk", failing)
     page = await health.page({"verbose": "", "exclude": "disk"})
     assert (page.status, b"[+]disk excluded: ok" in page.body) == (200, True)

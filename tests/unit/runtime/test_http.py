@@ -1,4 +1,5 @@
 import asyncio
+import socket
 from contextlib import AsyncExitStack
 
 import pytest
@@ -8,7 +9,7 @@ from tests.unit.listening import connected_to
 from steersman.asynckit.clock import FakeClock, RealClock
 from steersman.controlplane.serving_certificates import make_context, make_self_signed
 from steersman.runtime import http
-from steersman.runtime.http import HttpServer, Page
+from steersman.runtime.http import HttpServer, ListenError, Page
 
 
 async def ask(port, request):
@@ -37,7 +38,7 @@ async def server(clock):
         yield running
 
 
-async def test_a_page_gets_the_query(server):
+async def test_page_receives_the_query(server):
     answer = await ask(server.port, b"GET /hello?name=you HTTP/1.1\r\nhost: x\r\n\r\n")
     assert answer.startswith(b"HTTP/1.1 200 OK\r\ncontent-type: text/plain; charset=utf-8\r\ncontent-length: 9\r\n")
     assert answer.endswith(b"connection: close\r\n\r\nhello you")
@@ -52,7 +53,7 @@ async def test_a_page_gets_the_query(server):
         (b"GET /broken HTTP/1.1", b"500 Internal Server Error"),
     ],
 )
-async def test_what_cannot_be_served_is_said(server, request_line, status):
+async def test_unsupported_requests_get_error_responses(server, request_line, status):
     answer = await ask(server.port, request_line + b"\r\n\r\n")
     assert answer.split(b"\r\n")[0] == b"HTTP/1.1 " + status
 
@@ -63,11 +64,11 @@ async def test_head_has_no_body(server):
     assert answer.endswith(b"\r\n\r\n")
 
 
-async def test_a_head_that_is_too_long_is_not_heard(server):
+async def test_oversized_head_is_rejected(server):
     assert await ask(server.port, b"GET /hello HTTP/1.1\r\nx: " + b"y" * 9000 + b"\r\n\r\n") == b""
 
 
-async def test_who_says_nothing_is_hung_up_on(server, clock):
+async def test_silent_connection_is_closed(server, clock):
     async with connected_to("127.0.0.1", server.port) as (reader, writer):
         writer.write(b"GET /hel")
         closed = asyncio.create_task(reader.read())
@@ -152,3 +153,10 @@ def test_bound_server_has_a_port_and_may_be_closed_unused(clock):
     assert server.port
     server.close()
     assert server.port == 0
+
+
+async def test_bind_reports_a_port_in_use_in_one_line(clock):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(ListenError, match=f"^cannot listen on 127.0.0.1 port {port}: address already in use$"):
+            HttpServer(host="127.0.0.1", port=port, clock=clock).bind()

@@ -41,7 +41,7 @@ async def pass_until(clock, holds):
 
 
 @pytest.mark.parametrize("options_class", [ManagerOptions, SchedulerOptions])
-async def test_a_component_is_elected_and_withdraws_its_candidate_when_it_stops(client, clock, options_class):
+async def test_component_deletes_its_candidate_when_it_stops(client, clock, options_class):
     options = options_class(coordinated_leader_election=True, emulated_version=("kube=1.35",))
     elector = elector_for(options, ControllerContext(client, dice=random.Random(1)), identity="me", component="test")
     term = asyncio.create_task(elector.run(asyncio.get_running_loop().create_future))
@@ -57,7 +57,7 @@ async def test_a_component_is_elected_and_withdraws_its_candidate_when_it_stops(
     assert not lease["spec"].get("holderIdentity")
 
 
-async def test_a_component_without_coordination_contends_for_its_lease(client, clock):
+async def test_component_without_coordination_contends_for_its_lease(client, clock):
     options = SchedulerOptions(leader_elect_resource_name="mine", leader_elect_resource_namespace="default")
     elector = elector_for(options, ControllerContext(client, dice=random.Random(1)), identity="me", component="test")
     term = asyncio.create_task(elector.run(asyncio.get_running_loop().create_future))

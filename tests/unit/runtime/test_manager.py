@@ -139,7 +139,7 @@ async def test_manager_keeps_an_added_context_open_until_controllers_have_ended(
     assert event.reason == "Noted"
 
 
-async def test_a_controller_that_fails_ends_all_and_its_error_is_raised(client, until):
+async def test_failed_controller_ends_the_manager_with_its_error(client, until):
     manager = Manager(client)
     noting = manager.add(Noting(manager.context))
     manager.add(Broken(manager.context))
@@ -162,7 +162,7 @@ async def test_cancelling_ends_everything(client, until):
     assert not noting.is_ready
 
 
-async def test_pages_tell_of_health_and_metrics(client, until):
+async def test_manager_serves_health_and_metrics(client, until):
     manager = Manager(client, health_port=0)
     manager.add(Noting(manager.context))
     async with running(manager):
@@ -173,14 +173,14 @@ async def test_pages_tell_of_health_and_metrics(client, until):
         assert 'workqueue_depth{name="noting"} 0.0' in await ask(manager, "/metrics")
 
 
-async def test_it_is_not_ready_before_its_controllers_are(client):
+async def test_manager_is_ready_with_its_controllers(client):
     manager = Manager(client, health_port=0)
     manager.add(Noting(manager.context))
     page = await manager.readyz.page({})
     assert (page.status, b"[-]controllers failed" in page.body) == (500, True)
 
 
-def test_without_pages_there_is_no_port(client):
+def test_manager_without_health_port_has_no_listener(client):
     with pytest.raises(RuntimeError, match="no pages"):
         _ = Manager(client).health_port
 
@@ -201,7 +201,7 @@ async def test_controllers_run_while_it_leads_and_the_next_leads_at_once_after_a
     assert leading.exception() is None
 
 
-async def test_what_runs_beside_runs_from_start_to_end_leading_or_not(client, until, dice):
+async def test_background_work_runs_without_leadership(client, until, dice):
     holder = elector_of(client, "holder", dice)
     forever = asyncio.Event()
     held = asyncio.create_task(holder.run(forever.wait))
@@ -225,7 +225,7 @@ async def test_what_runs_beside_runs_from_start_to_end_leading_or_not(client, un
     await finished(held, until)
 
 
-async def test_an_error_of_what_runs_beside_ends_all(client, until):
+async def test_failed_background_work_ends_the_manager(client, until):
     async def broken():
         raise RuntimeError("no heartbeat")
 
@@ -237,7 +237,7 @@ async def test_an_error_of_what_runs_beside_ends_all(client, until):
     assert str(task.exception()) == "no heartbeat"
 
 
-async def test_who_lost_the_lead_says_so(client, until, dice, clock):
+async def test_manager_raises_leadership_lost(client, until, dice, clock):
     manager = Manager(client, elector=elector_of(client, "first", dice))
     noting = manager.add(Noting(manager.context))
     async with running(manager) as task:
@@ -249,14 +249,14 @@ async def test_who_lost_the_lead_says_so(client, until, dice, clock):
     assert isinstance(task.exception(), LeadershipLost)
 
 
-async def test_a_stuck_leader_is_unhealthy(client, until, dice, clock, monkeypatch):
+async def test_stuck_leader_is_unhealthy(client, until, dice, clock, monkeypatch):
     manager = Manager(client, elector=elector_of(client, "first", dice), health_port=0)
     monkeypatch.setattr(LeaderElector, "unhealthy_reason", lambda self: "failed election to renew leadership")
     page = await manager.healthz.page({})
     assert (page.status, b"[-]leaderElection failed" in page.body) == (500, True)
 
 
-async def test_a_warm_standby_has_its_caches_before_it_leads(client, until, dice):
+async def test_standby_syncs_caches_before_it_leads(client, until, dice):
     holder = elector_of(client, "holder", dice)
     forever = asyncio.Event()
     held = asyncio.create_task(holder.run(forever.wait))

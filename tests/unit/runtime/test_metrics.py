@@ -2,7 +2,7 @@ from steersman.runtime.metrics import RuntimeMetrics
 from steersman.runtime.result import Outcome
 
 
-def test_a_controllers_reconciles_are_counted_by_result():
+def test_reconciles_are_counted_by_result():
     metrics = RuntimeMetrics()
     one = metrics.controller("one")
     for outcome in (Outcome.SUCCESS, Outcome.ERROR, Outcome.TERMINAL):
@@ -14,5 +14,5 @@ def test_a_controllers_reconciles_are_counted_by_result():
     assert value("controller_runtime_reconcile_time_seconds_sum", {"controller": "one"}) == 1.5
 
 
-def test_two_managers_do_not_share_a_registry():
+def test_managers_have_separate_registries():
     assert RuntimeMetrics().registry is not RuntimeMetrics().registry

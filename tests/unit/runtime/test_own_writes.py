@@ -33,7 +33,7 @@ def writes():
     return OwnWrites(logging.getLogger("test"))
 
 
-async def test_a_key_waits_until_its_last_write_is_seen(clock, writes):
+async def test_wait_returns_when_the_last_write_is_observed(clock, writes):
     informer = ScriptedInformer(clock)
     writes.note("a", informer, "1")
     writes.note("a", informer, "2")
@@ -45,7 +45,7 @@ async def test_a_key_waits_until_its_last_write_is_seen(clock, writes):
     assert informer.asked == [("2", "")]
 
 
-async def test_of_several_writes_the_newest_is_waited_for(clock, writes):
+async def test_wait_is_for_the_newest_of_several_writes(clock, writes):
     informer = ScriptedInformer(clock)
     informer.event.set()
     for version in ("9", "11", "10"):
@@ -68,7 +68,7 @@ async def test_another_key_does_not_wait(clock, writes):
     await writes.await_seen("b")
 
 
-async def test_the_wait_is_bounded(clock, writes, caplog):
+async def test_wait_is_bounded(clock, writes, caplog):
     writes.note("a", ScriptedInformer(clock), "1")
     waiting = asyncio.create_task(writes.await_seen("a"))
     await clock.advance(10)
@@ -77,7 +77,7 @@ async def test_the_wait_is_bounded(clock, writes, caplog):
     await writes.await_seen("a")
 
 
-async def test_what_is_gone_is_not_waited_for(clock, writes):
+async def test_wait_ignores_deleted_objects(clock, writes):
     writes.note("a", ScriptedInformer(clock), "1")
     writes.forget("a")
     await writes.await_seen("a")
@@ -87,7 +87,7 @@ class Written(dict):
     """An object whose end can be seen."""
 
 
-async def test_what_is_noted_does_not_keep_the_object(clock, writes):
+async def test_note_does_not_retain_the_object(clock, writes):
     written = Written(metadata={"name": "p", "resourceVersion": "1"})
     gone = weakref.ref(written)
     writes.note("p", ScriptedInformer(clock), written)

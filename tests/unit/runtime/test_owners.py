@@ -35,13 +35,13 @@ def make(request):
     return request.param
 
 
-def test_all_owners_are_read(make):
+def test_owners_of_returns_all_owners(make):
     owners = owners_of(make(NODE, JOB))
     assert [owner.tree() for owner in owners] == [NODE, JOB]
     assert [owner.group for owner in owners] == ["", "batch"]
 
 
-def test_the_controller_is_the_one_that_says_so(make):
+def test_controller_of_returns_the_controller_reference(make):
     assert controller_of(make(NODE, JOB)) == Owner(
         "batch/v1", "Job", "j", "u1", controller=True, block_owner_deletion=True
     )
@@ -49,17 +49,17 @@ def test_the_controller_is_the_one_that_says_so(make):
     assert controller_of(make()) is None
 
 
-def test_a_controller_is_known_by_its_uid(make):
+def test_is_controlled_by_compares_uids(make):
     assert is_controlled_by(make(NODE, JOB), {"metadata": {"uid": "u1"}})
     assert not is_controlled_by(make(NODE, JOB), {"metadata": {"uid": "u2"}})
 
 
-def test_a_controllers_reference_blocks_its_deletion():
+def test_controller_reference_blocks_owner_deletion():
     job = {"metadata": {"name": "j", "uid": "u1"}}
     reference = controller_reference(job, api_version="batch/v1", kind="Job")
     assert reference.tree() == JOB
     assert reference.typed() == OwnerReference(**JOB)
 
 
-def test_an_owner_is_left_out_by_its_uid(make):
+def test_without_owner_removes_by_uid(make):
     assert [owner.uid for owner in without_owner(owners_of(make(NODE, JOB)), "u1")] == ["u2"]

@@ -28,11 +28,11 @@ async def times(seconds, *, work_seconds=0.0, failing=False, dice=None, **option
     return at
 
 
-async def test_the_wait_begins_when_the_work_has_ended():
+async def test_run_every_waits_from_the_end_of_the_work():
     assert await times(30, work_seconds=10) == [0, 40, 80]
 
 
-async def test_without_sliding_it_begins_when_the_work_did():
+async def test_run_every_without_sliding_waits_from_the_start_of_the_work():
     assert await times(30, work_seconds=10, sliding=False) == [0, 30, 60, 90]
     assert await times(30, work_seconds=45, sliding=False) == [0, 45, 90]
 
@@ -44,11 +44,11 @@ async def test_jitter_lengthens_each_wait_by_up_to_its_fraction():
     assert len(set(waits)) == len(waits)
 
 
-async def test_a_failure_is_logged_and_no_reason_to_stop(caplog):
+async def test_run_every_logs_a_failure_and_continues(caplog):
     assert len(await times(30, failing=True)) == 4
     assert "work failed, it will be called again" in caplog.text
 
 
 @pytest.mark.parametrize("jitter", [0.0, 0.04])
-async def test_the_first_call_is_at_once(jitter):
+async def test_run_every_starts_at_once(jitter):
     assert (await times(1000, jitter=jitter)) == [0]

@@ -7,17 +7,17 @@ from steersman import runtime
 
 
 @pytest.mark.parametrize("name", runtime.__all__)
-def test_what_is_listed_is_there_and_says_what_it_is(name):
+def test_exported_names_exist_and_have_docstrings(name):
     assert getattr(runtime, name).__doc__
 
 
-def test_what_is_not_listed_is_not_there():
+def test_unknown_names_raise_attribute_error():
     with pytest.raises(AttributeError, match="has no attribute 'Nonsense'"):
         _ = runtime.Nonsense
 
 
 @pytest.mark.parametrize("module", ["owners", "conditions", "finalizers", "structs", "claims", "result"])
-def test_what_plans_need_loads_no_metrics_and_no_manager(module):
+def test_imports_of_plans_load_no_metrics_and_no_manager(module):
     """A plan stays cheap to import."""
     program = (
         f"import sys, steersman.runtime.{module}\n"

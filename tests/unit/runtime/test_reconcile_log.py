@@ -85,7 +85,7 @@ async def reconciles(context, until, caplog):
         await task
 
 
-async def test_reconcile_line_tells_controller_key_cause_writes_and_duration(reconciles):
+async def test_reconcile_line_has_controller_key_cause_writes_and_duration(reconciles):
     (line,) = await reconciles(config_map("source"))
     assert line == {
         "controller": "labeler",
@@ -97,13 +97,13 @@ async def test_reconcile_line_tells_controller_key_cause_writes_and_duration(rec
     }
 
 
-async def test_reconcile_line_of_a_failure_tells_the_error_and_then_the_retry(reconciles):
+async def test_reconcile_line_of_a_failure_has_error_and_retry(reconciles):
     first, second, third = (await reconciles(config_map("source", "fail"), lines=3))[:3]
     assert (first["result"], first["err"], first["actions"]) == ("error", "broken", "nothing")
     assert [line["cause"] for line in (second, third)] == ["retry 1", "retry 2"]
 
 
-async def test_reconcile_line_tells_when_the_key_is_requeued(reconciles):
+async def test_reconcile_line_has_the_requeue_time(reconciles):
     first, second = await reconciles(config_map("source", "wait"), lines=2, within_seconds=100)
     assert (first["result"], first["requeueAfter"]) == ("requeue_after", "1m30s")
     assert second["cause"] == "requeued after 1m30s"

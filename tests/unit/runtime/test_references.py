@@ -49,7 +49,7 @@ def never(obj):
     return False
 
 
-async def test_an_orphan_that_matches_is_adopted(client):
+async def test_claim_adopts_a_matching_orphan(client):
     owner = await client.create(replica_set())
     orphan = await client.create(config_map("a", labels={"app": "web"}))
     other = await client.create(config_map("b"))
@@ -65,7 +65,7 @@ async def test_an_orphan_that_matches_is_adopted(client):
     assert adopted["metadata"]["finalizers"] == ["example.com/f"]
 
 
-async def test_what_matches_no_more_is_released(client):
+async def test_claim_releases_objects_that_no_longer_match(client):
     owner = await client.create(replica_set())
     await manager_of(client, owner).adopt(await client.create(config_map("a")))
     ours = await client.get(CONFIG_MAPS, "a", namespace="default")
@@ -73,7 +73,7 @@ async def test_what_matches_no_more_is_released(client):
     assert await owners_on_server(client, "a") is None
 
 
-async def test_releasing_what_is_gone_or_another_now_is_no_fault(client):
+async def test_release_ignores_deleted_and_recreated_objects(client):
     owner = await client.create(replica_set())
     gone = await client.create(config_map("a"))
     await client.delete(CONFIG_MAPS, "a", namespace="default")
@@ -82,14 +82,14 @@ async def test_releasing_what_is_gone_or_another_now_is_no_fault(client):
     await manager_of(client, owner).release(gone)
 
 
-async def test_an_orphan_that_is_gone_is_not_ours(client):
+async def test_claim_skips_a_deleted_orphan(client):
     owner = await client.create(replica_set())
     gone = await client.create(config_map("a"))
     await client.delete(CONFIG_MAPS, "a", namespace="default")
     assert await manager_of(client, owner).claim([gone], always) == []
 
 
-async def test_an_owner_that_was_made_anew_does_not_adopt(client):
+async def test_claim_by_a_recreated_owner_does_not_adopt(client):
     old = await client.create(replica_set())
     await client.delete(REPLICA_SETS, "web", namespace="default")
     new = await client.create(replica_set())
@@ -101,7 +101,7 @@ async def test_an_owner_that_was_made_anew_does_not_adopt(client):
     assert await owners_on_server(client, "a") is None
 
 
-async def test_an_owner_that_is_being_deleted_does_not_adopt_though_the_cache_does_not_know(client):
+async def test_claim_by_a_terminating_owner_does_not_adopt_with_a_stale_cache(client):
     held = replica_set()
     held["metadata"]["finalizers"] = ["example.com/f"]
     cached = await client.create(held)
@@ -135,7 +135,7 @@ def orphan(name):
     return {"metadata": {"name": name, "namespace": "default", "uid": f"uid-{name}", "resourceVersion": "7"}}
 
 
-async def test_the_owner_is_read_once_however_many_it_adopts():
+async def test_claim_reads_the_owner_once():
     client = ScriptedClient(OWNER)
     claimed = await manager_of(client, OWNER).claim([orphan("a"), orphan("b")], always)
     assert len(claimed) == 2
@@ -150,7 +150,7 @@ async def test_claim_tries_all_objects_then_raises_the_first_failure(caplog):
     assert "claiming default/c for default/web: patch of c" in caplog.text
 
 
-async def test_a_custom_resource_gets_the_whole_list_in_its_version():
+async def test_claim_of_a_custom_resource_patches_the_whole_list():
     widgets = custom("example.com/v1", "Widget", plural="widgets")
     client = ScriptedClient(OWNER)
     manager = ReferenceManager(

@@ -17,10 +17,10 @@ from steersman.runtime.result import Outcome, Result, TerminalError, outcome_of
         (None, TerminalError(), 0, None, Outcome.TERMINAL),
     ],
 )
-def test_an_outcome_follows_from_result_error_and_failures(result, error, failures, retries_max, outcome):
+def test_outcome_of_result_error_and_failures(result, error, failures, retries_max, outcome):
     assert outcome_of(result, error, failures=failures, retries_max=retries_max) is outcome
 
 
-def test_errors_are_told_from_success():
+def test_outcome_distinguishes_errors_from_success():
     assert [outcome.is_error for outcome in Outcome] == [False, False, False, True, True]
     assert [outcome.is_terminal for outcome in Outcome] == [False, False, False, False, True]

@@ -14,6 +14,6 @@ def test_components_have_the_ports_of_upstream_and_listen_on_loopback(kind, port
     assert options.authorization_always_allow_paths == ("/healthz", "/readyz", "/livez")
 
 
-def test_only_the_scheduler_tolerates_a_failed_lookup():
+def test_failed_lookup_is_tolerated_by_the_scheduler_only():
     assert SchedulerServing().authentication_tolerate_lookup_failure
     assert not ControllerManagerServing().authentication_tolerate_lookup_failure

@@ -41,25 +41,25 @@ async def test_batches_double():
     assert [number for batch in work.batches for number in batch] == list(range(10))
 
 
-async def test_after_a_failure_no_other_batch_is_begun():
+async def test_slow_start_stops_after_a_failed_batch():
     work = Work(failing=[1])
     successes, errors, skipped = await slow_start_batch(10, work)
     assert (successes, [str(error) for error in errors], skipped) == (2, ["no room for 1"], 7)
     assert [len(batch) for batch in work.batches] == [1, 2]
 
 
-async def test_nothing_to_do_is_done_at_once():
+async def test_slow_start_of_nothing_returns_at_once():
     assert await slow_start_batch(0, Work()) == (0, (), 0)
 
 
 @pytest.mark.parametrize(("initial", "sizes"), [(4, [4, 6]), (100, [10])])
-async def test_the_first_batch_can_be_larger(initial, sizes):
+async def test_slow_start_accepts_a_larger_first_batch(initial, sizes):
     work = Work()
     await slow_start_batch(10, work, initial_batch_size=initial)
     assert [len(batch) for batch in work.batches] == sizes
 
 
-async def test_a_cancellation_ends_the_batch():
+async def test_slow_start_cancellation_ends_the_batch():
     async def forever(number):
         await asyncio.get_running_loop().create_future()
 
@@ -70,7 +70,7 @@ async def test_a_cancellation_ends_the_batch():
     assert task.cancelled()
 
 
-async def test_a_cancelled_call_is_no_mere_failure():
+async def test_slow_start_propagates_a_cancelled_call():
     async def cancelled(number):
         raise asyncio.CancelledError
 
@@ -79,7 +79,7 @@ async def test_a_cancelled_call_is_no_mere_failure():
 
 
 @given(st.integers(0, 40), st.sets(st.integers(0, 40)))
-def test_every_call_succeeded_failed_or_was_skipped(count, failing):
+def test_slow_start_counts_every_call(count, failing):
     async def work(number):
         if number in failing:
             raise RuntimeError

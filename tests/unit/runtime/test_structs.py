@@ -10,7 +10,7 @@ def test_fields_of_trees_and_structs_read_alike():
     assert field(ObjectMeta(name="a"), "name") == "a"
 
 
-def test_a_copy_of_a_tree_leaves_out_what_is_none():
+def test_replaced_omits_none_in_trees():
     tree = {"a": 1, "b": 2}
     assert replaced(tree, b=None, c=3) == {"a": 1, "c": 3}
     assert tree == {"a": 1, "b": 2}

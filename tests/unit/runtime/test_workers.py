@@ -64,7 +64,7 @@ async def test_so_many_keys_are_worked_on_at_once_and_no_key_twice(queue, clock,
     assert len(most) == 10 + 3
 
 
-async def test_a_failure_takes_no_worker_along(queue, clock, work):
+async def test_failed_reconcile_does_not_end_its_worker(queue, clock, work):
     done = []
 
     async def reconcile(key):
@@ -80,7 +80,7 @@ async def test_a_failure_takes_no_worker_along(queue, clock, work):
     assert queue.num_requeues("bad") == 1
 
 
-async def test_a_cancelled_wait_within_a_reconcile_is_a_failure_and_no_end(queue, clock, work, caplog):
+async def test_cancelled_wait_within_a_reconcile_is_a_failure(queue, clock, work, caplog):
     done = []
 
     async def reconcile(key):
@@ -111,7 +111,7 @@ async def test_a_cancelled_wait_within_a_reconcile_is_a_failure_and_no_end(queue
         ([RequestFailed("away"), RuntimeError("bug")], "ERROR", "a failed, will be tried again"),
     ],
 )
-async def test_several_errors_are_told_as_the_worst_of_them(queue, clock, work, caplog, errors, level, text):
+async def test_error_group_is_reported_as_its_worst_error(queue, clock, work, caplog, errors, level, text):
     caplog.set_level("INFO")
 
     async def reconcile(key):
@@ -125,7 +125,7 @@ async def test_several_errors_are_told_as_the_worst_of_them(queue, clock, work, 
     ]
 
 
-async def test_a_key_changed_while_it_failed_is_tried_at_once_and_again_later(queue, clock, work):
+async def test_key_changed_during_a_failed_reconcile_is_processed_at_once_and_retried(queue, clock, work):
     at = []
 
     async def reconcile(key):

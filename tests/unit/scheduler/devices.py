@@ -47,7 +47,7 @@ def claim(name: str, *requests: Tree, status: Tree | None = None, **devices: Any
     return msgspec.convert({"metadata": metadata, "spec": spec, "status": status or {}}, ResourceClaim)
 
 
-def using(name: str, *claims: str, **rest: Any) -> Pod:
+def pod_with_claims(name: str, *claims: str, **rest: Any) -> Pod:
     uses = [{"name": f"d{number}", "resourceClaimName": each} for number, each in enumerate(claims)]
     return pod(name, resourceClaims=uses, **rest)
 

@@ -35,7 +35,7 @@ def plugins(**points: Tree) -> Settings:
     return loaded(profiles=[{"plugins": points}]).settings
 
 
-# Reading
+# Decoding
 
 
 def test_configuration_defaults_when_empty() -> None:
@@ -81,7 +81,7 @@ def test_missing_file_is_named_in_the_error(tmp_path: Path) -> None:
         set_up(config=tmp_path / "nowhere.yaml")
 
 
-# What is refused. Texts of unknown fields, queue sort and profiles are those of a real kube-scheduler.
+# Validation. Texts of unknown fields, queue sort and profiles are those of a real kube-scheduler.
 WRONG: list[tuple[Tree, str]] = [
     ({"percentageOfNodeToScore": 100}, 'strict decoding error: unknown field "percentageOfNodeToScore"'),
     (
@@ -273,9 +273,9 @@ def test_extension_point_overrides_multi_point() -> None:
     assert "TaintToleration" not in enabled.points["score"]
     assert "TaintToleration" in enabled.points["filter"]
     assert "NodePorts" not in enabled.points["filter"]
-    assert enabled.points["score"][0] == "ImageLocality"  # named for this point: first
+    assert enabled.points["score"][0] == "ImageLocality"  # enabled for this point explicitly: first
     assert (enabled.weights["ImageLocality"], enabled.weights["NodeAffinity"]) == (7, 5)
-    assert enabled.points["filter"].index("NodeAffinity") == 3  # in its old place
+    assert enabled.points["filter"].index("NodeAffinity") == 3  # at its default position
 
 
 def test_all_plugins_can_be_disabled_at_one_extension_point() -> None:
@@ -360,18 +360,18 @@ def test_hard_pod_affinity_weight_is_configurable(weight: int, expected: str) ->
         node("b", labels={"zone": "b"}),
         settings=settings_with_args("InterPodAffinity", hardPodAffinityWeight=weight),
     )
-    wanting = {"affinity": required("podAffinity", near({"app": "x"}, "zone"))}
-    world.running("a", pod("friend", labels={"app": "x"}, cpu="1", **wanting))
+    affinity = {"affinity": required("podAffinity", near({"app": "x"}, "zone"))}
+    world.running("a", pod("friend", labels={"app": "x"}, cpu="1", **affinity))
     assert world.schedule(pod("p", labels={"app": "x"}, cpu="1")) == expected
 
 
 def test_preferred_terms_of_existing_pods_can_be_ignored() -> None:
-    liking = {"podAffinityTerm": near({"app": "x"}), "weight": 100}
-    wish = {"podAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [liking]}}
+    term = {"podAffinityTerm": near({"app": "x"}), "weight": 100}
+    affinity = {"podAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [term]}}
     for ignored, expected in ((False, "a"), (True, "b")):
         settings = settings_with_args("InterPodAffinity", ignorePreferredTermsOfExistingPods=ignored)
         world = World(node("a"), node("b"), settings=settings)
-        world.running("a", pod("friend", cpu="1", affinity=wish))
+        world.running("a", pod("friend", cpu="1", affinity=affinity))
         assert world.schedule(pod("p", labels={"app": "x"}, cpu="1")) == expected
 
 

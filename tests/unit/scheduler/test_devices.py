@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.unit.scheduler.devices import cel, claim, device_class, exactly, slice_, using, world
+from tests.unit.scheduler.devices import cel, claim, device_class, exactly, pod_with_claims, slice_, world
 from tests.unit.scheduler.world import World, node, pod
 
 from steersman.apimachinery.trees import Tree
@@ -17,7 +17,7 @@ NO_HELP = "preemption: 0/1 nodes are available: 1 Preemption is not helpful for 
 
 def allocated_devices(made: World, *claims: str) -> list[list[str]] | str:
     """Return the devices of each claim of a new pod, or the reason why it is unschedulable."""
-    made.add(using("p", *claims))
+    made.add(pod_with_claims("p", *claims))
     result = made.schedule_one()
     if isinstance(result, Placed):
         return [[each.device for each in allocation.devices.results] for _, allocation in result.devices.allocate]
@@ -26,7 +26,7 @@ def allocated_devices(made: World, *claims: str) -> list[list[str]] | str:
 
 
 def allocation(made: World, *claims: str) -> Any:
-    made.add(using("p", *claims))
+    made.add(pod_with_claims("p", *claims))
     result = made.schedule_one()
     assert isinstance(result, Placed)
     return result.devices.allocate[0][1]
@@ -37,7 +37,7 @@ CANNOT = f"0/1 nodes are available: 1 cannot allocate all claims. still not sche
 
 def test_claim_is_allocated_the_first_free_device_of_the_node() -> None:
     made = world(slice_("s", "a", "b", node="n1"), claim("c"), nodes=3)
-    made.add(using("p", "c"))
+    made.add(pod_with_claims("p", "c"))
     result = made.schedule_one()
     assert isinstance(result, Placed)
     assert result.node == "n1"
@@ -55,7 +55,7 @@ def test_pending_devices_are_not_allocated_twice() -> None:
 
 def test_deallocated_devices_are_reused() -> None:
     made = world(slice_("s", "a"), claim("c0"), claim("c1"))
-    made.add(using("p", "c0"))
+    made.add(pod_with_claims("p", "c0"))
     placed = made.schedule_one()
     assert isinstance(placed, Placed)
     made.core.binding_failed(placed)
@@ -72,7 +72,7 @@ def test_written_claim_counts_before_its_watch_event_and_older_versions_are_igno
     assert not made.core.devices.put_claim(before)
     assert allocated_devices(made, "c1") == CANNOT
     made.core.devices.remove_claim(after)
-    made.core.devices.written(after)  # too late
+    made.core.devices.written(after)  # an outdated version
     assert made.core.devices.usage.devices == {}
 
 
@@ -103,7 +103,7 @@ def test_cel_selectors_filter_devices(expression: str, expected: Any) -> None:
 
 def test_failing_selector_is_reported_and_the_pod_is_retried() -> None:
     made = world(slice_("s", "a"), claim("c", exactly(selectors=cel('device.attributes["gpu.example.com"].x == 1'))))
-    failed = made.fail(using("p", "c"))
+    failed = made.fail(pod_with_claims("p", "c"))
     assert failed.is_fault
     assert failed.message == (
         'running "DynamicResources" filter plugin: claim default/c: selector #0: CEL runtime error: no such key: x'
@@ -130,7 +130,7 @@ def test_claim_cannot_exceed_the_maximum_number_of_devices() -> None:
 
 def test_allocation_mode_all_fails_on_an_incomplete_pool() -> None:
     made = world(slice_("s", "a", count=2), claim("c", exactly(allocationMode="All")))
-    failed = made.fail(using("p", "c"))
+    failed = made.fail(pod_with_claims("p", "c"))
     assert failed.is_fault
     assert failed.message.endswith(
         "claim default/c, request r: asks for all devices, but resource pool gpu.example.com/s is currently being updated"
@@ -168,7 +168,9 @@ def test_invalid_and_incomplete_pools_are_skipped(offered: list[Any], fault: str
     made = world(*offered, claim("c", exactly(allocationMode="All")))
     (pool,) = (each for each, _ in made.core.devices.pools.on(made.core.cluster.nodes[0]))
     assert pool.fault == fault
-    assert made.fail(using("p", "c")).message.endswith(f"is currently {'invalid' if fault else 'being updated'}")
+    assert made.fail(pod_with_claims("p", "c")).message.endswith(
+        f"is currently {'invalid' if fault else 'being updated'}"
+    )
 
 
 def test_first_available_subrequest_is_chosen_and_scored() -> None:
@@ -234,7 +236,7 @@ def test_node_selectors_of_slices_and_devices_restrict_nodes() -> None:
     terms = [{"matchExpressions": [{"key": "rack", "operator": "In", "values": ["7"]}]}]
     made = world(slice_("s", "a", nodeSelector={"nodeSelectorTerms": terms}), claim("c"), nodes=2)
     made.core.set_node(node("far", labels={"rack": "7"}))
-    made.add(using("p", "c"))
+    made.add(pod_with_claims("p", "c"))
     result = made.schedule_one()
     assert isinstance(result, Placed)
     assert result.node == "far"
@@ -268,8 +270,8 @@ def test_consumable_capacity_is_shared_between_claims() -> None:
         "allowMultipleAllocations": True,
         "capacity": {"memory": {"value": "4Gi", "requestPolicy": policy}},
     }
-    asking = claim("c1", exactly(capacity={"requests": {"memory": "2200Mi"}}))
-    made = world(slice_("s", device), claim("c0"), asking, claim("c2"))
+    requested_claim = claim("c1", exactly(capacity={"requests": {"memory": "2200Mi"}}))
+    made = world(slice_("s", device), claim("c0"), requested_claim, claim("c2"))
     first, second = allocation(made, "c0").devices.results[0], allocation(made, "c1").devices.results[0]
     assert (first.consumedCapacity, second.consumedCapacity) == ({"memory": "1Gi"}, {"memory": "2560Mi"})
     assert first.shareID != second.shareID
@@ -277,7 +279,7 @@ def test_consumable_capacity_is_shared_between_claims() -> None:
 
 
 @pytest.mark.parametrize(
-    ("policy", "wanted", "fits"),
+    ("policy", "requested", "fits"),
     [
         ({}, "5Gi", False),
         ({"default": "1Gi", "validValues": ["1Gi", "2Gi"]}, "1500Mi", True),
@@ -286,10 +288,10 @@ def test_consumable_capacity_is_shared_between_claims() -> None:
         ({"default": "1Gi", "validRange": {"min": "1Gi"}}, "1Mi", True),
     ],
 )
-def test_capacity_requests_follow_the_request_policy(policy: Tree, wanted: str, fits: bool) -> None:
+def test_capacity_requests_follow_the_request_policy(policy: Tree, requested: str, fits: bool) -> None:
     device = {"name": "a", "capacity": {"memory": {"value": "4Gi", "requestPolicy": policy}}}
-    asking = claim("c", exactly(capacity={"requests": {"memory": wanted}}))
-    assert (allocated_devices(world(slice_("s", device), asking), "c") == [["a"]]) is fits
+    requested_claim = claim("c", exactly(capacity={"requests": {"memory": requested}}))
+    assert (allocated_devices(world(slice_("s", device), requested_claim), "c") == [["a"]]) is fits
 
 
 def test_allocation_includes_driver_configuration() -> None:
@@ -309,12 +311,12 @@ def test_allocation_includes_driver_configuration() -> None:
     ]
 
 
-# Claims that cannot be used
+# Unusable claims
 
 
 def test_pod_is_gated_until_its_claims_exist() -> None:
     made = world(slice_("s", "a"))
-    waiting = using("p", "c")
+    waiting = pod_with_claims("p", "c")
     made.add(waiting)
     assert made.schedule_one() is None
     assert made.core.queue.counts()["gated"] == 1
@@ -356,7 +358,7 @@ def test_claim_has_a_maximum_number_of_consumers() -> None:
 
     assert allocated_devices(world(shared(256)), "c").startswith("0/1 nodes are available: resourceclaim in use.")
     made = world(shared(255))
-    made.add(using("p", "c"))
+    made.add(pod_with_claims("p", "c"))
     result = made.schedule_one()
     assert isinstance(result, Placed)
     assert [each.metadata.name for each in result.devices.reserve] == ["c"]
@@ -366,11 +368,11 @@ def test_unused_claim_is_deallocated_when_its_node_is_full() -> None:
     fields = [{"key": "metadata.name", "operator": "In", "values": ["gone"]}]
     allocated = {"devices": {"results": []}, "nodeSelector": {"nodeSelectorTerms": [{"matchFields": fields}]}}
     idle = claim("c", status={"allocation": allocated})
-    failed = world(idle).fail(using("p", "c"))
+    failed = world(idle).fail(pod_with_claims("p", "c"))
     assert failed.message.startswith(
         "0/1 nodes are available: 1 resourceclaim not available on the node. deallocation of ResourceClaim completed, "
     )
     assert failed.post_filter_result.deallocate is idle
     users = [{"name": "u", "resource": "pods", "uid": "u"}]
     busy = claim("c", status={"allocation": allocated, "reservedFor": users})
-    assert world(busy).fail(using("p", "c")).post_filter_result.deallocate is None
+    assert world(busy).fail(pod_with_claims("p", "c")).post_filter_result.deallocate is None

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 from lightkube.models.core_v1 import Pod
-from tests.unit.scheduler.devices import claim, device_class, slice_, using, world
+from tests.unit.scheduler.devices import claim, device_class, pod_with_claims, slice_, world
 from tests.unit.scheduler.world import at, node, pod
 
 from steersman.apimachinery.trees import Tree
@@ -20,7 +20,7 @@ GPU = "example.com/gpu"
 SERVED = device_class("gpu", extendedResourceName=GPU)
 
 
-def asking(name: str = "p", *, gpus: int = 1, resource: str = GPU, **rest: Any) -> Pod:
+def pod_requesting(name: str = "p", *, gpus: int = 1, resource: str = GPU, **rest: Any) -> Pod:
     container = {"name": "c", "resources": {"requests": {resource: str(gpus)}}}
     return pod(name, containers=[container], **rest)
 
@@ -29,7 +29,7 @@ def container(name: str, gpus: int, **rest: Any) -> Tree:
     return {"name": name, "resources": {"requests": {"cpu": "1", GPU: str(gpus)} if gpus else {}}, **rest}
 
 
-# Which claim
+# Requests of the claim
 
 
 @pytest.mark.parametrize(
@@ -42,28 +42,28 @@ def container(name: str, gpus: int, **rest: Any) -> Tree:
             {"container-0-request-1": 1, "container-2-request-1": 3},
             [("a", "container-0-request-1"), ("c", "container-2-request-1")],
         ),
-        # A step of the start takes what the containers after it will have.
+        # An init container reuses the devices of later containers,
         (
             [container("i", 2)],
             [container("a", 2)],
             {"container-1-request-1": 2},
             [("a", "container-1-request-1"), ("i", "container-1-request-1")],
         ),
-        # And asks for what it needs beyond.
+        # and requests those that it needs in addition.
         (
             [container("i", 3)],
             [container("a", 1)],
             {"container-0-request-1": 2, "container-1-request-1": 1},
             [("a", "container-1-request-1"), ("i", "container-1-request-1"), ("i", "container-0-request-1")],
         ),
-        # Steps share the largest of such requests.
+        # Init containers share the largest of these requests.
         (
             [container("i", 2), container("j", 4)],
             [container("a", 0)],
             {"container-1-request-1": 4},
             [("i", "container-1-request-1"), ("j", "container-1-request-1")],
         ),
-        # A sidecar keeps its own, and what starts before it may use that.
+        # A sidecar keeps its devices, and init containers before it may reuse them.
         (
             [container("i", 1), container("s", 1, restartPolicy="Always"), container("j", 1)],
             [container("a", 0)],
@@ -91,12 +91,12 @@ def test_newest_device_class_provides_an_extended_resource() -> None:
     assert served["deviceclass.resource.kubernetes.io/old"] == "old"
 
 
-# Which node
+# Filtering of nodes
 
 
 def test_extended_resource_is_allocated_from_devices() -> None:
     made = world(slice_("s", "a", "b", node="n0"), SERVED)
-    made.add(asking(gpus=2))
+    made.add(pod_requesting(gpus=2))
     placed = made.schedule_one()
     assert isinstance(placed, Placed)
     assert placed.devices.extended is not None
@@ -114,19 +114,19 @@ def test_extended_resource_is_allocated_from_devices() -> None:
 def test_device_plugin_resources_take_precedence_over_devices() -> None:
     made = world(slice_("s", "a", node="n0"), SERVED, nodes=0)
     made.core.set_node(node("n", allocatable={GPU: "1"}))
-    made.add(asking())
+    made.add(pod_requesting())
     placed = made.schedule_one()
     assert isinstance(placed, Placed)
     assert placed.devices.extended is None
-    assert "1 Insufficient example.com/gpu" in made.schedule(asking("q"))
+    assert "1 Insufficient example.com/gpu" in made.schedule(pod_requesting("q"))
 
 
 def test_pending_extended_devices_are_not_allocated_twice() -> None:
     made = world(slice_("s", "a"), SERVED, claim("c"))
-    made.add(asking())
+    made.add(pod_requesting())
     placed = made.schedule_one()
     assert isinstance(placed, Placed)
-    assert "1 cannot allocate all claims" in made.schedule(using("q", "c"))
+    assert "1 cannot allocate all claims" in made.schedule(pod_with_claims("q", "c"))
     made.core.binding_failed(placed)
     made.core.remove_deleted_pod(placed.queued.pod.uid)
     made.now = 400
@@ -136,7 +136,7 @@ def test_pending_extended_devices_are_not_allocated_twice() -> None:
 
 def test_pending_extended_claim_holds_until_the_watch_delivers_it() -> None:
     made = world(slice_("s", "a"), SERVED)
-    made.add(asking())
+    made.add(pod_requesting())
     placed = made.schedule_one()
     assert isinstance(placed, Placed)
     assert placed.devices.extended is not None
@@ -155,31 +155,31 @@ def test_pending_extended_claim_holds_until_the_watch_delivers_it() -> None:
 
 def test_pending_extended_claim_holds_during_the_write_when_the_pod_is_deleted() -> None:
     made = world(slice_("s", "a"), SERVED, claim("c"))
-    made.add(asking())
+    made.add(pod_requesting())
     placed = made.schedule_one()
     assert isinstance(placed, Placed)
     made.core.remove_deleted_pod(placed.queued.pod.uid)
-    assert "1 cannot allocate all claims" in made.schedule(using("q", "c"))
+    assert "1 cannot allocate all claims" in made.schedule(pod_with_claims("q", "c"))
     made.core.binding_failed(placed)
     assert isinstance(made.schedule_one(), Placed)
 
 
 def test_device_class_provides_its_implicit_extended_resource() -> None:
     made = world(slice_("s", "a"))
-    placed = made.schedule(asking(resource="deviceclass.resource.kubernetes.io/gpu"))
+    placed = made.schedule(pod_requesting(resource="deviceclass.resource.kubernetes.io/gpu"))
     assert placed == "n0"
 
 
 def test_new_device_class_requeues_unschedulable_pods() -> None:
     made = world(slice_("s", "a"))
-    assert "1 Insufficient example.com/gpu" in made.fail(asking()).message
+    assert "1 Insufficient example.com/gpu" in made.fail(pod_requesting()).message
     made.now = 20
     made.core.set_device_class("gpu", SERVED)
     assert isinstance(made.schedule_one(), Placed)
 
 
 def test_left_over_extended_claim_is_deleted_first() -> None:
-    waiting = asking()
+    waiting = pod_requesting()
     made = world(slice_("s", "a"), SERVED)
     extended = extended_claim_for(PodInfo(waiting), [GPU], {GPU: "gpu"}).claim
     extended.metadata.name, extended.metadata.uid = "left-over", "u"
@@ -189,7 +189,7 @@ def test_left_over_extended_claim_is_deleted_first() -> None:
     assert failed.post_filter_result.delete is extended
 
 
-# Readiness
+# Binding conditions
 
 
 def bound(*, conditions: Tree | None = None, since: int = 0, **rest: Any) -> Any:
@@ -231,19 +231,19 @@ def test_device_binding_times_out() -> None:
 def test_claim_is_deallocated_when_device_binding_fails(lost: Any, now: int) -> None:
     made = world(slice_("s", "a"), lost)
     made.now = now
-    failed = made.fail(using("p", "c"))
+    failed = made.fail(pod_with_claims("p", "c"))
     assert "1 resourceclaim not available on the node. deallocation of ResourceClaim completed" in failed.message
     assert failed.post_filter_result.deallocate is lost
 
 
 def test_claim_with_pending_binding_conditions_is_kept() -> None:
-    assert world(slice_("s", "a"), bound()).schedule(using("p", "c")) == "n0"
+    assert world(slice_("s", "a"), bound()).schedule(pod_with_claims("p", "c")) == "n0"
 
 
 def test_devices_with_binding_conditions_are_tried_last() -> None:
     slow = {"name": "slow", "bindingConditions": ["Attached"], "bindingFailureConditions": ["Broken"]}
     made = world(slice_("a", slow), slice_("b", "quick"), claim("c"))
-    made.add(using("p", "c"))
+    made.add(pod_with_claims("p", "c"))
     placed = made.schedule_one()
     assert isinstance(placed, Placed)
     assert [each.device for each in placed.devices.allocate[0][1].devices.results] == ["quick"]

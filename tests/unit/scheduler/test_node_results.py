@@ -65,12 +65,12 @@ def test_node_result_cache_equals_fresh_results(seed: int) -> None:
         _step(world, dice, uids)
         node_results = world.core.profiles["default-scheduler"].node_results
         for number, spec in enumerate(_SPECS):
-            asking = PodInfo(pod(f"q{number}", **spec))
+            pod_info = PodInfo(pod(f"q{number}", **spec))
             fresh = NodeResultCache([], [])
             fresh._filters, fresh._scorers = node_results._filters, node_results._scorers  # type: ignore[misc]
             for info in world.core.cluster.nodes:
-                cached = node_results.evaluate(asking, info, node_results.results_for(asking))
-                assert cached == fresh.evaluate(asking, info, {})
+                cached = node_results.evaluate(pod_info, info, node_results.results_for(pod_info))
+                assert cached == fresh.evaluate(pod_info, info, {})
 
 
 @given(st.integers(0, 2**32))
@@ -91,12 +91,12 @@ def test_incremental_snapshot_equals_a_rebuilt_one(seed: int) -> None:
         assert _feasible(world, asking) == _feasible(rebuilt, asking)
 
 
-def _feasible(world: World, asking: PodInfo) -> set[str] | str:
+def _feasible(world: World, pod_info: PodInfo) -> set[str] | str:
     cycle, profile = SchedulingCycle(world.core.cluster, dice=Random(1)), world.core.profiles["default-scheduler"]
-    filters = profile.pre_filter(asking, world.core.cluster)
-    found = [info.name for info in world.core.cluster.nodes if not profile.filter(asking, info, filters)]
+    filters = profile.pre_filter(pod_info, world.core.cluster)
+    found = [info.name for info in world.core.cluster.nodes if not profile.filter(pod_info, info, filters)]
     try:
-        chosen = cycle.schedule(asking, profile).node.name
+        chosen = cycle.schedule(pod_info, profile).node.name
     except FitError as error:
         assert not found
         return error.message()

@@ -26,7 +26,7 @@ def reasons(text: str) -> str:
     return text.partition(": ")[2].partition(".")[0]
 
 
-# Placement
+# Nodes
 
 
 @pytest.mark.parametrize(
@@ -83,12 +83,12 @@ def test_node_affinity_scores_preferred_terms() -> None:
     ],
 )
 def test_node_ports_filters_conflicts(first: dict[str, Any], second: dict[str, Any], conflict: bool) -> None:
-    def using(name: str, port: dict[str, Any]) -> Any:
+    def pod_with_port(name: str, port: dict[str, Any]) -> Any:
         return pod(name, containers=[{"name": "c", "ports": [{"containerPort": 1, **port}]}])
 
     world = World(node("n"))
-    world.running("n", using("a", first))
-    result = world.schedule(using("b", second))
+    world.running("n", pod_with_port("a", first))
+    result = world.schedule(pod_with_port("b", second))
     assert (reasons(result) == "1 node(s) didn't have free ports for the requested pod ports") is conflict
 
 
@@ -105,7 +105,7 @@ def test_node_resources_fit_counts_extended_resources() -> None:
     assert reasons(world.schedule(pod("b", **asks))) == "2 Insufficient example"
 
 
-# Pods and pods
+# Pod affinity
 
 ZONES = [node(name, labels={"zone": zone}) for name, zone in (("a", "x"), ("b", "x"), ("c", "y"))]
 
@@ -158,17 +158,17 @@ def test_preemption_updates_anti_affinity_state() -> None:
 
 
 def test_preferred_affinity_and_anti_affinity_are_scored() -> None:
-    def wish(kind: str) -> dict[str, Any]:
+    def preferred_affinity(kind: str) -> dict[str, Any]:
         terms = [{"weight": 100, "podAffinityTerm": near({"app": "db"}, "zone")}]
         return {kind: {"preferredDuringSchedulingIgnoredDuringExecution": terms}}
 
     world = World(*ZONES)
     world.running("c", pod("db", labels={"app": "db"}))
-    assert world.schedule(pod("near", affinity=wish("podAffinity"))) == "c"
-    assert world.schedule(pod("far", affinity=wish("podAntiAffinity"))) in {"a", "b"}
+    assert world.schedule(pod("near", affinity=preferred_affinity("podAffinity"))) == "c"
+    assert world.schedule(pod("far", affinity=preferred_affinity("podAntiAffinity"))) in {"a", "b"}
 
 
-# Spread
+# Topology spread
 
 
 def spread(key: str = "zone", **rest: Any) -> list[dict[str, Any]]:
@@ -191,9 +191,12 @@ def test_topology_spread_waits_when_the_smallest_domain_is_full() -> None:
 
 def test_topology_spread_minimum_is_zero_below_min_domains() -> None:
     world = World(node("a", labels={"zone": "x"}))
-    wish = {"labels": {"app": "s"}, "topologySpreadConstraints": spread(minDomains=2)}
-    assert world.schedule(pod("p0", **wish)) == "a"
-    assert reasons(world.schedule(pod("p1", **wish))) == "1 node(s) didn't match pod topology spread constraints"
+    preferred_affinity = {"labels": {"app": "s"}, "topologySpreadConstraints": spread(minDomains=2)}
+    assert world.schedule(pod("p0", **preferred_affinity)) == "a"
+    assert (
+        reasons(world.schedule(pod("p1", **preferred_affinity)))
+        == "1 node(s) didn't match pod topology spread constraints"
+    )
 
 
 def test_topology_spread_rejects_nodes_without_the_label() -> None:
@@ -380,7 +383,7 @@ def test_node_volume_limits_count_attached_volumes_without_pods() -> None:
     assert world.schedule(pod("p", volumes=mounting("c"))) == "m"
     (spec["nodeName"], spec["source"]) = ("m", {"persistentVolumeName": "new"})
     world.core.catalog.attachments["b"] = VolumeAttachment.from_dict({"metadata": {"name": "b"}, "spec": spec})
-    assert world.schedule(pod("q", volumes=mounting("c"))) == "m"  # it is attached there already
+    assert world.schedule(pod("q", volumes=mounting("c"))) == "m"  # the volume is attached there already
 
 
 @pytest.mark.parametrize(
@@ -411,7 +414,7 @@ def test_node_declared_features_filter_by_required_features(spec: dict[str, Any]
 def test_topology_spread_follows_node_inclusion_policies(
     policies: dict[str, str], spec: dict[str, Any], *, fits: bool
 ) -> None:
-    """KEP-3094: by default nodes excluded by affinity are no domain, tainted ones are."""
+    """KEP-3094: by default nodes excluded by node affinity are not counted as domains, tainted ones are."""
     world = World(
         node("a", labels={"zone": "a"}), node("b", labels={"zone": "b"}, taints=[{"key": "k", "effect": "NoSchedule"}])
     )  # fmt: skip

@@ -45,17 +45,17 @@ def on_nodes(*nodes: list[Any]) -> World:
 @pytest.mark.parametrize(
     ("nodes", "chosen"),
     [
-        # A budget that would be broken counts most, whatever the priorities.
+        # Fewest PDB violations first, whatever the priorities.
         ([[low("kept", "2", labels={"app": "db"})], [low("other", "2", priority=50)]], ("b", ["other"])),
-        # The most important victim should be as unimportant as can be.
+        # Then the lowest priority of the most important victim.
         ([[low("one", "2", priority=5)], [low("two", priority=4), low("three", priority=4)]], ("b", ["two", "three"])),
-        # Then the sum of priorities, in which each victim weighs by itself.
+        # Then the lowest sum of priorities; each victim adds an offset.
         ([[low("one", priority=4), low("two", priority=3)], [low("three", priority=4), low("four", priority=1)]], ("b", ["three", "four"])),
-        # Then, with the same highest, fewer victims: two of -1 sum up to more than one of 0 would.
+        # Then fewest victims: two of -1 have a greater sum than one of 0.
         ([[low("one"), low("two", priority=-1)], [low("three", "2")]], ("b", ["three"])),
-        # Then pods that have run for a shorter time.
+        # Then the latest start time of the most important victim.
         ([[low("old", "2", started="08:00")], [low("young", "2", started="09:00")]], ("b", ["young"])),
-        # Of the most important victims the one that runs longest counts.
+        # The start time of the most important victim decides, not those of others.
         (
             [
                 [low("a1", priority=3, started="08:00"), low("a2", priority=3, started="11:00")],
@@ -74,11 +74,11 @@ def test_preemption_selects_the_best_candidate(nodes: list[list[Any]], chosen: t
 @pytest.mark.parametrize(
     ("pods", "victims"),
     [
-        # As few as will do: those that may stay return, the most important first.
+        # Victims that need not be evicted are reprieved, most important first.
         ([low("x", priority=1), low("y", priority=2)], ["x"]),
-        # Of equals those that have run longer stay.
+        # Of equal priority, those that started earlier are reprieved.
         ([low("old", started="08:00"), low("young", started="09:00")], ["young"]),
-        # Those that a budget protects are asked first.
+        # Victims protected by a budget are reprieved first.
         ([low("db", labels={"app": "db"}), low("vip", priority=9)], ["vip"]),
     ],
 )

@@ -39,15 +39,15 @@ def test_queue_pops_by_priority_then_age() -> None:
 def test_queue_backoff_doubles_up_to_its_maximum() -> None:
     made = queue()
     made.add(PodInfo(pod("p")), 0)
-    waits, now = [], 0.0
+    fail_to_schedule, now = [], 0.0
     for _ in range(6):
         queued = made.pop(now)
         assert queued is not None
         made.add_unschedulable(queued, frozenset(), now)
         assert made.pop(queued.due - 0.01) is None
-        waits.append(queued.due - now)
+        fail_to_schedule.append(queued.due - now)
         now = queued.due
-    assert waits == [1, 2, 4, 8, 10, 10]
+    assert fail_to_schedule == [1, 2, 4, 8, 10, 10]
 
 
 def test_queue_pops_from_backoff_when_no_pod_is_active() -> None:
@@ -56,7 +56,7 @@ def test_queue_pops_from_backoff_when_no_pod_is_active() -> None:
     first = made.pop(0)
     assert first is not None
     made.add_unschedulable(first, frozenset({"NodeName"}), 0)
-    assert made.pop(0.1) is None  # nothing has happened
+    assert made.pop(0.1) is None  # no event has occurred
     made.activate([first.pod.uid], 0.1)
     made.add(PodInfo(pod("q")), 0.1)
     assert [popped(made, 0.1) for _ in range(3)] == ["q", "p", None]
@@ -132,10 +132,10 @@ def test_queue_never_loses_or_duplicates_a_pod(operations: list[tuple[str, int]]
     assert rest | flying.keys() == known
 
 
-# What wakes whom
+# Queueing hints
 
 
-def waits(world: World, made: Any) -> None:
+def fail_to_schedule(world: World, made: Any) -> None:
     assert isinstance(world.fail(made), Failed)
     assert world.schedule_one() is None
 
@@ -150,15 +150,15 @@ def two_zones(**rest: Any) -> World:
 
 @pytest.mark.parametrize(("port", "expected"), [(80, True), (81, False)])
 def test_node_ports_hint_requires_a_released_port(port: int, *, expected: bool) -> None:
-    def using(name: str, *ports: int) -> Any:
+    def pod_with_ports(name: str, *ports: int) -> Any:
         listed = [{"containerPort": each, "hostPort": each} for each in ports]
         return pod(name, containers=[{"name": "c", "ports": listed}])
 
     world = World(node("n"))
-    holder, other = using("holder", 80), using("other", 81)
+    holder, other = pod_with_ports("holder", 80), pod_with_ports("other", 81)
     world.running("n", holder)
     world.running("n", other)
-    waits(world, using("p", 80))
+    fail_to_schedule(world, pod_with_ports("p", 80))
     world.core.remove_deleted_pod((holder if port == 80 else other).metadata.uid)
     assert requeued(world) is expected
 
@@ -169,9 +169,9 @@ def test_topology_spread_hint_requires_a_matching_pod(labels: Tree, space: str, 
     tolerant = {"tolerations": [{"operator": "Exists"}], "labels": {"app": "x"}}
     world.running("a", pod("first", cpu="1", **tolerant))
     world.running("b", pod("second", cpu="2", labels={"app": "y"}))
-    waits(world, pod("p", cpu="1", topologySpreadConstraints=[_SPREAD], **tolerant))
+    fail_to_schedule(world, pod("p", cpu="1", topologySpreadConstraints=[_SPREAD], **tolerant))
     (queued,) = world.core.queue.unschedulable_pods()
-    queued.unschedulable_plugins = frozenset({"PodTopologySpread"})  # it waits for room as well
+    queued.unschedulable_plugins = frozenset({"PodTopologySpread"})  # rejected by two plugins
     world.running("a", pod("new", labels=labels, namespace=space))
     assert requeued(world) is expected
 
@@ -179,14 +179,14 @@ def test_topology_spread_hint_requires_a_matching_pod(labels: Tree, space: str, 
 @pytest.mark.parametrize(("labels", "expected"), [({"app": "x"}, True), ({"app": "y"}, False)])
 def test_affinity_hint_requires_a_matching_pod(labels: Tree, *, expected: bool) -> None:
     world = World(node("n"))
-    waits(world, pod("p", affinity=required("podAffinity", near({"app": "x"}))))
+    fail_to_schedule(world, pod("p", affinity=required("podAffinity", near({"app": "x"}))))
     world.running("n", pod("new", labels=labels))
     assert requeued(world) is expected
 
 
 def test_affinity_hint_fires_when_an_assumed_pod_is_confirmed() -> None:
     world = World(node("n"))
-    waits(world, pod("p", affinity=required("podAffinity", near({"app": "x"}))))
+    fail_to_schedule(world, pod("p", affinity=required("podAffinity", near({"app": "x"}))))
     world.add(pod("new", labels={"app": "x"}))
     placed = world.schedule_one()
     assert isinstance(placed, Placed)
@@ -200,7 +200,7 @@ def test_affinity_hint_fires_when_an_assumed_pod_is_confirmed() -> None:
 def test_anti_affinity_hint_requires_removal_of_the_conflicting_pod(name: str, *, expected: bool) -> None:
     world = World(node("n"))
     pods = {each: world.running("n", pod(each, labels={"app": each})) for each in "xy"}
-    waits(world, pod("p", affinity=required("podAntiAffinity", near({"app": "x"}))))
+    fail_to_schedule(world, pod("p", affinity=required("podAntiAffinity", near({"app": "x"}))))
     world.core.remove_deleted_pod(pods[name].metadata.uid or "")
     assert requeued(world) is expected
 
@@ -208,7 +208,7 @@ def test_anti_affinity_hint_requires_removal_of_the_conflicting_pod(name: str, *
 def test_affinity_hint_fires_on_label_changes() -> None:
     world = World(node("n"))
     friend = world.running("n", pod("friend", labels={"app": "y"}))
-    waits(world, pod("p", affinity=required("podAffinity", near({"app": "x"}))))
+    fail_to_schedule(world, pod("p", affinity=required("podAffinity", near({"app": "x"}))))
     friend.metadata.labels = {"app": "x"}  # type: ignore[union-attr]
     world.core.set_assigned_pod(friend)
     assert requeued(world)
@@ -219,7 +219,7 @@ def test_affinity_hint_fires_on_namespace_label_changes() -> None:
     world.core.cluster.namespaces["other"] = namespace("other").metadata.labels or {}  # type: ignore[union-attr]
     term = near({"app": "x"}, namespaceSelector={"matchLabels": {"team": "t"}})
     world.running("n", pod("friend", namespace="other", labels={"app": "x"}))
-    waits(world, pod("p", affinity=required("podAffinity", term)))
+    fail_to_schedule(world, pod("p", affinity=required("podAffinity", term)))
     world.core.cluster.namespaces["other"] = {"team": "t"}
     world.core.on_cluster_event(ClusterEvent.NAMESPACE)
     assert isinstance(world.schedule_one(), Placed)
@@ -229,7 +229,7 @@ def test_affinity_hint_fires_on_namespace_label_changes() -> None:
 def test_resources_fit_hint_fires_when_a_pod_is_scaled_down(cpu: str, *, expected: bool) -> None:
     world = World(node("n", cpu="2"))
     running = world.running("n", pod("big", cpu="1500m"))
-    waits(world, pod("p", cpu="1"))
+    fail_to_schedule(world, pod("p", cpu="1"))
     running.spec.containers[0].resources.requests = {"cpu": cpu}  # type: ignore[union-attr]
     world.core.set_assigned_pod(running)
     assert requeued(world) is expected
@@ -238,7 +238,7 @@ def test_resources_fit_hint_fires_when_a_pod_is_scaled_down(cpu: str, *, expecte
 def test_irrelevant_pod_update_requeues_no_pods() -> None:
     world = World(node("n", cpu="1"))
     running = world.running("n", pod("big", cpu="1"))
-    waits(world, pod("p", cpu="1"))
+    fail_to_schedule(world, pod("p", cpu="1"))
     running.status.phase = "Running"  # type: ignore[union-attr]
     world.core.set_assigned_pod(running)
     heartbeat = node("n", cpu="1")
@@ -251,7 +251,7 @@ def test_node_deletion_requeues_spread_pods() -> None:
     world = two_zones(cpu="1")
     world.running("a", pod("first", labels={"app": "x"}))
     world.running("b", pod("full", cpu="1"))
-    waits(world, pod("p", cpu="1", labels={"app": "x"}, topologySpreadConstraints=[_SPREAD]))
+    fail_to_schedule(world, pod("p", cpu="1", labels={"app": "x"}, topologySpreadConstraints=[_SPREAD]))
     world.core.remove_node("b")
     result = world.schedule_one()
     assert isinstance(result, Placed)
@@ -263,7 +263,7 @@ def test_volume_limits_hint_requires_a_pod_with_claims() -> None:
     idle = world.running("n", pod("idle"))
     busy = world.running("n", pod("busy", volumes=mounting("c")))
     world.core.catalog.claims["default/c"] = claim("c")
-    waits(world, pod("p", cpu="9"))
+    fail_to_schedule(world, pod("p", cpu="9"))
     (queued,) = world.core.queue.unschedulable_pods()
     queued.unschedulable_plugins = frozenset({"NodeVolumeLimits"})
     world.core.remove_deleted_pod(idle.metadata.uid or "")  # type: ignore[union-attr]

@@ -33,7 +33,7 @@ class FailingTransport(LoopbackTransport):
     def __init__(self, loopback: Any) -> None:
         super().__init__(loopback)
         self.refuse: dict[str, int] = {}
-        #: Answers to requests that are carried out are lost, so many by the end of the path.
+        #: Remaining lost responses of executed requests, by suffix of the path.
         self.lose: dict[str, int] = {}
         self.asked: list[str] = []
 
@@ -158,7 +158,7 @@ async def test_scheduler_retries_rejected_binding_after_backoff(running: Running
     assert await running.until(lambda: running.node_of("p")) == "n"
     bindings = [each for each in running.transport.asked if each.endswith("/binding")]
     assert len(bindings) == 3
-    assert running.clock.monotonic() >= 3  # one second, then two
+    assert running.clock.monotonic() >= 3  # backoff of one second, then two
 
 
 async def test_scheduler_keeps_assumed_pod_when_the_binding_response_is_lost(running: Running) -> None:
@@ -225,7 +225,7 @@ async def test_scheduler_skips_gated_pods_until_the_gate_is_removed(running: Run
     assert await running.until(lambda: running.node_of("p")) == "n"
 
 
-# Claims for devices
+# ResourceClaims
 
 
 async def _with_device(running: Running) -> None:

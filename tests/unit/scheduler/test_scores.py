@@ -18,19 +18,19 @@ MI = 1024 * 1024
 
 def scores(plugin: str, world: World, made: Any, *, among: str = "") -> dict[str, int]:
     """Return scores from 0 to 100 by node; ``among`` names the nodes to compare, one letter each."""
-    profile, asking = world.core.profiles["default-scheduler"], PodInfo(made)
+    profile, pod_requesting = world.core.profiles["default-scheduler"], PodInfo(made)
     nodes = [each for each in world.core.cluster.nodes if not among or each.name in among]
     local = next((each for each, _ in profile.local_score_plugins if each.name == plugin), None)
     if local is not None:
-        found = local.normalize_scores([local.score(asking, each) for each in nodes])
+        found = local.normalize_scores([local.score(pod_requesting, each) for each in nodes])
     else:
         other = next(each for each, _ in profile.score_plugins if each.name == plugin)
-        scorer = other.pre_score(asking, world.core.cluster)
+        scorer = other.pre_score(pod_requesting, world.core.cluster)
         found = [0] * len(nodes) if scorer is None else scorer.normalize_scores([scorer(each) for each in nodes], nodes)
     return {each.name: score for each, score in zip(nodes, found, strict=True)}
 
 
-def asking(cpu: str = "", memory: str = "", **more: str) -> Any:
+def pod_requesting(cpu: str = "", memory: str = "", **more: str) -> Any:
     requests = {name: text for name, text in {"cpu": cpu, "memory": memory, **more}.items() if text}
     return pod("p", containers=[{"name": "c", "resources": {"requests": requests}}])
 
@@ -39,7 +39,7 @@ def filled(settings: Settings | None, *, cpu: str = "", memory: str = "", **room
     """Return a world with node ``n`` of 4 CPUs and 10,000 bytes, and a pod with these requests on it."""
     world = World(node("n", **{"cpu": "4", "memory": "10000", **room}), settings=settings)
     if cpu or memory:
-        made = asking(cpu, memory)
+        made = pod_requesting(cpu, memory)
         made.metadata.uid = "first"
         world.running("n", made)
     return world
@@ -56,38 +56,38 @@ def strategy(kind: str, *resources: Tree, shape: list[tuple[int, int]] | None = 
 
 
 CPU, MEMORY = {"name": "cpu", "weight": 1}, {"name": "memory", "weight": 1}
-#: Packing, as in the documentation of bin packing: the fuller, the better.
+#: Bin packing as documented: the fuller, the higher the score.
 PACKED = [(0, 0), (100, 10)]
 
 
 @pytest.mark.parametrize(
-    ("settings", "taken", "wanted", "score"),
+    ("settings", "used", "requested", "score"),
     [
         # cpu (4000 - 3000) * 100 / 4000 = 25, memory (10000 - 5000) * 100 / 10000 = 50: (25 + 50) / 2
         (strategy("LeastAllocated"), ("", ""), ("3", "5000"), 37),
         (strategy("LeastAllocated"), ("2", "3000"), ("1", "2000"), 37),
         # weights: (25 * 3 + 50) / 4
         (strategy("LeastAllocated", {"name": "cpu", "weight": 3}, MEMORY), ("", ""), ("3", "5000"), 31),
-        # more than there is: nothing
+        # more than allocatable: 0
         (strategy("LeastAllocated", CPU), ("3", ""), ("2", "1"), 0),
         # cpu 3000 * 100 / 4000 = 75, memory 50
         (strategy("MostAllocated"), ("", ""), ("3", "5000"), 62),
         (strategy("MostAllocated", {"name": "cpu", "weight": 2}, MEMORY), ("", ""), ("3", "5000"), 66),
-        # what is over-committed by defaults is full
+        # overcommitted by default requests: full
         (strategy("MostAllocated", CPU), ("3", ""), ("2", "1"), 100),
-        # the same by points: 75 and 50, and halves are rounded up
+        # the same shape by points: 75 and 50; halves round up
         (strategy("RequestedToCapacityRatio", shape=PACKED), ("", ""), ("3", "5000"), 63),
         (strategy("RequestedToCapacityRatio", shape=[(0, 10), (100, 0)]), ("", ""), ("3", "5000"), 38),
-        # flat beyond the last point, and where nothing is worth nothing is counted
+        # constant beyond the last point; scores of 0 have no weight
         (strategy("RequestedToCapacityRatio", CPU, shape=[(0, 0), (70, 8)]), ("", ""), ("3", ""), 80),
         (strategy("RequestedToCapacityRatio", shape=[(50, 0), (100, 10)]), ("", ""), ("3", "5000"), 50),
     ],
 )
 def test_node_resources_fit_scores_by_strategy(
-    settings: Settings, taken: tuple[str, str], wanted: tuple[str, str], score: int
+    settings: Settings, used: tuple[str, str], requested: tuple[str, str], score: int
 ) -> None:
-    world = filled(settings, cpu=taken[0], memory=taken[1])
-    assert scores("NodeResourcesFit", world, asking(*wanted)) == {"n": score}
+    world = filled(settings, cpu=used[0], memory=used[1])
+    assert scores("NodeResourcesFit", world, pod_requesting(*requested)) == {"n": score}
 
 
 def test_requested_to_capacity_ratio_matches_the_documented_example() -> None:
@@ -95,30 +95,30 @@ def test_requested_to_capacity_ratio_matches_the_documented_example() -> None:
     resources = [{"name": "intel.com/foo", "weight": 5}, MEMORY, {"name": "cpu", "weight": 3}]
     settings = strategy("RequestedToCapacityRatio", *resources, shape=PACKED)
     foo = {"intel.com/foo": "2"}
-    wanted = asking("2", "256Mi", **foo)
+    requested = pod_requesting("2", "256Mi", **foo)
     first = World(node("n", cpu="8", memory="1Gi", allocatable={"intel.com/foo": "4"}), settings=settings)
-    taken = asking("1", "256Mi", **{"intel.com/foo": "1"})
-    taken.metadata.uid = "first"
-    first.running("n", taken)
+    used = pod_requesting("1", "256Mi", **{"intel.com/foo": "1"})
+    used.metadata.uid = "first"
+    first.running("n", used)
     # foo 3/4 = 75, memory 50, cpu 3/8 = 37: (75 * 5 + 50 + 37 * 3) / 9 = 59.6
-    assert scores("NodeResourcesFit", first, wanted) == {"n": 60}
+    assert scores("NodeResourcesFit", first, requested) == {"n": 60}
     second = World(node("n", cpu="8", memory="1Gi", allocatable={"intel.com/foo": "8"}), settings=settings)
-    taken = asking("6", "512Mi", **{"intel.com/foo": "2"})
-    taken.metadata.uid = "first"
-    second.running("n", taken)
+    used = pod_requesting("6", "512Mi", **{"intel.com/foo": "2"})
+    used.metadata.uid = "first"
+    second.running("n", used)
     # foo 50, memory 75, cpu 100: (50 * 5 + 75 + 100 * 3) / 9 = 69.4
-    assert scores("NodeResourcesFit", second, wanted) == {"n": 69}
+    assert scores("NodeResourcesFit", second, requested) == {"n": 69}
 
 
 def test_node_resources_fit_ignores_scalar_resources_not_requested() -> None:
     settings = strategy("MostAllocated", CPU, {"name": "example.com/gpu", "weight": 1})
     world = World(node("n", cpu="4", allocatable={"example.com/gpu": "4"}), settings=settings)
-    assert scores("NodeResourcesFit", world, asking("2")) == {"n": 50}
-    assert scores("NodeResourcesFit", world, asking("2", **{"example.com/gpu": "4"})) == {"n": 75}
+    assert scores("NodeResourcesFit", world, pod_requesting("2")) == {"n": 50}
+    assert scores("NodeResourcesFit", world, pod_requesting("2", **{"example.com/gpu": "4"})) == {"n": 75}
 
 
 @pytest.mark.parametrize(
-    ("taken", "wanted", "score"),
+    ("used", "requested", "score"),
     [
         # No change: 75. From even to uneven 50 at worst, from uneven to even 100 at best.
         (("", ""), ("2", "5000"), 75),
@@ -130,15 +130,15 @@ def test_node_resources_fit_ignores_scalar_resources_not_requested() -> None:
         (("2", ""), ("", "5000"), 87),
     ],
 )
-def test_balanced_allocation_scores_improvement(taken: tuple[str, str], wanted: tuple[str, str], score: int) -> None:
+def test_balanced_allocation_scores_improvement(used: tuple[str, str], requested: tuple[str, str], score: int) -> None:
     """50 + (50 + after - before) / 2, of 100 less the deviation (kubernetes/kubernetes#135573)."""
-    world = filled(None, cpu=taken[0], memory=taken[1])
-    assert scores("NodeResourcesBalancedAllocation", world, asking(*wanted)) == {"n": score}
+    world = filled(None, cpu=used[0], memory=used[1])
+    assert scores("NodeResourcesBalancedAllocation", world, pod_requesting(*requested)) == {"n": score}
 
 
 def test_balanced_allocation_skips_pods_without_requests() -> None:
-    assert scores("NodeResourcesBalancedAllocation", filled(None), asking()) == {"n": 0}
-    disk = asking(**{"ephemeral-storage": "1"})
+    assert scores("NodeResourcesBalancedAllocation", filled(None), pod_requesting()) == {"n": 0}
+    disk = pod_requesting(**{"ephemeral-storage": "1"})
     assert scores("NodeResourcesBalancedAllocation", filled(None), disk) == {"n": 0}
 
 
@@ -147,8 +147,8 @@ def test_balanced_allocation_uses_deviation_of_three_resources() -> None:
     settings = settings_with_args("NodeResourcesBalancedAllocation", resources=resources)
     world = filled(settings, allocatable={"example.com/gpu": "4"})
     # after: 0.5, 0.5 and 1, deviation 0.2357: 76 of 100
-    wanted = asking("2", "5000", **{"example.com/gpu": "4"})
-    assert scores("NodeResourcesBalancedAllocation", world, wanted) == {"n": 63}
+    requested = pod_requesting("2", "5000", **{"example.com/gpu": "4"})
+    assert scores("NodeResourcesBalancedAllocation", world, requested) == {"n": 63}
 
 
 @pytest.mark.parametrize(
@@ -170,10 +170,10 @@ def test_default_normalize_score_scales_to_the_maximum(raw: list[int], expected:
 
 
 def test_taint_toleration_scores_prefer_no_schedule_taints() -> None:
-    def avoid(*keys: str) -> list[Tree]:
+    def prefer_no_schedule(*keys: str) -> list[Tree]:
         return [{"key": key, "effect": "PreferNoSchedule"} for key in keys]
 
-    world = World(node("a"), node("b", taints=avoid("x")), node("c", taints=avoid("x", "y")))
+    world = World(node("a"), node("b", taints=prefer_no_schedule("x")), node("c", taints=prefer_no_schedule("x", "y")))
     assert scores("TaintToleration", world, pod("p")) == {"a": 100, "b": 50, "c": 0}
     tolerant = pod("p", tolerations=[{"key": "x", "operator": "Exists"}])
     assert scores("TaintToleration", world, tolerant) == {"a": 100, "b": 100, "c": 0}
@@ -211,15 +211,19 @@ def test_image_locality_scores_by_size_and_spread() -> None:
 
 
 def test_inter_pod_affinity_normalizes_between_minimum_and_maximum() -> None:
-    def liking(weight: int, kind: str) -> Tree:
+    def preferred_term(weight: int, kind: str) -> Tree:
         term = {"podAffinityTerm": near({"app": "x"}, "zone"), "weight": weight}
         return {kind: {"preferredDuringSchedulingIgnoredDuringExecution": [term]}}
 
     world = World(*(node(name, labels={"zone": zone}) for name, zone in (("a", "1"), ("b", "2"), ("c", "3"))))
     for where in "aab":
         world.running(where, pod("friend", labels={"app": "x"}))
-    assert scores("InterPodAffinity", world, pod("p", affinity=liking(5, "podAffinity"))) == {"a": 100, "b": 50, "c": 0}
-    away = pod("p", affinity=liking(5, "podAntiAffinity"))
+    assert scores("InterPodAffinity", world, pod("p", affinity=preferred_term(5, "podAffinity"))) == {
+        "a": 100,
+        "b": 50,
+        "c": 0,
+    }
+    away = pod("p", affinity=preferred_term(5, "podAntiAffinity"))
     assert scores("InterPodAffinity", world, away) == {"a": 0, "b": 50, "c": 100}
 
 

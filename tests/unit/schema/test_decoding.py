@@ -26,23 +26,23 @@ def decoded(type_, tree):
 
 
 def part(definition, tree):
-    """What is left of a tree of one of the parts of `core/v1`."""
+    """Return the decoded tree of a type of `core/v1`."""
     return decoded(struct(f"io.k8s.api.core.v1.{definition}"), tree)
 
 
-def test_quantities_are_written_as_go_writes_them():
+def test_decode_canonicalizes_quantities():
     limits = {"cpu": 0.5, "memory": "1024Mi", "pods": None}
     assert part("ResourceRequirements", {"limits": limits}) == {"limits": {"cpu": "500m", "memory": "1Gi", "pods": "0"}}
     assert part("ResourceFieldSelector", {"resource": "limits.cpu"}) == {"resource": "limits.cpu", "divisor": "0"}
     assert part("EmptyDirVolumeSource", {"sizeLimit": "0"}) == {"sizeLimit": "0"}
 
 
-def test_a_plain_object_stays_as_it_is():
+def test_decode_keeps_a_canonical_object():
     tree = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"k": "v"}}
     assert decode(CONFIG_MAP, tree) == (tree, [])
 
 
-def test_unknown_fields_are_dropped_and_told_by_path():
+def test_decode_drops_and_reports_unknown_fields():
     tree = {
         "metadata": {"name": "a", "Labels": {}},
         "spec": {"ports": [{"port": 80, "prot": "x"}], "typo": 1},
@@ -54,28 +54,28 @@ def test_unknown_fields_are_dropped_and_told_by_path():
     assert result.tree["spec"] == {"ports": [{"port": 80, "targetPort": 0}]}
 
 
-def test_unknown_fields_below_a_map_are_told_with_its_key():
+def test_decode_reports_unknown_fields_below_a_map_with_its_key():
     tree = {"properties": {"a.b": {"typo": 1}}}
     assert decode(struct_for("apiextensions.k8s.io", "v1", "JSONSchemaProps"), tree).unknown == ["properties.a.b.typo"]
 
 
-def test_at_most_a_hundred_unknown_fields_are_told():
+def test_decode_reports_at_most_a_hundred_unknown_fields():
     assert len(decode(CONFIG_MAP, {f"x{number}": 1 for number in range(200)}).unknown) == 100
 
 
-def test_null_fields_count_as_left_out():
+def test_decode_treats_null_fields_as_absent():
     tree = {"metadata": None, "data": None, "immutable": None}
     assert decoded(CONFIG_MAP, tree) == {"metadata": {}}
 
 
-def test_a_null_map_value_is_empty_and_a_null_list_item_a_new_one():
+def test_decode_replaces_null_items_by_zero_values():
     assert decoded(CONFIG_MAP, {"data": {"k": None}})["data"] == {"k": ""}
     assert decoded(SECRET, {"data": {"k": None}})["data"] == {"k": ""}
     assert decoded(SERVICE, {"spec": {"ports": [None]}})["spec"]["ports"] == [{"port": 0, "targetPort": 0}]
     assert part("Container", {"name": "c", "args": [None, "x"]})["args"] == ["", "x"]
 
 
-def test_an_explicit_zero_is_kept_of_a_pointer_and_dropped_of_a_value():
+def test_decode_keeps_explicit_zeros_of_pointers_only():
     assert decoded(DEPLOYMENT, {"spec": {"replicas": 0, "paused": False, "minReadySeconds": 0}})["spec"] == {
         "replicas": 0,
         "selector": None,
@@ -84,32 +84,32 @@ def test_an_explicit_zero_is_kept_of_a_pointer_and_dropped_of_a_value():
     }
 
 
-def test_an_empty_string_is_kept_of_a_pointer_and_dropped_of_a_value():
+def test_decode_keeps_empty_strings_of_pointers_only():
     tree = part("PersistentVolumeClaimSpec", {"storageClassName": "", "volumeName": ""})
     assert tree == {"storageClassName": "", "resources": {}}
 
 
-def test_empty_lists_and_maps_read_back_as_absent():
+def test_decode_drops_empty_lists_and_maps():
     assert decoded(CONFIG_MAP, {"metadata": {"labels": {}, "finalizers": []}, "data": {}}) == {"metadata": {}}
 
 
-def test_lists_without_omitempty_are_null_when_empty_or_absent():
+def test_decode_sets_empty_lists_without_omitempty_to_null():
     assert decoded(ROLE, {"rules": []}) == {"metadata": {}, "rules": None}
     assert decoded(ROLE, {}) == {"metadata": {}, "rules": None}
 
 
-def test_structs_held_by_value_are_always_written():
+def test_decode_adds_structs_held_by_value():
     assert decoded(SERVICE, {}) == {"metadata": {}, "spec": {}, "status": {"loadBalancer": {}}}
 
 
-def test_an_empty_struct_held_by_pointer_stays():
+def test_decode_keeps_an_empty_struct_held_by_pointer():
     assert part("PodSpec", {"containers": [{"name": "c"}], "securityContext": {}}) == {
         "containers": [{"name": "c", "resources": {}}],
         "securityContext": {},
     }
 
 
-def test_times_held_by_value_are_null_when_unset_but_not_the_creation_timestamp():
+def test_decode_sets_unset_times_held_by_value_to_null():
     assert part("PodCondition", {"type": "Ready", "status": "True"}) == {
         "type": "Ready",
         "status": "True",
@@ -119,46 +119,46 @@ def test_times_held_by_value_are_null_when_unset_but_not_the_creation_timestamp(
     assert decoded(CONFIG_MAP, {"metadata": {"creationTimestamp": None}}) == {"metadata": {}}
 
 
-def test_zero_is_what_go_writes_of_a_value_never_set():
+def test_zero_is_the_encoding_of_the_zero_value():
     assert zero(struct_for("apps", "v1", "ReplicaSet"))["status"] == {"replicas": 0}
 
 
-def test_a_tree_is_never_changed():
+def test_decode_does_not_mutate_the_tree():
     tree = {"metadata": {"labels": {}}, "spec": {"ports": [None, {"port": 1, "x": 1}]}}
     before = copy.deepcopy(tree)
     decode(SERVICE, tree)
     assert tree == before
 
 
-def test_each_decoding_gives_containers_of_its_own():
+def test_decode_returns_new_containers():
     first, second = decoded(SERVICE, {}), decoded(SERVICE, {})
     first["status"]["loadBalancer"]["ingress"] = []
     assert second["status"] == {"loadBalancer": {}}
 
 
 @pytest.mark.parametrize("value", [2**31, -(2**31) - 1, 2.0, True, "1", [], {}])
-def test_what_is_no_int32_is_refused(value):
+def test_decode_rejects_values_outside_int32(value):
     with pytest.raises(DecodeError):
         decode(DEPLOYMENT, {"spec": {"replicas": value}})
 
 
 @pytest.mark.parametrize("value", [2**31 - 1, -(2**31), 0])
-def test_the_bounds_of_int32_fit(value):
+def test_decode_accepts_the_bounds_of_int32(value):
     assert decoded(DEPLOYMENT, {"spec": {"replicas": value}})["spec"]["replicas"] == value
 
 
-def test_int_or_string_takes_both():
+def test_decode_accepts_int_or_string():
     ports = [{"port": 1, "targetPort": "http"}, {"port": 2, "targetPort": 8080}]
     assert decoded(SERVICE, {"spec": {"ports": ports}})["spec"]["ports"] == ports
 
 
-def test_raw_objects_stay_as_they_are():
+def test_decode_keeps_raw_objects():
     data = {"any": [None, {"x": 0.5}], "empty": {}}
     assert decoded(struct_for("apps", "v1", "ControllerRevision"), {"data": data, "revision": 1})["data"] == data
     assert decoded(struct_for("apps", "v1", "ControllerRevision"), {"revision": 1})["data"] is None
 
 
-def test_fields_of_schemas_may_be_schemas_booleans_or_lists():
+def test_decode_accepts_alternatives_of_json_schema_fields():
     schema = {
         "type": "object",
         "nullable": False,
@@ -184,13 +184,13 @@ def test_fields_of_schemas_may_be_schemas_booleans_or_lists():
     }
 
 
-def test_preserved_unknown_fields_stay():
+def test_decode_keeps_preserved_unknown_fields():
     type_ = from_openapi({"type": "object", "x-kubernetes-preserve-unknown-fields": True}, "Free")
     assert decode(type_, {"anything": {"x": 1}}) == ({"anything": {"x": 1}}, [])
 
 
 @pytest.mark.parametrize("tree", [None, [], "x", 1])
-def test_what_is_no_object_is_refused(tree):
+def test_decode_rejects_other_types_than_objects(tree):
     with pytest.raises(DecodeError):
         decode(CONFIG_MAP, tree)
 
@@ -213,13 +213,13 @@ def outcome(tree):
 
 
 @given(json_trees)
-def test_decoding_what_was_decoded_changes_nothing(tree):
+def test_decode_is_idempotent(tree):
     once = decoded(POD, outcome(tree))
     assert decode(POD, once) == (once, [])
     assert json.loads(json.dumps(once)) == once
 
 
-def test_a_spec_met_before_is_decoded_to_a_tree_of_its_own() -> None:
+def test_decode_returns_a_new_tree_for_a_cached_spec() -> None:
     pod = {"spec": {"containers": [{"name": "c", "resources": {}}]}}
     first = decode(POD, decode(POD, pod).tree).tree
     second = decode(POD, first).tree
@@ -227,10 +227,10 @@ def test_a_spec_met_before_is_decoded_to_a_tree_of_its_own() -> None:
     assert decode(POD, first).tree["spec"]["containers"][0]["name"] == "c"
 
 
-def test_unknown_fields_of_a_spec_are_told_every_time() -> None:
+def test_decode_reports_unknown_fields_of_a_spec_each_time() -> None:
     pod = {"spec": {"containers": [{"name": "c", "resources": {}, "mistake": 1}]}}
-    told = [decode(POD, pod).unknown for _ in range(2)]
-    assert told == [["spec.containers[0].mistake"]] * 2
+    unknown = [decode(POD, pod).unknown for _ in range(2)]
+    assert unknown == [["spec.containers[0].mistake"]] * 2
 
 
 @pytest.mark.parametrize("subresources", [{}, {"status": {}}, {"scale": {"specReplicasPath": ".spec.n"}}])

@@ -55,38 +55,38 @@ def refusal(group, kind, tree):
         ),
     ],
 )
-def test_a_wrong_json_type_is_told_with_the_struct_the_path_and_the_go_type(group, kind, tree, message):
+def test_first_error_names_struct_path_and_go_type(group, kind, tree, message):
     assert refusal(group, kind, tree) == f"json: cannot unmarshal {message}"
 
 
 @pytest.mark.parametrize("number", ["2.0", "1e1", "2.50"])
-def test_a_number_is_told_as_it_was_written(number):
+def test_first_error_prints_numbers_as_written(number):
     tree = decode_json_exactly(b'{"spec": {"replicas": ' + number.encode() + b"}}")
     wanted = f"json: cannot unmarshal number {number} into Go struct field DeploymentSpec.spec.replicas of type int32"
     assert refusal("apps", "Deployment", tree) == wanted
 
 
-def test_a_number_whose_text_is_forgotten_makes_the_error_inexact():
+def test_first_error_is_inexact_without_the_text_of_a_number():
     with pytest.raises(InexactError):
         decode(struct_for("apps", "v1", "Deployment"), {"spec": {"replicas": 10.0}})
 
 
-def test_the_first_wrong_type_in_the_text_counts():
+def test_first_error_is_the_first_wrong_type_of_the_text():
     assert "ConfigMap.data " in refusal("", "ConfigMap", {"data": 1, "immutable": "x"})
     assert "ConfigMap.immutable " in refusal("", "ConfigMap", {"immutable": "x", "data": 1})
 
 
-def test_a_time_that_is_none_counts_before_earlier_wrong_types():
+def test_first_error_prefers_malformed_times():
     tree = {"data": 1, "metadata": {"creationTimestamp": "yesterday"}}
     assert refusal("", "ConfigMap", tree).startswith('parsing time "yesterday"')
 
 
-def test_a_quantity_that_is_none_is_told_without_its_place():
+def test_first_error_of_a_malformed_quantity_has_no_path():
     message = refusal("", "ResourceQuota", {"spec": {"hard": {"cpu": "many"}}})
     assert message.startswith("quantities must match the regular expression")
 
 
-def test_bad_base64_is_told_without_its_place():
+def test_first_error_of_malformed_base64_has_no_path():
     assert refusal("", "Secret", {"data": {"k": "!"}}) == "illegal base64 data at input byte 0"
 
 
@@ -104,15 +104,15 @@ def test_bad_base64_is_told_without_its_place():
         ),
     ],
 )
-def test_what_a_schema_refuses_is_told_at_the_outer_field(properties, message):
+def test_first_error_in_a_json_schema_names_the_outer_field(properties, message):
     assert refusal("apiextensions.k8s.io", "JSONSchemaProps", {"properties": {"a": properties}}).endswith(message)
 
 
-def test_an_object_that_is_none_has_no_field():
+def test_first_error_of_the_root_has_no_field():
     assert refusal("", "ConfigMap", []) == "json: cannot unmarshal array into Go value of type v1.ConfigMap"
 
 
-def test_types_are_printed_as_go_prints_them():
+def test_go_type_prints_types_as_go():
     spec = struct("io.k8s.api.core.v1.PodSpec").fields
     assert go_type(spec["volumes"].type) == "[]v1.Volume"
     assert go_type(spec["nodeSelector"].type) == "map[string]string"

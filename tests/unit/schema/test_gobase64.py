@@ -11,16 +11,16 @@ from steersman.schema.gobase64 import normalize
 
 
 @given(st.binary(max_size=40))
-def test_base64_reads_back_as_it_is(data):
+def test_normalize_keeps_canonical_base64(data):
     text = base64.b64encode(data).decode()
     assert normalize(text) == text
 
 
-def test_line_breaks_are_skipped():
+def test_normalize_skips_line_breaks():
     assert normalize("bXkt\r\nZGF0\nYQ==\n") == "bXktZGF0YQ=="
 
 
-def test_stray_bits_behind_the_last_byte_are_cleared():
+def test_normalize_clears_trailing_bits():
     assert normalize("YR==") == "YQ=="
 
 
@@ -38,7 +38,7 @@ def test_stray_bits_behind_the_last_byte_are_cleared():
         ("YQ==YQ==", 4),
     ],
 )
-def test_the_first_byte_that_does_not_fit_is_told(text, index):
+def test_normalize_reports_the_first_corrupt_byte(text, index):
     with pytest.raises(ValueError) as caught:
         normalize(text)
     assert str(caught.value) == f"illegal base64 data at input byte {index}"
@@ -52,5 +52,5 @@ def outcome(text):
 
 
 @given(st.text(max_size=20))
-def test_any_text_is_base64_or_told_why_not(text):
+def test_normalize_of_any_text_returns_or_raises_value_error(text):
     assert re.fullmatch(r"[A-Za-z0-9+/]*={0,2}|illegal base64 data at input byte \d+", outcome(text))

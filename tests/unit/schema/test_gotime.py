@@ -24,7 +24,7 @@ MICROS = '"2006-01-02T15:04:05.000000Z07:00"'
         ("0001-01-01T00:00:00Z", None),
     ],
 )
-def test_times_are_written_in_utc_with_whole_seconds(text, written):
+def test_normalize_seconds_writes_utc_with_whole_seconds(text, written):
     assert normalize_seconds(text) == written
 
 
@@ -37,7 +37,7 @@ def test_times_are_written_in_utc_with_whole_seconds(text, written):
         ("0001-01-01T00:00:00.000000Z", None),
     ],
 )
-def test_micro_times_keep_six_digits(text, written):
+def test_normalize_micros_keeps_six_decimals(text, written):
     assert normalize_micros(text) == written
 
 
@@ -58,13 +58,13 @@ def test_micro_times_keep_six_digits(text, written):
         ("2024-01-01T00:00:00Zjunk", 'parsing time "2024-01-01T00:00:00Zjunk": extra text: "junk"'),
     ],
 )
-def test_what_is_no_time_is_refused_in_the_words_of_go(text, message):
+def test_normalize_seconds_raises_with_the_message_of_go(text, message):
     with pytest.raises(ValueError) as caught:
         normalize_seconds(text)
     assert str(caught.value) == message
 
 
-def test_micro_times_demand_a_fraction():
+def test_normalize_micros_requires_a_fraction():
     with pytest.raises(ValueError) as caught:
         normalize_micros("2024-01-01T00:00:00Z")
     message = f'parsing time "2024-01-01T00:00:00Z" as {MICROS}: cannot parse "Z" as ".000000"'
@@ -72,7 +72,7 @@ def test_micro_times_demand_a_fraction():
 
 
 @given(st.datetimes(), st.integers(-23 * 60, 23 * 60))
-def test_writing_again_changes_nothing(moment, offset):
+def test_normalize_is_idempotent(moment, offset):
     sign = "-" if offset < 0 else "+"
     zone = f"{sign}{abs(offset) // 60:02}:{abs(offset) % 60:02}"
     text = moment.replace(year=max(2, min(moment.year, 9998))).isoformat(timespec="microseconds") + zone
@@ -88,5 +88,5 @@ def outcome(text):
 
 
 @given(st.text(alphabet="0123456789-T:Z.+, x", max_size=30))
-def test_any_text_is_a_time_or_told_why_not(text):
+def test_normalize_of_any_text_returns_or_raises_value_error(text):
     assert re.fullmatch(r"zero|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ|parsing time .*", outcome(text))

@@ -24,7 +24,7 @@ from steersman.schema.leaves import LEAVES, PLAIN, ZEROS, Malformed, Mismatch
         (ScalarKind.INT_OR_STRING, 1.5),
     ],
 )
-def test_a_value_of_another_json_type_does_not_fit(kind, value):
+def test_leaf_raises_mismatch_for_another_json_type(kind, value):
     with pytest.raises(Mismatch):
         LEAVES[kind](value)
 
@@ -46,7 +46,7 @@ def test_a_value_of_another_json_type_does_not_fit(kind, value):
         (ScalarKind.RAW, {"a": None}, {"a": None}),
     ],
 )
-def test_what_is_kept_of_a_value(kind, value, kept):
+def test_leaf_returns_the_canonical_value(kind, value, kept):
     assert LEAVES[kind](value) == kept
 
 
@@ -61,11 +61,11 @@ def test_what_is_kept_of_a_value(kind, value, kept):
         (ScalarKind.QUANTITY, {}),
     ],
 )
-def test_what_its_own_parser_refuses_is_malformed(kind, value):
+def test_leaf_raises_malformed_when_its_parser_rejects(kind, value):
     with pytest.raises(Malformed):
         LEAVES[kind](value)
 
 
-def test_every_kind_has_a_zero_and_plain_ones_pass_their_own_check():
+def test_leaf_kinds_have_zero_values():
     assert set(ZEROS) == set(ScalarKind)
     assert all(LEAVES[kind](type_()) == type_() for kind, type_ in PLAIN.items())

@@ -11,31 +11,31 @@ def fields(definition: str):
     return loader.struct(definition).fields
 
 
-def test_every_served_resource_has_a_type_with_metadata():
+def test_struct_for_every_resource_has_metadata():
     structs = [loader.struct(resource.definition) for resource in table().resources]
     assert {struct.fields["kind"].type.kind for struct in structs} == {ScalarKind.STRING}
 
 
-def test_all_definitions_of_all_groups_load():
+def test_definitions_of_all_groups_load():
     names = [name for group, version in table().modules for name in loader.definitions(group, version)]
     assert all(loader.struct(name).name == name for name in names)
 
 
-def test_a_type_is_loaded_once_and_shared():
+def test_struct_is_loaded_once():
     pod = loader.struct_for("", "v1", "Pod")
     template = fields("io.k8s.api.apps.v1.DeploymentSpec")["template"].type
     assert isinstance(template, Struct)
     assert template.fields["spec"].type is pod.fields["spec"].type
 
 
-def test_types_may_hold_themselves():
+def test_struct_may_be_recursive():
     schema = loader.struct_for("apiextensions.k8s.io", "v1", "JSONSchemaProps")
     properties = schema.fields["properties"].type
     assert isinstance(properties, MapOf)
     assert properties.value is schema
 
 
-def test_map_lists_know_their_keys_and_key_defaults():
+def test_struct_lists_have_keys_and_defaults():
     ports = fields("io.k8s.api.core.v1.Container")["ports"]
     assert isinstance(ports.type, ListOf)
     assert ports.type.list_type is ListType.MAP
@@ -44,19 +44,19 @@ def test_map_lists_know_their_keys_and_key_defaults():
     assert (ports.patch_strategies, ports.patch_merge_key) == (("merge",), "containerPort")
 
 
-def test_strategic_merge_directives_come_in_order():
+def test_struct_fields_have_patch_strategies_in_order():
     volumes = fields("io.k8s.api.core.v1.PodSpec")["volumes"]
     assert volumes.patch_strategies == ("merge", "retainKeys")
 
 
-def test_atomic_structs_and_maps_are_marked():
+def test_struct_marks_atomic_structs_and_maps():
     selector = fields("io.k8s.api.core.v1.ServiceSpec")["selector"].type
     assert isinstance(selector, MapOf)
     assert selector.atomic
     assert loader.struct(f"{loader.META_V1}.LabelSelector").atomic
 
 
-def test_a_field_may_take_an_atomic_struct_apart():
+def test_struct_field_may_override_an_atomic_struct():
     claim = fields("io.k8s.api.core.v1.PersistentVolumeSpec")["claimRef"].type
     whole = loader.struct("io.k8s.api.core.v1.ObjectReference")
     assert (whole.atomic, claim.atomic) == (True, False)
@@ -75,27 +75,27 @@ def test_a_field_may_take_an_atomic_struct_apart():
         (f"{loader.META_V1}.ManagedFieldsEntry", "fieldsV1", ScalarKind.ANY),
     ],
 )
-def test_leaves_have_the_kind_of_their_go_type(definition, field, kind):
+def test_struct_leaves_have_the_kind_of_their_go_type(definition, field, kind):
     type_ = fields(definition)[field].type
     assert isinstance(type_, Scalar)
     assert type_.kind is kind
 
 
-def test_kinds_that_all_groups_share_are_found_in_each():
+def test_struct_for_finds_common_kinds_in_each_group():
     assert loader.struct_for("apps", "v1", "DeleteOptions") is loader.struct_for("", "v1", "DeleteOptions")
 
 
-def test_kinds_of_other_groups_subresources_are_found_in_their_own():
+def test_struct_for_finds_subresource_kinds_of_other_groups():
     assert loader.struct_for("autoscaling", "v1", "Scale").name == "io.k8s.api.autoscaling.v1.Scale"
     assert loader.struct_for("policy", "v1", "Eviction").name == "io.k8s.api.policy.v1.Eviction"
 
 
 @pytest.mark.parametrize(("group", "version", "kind"), [("", "v1", "Nothing"), ("apps", "v9", "Deployment")])
-def test_a_kind_that_is_not_built_in_is_a_key_error(group, version, kind):
+def test_struct_for_raises_for_a_custom_kind(group, version, kind):
     with pytest.raises(KeyError):
         loader.struct_for(group, version, kind)
 
 
-def test_a_definition_that_does_not_exist_is_a_key_error():
+def test_struct_raises_for_an_unknown_definition():
     with pytest.raises(KeyError):
         loader.struct("io.k8s.api.nothing.v1.Nothing")

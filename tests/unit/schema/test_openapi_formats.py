@@ -32,13 +32,13 @@ from steersman.schema.openapi_formats import fits, has_room, is_known
         ("k8s-long-name", ["a.b"], ["A", ""]),
     ],
 )
-def test_texts_have_formats(name, right, wrong):
+def test_fits_validates_string_formats(name, right, wrong):
     assert is_known(name)
     assert [text for text in right if not fits(name, text)] == []
     assert [text for text in wrong if fits(name, text)] == []
 
 
-def test_formats_of_numbers_and_made_up_ones_mean_nothing_for_texts():
+def test_is_known_is_false_for_number_formats_and_unknown_formats():
     assert [name for name in ("int32", "float", "colour", "") if is_known(name)] == []
 
 
@@ -51,6 +51,6 @@ def test_formats_of_numbers_and_made_up_ones_mean_nothing_for_texts():
         ("double", (1e308, 1.5), ()),
     ],
 )
-def test_what_numbers_a_format_has_room_for(name, numbers, others):
+def test_has_room_validates_number_formats(name, numbers, others):
     assert [number for number in numbers if not has_room(name, number)] == []
     assert [number for number in others if has_room(name, number)] == []

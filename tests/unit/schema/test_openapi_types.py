@@ -8,7 +8,7 @@ from steersman.schema.openapi_types import from_openapi
 
 
 def spec_field(schema):
-    """The type of one field below `spec`."""
+    """Return the type of one field below `spec`."""
     spec = {"type": "object", "properties": {"it": schema}}
     whole = from_openapi({"type": "object", "properties": {"spec": spec}}, "Shirt")
     spec_type = whole.fields["spec"].type
@@ -16,7 +16,7 @@ def spec_field(schema):
     return spec_type.fields["it"].type
 
 
-def test_a_resource_has_the_built_in_metadata_whatever_its_schema_says():
+def test_from_openapi_uses_the_built_in_metadata():
     shirt = from_openapi({"type": "object", "properties": {"metadata": {"type": "object"}}}, "Shirt")
     assert shirt.fields["metadata"].type is struct(OBJECT_META)
     assert {"apiVersion", "kind"} < shirt.fields.keys()
@@ -35,13 +35,13 @@ def test_a_resource_has_the_built_in_metadata_whatever_its_schema_says():
         ({"x-kubernetes-preserve-unknown-fields": True}, ScalarKind.ANY),
     ],
 )
-def test_leaves(schema, kind):
+def test_from_openapi_of_leaves(schema, kind):
     type_ = spec_field(schema)
     assert isinstance(type_, Scalar)
     assert type_.kind is kind
 
 
-def test_lists_keep_their_kind_keys_and_key_defaults():
+def test_from_openapi_keeps_list_types_keys_and_defaults():
     item = {
         "type": "object",
         "required": ["port"],
@@ -65,7 +65,7 @@ def test_lists_keep_their_kind_keys_and_key_defaults():
     assert type_.item.fields["port"].mandatory
 
 
-def test_additional_properties_make_a_map():
+def test_from_openapi_converts_additional_properties_to_a_map():
     type_ = spec_field(
         {"type": "object", "additionalProperties": {"type": "integer"}, "x-kubernetes-map-type": "atomic"}
     )
@@ -75,24 +75,24 @@ def test_additional_properties_make_a_map():
     assert isinstance(anything, MapOf)
 
 
-def test_an_object_without_properties_takes_none():
+def test_from_openapi_of_an_object_without_properties():
     type_ = spec_field({"type": "object"})
     assert isinstance(type_, Struct)
     assert (type_.fields, type_.preserve_unknown) == ({}, False)
 
 
-def test_preserved_objects_keep_what_they_do_not_specify():
+def test_from_openapi_keeps_preserve_unknown_fields():
     type_ = spec_field({"type": "object", "x-kubernetes-preserve-unknown-fields": True})
     assert isinstance(type_, Struct)
     assert type_.preserve_unknown
 
 
-def test_an_embedded_resource_has_metadata():
+def test_from_openapi_of_an_embedded_resource_has_metadata():
     type_ = spec_field({"type": "object", "x-kubernetes-embedded-resource": True})
     assert isinstance(type_, Struct)
     assert type_.fields["metadata"].type is struct(OBJECT_META)
 
 
-def test_defaults_are_kept():
+def test_from_openapi_keeps_defaults():
     whole = from_openapi({"type": "object", "properties": {"size": {"type": "string", "default": "M"}}}, "Shirt")
     assert whole.fields["size"].default == "M"

@@ -22,7 +22,7 @@ def entry(key: str, value: bytes) -> bytes:
 NAMED = length_delimited(1, string(1, "a"))
 
 
-def test_maps_of_texts_and_bytes():
+def test_decode_body_of_maps_of_strings_and_bytes():
     raw = (
         NAMED
         + length_delimited(2, entry("k", b"v"))
@@ -35,7 +35,7 @@ def test_maps_of_texts_and_bytes():
     assert (tree["kind"], tree["apiVersion"], tree["metadata"]) == ("ConfigMap", "v1", {"name": "a"})
 
 
-def test_parts_that_json_does_not_nest_lie_in_the_object():
+def test_decode_body_inlines_messages():
     source = length_delimited(
         19, length_delimited(1, string(1, "settings"))
     )  # VolumeSource.configMap.localObjectReference.name
@@ -46,7 +46,7 @@ def test_parts_that_json_does_not_nest_lie_in_the_object():
     ]
 
 
-def test_numbers_booleans_and_int_or_strings():
+def test_decode_body_of_scalars():
     port = length_delimited(4, integer(1, 1) + string(3, "http"))
     ports = length_delimited(1, integer(3, 80) + port)
     raw = NAMED + length_delimited(2, ports + boolean(13, True))
@@ -55,12 +55,12 @@ def test_numbers_booleans_and_int_or_strings():
     assert spec["publishNotReadyAddresses"] is True
 
 
-def test_negative_integers_are_sign_extended():
+def test_decode_body_of_negative_integers():
     raw = NAMED + integer(2, -5)
     assert protobuf.decode_body(body("PriorityClass", raw, "scheduling.k8s.io/v1"))["value"] == -5
 
 
-def test_times_quantities_and_embedded_json():
+def test_decode_body_of_times_quantities_and_embedded_json():
     moment = length_delimited(8, integer(1, 5))
     data = length_delimited(2, length_delimited(1, b'{"x":1}'))
     tree = protobuf.decode_body(body("ControllerRevision", length_delimited(1, moment) + data, "apps/v1"))
@@ -70,7 +70,7 @@ def test_times_quantities_and_embedded_json():
     assert protobuf.decode_body(body("ResourceQuota", length_delimited(2, hard)))["spec"]["hard"] == {"pods": "5"}
 
 
-def test_an_empty_time_is_none():
+def test_decode_body_of_an_empty_time_is_null():
     assert (
         protobuf.decode_body(body("ConfigMap", length_delimited(1, length_delimited(8, b""))))["metadata"][
             "creationTimestamp"
@@ -79,7 +79,7 @@ def test_an_empty_time_is_none():
     )
 
 
-def test_maps_of_lists():
+def test_decode_body_of_maps_of_lists():
     extra = length_delimited(4, entry("team", string(1, "a") + string(1, "b")))
     tree = protobuf.decode_body(
         body("TokenReview", length_delimited(3, length_delimited(2, extra)), "authentication.k8s.io/v1")
@@ -87,7 +87,7 @@ def test_maps_of_lists():
     assert tree["status"]["user"]["extra"] == {"team": ["a", "b"]}
 
 
-def test_packed_and_unpacked_numbers_are_alike():
+def test_decode_body_accepts_packed_and_unpacked_numbers():
     packed = length_delimited(4, varint(1) + varint(2))
     unpacked = integer(4, 1) + integer(4, 2)
     trees = [
@@ -98,14 +98,14 @@ def test_packed_and_unpacked_numbers_are_alike():
     assert trees[0]["spec"]["securityContext"]["supplementalGroups"] == [1, 2]
 
 
-def test_zero_values_that_go_writes_are_dropped_by_decoding():
+def test_decode_drops_zero_values_of_a_body():
     raw = NAMED + length_delimited(2, length_delimited(3, b"") + varint(11 << 3) + b"\x00")
     tree = protobuf.decode_body(body("Pod", raw))
     assert tree["spec"] == {"restartPolicy": "", "hostNetwork": False}
     assert decode(struct_for("", "v1", "Pod"), tree).tree["spec"] == {"containers": None}
 
 
-def test_unknown_numbers_are_passed_over():
+def test_decode_body_skips_unknown_fields():
     assert protobuf.decode_body(body("ConfigMap", NAMED + string(900, "x")))["metadata"] == {"name": "a"}
 
 
@@ -123,7 +123,7 @@ def test_unknown_numbers_are_passed_over():
         body("Nothing", b""),
     ],
 )
-def test_what_cannot_be_read_is_refused(broken):
+def test_decode_body_rejects_malformed_bodies(broken):
     with pytest.raises(DecodeError):
         protobuf.decode_body(broken)
 
@@ -147,14 +147,14 @@ def test_encode_body_writes_the_envelope():
     assert protobuf.decode_body(raw)["code"] == 201
 
 
-def test_decode_body_takes_a_missing_kind_from_the_caller():
+def test_decode_body_uses_the_callers_kind_when_absent():
     anonymous = protobuf.MAGIC + length_delimited(1, b"") + length_delimited(2, NAMED)
     assert protobuf.decode_body(anonymous, "v1", "ConfigMap")["kind"] == "ConfigMap"
 
 
 @pytest.mark.parametrize("version", ["v1", "v1beta1"])
 @pytest.mark.parametrize("items", [None, [], [{"metadata": {"name": "a"}}]])
-def test_partial_object_metadata_lists_are_encoded(version, items):
+def test_encode_body_of_partial_object_metadata_lists(version, items):
     tree = {"kind": "PartialObjectMetadataList", "apiVersion": f"meta.k8s.io/{version}", "metadata": {}, "items": items}
     decoded = protobuf.decode_body(protobuf.encode_body(tree))
     assert [item["metadata"]["name"] for item in decoded.get("items", [])] == ["a"] * len(items or [])

@@ -8,17 +8,17 @@ META = "io.k8s.apimachinery.pkg.apis.meta.v1"
 SCHEMA = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps"
 
 
-def test_fields_that_are_not_pointers_are_written_empty():
+def test_encode_writes_empty_fields_that_are_not_pointers():
     assert encoder_of(f"{META}.ListMeta").encode({}) == b"\x0a\x00\x12\x00\x1a\x00"
     assert encoder_of(f"{META}.ListMeta").encode({"remainingItemCount": 0}) == b"\x0a\x00\x12\x00\x1a\x00\x20\x00"
 
 
-def test_map_entries_are_sorted_by_key():
+def test_encode_sorts_map_entries_by_key():
     raw = encoder_of(f"{META}.LabelSelector").encode({"matchLabels": {"b": "2", "a": "1"}})
     assert raw == b"\x0a\x06\x0a\x01a\x12\x011" + b"\x0a\x06\x0a\x01b\x12\x012"
 
 
-def test_unknown_keys_and_nulls_are_ignored():
+def test_encode_ignores_unknown_keys_and_nulls():
     encoder = encoder_of(f"{META}.ListMeta")
     assert encoder.encode({"kind": "x", "continue": None}) == encoder.encode({})
 
@@ -39,5 +39,5 @@ def test_length_is_a_varint(size, expected):
         ({"minimum": 0}, b"\x59" + bytes(8)),
     ],
 )
-def test_schemas_hold_json_and_alternatives(tree, field):
+def test_encode_of_json_schema_alternatives(tree, field):
     assert field in encoder_of(SCHEMA).encode(tree)

@@ -33,7 +33,7 @@ def test_timestamp_equals_datetime(year, day):
     assert time_text(seconds) == moment.isoformat().replace("+00:00", "Z")
 
 
-def test_micro_times_have_six_digits():
+def test_micro_time_text_has_six_decimals():
     assert micro_time_text(0, 1999) == "1970-01-01T00:00:00.000001Z"
     assert timestamp("1970-01-01T00:00:00.000001Z") == (0, 1000)
 

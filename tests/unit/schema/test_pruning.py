@@ -29,7 +29,7 @@ SHIRT = from_openapi(
 )
 
 
-def test_unspecified_fields_are_dropped_and_told_by_path_in_order():
+def test_prune_drops_and_reports_unspecified_fields():
     tree = {
         "kind": "Shirt",
         "typo": 1,
@@ -46,12 +46,12 @@ def test_unspecified_fields_are_dropped_and_told_by_path_in_order():
     )
 
 
-def test_preserved_objects_stay_but_what_they_specify_is_pruned():
+def test_prune_keeps_preserved_objects_but_prunes_specified_fields():
     tree = {"spec": {"free": {"any": {"deep": [1]}, "strict": {"x": 1}}}}
     assert prune(SHIRT, tree).tree == {"spec": {"free": {"any": {"deep": [1]}, "strict": {}}}}
 
 
-def test_wrong_types_and_nulls_are_left_for_validation():
+def test_prune_keeps_wrong_types_and_nulls():
     tree = {"spec": {"size": 5, "list": {"no": "list"}, "map": [1], "free": None}}
     assert prune(SHIRT, tree) == (tree, [])
 
@@ -67,6 +67,6 @@ json_trees = st.recursive(
 
 
 @given(json_trees)
-def test_pruning_twice_drops_nothing_more(tree):
+def test_prune_is_idempotent(tree):
     once = prune(SHIRT, tree).tree
     assert prune(SHIRT, once) == (once, [])

@@ -57,17 +57,17 @@ SPECS = st.fixed_dictionaries(
 
 
 @given(SPECS, SPECS)
-def test_a_computed_patch_gives_the_target(original: dict[str, Any], modified: dict[str, Any]) -> None:
+def test_two_way_merge_patch_results_in_the_target(original: dict[str, Any], modified: dict[str, Any]) -> None:
     patch = create_two_way_merge_patch(original, modified, SPEC)
     assert strategic_merge(original, patch, SPEC) == modified
 
 
 @given(SPECS)
-def test_no_difference_is_an_empty_patch(spec: dict[str, Any]) -> None:
+def test_two_way_merge_patch_of_equal_objects_is_empty(spec: dict[str, Any]) -> None:
     assert create_two_way_merge_patch(spec, spec, SPEC) == {}
 
 
-def test_changes_of_items_are_told_by_key_with_order_and_deletions() -> None:
+def test_two_way_merge_patch_of_merged_lists_has_order_and_deletions() -> None:
     original = {"items": [{"name": "v", "args": ["a"]}, {"name": "w"}]}
     modified = {"items": [{"name": "x"}, {"name": "v", "args": ["b"]}]}
     assert create_two_way_merge_patch(original, modified, SPEC) == {
@@ -80,7 +80,7 @@ def test_changes_of_items_are_told_by_key_with_order_and_deletions() -> None:
     }
 
 
-def test_changes_of_plain_lists() -> None:
+def test_two_way_merge_patch_of_primitive_lists() -> None:
     assert create_two_way_merge_patch({"finalizers": ["a", "b"]}, {"finalizers": ["b", "c"]}, SPEC) == {
         "$deleteFromPrimitiveList/finalizers": ["a"],
         "$setElementOrder/finalizers": ["b", "c"],
@@ -88,7 +88,7 @@ def test_changes_of_plain_lists() -> None:
     }
 
 
-def test_what_is_gone_becomes_null() -> None:
+def test_two_way_merge_patch_sets_removed_fields_to_null() -> None:
     assert create_two_way_merge_patch({"labels": {"a": "1"}, "x": 1}, {"labels": {}}, SPEC) == {
         "labels": {"a": None},
         "x": None,

@@ -62,11 +62,11 @@ def items(text: str) -> list[dict[str, Any]]:
         ({"unknown": {"a": [1], "b": 2}}, {"unknown": {"a": [2]}}, {"unknown": {"a": [2], "b": 2}}),
     ],
 )
-def test_maps_merge_and_other_lists_are_replaced(stored: Any, patch: Any, expected: Any) -> None:
+def test_strategic_merge_merges_maps_and_replaces_atomic_lists(stored: Any, patch: Any, expected: Any) -> None:
     assert strategic_merge(stored, patch, SPEC) == expected
 
 
-def test_items_merge_by_key_at_every_level() -> None:
+def test_strategic_merge_merges_items_by_key_at_every_level() -> None:
     stored = {"containers": [{"name": "c", "image": "i", "env": [{"name": "E", "value": "1"}]}, {"name": "d"}]}
     patch = {"containers": [{"name": "c", "env": [{"name": "F", "value": "2"}, {"name": "E", "value": None}]}]}
     assert strategic_merge(stored, patch, SPEC) == {
@@ -77,7 +77,7 @@ def test_items_merge_by_key_at_every_level() -> None:
     }
 
 
-def test_items_of_one_key_merge_one_after_the_other_into_the_first_stored() -> None:
+def test_strategic_merge_merges_duplicate_items_into_the_first() -> None:
     stored = {"ports": [{"port": 53, "name": "t"}, {"port": 53, "name": "u"}, {"port": 80}]}
     patch = {"ports": [{"port": 53, "x": 1}, {"port": 53, "name": "v"}]}
     assert strategic_merge(stored, patch, SPEC)["ports"] == [
@@ -87,13 +87,13 @@ def test_items_of_one_key_merge_one_after_the_other_into_the_first_stored() -> N
     ]
 
 
-def test_new_items_go_in_front() -> None:
+def test_strategic_merge_prepends_new_items() -> None:
     assert names(strategic_merge({"containers": items("cd")}, {"containers": items("f")}, SPEC)["containers"]) == [
         *"fcd"
     ]
 
 
-def test_the_order_of_the_patch_wins_among_its_items() -> None:
+def test_strategic_merge_keeps_the_order_of_patched_items() -> None:
     merged = strategic_merge({"containers": items("abcd")}, {"containers": items("dbx")}, SPEC)
     assert names(merged["containers"]) == [*"acdbx"]
 
@@ -108,7 +108,7 @@ def test_the_order_of_the_patch_wins_among_its_items() -> None:
         ("", "", "cdef"),
     ],
 )
-def test_set_element_order(order: str, patched: str, expected: str) -> None:
+def test_strategic_merge_obeys_set_element_order(order: str, patched: str, expected: str) -> None:
     patch: dict[str, Any] = {"$setElementOrder/containers": items(order)}
     if patched:
         patch["containers"] = items(patched)
@@ -117,27 +117,27 @@ def test_set_element_order(order: str, patched: str, expected: str) -> None:
     assert [name for name in names(merged["containers"]) if name in order] == [name for name in order if name != "n"]
 
 
-def test_server_items_keep_their_place_among_the_ordered_ones() -> None:
+def test_strategic_merge_keeps_places_of_unordered_items() -> None:
     patch = {"$setElementOrder/containers": items("fc")}
     merged = strategic_merge({"containers": items("fedgc")}, patch, SPEC)
     assert names(merged["containers"]) == [*"fedgc"]
 
 
-def test_an_order_for_nothing_is_ignored() -> None:
+def test_strategic_merge_ignores_an_order_without_list() -> None:
     assert strategic_merge({}, {"$setElementOrder/containers": items("a")}, SPEC) == {}
 
 
-def test_an_ordered_list_may_be_new() -> None:
+def test_strategic_merge_orders_a_new_list() -> None:
     patch = {"$setElementOrder/containers": items("ab"), "containers": items("ab")}
     assert names(strategic_merge({}, patch, SPEC)["containers"]) == ["a", "b"]
 
 
-def test_primitive_lists_are_sets() -> None:
+def test_strategic_merge_treats_primitive_lists_as_sets() -> None:
     stored = {"finalizers": ["a", "b", "c"]}
     assert strategic_merge(stored, {"finalizers": ["d", "b"]}, SPEC)["finalizers"] == ["d", "a", "b", "c"]
 
 
-def test_primitive_lists_lose_values_and_take_an_order() -> None:
+def test_strategic_merge_deletes_from_and_orders_primitive_lists() -> None:
     patch = {
         "$deleteFromPrimitiveList/finalizers": ["a", "none"],
         "$setElementOrder/finalizers": ["e", "d", "c"],
@@ -147,13 +147,13 @@ def test_primitive_lists_lose_values_and_take_an_order() -> None:
     assert strategic_merge({}, {"$deleteFromPrimitiveList/finalizers": ["a"]}, SPEC) == {}
 
 
-def test_delete_in_an_item_removes_all_stored_items_of_the_key() -> None:
+def test_strategic_merge_delete_removes_all_items_of_the_key() -> None:
     stored = {"ports": [{"port": 53, "name": "t"}, {"port": 80}, {"port": 53, "name": "u"}]}
     patch = {"ports": [{"$patch": "delete", "port": 53}, {"$patch": "delete", "port": 1}]}
     assert strategic_merge(stored, patch, SPEC)["ports"] == [{"port": 80}]
 
 
-def test_replace_in_an_item_replaces_the_list_by_the_other_items() -> None:
+def test_strategic_merge_replace_in_an_item_replaces_the_list() -> None:
     stored = {"containers": items("cd")}
     assert names(strategic_merge(stored, {"containers": [*items("e"), {"$patch": "replace"}]}, SPEC)["containers"]) == [
         "e"
@@ -162,13 +162,13 @@ def test_replace_in_an_item_replaces_the_list_by_the_other_items() -> None:
     assert strategic_merge(stored, patch, SPEC)["containers"] == []
 
 
-def test_directives_of_maps() -> None:
+def test_strategic_merge_obeys_map_directives() -> None:
     stored = {"labels": {"a": "1"}, "strategy": {"type": "x"}}
     patch = {"labels": {"$patch": "replace", "c": "3"}, "strategy": {"$patch": "delete"}}
     assert strategic_merge(stored, patch, SPEC) == {"labels": {"c": "3"}, "strategy": {}}
 
 
-def test_maps_with_directives_mean_nothing_where_nothing_is_stored() -> None:
+def test_strategic_merge_drops_directives_without_a_stored_value() -> None:
     patch = {
         "labels": {"$patch": "replace", "a": "1"},
         "containers": [{"$patch": "delete", "name": "c"}, {"name": "d"}],
@@ -176,13 +176,13 @@ def test_maps_with_directives_mean_nothing_where_nothing_is_stored() -> None:
     assert strategic_merge({}, patch, SPEC) == {"containers": [{"name": "d"}]}
 
 
-def test_retain_keys_clears_the_others() -> None:
+def test_strategic_merge_retain_keys_drops_other_keys() -> None:
     stored = {"strategy": {"type": "Rolling", "rolling": {"surge": "1"}}}
     patch = {"strategy": {"$retainKeys": ["type"], "type": "Recreate", "rolling": None}}
     assert strategic_merge(stored, patch, SPEC) == {"strategy": {"type": "Recreate"}}
 
 
-def test_retain_keys_in_items() -> None:
+def test_strategic_merge_retain_keys_applies_to_items() -> None:
     stored = {"volumes": [{"name": "v", "configMap": {"name": "m"}}]}
     patch = {"volumes": [{"$retainKeys": ["name", "emptyDir"], "name": "v", "emptyDir": {}}]}
     assert strategic_merge(stored, patch, SPEC) == {"volumes": [{"name": "v", "emptyDir": {}}]}
@@ -229,14 +229,14 @@ def test_retain_keys_in_items() -> None:
         ({"finalizers": [["a"]]}, 422, "the server rejected our request due to an error in our request"),
     ],
 )
-def test_faults(patch: dict[str, Any], code: int, message: str) -> None:
+def test_strategic_merge_rejects_malformed_directives(patch: dict[str, Any], code: int, message: str) -> None:
     stored = {"containers": items("c"), "labels": {"k": "v"}, "strategy": {"type": "x"}, "finalizers": ["f"]}
     with pytest.raises(StatusError) as caught:
         strategic_merge(stored, patch, SPEC)
     assert (caught.value.code, caught.value.message) == (code, message)
 
 
-def test_neither_object_nor_patch_changes_and_nothing_is_shared() -> None:
+def test_strategic_merge_does_not_mutate_or_share_its_arguments() -> None:
     stored = {"containers": [{"name": "c", "env": [{"name": "E"}]}], "labels": {"a": "1"}, "unknown": {"x": [1]}}
     patch = {
         "$setElementOrder/containers": items("cd"),

@@ -10,12 +10,12 @@ def pod(generation=2, **status):
     return msgspec.convert({"metadata": {"name": "p", "uid": "u", "generation": generation}, "status": status}, Pod)
 
 
-def test_the_generation_is_told_where_there_is_one():
+def test_disruption_condition_has_the_generation_when_known():
     assert disruption_condition(pod(), **WHY, now="t")["observedGeneration"] == 2
     assert "observedGeneration" not in disruption_condition(pod(None), **WHY, now="t")
 
 
-def test_why_a_pod_goes_is_said_once():
+def test_disruption_patch_is_none_when_the_condition_exists():
     patch = disruption_patch(pod(), **WHY, now="t")
     condition = patch["status"]["conditions"][0]
     assert (condition["status"], condition["lastTransitionTime"]) == ("True", "t")

@@ -9,7 +9,7 @@ from steersman.workloads.go_dump import dump
 NO_DECIMAL = "d:(resource.infDecAmount){Dec:(*inf.Dec)<nil>}"
 
 
-def test_texts_numbers_and_flags_have_their_zeros():
+def test_dump_prints_zero_values_of_scalars():
     assert dump("v1.VolumeMount", {"name": "a"}) == (
         "(v1.VolumeMount){Name:(string)a ReadOnly:(bool)false RecursiveReadOnly:(*v1.RecursiveReadOnlyMode)<nil> "
         "MountPath:(string) SubPath:(string) MountPropagation:(*v1.MountPropagationMode)<nil> SubPathExpr:(string)}"
@@ -17,13 +17,13 @@ def test_texts_numbers_and_flags_have_their_zeros():
     assert dump("v1.SleepAction", {}) == "(v1.SleepAction){Seconds:(int64)0}"
 
 
-def test_what_is_pointed_to_is_printed():
+def test_dump_prints_pointed_values():
     assert dump("v1.KeyToPath", {"key": "k", "path": "p", "mode": 420}) == (
         "(v1.KeyToPath){Key:(string)k Path:(string)p Mode:(*int32)420}"
     )
 
 
-def test_lists_and_maps_are_nil_when_they_are_empty_and_maps_are_sorted():
+def test_dump_prints_empty_containers_as_nil_and_sorts_maps():
     assert dump("v1.Capabilities", {"add": ["B", "A"], "drop": []}) == (
         "(v1.Capabilities){Add:([]v1.Capability)[B A] Drop:([]v1.Capability)<nil>}"
     )
@@ -33,7 +33,7 @@ def test_lists_and_maps_are_nil_when_they_are_empty_and_maps_are_sorted():
     )
 
 
-def test_what_is_embedded_is_nested():
+def test_dump_nests_embedded_structs():
     assert dump("v1.SecretKeySelector", {"name": "n", "key": "k"}) == (
         "(v1.SecretKeySelector){LocalObjectReference:(v1.LocalObjectReference){Name:(string)n} Key:(string)k "
         "Optional:(*bool)<nil>}"
@@ -47,7 +47,7 @@ def test_what_is_embedded_is_nested():
         ("http", "{Type:(intstr.Type)1 IntVal:(int32)0 StrVal:(string)http}"),
     ],
 )
-def test_numbers_or_names(port, shown):
+def test_dump_of_int_or_string(port, shown):
     assert (
         dump("v1.TCPSocketAction", {"port": port})
         == f"(v1.TCPSocketAction){{Port:(intstr.IntOrString){shown} Host:(string)}}"
@@ -67,7 +67,7 @@ def test_numbers_or_names(port, shown):
         ("1.5Gi", 3 * 2**29 * 10**9, -9, "BinarySI"),
     ],
 )
-def test_quantities_are_a_number_and_a_scale(text, value, scale, form):
+def test_dump_of_quantities(text, value, scale, form):
     assert dump("v1.VolumeResourceRequirements", {"limits": {"cpu": text}}) == (
         "(v1.VolumeResourceRequirements){Limits:(v1.ResourceList)map[cpu:{i:(resource.int64Amount)"
         f"{{value:(int64){value} scale:(resource.Scale){scale}}} {NO_DECIMAL} s:(string){text} "
@@ -75,7 +75,7 @@ def test_quantities_are_a_number_and_a_scale(text, value, scale, form):
     )
 
 
-def test_a_quantity_that_is_not_given_is_zero():
+def test_dump_of_an_absent_quantity():
     shown = dump("v1.ResourceFieldSelector", {"resource": "limits.cpu"})
     assert (
         f"Divisor:(resource.Quantity){{i:(resource.int64Amount){{value:(int64)0 scale:(resource.Scale)0}} {NO_DECIMAL}"
@@ -83,7 +83,7 @@ def test_a_quantity_that_is_not_given_is_zero():
     )
 
 
-def test_times_of_templates_are_zero():
+def test_dump_of_template_times_is_zero():
     assert (
         "CreationTimestamp:(v1.Time){Time:(time.Time){wall:(uint64)0 ext:(int64)0 loc:(*time.Location)<nil>}}"
         in dump("v1.PodTemplateSpec", {})

@@ -16,7 +16,7 @@ def model(name):
 
 
 def json_names(name):
-    """With the names of what is embedded."""
+    """Return JSON names, those of embedded structs included."""
     found = set()
     for _, json_name, field_type in _fields(name):
         found |= {json_name} if json_name else json_names(field_type)
@@ -27,12 +27,12 @@ EMBEDDED = {"v1.VolumeSource", "v1.ProbeHandler"}
 
 
 @pytest.mark.parametrize("name", [name for name in LAYOUT if name not in EMBEDDED])
-def test_each_type_has_the_fields_of_the_api(name):
+def test_layout_has_the_fields_of_the_api(name):
     fields = {field.encode_name for field in msgspec.structs.fields(model(name))}
     assert json_names(name) == fields
 
 
-def test_each_struct_that_is_named_is_told():
+def test_layout_declares_each_referenced_struct():
     """A value of an undeclared type would be printed as text."""
     named = {kind.replace("*", "").replace("[]", "") for name in LAYOUT for _, _, kind in _fields(name)}
     structs = {name for name in named if name.startswith("v1.") and model(name) is not None}

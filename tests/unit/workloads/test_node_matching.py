@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from lightkube.models.core_v1 import Node, PodSpec, Taint, Toleration
 
-from steersman.workloads.node_matching import NO_EXECUTE, is_chosen, tolerates, untolerated
+from steersman.workloads.node_matching import NO_EXECUTE, required_node_affinity_matches, tolerates, untolerated
 
 NODE = msgspec.convert({"metadata": {"name": "n", "labels": {"zone": "a", "cpus": "8"}}}, Node)
 
@@ -44,8 +44,8 @@ def field(operator, *values):
         ({"nodeSelector": {"zone": "b"}, **required(field("In", "n"))}, False),
     ],
 )
-def test_nodes_are_chosen_by_labels_and_names(spec, wanted):
-    assert is_chosen(msgspec.convert({"containers": [], **spec}, PodSpec), NODE) is wanted
+def test_required_node_affinity_matches_labels_and_names(spec, wanted):
+    assert required_node_affinity_matches(msgspec.convert({"containers": [], **spec}, PodSpec), NODE) is wanted
 
 
 @pytest.mark.parametrize(
@@ -62,12 +62,12 @@ def test_nodes_are_chosen_by_labels_and_names(spec, wanted):
         ({"key": "k", "operator": "Gt", "value": "many"}, False),
     ],
 )
-def test_a_toleration_is_for_a_taint(toleration, wanted):
+def test_tolerates_matches_key_value_and_effect(toleration, wanted):
     taint = Taint(key="k", value="5", effect="NoSchedule")
     assert tolerates(msgspec.convert(toleration, Toleration), taint) is wanted
 
 
-def test_only_taints_that_keep_pods_away_are_looked_at():
+def test_untolerated_ignores_other_effects():
     taints = [Taint(key="a", effect="PreferNoSchedule"), Taint(key="b", effect="NoSchedule")]
     assert untolerated(taints, []) is taints[1]
     assert untolerated(taints, [], effects=(NO_EXECUTE,)) is None

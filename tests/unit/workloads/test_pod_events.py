@@ -79,7 +79,7 @@ def pod_of(owner, **more):
     return pod(owner=owner, **more)
 
 
-#: Of an owner that is gone, and whose name another has now.
+#: Pod of a deleted owner whose name another one has.
 ANOTHER = pod_of("a", owner_uid="gone")
 
 
@@ -99,7 +99,7 @@ def world():
         (Updated(pod_of("b"), pod_of("a")), ["n/b", "n/a"], (1, {"p"})),
     ],
 )
-def test_an_owner_looks_at_what_happens_to_its_pods(world, change, keys, pending):
+def test_changed_enqueues_the_owner(world, change, keys, pending):
     assert world.after(change).queue.keys == keys
     assert world.expectations.pending("n/a") == pending
     assert world.unowned == []
@@ -115,19 +115,19 @@ def test_an_owner_looks_at_what_happens_to_its_pods(world, change, keys, pending
         (Updated(pod_of("x", kind="Job", of="b"), pod(of="b")), ["n/b"]),
     ],
 )
-def test_an_orphan_is_offered_to_those_that_could_adopt_it(world, change, keys):
+def test_changed_enqueues_adopters_of_an_orphan(world, change, keys):
     assert world.after(change).queue.keys == keys
     assert world.unowned == ["n/p"]
 
 
-def test_an_orphan_that_changes_in_nothing_that_matters_is_left_alone(world):
+def test_changed_ignores_irrelevant_updates_of_an_orphan(world):
     assert world.after(Updated(pod(of="a"), pod(of="a", ready=True))).queue.keys == []
     assert world.unowned == []
 
 
 @pytest.mark.parametrize("stranger", [pod_of("x"), pod_of("a", kind="Job"), ANOTHER])
 @pytest.mark.parametrize("change", [Added, Deleted, lambda stranger: Updated(stranger, stranger)])
-def test_pods_of_others_are_told_and_nobodys_work(world, stranger, change):
+def test_changed_passes_pods_of_other_owners_to_unowned(world, stranger, change):
     assert world.after(change(stranger)).queue.keys == []
     assert world.unowned == ["n/p"]
 
@@ -136,18 +136,18 @@ def test_pods_of_others_are_told_and_nobodys_work(world, stranger, change):
     ("before", "after", "later"),
     [(False, True, [("n/a", 6)]), (True, True, []), (True, False, []), (False, False, [])],
 )
-def test_an_owner_looks_again_when_a_pod_becomes_available(world, before, after, later):
+def test_changed_enqueues_the_owner_when_a_pod_becomes_available(world, before, after, later):
     assert world.after(Updated(pod_of("a", ready=before), pod_of("a", ready=after))).queue.later == later
 
 
-def test_a_controller_may_do_something_else_about_an_owner():
+def test_changed_calls_a_custom_enqueue():
     heard = []
     world = World(enqueue=lambda owner, pod: heard.append((key_of(owner), key_of(pod))))
     assert world.after(Added(pod_of("a"))).queue.keys == []
     assert heard == [("n/a", "n/p")]
 
 
-def test_owners_are_found_by_name_and_uid(world):
+def test_owner_of_matches_name_and_uid(world):
     assert world.events.owner_of(pod_of("a")).metadata.name == "a"
     assert world.events.owner_of(ANOTHER) is None
     assert world.events.owner_of(pod()) is None

@@ -29,5 +29,5 @@ def pod(*, node="n", phase="Running", ready=None, restarts=0, created="2026-01-0
         (pod(created="2026-01-02T00:00:00Z"), pod()),
     ],
 )
-def test_what_loses_less_goes_first(first, second):
+def test_least_loss_first_applies_the_rules_in_order(first, second):
     assert least_loss_first([second, first]) == [first, second]

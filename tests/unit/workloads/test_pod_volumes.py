@@ -13,11 +13,11 @@ POD = msgspec.convert(
 )  # fmt: skip
 
 
-def test_volumes_name_claims_or_have_them_made():
+def test_claims_of_includes_generated_claims():
     assert [claim_of(POD, volume) for volume in POD.spec.volumes] == ["c", "p-e", ""]
     assert claims_of(POD) == ["c", "p-e"]
     assert claim_keys_of(POD) == ["n/c", "n/p-e"]
 
 
-def test_a_pod_without_volumes_has_no_claims():
+def test_claims_of_is_empty_without_volumes():
     assert claims_of(Pod()) == []

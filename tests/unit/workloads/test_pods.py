@@ -27,7 +27,7 @@ def ready(seconds, status="True"):
     [("Running", False, True, False), ("Running", True, False, True), ("Failed", False, False, False),
      ("Succeeded", True, False, False), (None, False, True, False)],
 )  # fmt: skip
-def test_active_and_terminating(phase, deleted, active, terminating):
+def test_is_active_and_is_terminating_by_phase_and_deletion(phase, deleted, active, terminating):
     pod = Pod(metadata=ObjectMeta(deletionTimestamp=NOW if deleted else None), status=PodStatus(phase=phase))
     assert (pods.is_active(pod), pods.is_terminating(pod)) == (active, terminating)
 
@@ -37,15 +37,15 @@ def test_active_and_terminating(phase, deleted, active, terminating):
     [(ready(10), 10, True), (ready(9), 10, False), (ready(0), 0, True), (ready(99, "False"), 0, False),
      (ready(None), 0, True), (ready(None), 1, False), (Pod(metadata=ObjectMeta()), 0, False)],
 )  # fmt: skip
-def test_available_is_ready_for_long_enough(pod, least, available):
+def test_is_available_requires_min_ready_seconds(pod, least, available):
     assert pods.is_available(pod, least, now=NOW) == available
 
 
-def test_the_next_one_to_become_available_is_waited_for():
+def test_seconds_to_available_is_that_of_the_next_pod():
     assert pods.seconds_to_available([ready(3), ready(8), ready(20), ready(None)], 10, now=NOW) == 2
 
 
-def test_nobody_may_be_left_to_wait_for():
+def test_seconds_to_available_is_none_without_waiting_pods():
     assert pods.seconds_to_available([ready(20), ready(1, "False")], 10, now=NOW) is None
 
 
@@ -63,12 +63,12 @@ def test_nobody_may_be_left_to_wait_for():
         ("-2147483648", -(2**31)),
     ],
 )
-def test_costs_are_numbers_of_32_bits(text, cost):
+def test_deletion_cost_is_a_32_bit_integer(text, cost):
     pod = Pod(metadata=ObjectMeta(annotations={pods.DELETION_COST: text}))
     assert pods.deletion_cost(pod) == cost
 
 
-def test_what_tells_nothing_is_nowhere_and_nothing():
+def test_phase_and_node_are_empty_without_status():
     pod = Pod()
     assert (pods.node_of(pod), pods.phase_of(pod), pods.deletion_cost(pod), pods.most_restarts(pod)) == (
         "",
@@ -83,7 +83,7 @@ def template():
     return PodTemplateSpec(metadata=metadata, spec=PodSpec(containers=[]))
 
 
-def test_a_pod_is_made_from_a_template():
+def test_pod_from_template_copies_the_template():
     owner = Owner("v1", "ReplicationController", "rc", "uid", controller=True, block_owner_deletion=True)
     made = pods.pod_from_template(template(), owner_name="rc", namespace="ns", controller=owner)
     assert made.metadata == ObjectMeta(
@@ -96,12 +96,12 @@ def test_a_pod_is_made_from_a_template():
 @pytest.mark.parametrize(
     ("name", "prefix"), [("x" * 252, "x" * 252 + "-"), ("x" * 253, "x" * 253 + "-"), ("Bad", "Bad")]
 )
-def test_names_begin_with_the_owners(name, prefix):
+def test_pod_from_template_generates_the_name_from_the_owner(name, prefix):
     made = pods.pod_from_template(template(), owner_name=name, namespace="ns", controller=None)
     assert (made.metadata.generateName, made.metadata.ownerReferences) == (prefix, None)
 
 
-def test_the_index_by_node_leaves_out_pods_that_have_none():
+def test_node_names_is_empty_for_unassigned_pods():
     assert pods.node_names(Pod(spec=PodSpec(containers=[], nodeName="n"))) == ("n",)
     assert pods.node_names(Pod(spec=PodSpec(containers=[]))) == ()
     assert pods.node_names(Pod()) == ()

@@ -27,7 +27,7 @@ def claim(*, owner="", reserved_for=("1",), resource="pods", group=""):
     return msgspec.convert({"metadata": metadata, "spec": {}, "status": {"reservedFor": rows}}, ResourceClaim)
 
 
-def test_names_come_from_the_spec_or_the_status():
+def test_claim_names_are_from_spec_or_status():
     assert claim_names(pod(NAMED)) == ["c"]
     assert claim_names(pod(made="made")) == ["made"]
     assert claim_name(pod(), entries(pod())[0]) == (False, None)
@@ -38,7 +38,7 @@ def test_names_come_from_the_spec_or_the_status():
     ("of", "consumes"),
     [(claim(), True), (claim(resource="podgroups", group="scheduling.k8s.io"), False)],
 )
-def test_others_than_pods_may_consume(of, consumes):
+def test_is_pod_is_false_for_other_consumers(of, consumes):
     assert [is_pod(each) for each in consumers(of)] == [consumes]
 
 
@@ -56,5 +56,5 @@ def test_others_than_pods_may_consume(of, consumes):
         (pod(made=""), claim(owner="1"), False),
     ],
 )
-def test_a_pod_uses_what_is_reserved_for_it_and_made_for_no_other(found, of, uses):
+def test_claims_in_use_requires_reservation_and_ownership(found, of, uses):
     assert list(claims_in_use(found, lambda _: of)) == ([of] if uses else [])

@@ -30,11 +30,11 @@ def revision(name, number, version="1", created="2026-01-01T00:00:00Z"):
     return msgspec.convert(tree, ControllerRevision)
 
 
-def test_a_revision_holds_the_template():
+def test_template_of_restores_the_template():
     assert template_of(revision("a", 1, "7")) == template("7")
 
 
-def test_keys_of_the_data_are_sorted_at_every_level():
+def test_template_data_sorts_keys_at_every_level():
     tree = {
         "spec": {"containers": [{"name": "c", "image": "i", "env": [{"value": "v", "name": "n"}]}]},
         "metadata": {"labels": {"b": "2", "a": "1"}, "annotations": {}},
@@ -46,7 +46,7 @@ def test_keys_of_the_data_are_sorted_at_every_level():
     )
 
 
-def test_the_hash_tells_contents_and_collisions_apart():
+def test_data_hash_depends_on_data_and_collisions():
     one, other = template_data(template("1")), template_data(template("2"))
     assert len({data_hash(one, 0), data_hash(other, 0), data_hash(one, 1)}) == 3
     assert data_hash(one, 0) == data_hash(template_data(template("1")), 0)
@@ -63,14 +63,14 @@ def test_the_hash_tells_contents_and_collisions_apart():
         ([("a", 1, "1"), ("b", 2, "1"), ("c", 3, "2")], "b", 4, ["a"]),
     ],
 )
-def test_which_revision_is_the_present_one(revisions, found, number, duplicates):
+def test_find_present_returns_the_newest_equal_revision(revisions, found, number, duplicates):
     present = find_present([revision(*each) for each in revisions], template_data(template()))
     assert (present.revision.metadata.name if present.revision else None) == found
     assert present.number == number
     assert [each.metadata.name for each in present.duplicates] == duplicates
 
 
-def test_a_new_revision_is_named_after_owner_and_hash():
+def test_new_revision_is_named_after_owner_and_hash():
     owner = msgspec.convert(
         {"metadata": {"name": "x" * 250, "namespace": "ns", "uid": "u", "annotations": {"a": "b"}}}, DaemonSet
     )
@@ -82,7 +82,7 @@ def test_a_new_revision_is_named_after_owner_and_hash():
     assert made.metadata.ownerReferences[0].uid == "u"
 
 
-def test_the_oldest_are_superfluous():
+def test_superfluous_returns_the_oldest_unused_revisions():
     revisions = [revision("c", 3), revision("a", 1), revision("b", 1, created="2026-01-02T00:00:00Z")]
     assert [each.metadata.name for each in in_order(revisions)] == ["a", "b", "c"]
     assert [each.metadata.name for each in superfluous(revisions, keep=1)] == ["a", "b"]

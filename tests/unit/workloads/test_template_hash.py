@@ -8,7 +8,7 @@ from lightkube.models.core_v1 import PodTemplateSpec
 from steersman.workloads.template_hash import template_hash
 
 
-def test_templates_and_collisions_have_hashes_of_their_own():
+def test_template_hash_depends_on_template_and_collisions():
     one, other = (
         msgspec.convert({"metadata": {"labels": {"v": v}}, "spec": {"containers": []}}, PodTemplateSpec) for v in "12"
     )

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from steersman.apimachinery.managedfields.fieldset import Filter, Node
     from steersman.apimachinery.typemodel import Struct
 
-#: Owns what an object held when it was first applied to.
+#: Owns the fields that an object had when it was first applied to. Upstream: ``before-first-apply``.
 BEFORE_FIRST_APPLY: Final = "before-first-apply"
 
 
@@ -53,12 +53,14 @@ def apply(
     reset_fields: ResetFields = (),
     versions: Versions | None = None,
 ) -> Tree:
-    """The object that applying ``config`` to ``live`` (None: there is none yet) makes, managedFields included.
+    """Return the object that results from applying ``config`` to ``live``, managedFields included.
 
-    ``defaulter`` gets the merged object, all of it new, and answers it decoded (nulls gone, quantities canonical,
-    write-only fields folded in) and defaulted; it is not asked when the apply changes nothing. The other parameters are
-    those of ``update``. Raises StatusError: 400 for a config of another kind or version, or with managedFields; 409
-    when others own what would change and ``force`` is off; 500, as upstream, for a config that does not fit the type.
+    ``live`` is None if the object does not exist. ``defaulter`` receives the merged object, which is new, and
+    returns it decoded (nulls dropped, quantities canonical, write-only fields folded in) and defaulted; it is not
+    called if the apply changes nothing. The other parameters are those of ``update``.
+
+    Raises StatusError: 400 for a config of another kind or version, or with managedFields; 409 if others own
+    changed fields and ``force`` is off; 500, as upstream, for a config that does not match the type.
     """
     _check_kind(config, api_version, kind)
     owner = owner_of(manager, APPLY, api_version, subresource)
@@ -90,7 +92,7 @@ def apply(
 
 
 def _repeats_last(live: Tree, config: Tree, owner: Owner, struct: Struct, api_version: str) -> bool:
-    """Whether this owner applies once more what stands there as he applied it."""
+    """Report whether the owner repeats its last apply, and the live object still has all of its values."""
     owners = entries.read(live["metadata"].get("managedFields"))
     last = owners.get(owner)
     if last is None or any(owned.api_version != api_version for owned in owners.values()):
@@ -99,7 +101,7 @@ def _repeats_last(live: Tree, config: Tree, owner: Owner, struct: Struct, api_ve
 
 
 def _copy(live: Tree) -> Tree:
-    """A copy of the object; its owners are values and may be shared."""
+    """Copy the object; its owners are values and may be shared."""
     obj: Tree = copy_tree(_without_managed_fields(live))
     obj["metadata"]["managedFields"] = live["metadata"]["managedFields"]
     return obj
@@ -120,7 +122,7 @@ def _record(
 
 
 def _check_kind(config: Tree, api_version: str, kind: str) -> None:
-    """Raises StatusError (400) when the config is of another kind or version."""
+    """Raise StatusError (400) if the config is of another kind or version."""
     given_version, given_kind = config.get("apiVersion") or "", config.get("kind") or ""
     if given_version == api_version and given_kind == kind:
         return
@@ -133,7 +135,7 @@ def _check_kind(config: Tree, api_version: str, kind: str) -> None:
 def _take_over_all(
     live: Tree, managed: Managed, *, owner: Owner, schema: Schema, time: str, reset: Filter | None
 ) -> None:
-    """Give all that the object holds to ``owner``."""
+    """Make ``owner`` the owner of all fields of the object."""
     try:
         take_over(None, live, managed, owner=owner, schema=schema, time=time, reset=reset)
     except UnkeyedItemError as error:
@@ -141,7 +143,7 @@ def _take_over_all(
 
 
 def _applied_fields(config: Tree, struct: Struct, reset: Filter | None) -> Node:
-    """What the config names, after checking that it fits. Raises StatusError."""
+    """Return the fields of the config after validating it against the type. Raises StatusError."""
     metadata = config.get("metadata")
     if isinstance(metadata, dict) and metadata.get("managedFields") is not None:
         raise errors.bad_request("metadata.managedFields must be nil")
@@ -153,7 +155,7 @@ def _applied_fields(config: Tree, struct: Struct, reset: Filter | None) -> Node:
 
 
 def _title(config: Tree) -> str:
-    """``namespace/name; group/version, Kind=Kind``, with what is missing left out."""
+    """Format ``namespace/name; group/version, Kind=Kind`` without missing parts."""
     metadata = config.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
     group, _, version = config["apiVersion"].rpartition("/")
@@ -174,7 +176,7 @@ def _is_equal(left: Any, right: Any, struct: Struct) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """One apply on its way; it may be tried twice."""
+    """One apply, which may be attempted twice."""
 
     live: Tree | None
     config: Tree
@@ -185,14 +187,14 @@ class _Change:
     reset: Filter | None
 
     def merge(self, *, force: bool) -> tuple[Tree, Managed]:
-        """The merged object, and who owns what then. Raises StatusError for conflicts."""
+        """Return the merged object and its owners. Raises StatusError for conflicts."""
         try:
             return self._merge(force=force)
         except OwnershipError as error:
             raise error.status() from None
 
     def as_kubectl(self, *, force: bool) -> tuple[Tree, Managed]:
-        """As ``merge``; conflicts on what kubectl applied client-side are none."""
+        """Merge; conflicts on fields that kubectl applied client-side are ignored."""
         try:
             return self._merge(force=force)
         except OwnershipError as error:

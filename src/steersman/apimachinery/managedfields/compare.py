@@ -1,7 +1,6 @@
-"""What a write changes, as sets of fields: the heart of every update, and its hot path.
+"""Comparison of two objects as sets of changed and removed fields; the hot path of every update.
 
-Equal parts are told by one comparison each and never walked. Values of a wrong type count as leaves: whoever refuses
-them comes later.
+Equal parts are skipped by one comparison each. Values of a wrong type count as leaves: validation rejects them later.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
     from steersman.apimachinery.typemodel import Struct
 
-#: Identity and bookkeeping of an object, which nobody owns.
+#: Identity and bookkeeping fields, which no manager owns.
 UNOWNED: Final = frozenset({"apiVersion", "kind"})
 UNOWNED_METADATA: Final = frozenset(
     {
@@ -39,19 +38,19 @@ _NO_ITEMS: Final[list[Any]] = []
 
 
 class Comparison(NamedTuple):
-    """How a new object differs from a live one."""
+    """Difference of a new object from a live one."""
 
     #: Fields that are new or hold another value.
     changed: Node
     removed: Node
 
     def without(self, reset: Filter) -> Comparison:
-        """The same, of the fields only that the filter keeps."""
+        """Return the comparison restricted to the fields that the filter keeps."""
         return Comparison(reset(self.changed), reset(self.removed))
 
 
 def compare_objects(live: dict[str, Any], new: dict[str, Any], struct: Struct) -> Comparison:
-    """How two objects of a kind differ, their identity aside. Raises UnkeyedItemError."""
+    """Compare two objects of a kind without their identity fields. Raises UnkeyedItemError."""
     walk = _Walk(eq if is_strict(struct) else equal_exactly)
     shape = root_shape(struct)
     changed: Node = {}
@@ -79,7 +78,7 @@ def compare_objects(live: dict[str, Any], new: dict[str, Any], struct: Struct) -
 
 
 def compare_trees(live: dict[str, Any], new: dict[str, Any], struct: Struct) -> Comparison:
-    """How two trees of a type differ, everything counted."""
+    """Compare two trees of a type with all fields. Raises UnkeyedItemError."""
     changed: Node = {}
     removed: Node = {}
     _Walk(equal_exactly).object(live, new, root_shape(struct), changed, removed)
@@ -93,7 +92,7 @@ def _owned_metadata(metadata: Any) -> dict[str, Any]:
 
 
 class _Walk:
-    """Two trees side by side. Methods add what they find to ``changed`` and ``removed``, unordered."""
+    """Parallel walk over two trees. Methods add differences to ``changed`` and ``removed``, unordered."""
 
     __slots__ = ("equal",)
 
@@ -103,7 +102,7 @@ class _Walk:
     def value(  # noqa: PLR0917 — the hot path: keywords cost
         self, element: str, old: Any, new: Any, shape: Shape, changed: Node, removed: Node
     ) -> None:
-        """Two values that differ, or two objects, at ``element`` of a node."""
+        """Compare two different values, or two objects, at ``element`` of a node."""
         if shape.is_leaf:
             changed[element] = {}
             return
@@ -117,7 +116,7 @@ class _Walk:
                     changed[element] = {}
                 return
         elif shape is DEDUCED:
-            # What turns into or from something else than an object changes as a whole, and its parts come or go.
+            # A value that becomes or ceases to be an object changes as a whole, and its parts are added or removed.
             sub_changed[SELF] = {}
         else:
             changed[element] = {}
@@ -134,7 +133,7 @@ class _Walk:
     def object(
         self, old: dict[str, Any], new: dict[str, Any], shape: ObjectShape, changed: Node, removed: Node
     ) -> None:
-        """Two objects, field by field."""
+        """Compare two objects field by field."""
         equal = self.equal
         for name, value in new.items():
             was = old.get(name, _MISSING)
@@ -150,7 +149,7 @@ class _Walk:
                 removed[element] = part.everything(was)
 
     def list(self, old: list[Any], new: list[Any], shape: ListShape, changed: Node, removed: Node) -> None:
-        """Two lists, item by item, wherever the items stand; those that are there twice are one leaf together."""
+        """Compare two lists by item key, whatever the order; duplicate items count as one leaf."""
         olds, news = _grouped(old, shape), _grouped(new, shape)
         part = shape.item
         for element in {**olds, **news}:

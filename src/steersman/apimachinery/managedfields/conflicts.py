@@ -1,4 +1,4 @@
-"""The refusal of an apply that would change fields of others."""
+"""Conflicts of server-side apply."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 class OwnershipError(Exception):
-    """An apply changes what others own; ``conflicts`` says what of whom."""
+    """An apply changes fields of other managers; ``conflicts`` lists field and owner."""
 
     def __init__(self, conflicts: dict[Owner, Node]) -> None:
         super().__init__()
         self.conflicts = conflicts
 
     def status(self) -> errors.StatusError:
-        """The 409 that names every field and every owner."""
+        """Return the 409 that names every field and its owner."""
         by_owner = {
             owner: [path_text(path) for path in paths(self.conflicts[owner])]
             for owner in sorted(self.conflicts, key=lambda owner: owner.identifier())

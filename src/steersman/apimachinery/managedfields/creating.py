@@ -1,62 +1,63 @@
-"""What the creator of an object owns: everything, which depends on little more than the names of the object's fields.
+"""Fields owned by the creator of an object, cached by the object's outline.
 
-Clients create objects of the same form again and again (ConfigMaps with one key, pods of one template), so the answer is
-remembered by an *outline*: of leaves the name, of maps the keys, of all else (specs, lists with keys) what it holds.
+The result depends on little more than field names, and clients create many objects of one form (ConfigMaps with one
+key, Pods of one template). The *outline* has names of leaves, keys of maps, and the value of anything else (specs,
+lists with keys).
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from steersman.apimachinery.bounded_cache import BoundedCache, Doorkeeper, digest
 from steersman.apimachinery.codec import encode
 from steersman.apimachinery.managedfields.compare import UNOWNED, UNOWNED_METADATA, compare_objects
 from steersman.apimachinery.managedfields.fieldset import Node
 from steersman.apimachinery.managedfields.shapes import KeysShape, ObjectShape, Shape, root_shape
 from steersman.apimachinery.managedfields.zero import zero_value
-from steersman.apimachinery.remembering import Doorkeeper, Remembered, digest
 
 if TYPE_CHECKING:
     from steersman.apimachinery.managedfields.fieldset import Filter
     from steersman.apimachinery.trees import Tree
     from steersman.apimachinery.typemodel import Struct
 
-    #: Equal for objects whose creators own the same.
+    #: Equal for objects whose creators own the same fields.
     Outline = tuple[Any, ...]
 
-#: Bound of the fields that are kept for one type.
+#: Bound of the cached field sets of one type.
 _FIELDS_BYTES: Final = 2 * 1024 * 1024
-#: An estimate, as of all caches: a node of a set of fields with its element, for a character of it as JSON.
+#: Estimated cache size: a set node with its element, per character of its JSON.
 _BYTES_PER_CHARACTER: Final = 12
-#: Objects with larger maps are not remembered: there are few of a form, and each would take much memory.
+#: Objects with larger maps are not cached: few share a form, and each would take much memory.
 _KEYS_MAX: Final = 64
-#: Larger values stand in the outline as a digest.
+#: Larger values are part of the outline as a digest.
 _TEXT_BYTES_MAX: Final = 64
-#: Around the fields of metadata, as the object itself may have fields of these names.
+#: Enclose the fields of metadata, as the object itself may have fields of the same names.
 _BEGIN: Final = 0
 _END: Final = 1
 
 
 class Creation:
-    """What creators of objects of one type own, with all that can be worked out before an object comes."""
+    """Owned fields of creators of one type, with everything precomputed that does not depend on the object."""
 
     __slots__ = ("_doorkeeper", "_fields_of_outlines", "_reset", "_shape", "_struct", "_zero")
 
     def __init__(self, struct: Struct, reset: Filter | None = None) -> None:
-        """``reset`` takes away what is not owned by whoever writes it."""
+        """``reset`` removes fields that writers never own."""
         self._struct: Final = struct
         self._reset: Final = reset
         self._shape: Final = root_shape(struct)
-        #: What an object has that says nothing.
+        #: Fields of an object that do not influence ownership.
         self._zero: Final = zero_value(struct)
-        #: Sets of fields are never changed, so objects may share them.
-        self._fields_of_outlines: Final = Remembered[Node](bytes_max=_FIELDS_BYTES, name="fields of new objects")
+        #: Sets of fields are never mutated, so objects may share them.
+        self._fields_of_outlines: Final = BoundedCache[Node](bytes_max=_FIELDS_BYTES, name="fields of new objects")
         self._doorkeeper: Final = Doorkeeper()
 
     def fields_of(self, new: Tree, known_spec: object = None) -> Node:
-        """What a creator owns of an object. Raises UnkeyedItemError.
+        """Return the fields that the creator of ``new`` owns. Raises UnkeyedItemError.
 
-        ``known_spec`` stands for its spec, where that has been told from all others already: the same object for equal
-        ones. None: nobody knows it.
+        ``known_spec`` represents the spec if it is already interned: one identity for equal specs. None:
+        unknown.
         """
         outline = self._outline_of(new, known_spec)
         if outline is None:
@@ -72,7 +73,7 @@ class Creation:
         return creator_fields(new, self._struct, self._reset)
 
     def _outline_of(self, new: Tree, known_spec: object) -> Outline | None:
-        """None when the object is none that should be remembered."""
+        """Return the outline; None if the object should not be cached."""
         step, zero = self._shape.step, self._zero
         outline: list[Any] = [self]
         for name, value in new.items():
@@ -83,7 +84,7 @@ class Creation:
                 continue
             part = step(name)[1]
             if name == "metadata" and isinstance(part, ObjectShape) and value.__class__ is dict:
-                # Nothing that every object's metadata has is owned, so what it is compared with does not count.
+                # Metadata that every object has is never owned, so the comparison base does not matter.
                 outline.append(_BEGIN)
                 for field, inner in value.items():
                     if field not in UNOWNED_METADATA and not _add(outline, field, inner, part.step(field)[1]):
@@ -95,7 +96,7 @@ class Creation:
 
 
 def _add(outline: list[Any], name: str, value: Any, shape: Shape | None) -> bool:
-    """Add a field; without a shape, as what it holds. Whether the object may be remembered."""
+    """Add a field to the outline; its value if it has no shape. Report whether the object may be cached."""
     if shape is None:
         pass
     elif shape.is_leaf:

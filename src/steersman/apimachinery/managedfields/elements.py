@@ -1,4 +1,4 @@
-"""Path elements: the keys of a FieldsV1 tree, each one step from a value to a part of it.
+"""Path elements: keys of a FieldsV1 tree, each one step from a value to a part of it.
 
 ``f:name`` is a field of an object, ``k:{"port":80,"protocol":"TCP"}`` the item of a list map with these keys,
 ``v:"x"`` the item of a set, ``i:3`` a position in a list; ``.`` stands for the value itself. An element is always kept
@@ -14,10 +14,10 @@ from typing import Any, Final
 
 from steersman.apimachinery.gotext import quote, to_json, to_value_text
 
-#: The member of a node that says that the node itself belongs to the set.
+#: Element of a node that makes the node itself a member of the set.
 SELF: Final = "."
 
-#: At most as many digits as an int64 has.
+#: Maximum digits of an int64.
 _INDEX: Final = re.compile(r"[-+]?[0-9]{1,19}", re.ASCII)
 #: Go writes larger floats with an exponent.
 _WHOLE_MAX: Final = 1e21
@@ -25,12 +25,12 @@ _UNSAFE: Final = re.compile('[\x00-\x1f"\\\\<>&\u2028\u2029]').search
 
 
 def field(name: str) -> str:
-    """The element of a field or map key."""
+    """Return the element of a field or map key."""
     return f"f:{name}"
 
 
 def value_text(value: Any) -> str:
-    """A scalar as JSON, escaped as Go escapes it."""
+    """Format a scalar as JSON with Go's escapes."""
     if value.__class__ is str:
         return to_json(value) if _UNSAFE(value) else f'"{value}"'
     if value.__class__ is int:
@@ -39,19 +39,19 @@ def value_text(value: Any) -> str:
 
 
 def set_item(value: Any) -> str:
-    """The element of a set's item."""
+    """Return the element of a set item."""
     return f"v:{value_text(value)}"
 
 
 def list_item(keys: dict[str, Any]) -> str:
-    """The element of a list map's item with these key fields."""
+    """Return the element of an associative list item with these keys."""
     return f"k:{{{','.join(f'{value_text(name)}:{value_text(keys[name])}' for name in sorted(keys))}}}"
 
 
 def canonical(element: str) -> str | None:
-    """The canonical text of an element that somebody else wrote; None for one of a sort yet unknown.
+    """Return the canonical text of an element; None for an unknown type of element.
 
-    Raises ValueError for text that cannot be an element.
+    Raises ValueError for text that is not an element.
     """
     if len(element) < 2:
         raise ValueError(f"key must be 2 characters long: {element}")
@@ -82,7 +82,7 @@ def _parse(text: str) -> Any:
 
 
 def _number(text: str) -> float | int:
-    """Return a number as upstream keeps it: ``1.0`` is 1."""
+    """Return a number in upstream's form: ``1.0`` is 1."""
     value = float(text)
     if math.isinf(value):
         raise ValueError(f"number out of range: {text}")
@@ -95,7 +95,7 @@ def _reject_constant(text: str) -> float:
 
 
 def element_text(element: str) -> str:
-    """How messages show the element: ``.name``, ``[port=80,protocol="TCP"]``, ``[="x"]``, ``[3]``."""
+    """Format an element for messages: ``.name``, ``[port=80,protocol="TCP"]``, ``[="x"]``, ``[3]``."""
     sort, text = element[0], element[2:]
     if sort == "f":
         return f".{text}"
@@ -108,7 +108,7 @@ def element_text(element: str) -> str:
 
 
 def path_text(path: tuple[str, ...]) -> str:
-    """How messages show a path: ``.spec.containers[name="c"].image``."""
+    """Format a path for messages: ``.spec.containers[name="c"].image``."""
     return "".join(map(element_text, path))
 
 
@@ -117,7 +117,7 @@ def _shown(value: Any) -> str:
 
 
 def order(element: str) -> tuple[Any, ...]:
-    """Sorts the elements of a node as upstream writes them: fields, list items, set items, positions."""
+    """Return the sort key of upstream's order: fields, list items, set items, positions."""
     if element == SELF:
         return (-1,)
     sort, text = element[0], element[2:]
@@ -132,7 +132,7 @@ def order(element: str) -> tuple[Any, ...]:
 
 
 def _value_order(value: Any) -> tuple[Any, ...]:
-    """Numbers, then texts, then booleans, then the rest."""
+    """Return the sort key of a value: numbers, strings, booleans, others."""
     if isinstance(value, bool):
         return (2, value)
     if isinstance(value, int | float):

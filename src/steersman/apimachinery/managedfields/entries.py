@@ -1,4 +1,4 @@
-"""``metadata.managedFields``: who owns which fields, read from and written to the wire form."""
+"""Entries of ``metadata.managedFields``: parsing and writing of the wire form."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from steersman.apimachinery.managedfields.fieldset import Node, decode_set, unio
 
 APPLY: Final = "Apply"
 UPDATE: Final = "Update"
-#: Update managers beyond this many, the oldest first, are joined into one per version.
+#: Update managers beyond this number are merged into one per version, oldest first.
 UPDATE_MANAGERS_MAX: Final = 10
 ANCIENT: Final = "ancient-changes"
 
 
 class Owner(NamedTuple):
-    """What tells one entry from another."""
+    """Identity of an entry."""
 
     manager: str
     operation: str
-    #: Empty for appliers: whoever applies through another version replaces his own entry.
+    #: Empty for appliers: an apply through another version replaces the manager's own entry.
     api_version: str
     subresource: str
 
     def identifier(self) -> str:
-        """The text that upstream sorts owners by."""
+        """Return upstream's sort key of owners."""
         parts = {"manager": self.manager, "operation": self.operation, "apiVersion": self.api_version}
         return to_json({key: value for key, value in {**parts, "subresource": self.subresource}.items() if value})
 
     def __str__(self) -> str:
-        """As conflicts name the owner."""
+        """Format the owner as in conflicts."""
         text = quote(self.manager)
         if self.subresource:
             text += f" with subresource {quote(self.subresource)}"
@@ -38,14 +38,14 @@ class Owner(NamedTuple):
 
 
 class Owned(NamedTuple):
-    """The fields of one owner."""
+    """Fields of one owner."""
 
     fields: Node
-    #: The version that the paths are written in.
+    #: Version in which the paths are written.
     api_version: str
-    #: ``2024-05-06T07:08:09Z``, empty when the owner never changed the object.
+    #: ``2024-05-06T07:08:09Z``; empty if the owner never changed the object.
     time: str
-    #: The entry this was read from, as long as it is unchanged.
+    #: Entry that this was read from, while unchanged.
     entry: dict[str, Any] | None = None
 
 
@@ -53,16 +53,16 @@ Managed = dict[Owner, Owned]
 
 
 class MalformedError(ValueError):
-    """managedFields that cannot be understood."""
+    """Malformed managedFields."""
 
 
 def owner_of(manager: str, operation: str, api_version: str, subresource: str) -> Owner:
-    """The owner that a write by ``manager`` has or makes."""
+    """Return the owner of a write by ``manager``."""
     return Owner(manager or "unknown", operation, "" if operation == APPLY else api_version, subresource)
 
 
 def read(entries: Any) -> Managed:
-    """The owners in stored managedFields, which are in canonical form; none in those that are not."""
+    """Return the owners of stored managedFields, which are canonical; none if they are malformed."""
     managed: Managed = {}
     try:
         for entry in entries or ():
@@ -80,7 +80,7 @@ def read(entries: Any) -> Managed:
 
 
 def parse(entries: Any) -> Managed:
-    """The owners in managedFields that a client wrote. Raises MalformedError."""
+    """Return the owners of managedFields from a client. Raises MalformedError."""
     managed: Managed = {}
     if not isinstance(entries, list | None):
         raise MalformedError("managedFields is not a list")
@@ -101,7 +101,7 @@ def parse(entries: Any) -> Managed:
 
 
 def fault_in(entries: Any) -> str:
-    """Why managedFields cannot stand, for those that mutating admission left; empty when they can."""
+    """Return the error of managedFields after mutating admission; empty if valid."""
     try:
         parse(entries)
     except MalformedError as error:
@@ -123,7 +123,7 @@ def _fault(position: int, entry: Any) -> str:
 
 
 def is_reset(entries: Any) -> bool:
-    """Whether a client asks to forget all owners: an empty list, or one with one empty entry."""
+    """Report whether a client resets managedFields: an empty list, or one with one empty entry."""
     return isinstance(entries, list) and (not entries or (len(entries) == 1 and _is_empty(entries[0])))
 
 
@@ -132,7 +132,7 @@ def _is_empty(entry: Any) -> bool:
 
 
 def write(managed: Managed) -> list[dict[str, Any]]:
-    """The wire form, in upstream's order: appliers first, then by time, manager, version and subresource."""
+    """Return the wire form in upstream's order: appliers first, then by time, manager, version and subresource."""
     if len(managed) == 1:
         ((owner, owned),) = managed.items()
         return [owned.entry or _entry(owner, owned)]
@@ -142,7 +142,7 @@ def write(managed: Managed) -> list[dict[str, Any]]:
 
 
 def of_creator(manager: str, fields: Node, *, api_version: str, time: str) -> list[dict[str, Any]]:
-    """The wire form where one has written the whole object: as ``write``, for every create."""
+    """Return the wire form for an object written by one manager: as ``write``, for every create."""
     return [
         {
             "manager": manager or "unknown",
@@ -180,7 +180,7 @@ def _entry(owner: Owner, owned: Owned) -> dict[str, Any]:
 
 
 def cap_update_managers(managed: Managed) -> None:
-    """Join the oldest update managers, version by version, until few enough are left."""
+    """Merge the oldest update managers, version by version, down to the limit. Upstream: ``capmanagers.go``."""
     updaters = [owner for owner in managed if owner.operation == UPDATE]
     left = len(updaters)
     if left <= UPDATE_MANAGERS_MAX:
@@ -192,7 +192,7 @@ def cap_update_managers(managed: Managed) -> None:
         version = managed[owner].api_version
         bucket = Owner(ANCIENT, UPDATE, version, "")
         if oldest.setdefault(version, owner) == owner:
-            continue  # joined with the next of its version
+            continue  # merged with the next of its version
         parts = [managed.pop(part) for part in dict.fromkeys((oldest[version], owner, bucket)) if part in managed]
         fields = reduce(union, (part.fields for part in parts))
         managed[bucket] = Owned(fields, version, max(part.time for part in parts))

@@ -1,4 +1,4 @@
-"""Equality as ownership knows it."""
+"""JSON equality for ownership."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def equal_exactly(left: Any, right: Any) -> bool:
-    """JSON equality: numbers by value, and a boolean is no number (as it is in Python)."""
+    """Report JSON equality: numbers by value; a boolean is not a number (unlike in Python)."""
     if left.__class__ is not right.__class__:
         return left == right and not isinstance(left, bool) and not isinstance(right, bool)
     if left.__class__ is dict:

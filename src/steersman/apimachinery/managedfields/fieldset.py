@@ -1,10 +1,11 @@
-"""Sets of field paths, as the FieldsV1 trees that objects carry.
+"""Sets of field paths as FieldsV1 trees.
 
-A set is a *node*: a dict from path element to the node below it. An element is a member of the set when the node below
-is empty or holds ``.``; otherwise it is only the way to members further down. So a set and its wire form are the same
-thing. Every node leads to a member; the empty set is ``{}`` at the root. Members stand in upstream's order.
+A set is a *node*: a dict from path element to the node below it. An element is a member of the set if the node below is
+empty or has ``.``; otherwise it only leads to members further down. So a set and its wire form are the same. Every node
+leads to a member; the empty set is ``{}`` at the root. Members are in upstream's order.
 
-Nodes are values: no function here changes one, and results share parts with their operands.
+Nodes are values: no function here mutates one, and results share parts with their operands. Upstream:
+structured-merge-diff ``fieldpath/set.go``.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ Filter = Callable[[Node], Node]
 
 
 def decode(fields: Any) -> Node:
-    """A set from FieldsV1 that somebody else wrote; elements of unknown sorts are dropped.
+    """Return the set of FieldsV1 from a client; elements of unknown types are dropped.
 
-    Raises ValueError for what is no FieldsV1.
+    Raises ValueError for malformed FieldsV1.
     """
     if fields is None:
         return {}
@@ -41,19 +42,19 @@ def decode(fields: Any) -> Node:
 
 
 def _normal(node: Node) -> Node:
-    """``{".": {}}`` says no more than ``{}``."""
+    """Normalize ``{".": {}}`` to ``{}``."""
     return {} if len(node) == 1 and SELF in node else node
 
 
 def decode_set(fields: Any) -> Node:
-    """As ``decode``, for a whole set: the object itself cannot be a member."""
+    """Decode a whole set: the object itself cannot be a member."""
     node = decode(fields)
     node.pop(SELF, None)
     return node
 
 
 def in_order(node: Node) -> Node:
-    """The node with its elements in upstream's order (the nodes below as they are)."""
+    """Return the node with its elements in upstream's order (the nodes below are unchanged)."""
     if len(node) < 2:
         return node
     elements = sorted(node)
@@ -63,7 +64,7 @@ def in_order(node: Node) -> Node:
 
 
 def of(paths: Iterable[Path]) -> Node:
-    """The set of these paths; a step that is no element yet is a field's name."""
+    """Return the set of these paths; a step that is not an element is a field name."""
     root: Node = {}
     for path in paths:
         single: Node = {}
@@ -74,12 +75,12 @@ def of(paths: Iterable[Path]) -> Node:
 
 
 def is_member(node: Node) -> bool:
-    """Whether the element that leads to ``node`` is in the set itself."""
+    """Report whether the element that leads to ``node`` is a member itself."""
     return not node or SELF in node
 
 
 def has(node: Node, path: Path) -> bool:
-    """Whether the path is a member."""
+    """Report whether the path is a member."""
     for element in path:
         below = node.get(element)
         if below is None:
@@ -89,7 +90,7 @@ def has(node: Node, path: Path) -> bool:
 
 
 def paths(node: Node, prefix: Path = ()) -> Iterator[Path]:
-    """All members; of every node first its own elements, then what is further down."""
+    """Yield all members; of every node first its own elements, then members below."""
     for element, below in node.items():
         if element != SELF and is_member(below):
             yield (*prefix, element)
@@ -99,12 +100,12 @@ def paths(node: Node, prefix: Path = ()) -> Iterator[Path]:
 
 
 def leaves(node: Node) -> Node:
-    """The members with no members below them."""
+    """Return the members without members below them."""
     return {element: leaves(below) for element, below in node.items() if element != SELF}
 
 
 def union(left: Node, right: Node) -> Node:
-    """Members of either set."""
+    """Return the members of either set."""
     if not left or left is right:
         return right
     if not right:
@@ -134,21 +135,21 @@ def _join_below(left: Node, right: Node) -> Node:
 
 
 def difference(left: Node, right: Node) -> Node:
-    """Members of ``left`` that are not members of ``right``. A member stays when only something below it goes."""
+    """Return the members of ``left`` that are not members of ``right``; a parent of a removed member stays."""
     if not left or not right or left.keys().isdisjoint(right):
         return left
     return _subtract(left, right, whole=False) or {}
 
 
 def recursive_difference(left: Node, right: Node) -> Node:
-    """As ``difference``; with a member of ``right`` goes everything below it too."""
+    """Return the difference, with everything below members of ``right`` removed too."""
     if not left or not right or left.keys().isdisjoint(right):
         return left
     return _subtract(left, right, whole=True) or {}
 
 
 def _subtract(left: Node, right: Node, *, whole: bool) -> Node | None:
-    """What is left of a node with children; None when nothing is. The root is never a member."""
+    """Return the rest of a node with children; None if it is empty. The root is never a member."""
     out: Node = {}
     for element, below in left.items():
         other = right.get(element)
@@ -172,7 +173,7 @@ def _rest(left: Node, right: Node, *, whole: bool) -> Node | None:
 
 
 def intersection(left: Node, right: Node) -> Node:
-    """Members of both sets."""
+    """Return the members of both sets."""
     if left is right:
         return left
     out: Node = {}
@@ -192,12 +193,12 @@ def intersection(left: Node, right: Node) -> Node:
 
 
 def excluding(reset: Node) -> Filter:
-    """A filter that drops these paths and all below them."""
+    """Return a filter that drops these paths and everything below them."""
     return lambda node: recursive_difference(node, reset)
 
 
 def including(patterns: Iterable[Path]) -> Filter:
-    """A filter that keeps only these paths and all below them; ``*`` stands for any one element."""
+    """Return a filter that keeps only these paths and everything below them; ``*`` matches any one element."""
     wanted = [tuple(step if step == "*" or step[1:2] == ":" else f"f:{step}" for step in path) for path in patterns]
     return lambda node: _included(node, wanted)
 

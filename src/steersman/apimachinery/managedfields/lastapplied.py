@@ -1,7 +1,7 @@
-"""``kubectl apply`` without and with ``--server-side``, on the same objects.
+"""Compatibility of client-side and server-side ``kubectl apply`` on the same objects.
 
-Client-side apply keeps what it applied in an annotation. When kubectl then applies through the server, fields that are
-in the annotation and still hold its values are kubectl's own, whoever is written down as their owner.
+Client-side apply records its config in an annotation. When kubectl then applies server-side, fields that are in the
+annotation and still have its values are kubectl's own, whichever manager owns them.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
     from steersman.apimachinery.trees import Tree
 
 ANNOTATION: Final = "kubectl.kubernetes.io/last-applied-configuration"
-#: The manager whose applies follow these rules.
+#: Manager whose applies follow these rules.
 KUBECTL: Final = "kubectl"
 _ANNOTATIONS_SIZE_MAX_BYTES: Final = 256 * 1024
 
 
 def conflicts_of_others(conflicts: dict[Owner, Node], live: Tree, schema: Schema) -> dict[Owner, Node]:
-    """The conflicts without those on fields that kubectl itself applied last."""
+    """Return the conflicts without those on fields that kubectl itself applied last."""
     own = _last_applied_fields(live, schema)
     rest = {owner: of(path for path in paths(fields) if not has(own, path)) for owner, fields in conflicts.items()}
     return {owner: fields for owner, fields in rest.items() if fields}
 
 
 def _last_applied_fields(live: Tree, schema: Schema) -> Node:
-    """The fields of the annotation that the live object still holds as they were applied; empty without one."""
+    """Return the annotation's fields that the live object still has as applied; empty without the annotation."""
     try:
         applied = json.loads(_annotations(live).get(ANNOTATION) or "null")
     except (ValueError, RecursionError):
@@ -49,7 +49,7 @@ def _last_applied_fields(live: Tree, schema: Schema) -> Node:
 
 
 def keep_up(obj: Tree, config: Tree) -> None:
-    """Rewrite the annotation of an object that has one, for a later client-side apply. Changes ``obj`` in place."""
+    """Update the annotation of an object that has one, for a later client-side apply. Mutates ``obj``."""
     annotations = _annotations(obj)
     if not annotations.get(ANNOTATION):
         return
@@ -61,7 +61,7 @@ def keep_up(obj: Tree, config: Tree) -> None:
 
 
 def _configuration(config: Tree) -> str:
-    """The applied object as the annotation holds it: without the annotation itself."""
+    """Return the applied object as stored in the annotation: without the annotation itself."""
     if ANNOTATION in _annotations(config):
         metadata = dict(config["metadata"])
         metadata["annotations"] = {key: value for key, value in metadata["annotations"].items() if key != ANNOTATION}

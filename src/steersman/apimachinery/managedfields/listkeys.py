@@ -1,4 +1,4 @@
-"""Which item of a list is which: the path elements of the items of sets and list maps."""
+"""Item keys of sets and associative lists."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from steersman.apimachinery.typemodel import ListOf, Scalar, ScalarKind, Struct
 
 _MISSING: Final = object()
 _NUMBERS: Final = frozenset({ScalarKind.INT32, ScalarKind.INT64, ScalarKind.NUMBER, ScalarKind.INT_OR_STRING})
-#: Elements that a list type keeps before it starts anew.
+#: Elements that a list type caches before the cache is cleared.
 _ELEMENTS_MAX: Final = 4096
 _ELEMENT_LENGTH_MAX: Final = 256
 
 
 class UnkeyedItemError(ValueError):
-    """An item of a set or list map has no usable key."""
+    """An item of a set or associative list has no usable key."""
 
 
 class ItemKeys:
-    """What tells the items of one list type apart. Elements are made once per key: names come again and again."""
+    """Item keys of one list type. Elements are cached by key, as the same names recur."""
 
     __slots__ = ("_defaults", "_elements", "_get", "_keys", "_only_key", "_prefix")
 
     def __init__(self, type_: ListOf) -> None:
         self._keys = type_.keys
         self._get = itemgetter(*type_.keys) if type_.keys else None
-        #: The key field where there is one alone, and how its elements begin.
+        #: The only key field, if there is just one, and the prefix of its elements.
         self._only_key = type_.keys[0] if len(type_.keys) == 1 else None
         self._prefix = f"k:{{{value_text(self._only_key)}:"
         self._defaults = {key: value for key in type_.keys if (value := _default(type_, key)) is not _MISSING}
@@ -36,7 +36,7 @@ class ItemKeys:
         self._elements: dict[Any, str] = {}
 
     def element_of(self, item: Any) -> str:
-        """The item's path element. Raises UnkeyedItemError when it has none."""
+        """Return the item's path element. Raises UnkeyedItemError if it has none."""
         if self._get is None:
             return self._set_element(item)
         if item.__class__ is not dict:
@@ -44,11 +44,11 @@ class ItemKeys:
             raise UnkeyedItemError(f"associative list with keys may not have {what}")
         try:
             return self._elements[self._get(item)]
-        except (KeyError, TypeError):  # one more, one that leaves a key out, or one whose key is no scalar
+        except (KeyError, TypeError):  # an additional key, a missing key, or a key that is not a scalar
             return self._list_element(item)
 
     def elements_of(self, items: list[Any]) -> list[str]:
-        """The path element of each item. Raises UnkeyedItemError when one has none."""
+        """Return the path element of each item. Raises UnkeyedItemError if one has none."""
         return list(map(self.element_of, items))
 
     def _list_element(self, item: dict[str, Any]) -> str:
@@ -59,14 +59,14 @@ class ItemKeys:
             for key in self._keys
             if (value := item.get(key, self._defaults.get(key, _MISSING))) is not _MISSING
         }
-        if not keys:  # some may be left out: such an item is another than those that have them
-            told = " ".join(map(quote, self._keys))
+        if not keys:  # optional keys: an item without them differs from items with them
+            quoted_keys = " ".join(map(quote, self._keys))
             raise UnkeyedItemError(
-                f"associative list with keys has an element that omits all key fields [{told}] "
+                f"associative list with keys has an element that omits all key fields [{quoted_keys}] "
                 "(and doesn't have default values for any key fields)"
             )
         element = list_item(keys)
-        # To a dict 1 and true are one key, as are 0 and false.
+        # As dict keys 1 and true are equal, as are 0 and false.
         if len(keys) == len(self._keys) and all(
             value.__class__ is str or (value.__class__ is int and value > 1) for value in keys.values()
         ):
@@ -95,7 +95,7 @@ class ItemKeys:
 
 
 def item_keys(type_: ListOf) -> ItemKeys:
-    """Return the keys of a set or list map."""
+    """Return the keys of a set or associative list."""
     keys: ItemKeys | None = type_.item_keys
     if keys is None:
         keys = type_.item_keys = ItemKeys(type_)
@@ -103,7 +103,7 @@ def item_keys(type_: ListOf) -> ItemKeys:
 
 
 def _default(type_: ListOf, key: str) -> Any:
-    """The schema's default, or the zero value of a field that Go always writes."""
+    """Return the schema's default, or the zero value of a field that Go always writes."""
     if key in type_.key_defaults:
         return type_.key_defaults[key]
     field = type_.item.fields.get(key) if isinstance(type_.item, Struct) else None

@@ -1,4 +1,4 @@
-"""An applied tree laid over the live one."""
+"""Merge of an applied tree into the live one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _MISSING: Final = object()
 
 
 def merge_objects(live: dict[str, Any], applied: dict[str, Any], shape: ObjectShape) -> dict[str, Any]:
-    """A new tree with all of both, the applied value where both have one. It shares nothing with either.
+    """Return a new tree with the fields of both; applied values win. It shares nothing with either.
 
     Raises UnkeyedItemError for a list item without its key.
     """
@@ -26,7 +26,7 @@ def merge_objects(live: dict[str, Any], applied: dict[str, Any], shape: ObjectSh
 
 
 def _merge(live: Any, applied: Any, shape: Shape) -> Any:
-    """Two values of one place. A null over an object or list is no value there, and an empty one adds nothing."""
+    """Merge two values of one path. A null over an object or list is ignored, and an empty one adds nothing."""
     if shape.is_leaf or not live:
         return _copy(applied)
     if shape is DEDUCED and live.__class__ is not dict:
@@ -41,9 +41,9 @@ def _merge(live: Any, applied: Any, shape: Shape) -> Any:
 
 
 def _merge_lists(live: list[Any], applied: list[Any], shape: ListShape) -> list[Any]:
-    """Applied items in their order; live items that are not applied keep their places among those that both have.
+    """Merge two associative lists: applied items in their order, other live items at their places between them.
 
-    Live items that are there twice stay so unless the item is applied, which then replaces them all.
+    Duplicate live items are kept, unless the item is applied, which then replaces them all.
     """
     live_elements, applied_elements = shape.keys.elements_of(live), shape.keys.elements_of(applied)
     lives = _unless_repeated(live_elements, live)
@@ -54,7 +54,7 @@ def _merge_lists(live: list[Any], applied: list[Any], shape: ListShape) -> list[
     merged: set[str] = set()
 
     def take(element: str) -> None:
-        """Put out an applied item, over its live one if there is just one."""
+        """Emit an applied item, merged into its live item if there is exactly one."""
         was = lives.get(element)
         out.append(_copy(wanted[element]) if was is None else _merge(was, wanted[element], shape.item))
         merged.add(element)
@@ -76,7 +76,7 @@ def _merge_lists(live: list[Any], applied: list[Any], shape: ListShape) -> list[
                     next_applied += 1
                     continue
                 if shared and shared[-1] != element:
-                    at += 1  # its turn comes with another applied item
+                    at += 1  # emitted with another applied item
                     continue
             if element in merged:
                 at += 1
@@ -91,7 +91,7 @@ def _copy(value: Any) -> Any:
 
 
 def _unless_repeated(elements: list[str], items: list[Any]) -> dict[str, Any]:
-    """Element → item, None for one that is there twice: repeated items are not merged into."""
+    """Map elements to items, and to None if an item is duplicated: duplicates are not merged into."""
     found: dict[str, Any] = {}
     for element, item in zip(elements, items, strict=True):
         found[element] = None if element in found else item

@@ -1,4 +1,4 @@
-"""Who owns what after a write: the rules of Update and Apply over sets of fields."""
+"""Owners after a write: the rules of update and apply over sets of fields."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from steersman.apimachinery.trees import Tree
     from steersman.apimachinery.typemodel import Struct
 
-#: Fields that a write never owns because the kind's strategy puts them back: paths, or a filter that keeps the others.
+#: Fields that a write never owns because the kind's strategy resets them: paths, or a filter that keeps the others.
 ResetFields = Sequence[Path] | Filter
 
 _UNOWNED: Final = frozenset(f"f:{name}" for name in UNOWNED)
@@ -36,7 +36,7 @@ _UNOWNED_METADATA: Final = frozenset(f"f:{name}" for name in UNOWNED_METADATA) |
 
 
 def filter_of(reset_fields: ResetFields) -> Filter | None:
-    """What drops the reset fields from a set; None when there are none."""
+    """Return the filter that drops the reset fields from a set; None if there are none."""
     if callable(reset_fields):
         return reset_fields
     return _excluding(tuple(reset_fields)) if reset_fields else None
@@ -48,7 +48,7 @@ def _excluding(reset: tuple[Path, ...]) -> Filter:
 
 
 def ownable(fields: Node) -> Node:
-    """A set without what nobody owns: identity and the server's bookkeeping."""
+    """Return the set without fields that are never owned: identity and the server's bookkeeping."""
     out: Node = {}
     for element, below in fields.items():
         if element == "f:metadata":
@@ -61,7 +61,7 @@ def ownable(fields: Node) -> Node:
 
 
 def reconcile_all(managed: Managed, schema: Schema) -> None:
-    """Bring every owner's set up to the types as they are now."""
+    """Reconcile every owner's set with the present types."""
     for owner, owned in managed.items():
         try:
             struct = schema.struct_in(owned.api_version)
@@ -75,10 +75,10 @@ def reconcile_all(managed: Managed, schema: Schema) -> None:
 def settle(
     live: Tree, new: Tree, managed: Managed, *, schema: Schema, reset: Filter | None, own: Owner | None, force: bool
 ) -> Comparison:
-    """Take from the owners in ``managed`` (all but ``own``) what differs between the objects; drop who has nothing left.
+    """Remove differing fields from all owners in ``managed`` but ``own``; drop owners without fields.
 
-    Answers how the objects differ in the write's version. Raises OwnershipError when others own what changes and
-    ``force`` is off, and UnkeyedItemError for a list item without its key; ``managed`` is as it was then.
+    Returns the comparison in the write's version. Raises OwnershipError if others own changed fields and ``force``
+    is off, and UnkeyedItemError for a list item without its key; ``managed`` is then unchanged.
     """
     comparisons = {schema.api_version: _compare(live, new, schema.struct, reset)}
     lost: dict[Owner, Node] = {}
@@ -131,7 +131,7 @@ def _compare_in(api_version: str, live: Tree, new: Tree, schema: Schema, reset: 
 
 
 def prune(merged: Tree, managed: Managed, *, own: Owner, last: Owned | None, schema: Schema) -> Tree:
-    """The merged object without what ``own`` applied last time, does not apply now, and nobody else owns."""
+    """Return the merged object without fields that ``own`` applied last, does not apply now, and no other manager owns."""
     if last is None or not last.fields:
         return merged
     here = schema.api_version
@@ -146,14 +146,14 @@ def prune(merged: Tree, managed: Managed, *, own: Owner, last: Owned | None, sch
     cut = remove_fields(whole, dropped, shape)
     named = _named(whole, shape)
     cut = _with_owned(whole, cut, named, managed, version=last.api_version, schema=schema)
-    # What nobody applied, such as a default inside a list item, must not go with it.
+    # Unowned values, e.g. a default inside a list item, must not be removed with it.
     missing = difference(named, _named(cut, shape))
     cut = remove_fields(whole, intersection(missing, dropped), shape)
     return schema.convert(cut, source=last.api_version, target=here)
 
 
 def _with_owned(whole: Tree, cut: Tree, named: Node, managed: Managed, *, version: str, schema: Schema) -> Tree:
-    """``cut`` with all that is owned by anyone put back from ``whole``. Both are, and the result is, in ``version``."""
+    """Return ``cut`` with all owned fields restored from ``whole``. All are in ``version``."""
     owned_in: dict[str, Node] = {version: {}}
     for owned in managed.values():
         owned_in[owned.api_version] = union(owned_in.get(owned.api_version, {}), owned.fields)

@@ -1,4 +1,4 @@
-"""Sets that were written under another schema, and sets made ready for cutting."""
+"""Reconciliation of sets that were written under another schema, and expansion of sets for removal."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ if TYPE_CHECKING:
 
 
 def reconcile(node: Node, shape: Shape) -> Node:
-    """The set as the type sees it now: who owned a part of what has become one field owns all of it.
+    """Return the set under the present type: owners of a part of a field that became atomic own all of it.
 
-    The same node when nothing changes. Fields that the type does not know stay.
+    Returns the same node if nothing changes. Fields unknown to the type are kept. Upstream:
+    ``ReconcileFieldSetWithSchema``.
     """
     changed: Node | None = None
     for element, below in node.items():
@@ -32,9 +33,9 @@ def reconcile(node: Node, shape: Shape) -> Node:
 
 
 def with_named_fields(node: Node, shape: Shape) -> Node:
-    """The set with every declared field on the way to a member made a member too; map keys and list items are not.
+    """Return the set with every declared field on the path to a member as a member; map keys and list items are not.
 
-    Needed where trees are cut: ``f:spec`` goes when all below it goes.
+    Needed for removal: ``f:spec`` is removed when everything below it is.
     """
     out: Node = {}
     for element, below in node.items():

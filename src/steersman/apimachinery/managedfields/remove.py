@@ -1,4 +1,4 @@
-"""Taking fields out of a tree."""
+"""Removal of fields from a tree."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from steersman.apimachinery.managedfields.shapes import ListShape, ObjectShape, 
 
 
 def remove_fields(tree: dict[str, Any], fields: Node, shape: ObjectShape) -> dict[str, Any]:
-    """The tree without the set's members. An object or list that loses all it had becomes null.
+    """Return the tree without the set's members. An object or list that becomes empty becomes null.
 
-    Shares what it keeps with ``tree``.
+    Shares unchanged parts with ``tree``.
     """
     return (_remove_keys(tree, fields, shape) or {}) if fields else tree
 

@@ -1,7 +1,7 @@
-"""Owners of ``replicas``, as the scale subresource shows and changes them.
+"""Owners of ``replicas`` in the scale subresource. Upstream: ``scalehandler.go``.
 
-A Scale is an object of its own version with its replicas at ``spec.replicas``; the parent keeps them elsewhere. Who
-owns the parent's replicas owns those of the Scale.
+A Scale has its own version, with its replicas at ``spec.replicas``; the parent has them elsewhere. Owners of the
+parent's replicas own those of the Scale.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 SCALE_VERSION: Final = "autoscaling/v1"
 _REPLICAS: Final[Path] = ("f:spec", "f:replicas")
 
-#: Version of the parent → where it keeps its replicas (field names); an empty path where it has none.
+#: Version of the parent → path of its replicas (field names); empty if it has none.
 ReplicasPaths = "Mapping[str, Path]"
 
 
 def entries_for_scale(parent: list[dict[str, Any]] | None, replicas_paths: Mapping[str, Path]) -> list[dict[str, Any]]:
-    """The managedFields of a Scale: the owners of the parent's replicas."""
+    """Return the managedFields of a Scale: the owners of the parent's replicas."""
     managed: Managed = {}
     for owner, owned in entries.read(parent).items():
         path = _elements(replicas_paths.get(owned.api_version, ()))
@@ -40,9 +40,9 @@ def entries_for_parent(
     api_version: str,
     replicas_paths: Mapping[str, Path],
 ) -> list[dict[str, Any]]:
-    """The parent's managedFields after a write of its Scale left ``scale``. ``api_version`` is the parent's.
+    """Return the parent's managedFields after a write of its Scale. ``api_version`` is the parent's.
 
-    An owner that is new to the replicas has no time, as upstream.
+    A new owner of the replicas has no time, as upstream.
     """
     managed: Managed = {}
     scalers = entries.read(scale)

@@ -1,4 +1,4 @@
-"""The versions of one kind, as ownership needs them."""
+"""Versions of one kind, as ownership needs them."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ if TYPE_CHECKING:
 
 
 class UnknownVersionError(LookupError):
-    """The kind is not (or no longer) served in a version."""
+    """The kind is not, or no longer, served in a version."""
 
 
 class Versions(Protocol):
-    """The other versions that a kind is served in. Both methods raise UnknownVersionError."""
+    """Interface to the other served versions of a kind. Both methods raise UnknownVersionError."""
 
     def struct(self, api_version: str) -> Struct:
-        """The kind's type in a version."""
+        """Return the kind's type in a version."""
 
     def convert(self, tree: Tree, api_version: str) -> Tree:
-        """An object in another version. Neither changes the tree nor fills in defaults."""
+        """Return the object in another version, without changing the tree or setting defaults."""
 
 
 class Schema:
-    """The version of a write, and the way to the others."""
+    """Version of a write, and conversion to the others."""
 
     __slots__ = ("_versions", "api_version", "struct")
 
@@ -34,7 +34,7 @@ class Schema:
         self._versions = versions
 
     def struct_in(self, api_version: str) -> Struct:
-        """The type in a version. Raises UnknownVersionError."""
+        """Return the type in a version. Raises UnknownVersionError."""
         if api_version == self.api_version:
             return self.struct
         if self._versions is None:
@@ -42,7 +42,7 @@ class Schema:
         return self._versions.struct(api_version)
 
     def convert(self, tree: Tree, *, source: str, target: str) -> Tree:
-        """An object of version ``source`` in version ``target``. Raises UnknownVersionError."""
+        """Convert an object from version ``source`` to ``target``. Raises UnknownVersionError."""
         if source == target:
             return tree
         if self._versions is None:

@@ -1,10 +1,10 @@
-"""How ownership sees a type: a leaf, an object with separate fields or keys, or a list with separate items.
+"""Shapes: a type as ownership sees it, a leaf, an object with separate fields or keys, or a list with separate items.
 
-Shapes are made from the type model once and kept, with all that the walks over trees ask of them again and again.
-A struct's undeclared fields have no type; they are *deduced* from the value: objects are separate, all else is a leaf.
+Shapes are derived from the type model once and cached with all results of the walks over trees. Undeclared fields of a
+struct have no type; theirs is *deduced* from the value: objects are separate, anything else is a leaf.
 
-Two sets are taken from a value. ``everything`` is what comes or goes with it: the value, and all below. ``below`` is
-what an applier owns of it: leaves, list items and map keys, while an object with fields of its own is only the way.
+Two sets are derived from a value. ``everything`` is added or removed with the value: the value and all below. ``below``
+is owned by its applier: leaves, list items and map keys, but not an object with fields of its own.
 """
 
 from __future__ import annotations
@@ -18,36 +18,36 @@ from steersman.apimachinery.typemodel import ListOf, ListType, MapOf, Scalar, Sc
 
 
 class Shape:
-    """What is owned whole."""
+    """Atomic type: owned as a whole."""
 
     __slots__ = ("was_parts",)
     is_leaf = True
 
     def __init__(self, *, was_parts: bool = False) -> None:
-        #: Another version of the type may have had parts below, so sets written then may name them.
+        #: In another version the type may have had parts below, which sets written then may name.
         self.was_parts = was_parts
 
     def everything(self, value: Any) -> Node:
-        """All that comes or goes with a value, below the value itself. Raises UnkeyedItemError."""
+        """Return the set that is added or removed with the value, below the value itself. Raises UnkeyedItemError."""
         return {}
 
     def below(self, value: Any) -> Node:
-        """What an applier owns below the value. List items without a key are passed over."""
+        """Return the set that an applier owns below the value. List items without a key are skipped."""
         return {}
 
     def at(self, element: str) -> Shape | None:
-        """The shape of a part; None when it is unknown."""
+        """Return the shape of a part; None if unknown."""
         return None
 
 
 class ObjectShape(Shape):
-    """An object whose parts are owned apart."""
+    """Object with separately owned parts."""
 
     __slots__ = ()
     is_leaf = False
 
     def step(self, name: str) -> tuple[str, Shape]:
-        """The element and the shape of a field or key."""
+        """Return the element and the shape of a field or key."""
         raise NotImplementedError
 
     def at(self, element: str) -> Shape | None:
@@ -64,14 +64,14 @@ class ObjectShape(Shape):
 
 
 class FieldsShape(ObjectShape):
-    """A struct."""
+    """Struct."""
 
     __slots__ = ("_struct", "steps")
 
     def __init__(self, struct: Struct) -> None:
         super().__init__()
         self._struct = struct
-        #: Name → element and shape, of the fields that were met so far.
+        #: Name → element and shape, of fields seen so far.
         self.steps: dict[str, tuple[str, Shape]] = {}
 
     def step(self, name: str) -> tuple[str, Shape]:
@@ -84,7 +84,7 @@ class FieldsShape(ObjectShape):
         return found
 
     def declares(self, element: str) -> bool:
-        """Whether the element is a field of the struct."""
+        """Report whether the element is a field of the struct."""
         return element[2:] in self._struct.fields and element[:2] == "f:"
 
     def everything(self, value: Any) -> Node:
@@ -122,7 +122,7 @@ class FieldsShape(ObjectShape):
 
 
 class KeysShape(ObjectShape):
-    """A map. Its keys are members of their own."""
+    """Map. Its keys are members of their own."""
 
     __slots__ = ("value",)
 
@@ -143,7 +143,7 @@ class KeysShape(ObjectShape):
 
 
 class DeducedShape(KeysShape):
-    """What has no declared type."""
+    """Value without a declared type."""
 
     __slots__ = ()
 
@@ -152,7 +152,7 @@ class DeducedShape(KeysShape):
 
 
 class ListShape(Shape):
-    """A set or list map: its items are owned apart, wherever they stand."""
+    """Set or associative list: its items are owned separately, whatever their order."""
 
     __slots__ = ("item", "keys")
     is_leaf = False
@@ -172,7 +172,7 @@ class ListShape(Shape):
         element_of, shape = self.keys.element_of, self.item
         for item in value:
             element = element_of(item)
-            # An item that is there twice is owned as a whole.
+            # A duplicate item is owned as a whole.
             node[element] = {} if shape.is_leaf or element in node else shape.everything(item)
         return in_order(node) if len(value) > 1 else node
 
@@ -190,7 +190,7 @@ class ListShape(Shape):
 
 
 def member(below: Node) -> Node:
-    """A member with these below it."""
+    """Return a member node with these children."""
     return {SELF: {}, **below} if below else below
 
 
@@ -208,7 +208,7 @@ _UNTYPED_KINDS: Final = _DEDUCED_KINDS | {ScalarKind.RAW}
 
 
 def shape_of(type_: Type) -> Shape:
-    """The shape of a type."""
+    """Return the shape of a type."""
     if isinstance(type_, Struct):
         return object_shape(type_)
     if isinstance(type_, Scalar):
@@ -243,13 +243,13 @@ def _shape_of_struct(struct: Struct) -> Shape:
 
 
 def root_shape(struct: Struct) -> ObjectShape:
-    """The shape of a whole object."""
+    """Return the shape of a whole object."""
     shape = object_shape(struct)
     return shape if isinstance(shape, ObjectShape) else DEDUCED
 
 
 def is_strict(struct: Struct) -> bool:
-    """Return whether every value below is typed, so that ``1`` can never turn into ``true`` unseen."""
+    """Report whether every value below is typed, so that ``1`` can never turn into ``true`` undetected."""
     strict = struct.is_strict
     if strict is None:
         strict = struct.is_strict = not _holds_anything(struct, set())

@@ -1,4 +1,4 @@
-"""Times of entries that nothing happened to."""
+"""Times of entries whose fields did not change."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
 
 def keep_times_of_unchanged(live: Tree, new: Tree) -> None:
-    """Put back the entries' times when they are all that a write changes, so that it changes nothing.
+    """Restore the entries' times if they are the only change of a write, which then is a no-op.
 
-    To be called after mutating admission: only then is it known what normalisation, defaults and webhooks have made of
-    the object. Changes ``new`` in place.
+    Call it after mutating admission, when the effect of normalization, defaults and webhooks is known. Mutates
+    ``new``.
     """
     before, after = live["metadata"].get("managedFields"), new["metadata"].get("managedFields")
     if not before or not after or len(before) != len(after):

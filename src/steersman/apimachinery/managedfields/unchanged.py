@@ -1,4 +1,4 @@
-"""Whether an apply repeats the last one and finds everything as it left it: the most frequent apply of all."""
+"""Detection of an apply that repeats the last one, by far the most frequent apply."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ _MISSING: Final = object()
 
 
 def repeats(config: Tree, live: Tree, fields: Node, struct: Struct) -> bool:
-    """Whether the config names exactly ``fields``, and the live object holds each of them as the config does.
+    """Report whether the config names exactly ``fields``, and the live object has the config's value for each.
 
-    Then merging changes nothing. May say no where nothing would change either: the long way finds out.
+    Then merging changes nothing. May return False for other no-ops; the full apply detects them.
     """
     metadata, live_metadata = config.get("metadata"), live.get("metadata")
     if metadata.__class__ is not dict or live_metadata.__class__ is not dict:
@@ -56,7 +56,7 @@ def repeats(config: Tree, live: Tree, fields: Node, struct: Struct) -> bool:
 
 
 class _Walk:
-    """An applied tree, the live one and the fields last applied, side by side."""
+    """Parallel walk over an applied tree, the live one and the last applied fields."""
 
     __slots__ = ("equal",)
 
@@ -64,7 +64,7 @@ class _Walk:
         self.equal = equal
 
     def object(self, applied: Tree, live: Tree, node: Node, shape: ObjectShape, count: int) -> bool:
-        """``count`` is how many parts the node names."""
+        """``count`` is the number of parts that the node names."""
         if len(applied) != count:
             return False
         equal = self.equal
@@ -83,7 +83,7 @@ class _Walk:
         return True
 
     def _part(self, value: Any, live: Any, node: Node, shape: Shape, *, is_member: bool) -> bool:
-        """A part with parts of its own, in a node that is not empty."""
+        """Compare a part with parts of its own, in a node that is not empty."""
         if (SELF in node) is not is_member:
             return False
         count = len(node) - is_member
@@ -94,7 +94,7 @@ class _Walk:
         return False
 
     def _items(self, items: list[Any], live: list[Any], node: Node, shape: ListShape) -> bool:
-        """Items in the order that the live list has them in."""
+        """Compare items in the order of the live list."""
         element_of, part = shape.keys.element_of, shape.item
         lives = iter(live)
         for item in items:
@@ -112,7 +112,7 @@ class _Walk:
 
 
 def _has_parts(value: Any, shape: Shape) -> bool:
-    """True if the value holds something that is owned apart from the value itself."""
+    """Report whether the value has separately owned parts."""
     if shape.is_leaf or not value:
         return False
     return shape is not DEDUCED or value.__class__ is dict

@@ -33,10 +33,10 @@ def update(
 ) -> None:
     """Set the managedFields of ``new``, the object that a create, update or patch is about to store.
 
-    ``live`` is the stored object in the same version, None on create. ``manager`` gets what changes by value; others
-    lose what is changed or removed. ``time`` is now, ``2024-05-06T07:08:09Z``. ``reset_fields`` are never owned.
-    Without ``versions``, entries written in another version are dropped. Never raises: an object that cannot be
-    walked keeps the owners that it had, and is refused elsewhere.
+    ``live`` is the stored object in the same version, None on create. ``manager`` becomes the owner of changed
+    values; others lose changed and removed fields. ``time`` is now, ``2024-05-06T07:08:09Z``. ``reset_fields`` are
+    never owned. Without ``versions``, entries of other versions are dropped. Never raises: an object that cannot be
+    compared keeps its owners, and is rejected by validation.
     """
     metadata = new.get("metadata")
     if metadata.__class__ is not dict:
@@ -47,7 +47,7 @@ def update(
         metadata = new["metadata"] = dict(metadata)
     metadata.pop("managedFields", None)
     if live is not None and not managed:
-        return  # nobody is tracked until somebody applies
+        return  # no ownership is tracked until the first apply
     owner = owner_of(manager, UPDATE, api_version, subresource)
     schema = Schema(struct, api_version, versions)
     try:
@@ -61,7 +61,7 @@ def update(
 def own_new(
     new: Tree, creation: Creation, *, manager: str, api_version: str, time: str, known_spec: object = None
 ) -> None:
-    """As ``update`` of a new object whose client has said nothing of owners: all that it holds is its creator's."""
+    """Set the managedFields of a new object whose client sent none: its creator owns all fields."""
     try:
         fields = creation.fields_of(new, known_spec)
     except UnkeyedItemError:
@@ -71,7 +71,7 @@ def own_new(
 
 
 def _owners_before(stored: Any, given: Any, *, is_subresource: bool) -> Managed:
-    """The owners before a write: as the client gives them, unless it gives none, or they make no sense."""
+    """Return the owners before a write: the client's, unless absent or malformed."""
     if given is None or is_subresource or given == stored:
         return entries.read(stored)
     if entries.is_reset(given):
@@ -85,7 +85,7 @@ def _owners_before(stored: Any, given: Any, *, is_subresource: bool) -> Managed:
 def take_over(
     live: Tree | None, new: Tree, managed: Managed, *, owner: Owner, schema: Schema, time: str, reset: Filter | None
 ) -> None:
-    """Bring ``managed`` up to a write of ``new`` over ``live`` by ``owner``. Raises UnkeyedItemError."""
+    """Update ``managed`` for a write of ``new`` over ``live`` by ``owner``. Raises UnkeyedItemError."""
     if live is None and not managed:
         fields = creator_fields(new, schema.struct, reset)
         if fields:

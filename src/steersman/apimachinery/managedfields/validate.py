@@ -1,4 +1,4 @@
-"""Whether an applied tree fits its type: what decoding a stored object takes for granted."""
+"""Validation of an applied tree against its type; stored objects satisfy this by decoding."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from steersman.apimachinery.typemodel import ListOf, ListType, MapOf, Scalar, Sc
 _NUMERIC: Final = frozenset({ScalarKind.INT32, ScalarKind.INT64, ScalarKind.NUMBER})
 #: ``untyped`` scalars: quantities, and strings with a format other than ``byte``.
 _ANY_SCALAR: Final = frozenset({ScalarKind.QUANTITY, ScalarKind.TIME, ScalarKind.MICRO_TIME})
-#: Kinds whose OpenAPI v3 definition has no ``type``, and ``RawExtension``: any value fits; decoding checks it.
+#: Kinds whose OpenAPI v3 definition has no ``type``, and ``RawExtension``: any value is valid; decoding checks it.
 _UNTYPED: Final = frozenset(
     {
         ScalarKind.ANY,
@@ -25,22 +25,22 @@ _UNTYPED: Final = frozenset(
 )
 _GO_TYPES: Final = {str: "string", bool: "bool", dict: "map[string]interface {}", list: "[]interface {}"}
 
-#: A path as messages show it, and what is wrong there.
+#: Path as printed in messages, and the error.
 Fault = tuple[str, str]
-#: Where a value stands: the place above it and its own step (a name, a path element or a position), put into words only
-#: for a fault. The place above is a ``Place | None``; the compiler takes no type that holds itself.
+#: Position of a value: its parent and its own step (a name, a path element or an index), formatted only for an error.
+#: The parent is a ``Place | None``; the compiler does not support recursive types.
 Place = tuple[Any, str, Any]
 
 
 def faults_of(tree: Any, struct: Struct) -> list[Fault]:
-    """Everything that does not fit: wrong types, undeclared fields, list items without a key or with another's."""
+    """Return all errors: wrong types, undeclared fields, list items without a key or with a duplicate one."""
     faults: list[Fault] = []
     _check(tree, struct, None, faults)
     return faults
 
 
 def faults_text(faults: list[Fault]) -> str:
-    """The faults in one message."""
+    """Join the errors into one message."""
     lines = [f"{path}: {what}" if path else what for path, what in faults]
     return lines[0] if len(lines) == 1 else "\n  ".join(["errors:", *lines])
 
@@ -54,7 +54,7 @@ def _text(place: Place | None) -> str:
 
 
 def _check(value: Any, type_: Type, place: Place | None, faults: list[Fault], *, lenient: bool = False) -> None:
-    """Add the faults of a value. ``lenient``: a type above preserves unknown fields, which holds for all inline types below.
+    """Add the errors of a value. ``lenient``: a parent type preserves unknown fields, which its inline types inherit.
 
     Upstream: kube-openapi ``pkg/schemaconv``, ``visitSpec`` (``preserveUnknownFields`` is passed down).
     """
@@ -115,12 +115,12 @@ def _check_items(items: list[Any], type_: ListOf, place: Place | None, faults: l
 
 
 def _shown(value: Any) -> str:
-    """A value of the wrong type, as upstream's messages show it."""
+    """Format a value of the wrong type as in upstream's messages."""
     return f"&{{{to_value_text(value)}}}"
 
 
 def _scalar_fault(value: Any, scalar: Scalar) -> str:
-    """Return what is wrong with a leaf that is not null, or an empty string.
+    """Return the error of a leaf that is not null, or an empty string.
 
     Upstream: structured-merge-diff ``typed/validate.go``, ``validateScalar``.
     """

@@ -1,6 +1,6 @@
-"""What an empty object of a built-in kind looks like: the value that a create is compared with.
+"""Empty objects of built-in kinds: the base that a create is compared with.
 
-Ownership counts from there: a creator owns ``f:spec`` itself (``.``) only when the empty object has no spec.
+A creator owns ``f:spec`` itself (``.``) only if the empty object has no spec.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _SCALARS: Final[dict[ScalarKind, Any]] = {
 
 
 def zero_value(struct: Struct) -> dict[str, Any]:
-    """Return what Go writes of an empty struct. Shared: do not change it. A custom type writes only its metadata."""
+    """Return Go's encoding of an empty struct. Shared: do not mutate. A custom type has only its metadata."""
     value = struct.zero_value
     if value is None:
         fields = [field for field in struct.fields.values() if field.required and not field.omit_zero]
@@ -31,7 +31,7 @@ def zero_value(struct: Struct) -> dict[str, Any]:
 
 
 def _zero(field: Field) -> Any:
-    """Lists, maps, times and pointers are null when empty."""
+    """Return the zero value; null for lists, maps, times and pointers."""
     type_ = field.type
     if field.keep_zero:  # a pointer
         return None

@@ -1,6 +1,6 @@
 """Patches that need no schema: JSON patch (RFC 6902) and JSON merge patch (RFC 7386).
 
-Promises, checked by the tests: neither the object nor the patch is changed, and the result shares no dict or list with
+Promises, checked by the tests: neither the object nor the patch is mutated, and the result shares no dict or list with
 either.
 """
 

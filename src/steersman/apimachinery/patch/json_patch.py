@@ -1,7 +1,7 @@
-"""JSON patch (RFC 6902), with the liberties that kube-apiserver's library takes.
+"""JSON patch (RFC 6902) with the deviations of kube-apiserver's library, ``evanphx/json-patch``.
 
-Where it differs from the RFC: ``replace`` of a key that a map lacks adds it, a missing value is null, ``test`` of a
-missing key for null holds, negative indexes count from the end, and of a path only what follows its first slash counts.
+``replace`` of a missing key adds it, a missing value is null, ``test`` of a missing key for null holds, negative
+indexes count from the end, and the part of a path before its first slash is ignored.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from steersman.apimachinery.errors import StatusError
 
 MAX_OPERATIONS: Final = 10_000
-#: What all ``copy`` operations of a patch together may add, as JSON: copies of copies grow exponentially.
+#: Bytes of JSON that all ``copy`` operations of a patch may add: copies of copies grow exponentially.
 MAX_COPIED_BYTES: Final = 3 * 1024 * 1024
 
 _MEMBERS: Final = ("op", "path", "from", "value")
@@ -30,19 +30,19 @@ _INDEX: Final = re.compile(r"[-+]?[0-9]{1,18}", re.ASCII)
 
 
 class JSONPatch(NamedTuple):
-    """A decoded patch."""
+    """Decoded patch."""
 
     operations: Sequence[dict[str, Any]]
-    #: Unknown and doubled members of operations, as warnings and strict errors tell them.
+    #: Unknown and duplicate members of operations, as printed in warnings and strict errors.
     strict_messages: list[str]
 
 
 class NotApplicableError(Exception):
-    """An operation fails; the rest is not tried."""
+    """An operation failed; later ones are not applied."""
 
 
 def parse_json_patch(raw: bytes) -> JSONPatch:
-    """A patch from a request's body. Raises 400 for what is none, 413 for too many operations."""
+    """Decode the patch of a request body. Raises 400 for a malformed patch, 413 for too many operations."""
     try:
         tree = codec.decode_json(raw)
         operations = operations_of(tree)
@@ -78,7 +78,7 @@ def operations_of(tree: Any) -> list[dict[str, Any]]:
 
 
 def apply_json_patch(tree: Any, operations: Sequence[dict[str, Any]]) -> Any:
-    """The tree that the operations make of ``tree``. Raises 422 when one does not apply."""
+    """Return the patched tree. Raises 422 if an operation does not apply."""
     try:
         return apply_operations(tree, operations)
     except NotApplicableError as error:
@@ -86,7 +86,7 @@ def apply_json_patch(tree: Any, operations: Sequence[dict[str, Any]]) -> Any:
 
 
 def apply_operations(tree: Any, operations: Sequence[dict[str, Any]]) -> Any:
-    """The same, but raises NotApplicableError."""
+    """Return the patched tree. Raises NotApplicableError."""
     document = _Document(copy_tree(tree))
     try:
         for operation in operations:
@@ -107,7 +107,7 @@ def _does_not_apply(why: str) -> StatusError:
 
 
 class _Document:
-    """A tree of our own, which operations change in place."""
+    """Private tree that operations mutate."""
 
     def __init__(self, root: Any) -> None:
         self.root = root
@@ -168,7 +168,7 @@ class _Document:
             raise NotApplicableError(f"testing value {path} failed")
 
     def _place(self, operation: dict[str, Any], member: str) -> tuple[Any, str]:
-        """The container that a path leads into, and its last step."""
+        """Return the container that a path leads into, and the last step."""
         path = operation.get(member)
         if path is None:
             raise NotApplicableError(f"operation missing {member} field")
@@ -194,7 +194,7 @@ _ACTIONS: Final[dict[str, Callable[[_Document, dict[str, Any]], None]]] = {
 
 
 def _look_up(container: Any, key: str) -> Any:
-    """A missing key of a map is null; a missing position is a fault."""
+    """Return a map value, null if missing, or a list item. Raises NotApplicableError for a missing position."""
     return container.get(key) if isinstance(container, dict) else container[_position(key, len(container))]
 
 
@@ -217,7 +217,7 @@ def _take_out(container: Any, key: str) -> None:
 
 
 def _position(key: str, length: int) -> int:
-    """An index from the start; a negative one counts from the end."""
+    """Return an index from the start; a negative one counts from the end."""
     if not _INDEX.fullmatch(key):
         raise NotApplicableError(f"value was not a proper array index: '{key}'")
     index = int(key)

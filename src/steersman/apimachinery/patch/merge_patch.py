@@ -1,4 +1,4 @@
-"""JSON merge patch (RFC 7386): objects merge, null removes, everything else replaces."""
+"""JSON merge patch (RFC 7386): objects merge, null removes, anything else replaces."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from steersman.apimachinery.trees import copy_tree
 
 
 def parse_merge_patch(raw: bytes) -> dict[str, Any]:
-    """A patch from a request's body. Raises 400 for what is no JSON object."""
+    """Decode the patch of a request body. Raises 400 if it is not a JSON object."""
     try:
         tree = codec.decode_json(raw)
     except DecodeError as error:
@@ -25,7 +25,7 @@ def parse_merge_patch(raw: bytes) -> dict[str, Any]:
 
 
 def apply_merge_patch(tree: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
-    """The tree that the patch makes of ``tree``."""
+    """Return the patched tree."""
     result: dict[str, Any] = copy_tree(tree)
     _merge(result, patch)
     return result
@@ -42,7 +42,7 @@ def _merge(target: dict[str, Any], patch: dict[str, Any]) -> None:
 
 
 def _without_nulls(value: Any) -> Any:
-    """A copy; null members of objects go, as there is nothing that they could remove."""
+    """Copy a value without null members of objects, which remove nothing."""
     if isinstance(value, dict):
         return {key: _without_nulls(member) for key, member in value.items() if member is not None}
     return [_without_nulls(item) for item in value] if isinstance(value, list) else value

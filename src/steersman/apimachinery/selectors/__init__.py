@@ -1,9 +1,9 @@
-"""Which objects a list, a watch or an object means: by labels and by fields.
+"""Label and field selectors.
 
 Promises, checked by the tests:
 
-* parsing the text of a selector gives that selector again;
-* a parsed selector is compiled: matching runs no grammar;
+* parsing the text of a selector returns an equal selector;
+* a parsed selector is compiled: matching does not parse;
 * selectors are immutable and may be shared.
 """
 

@@ -1,4 +1,7 @@
-"""Field selectors: ``status.phase=Running,metadata.name!=a``. Which fields a resource knows is the caller's business."""
+"""Field selectors: ``status.phase=Running,metadata.name!=a``. The caller knows the fields of a resource.
+
+Upstream: ``k8s.io/apimachinery/pkg/fields``.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +13,13 @@ from steersman.apimachinery.text_cache import text_cache
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-#: In this order a term is searched for them, at each place anew.
+#: Search order of the operators at each position of a term.
 _OPERATORS: Final = ("!=", "==", "=")
 _ESCAPED: Final = "\\,="
 
 
 class FieldRequirement(NamedTuple):
-    """One field must have a value, or (not ``equal``) must not have it."""
+    """A field must have a value or, unless ``equal``, must not have it."""
 
     field: str
     value: str
@@ -27,7 +30,7 @@ class FieldRequirement(NamedTuple):
 
 
 class FieldSelector:
-    """Requirements that must all hold; without any it matches everything."""
+    """Conjunction of requirements; an empty one matches everything."""
 
     __slots__ = ("requirements",)
 
@@ -36,18 +39,18 @@ class FieldSelector:
 
     @property
     def is_empty(self) -> bool:
-        """Whether it restricts nothing."""
+        """Report whether it restricts nothing."""
         return not self.requirements
 
     def matches(self, fields: Mapping[str, str]) -> bool:
-        """Whether an object whose fields have these values is meant; a missing field counts as empty."""
+        """Report whether an object with these field values matches; a missing field counts as empty."""
         for name, value, equal in self.requirements:  # noqa: SIM110 — runs for every object; a generator costs twice
             if (fields.get(name, "") == value) is not equal:
                 return False
         return True
 
     def exact_value(self, field: str) -> str | None:
-        """The one value that a field must have, or ``None`` when it is free."""
+        """Return the only value that a field may have, or ``None`` if it is not restricted to one."""
         for each in self.requirements:
             if each.field == field and each.equal:
                 return each.value
@@ -68,9 +71,9 @@ class FieldSelector:
 
 @text_cache(512, length_max=2048)
 def parse_field_selector(text: str) -> FieldSelector:
-    r"""The selector that a text means; ``\``, ``,`` and ``=`` in values are escaped. Raises ``SelectorError``."""
+    r"""Parse a field selector; ``\``, ``,`` and ``=`` in values are escaped. Raises ``SelectorError``."""
     found: list[FieldRequirement] = []
-    # Sorted as upstream does: of several faulty terms it decides which is told.
+    # Sorted as upstream: of several malformed terms this decides which is reported.
     for term in sorted(_split(text)):
         if not term:
             continue

@@ -1,4 +1,4 @@
-"""Label selectors: requirements on an object's labels, all of which must hold."""
+"""Label selectors: a conjunction of requirements on an object's labels. Upstream: ``k8s.io/apimachinery/pkg/labels``."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 
 class SelectorError(ValueError):
-    """A selector cannot be understood; the message says why, in the words clients know."""
+    """Malformed selector; the message is upstream's."""
 
 
 class Operator(StrEnum):
-    """How a label's value is compared."""
+    """Comparison operator of a requirement."""
 
     IN = "in"
     NOT_IN = "notin"
@@ -36,7 +36,7 @@ class Operator(StrEnum):
     DOES_NOT_EXIST = "!"
 
 
-#: As messages list those that need a value.
+#: Operators that need a value, as printed in messages.
 BINARY_OPERATORS: Final = ("in", "notin", "=", "==", "!=", "gt", "lt")
 
 _ALL_OPERATORS: Final = (*BINARY_OPERATORS, "exists", "!")
@@ -53,7 +53,7 @@ _INTEGER: Final = re.compile(r"[-+]?[0-9]+")
 
 
 class Requirement(NamedTuple):
-    """One condition; ``values`` are sorted and each is there once. Made by ``requirement``, which checks it."""
+    """One condition; ``values`` are sorted and unique. Create it with ``requirement``, which validates it."""
 
     key: str
     operator: Operator
@@ -69,12 +69,12 @@ class Requirement(NamedTuple):
         return f"{self.key}{_SIGNS.get(self.operator, self.operator.value)}{shown}"
 
     def matches(self, labels: Labels) -> bool:
-        """Whether it holds for an object with these labels."""
+        """Report whether labels satisfy the requirement."""
         return _compile(self)(labels or {})
 
 
 def requirement(key: str, operator: Operator | str, values: Iterable[str] = ()) -> Requirement:
-    """A checked requirement. Raises ``SelectorError`` for bad keys and values, and a wrong number of values."""
+    """Return a valid requirement. Raises ``SelectorError`` for invalid keys or values, and a wrong number of values."""
     listed = sorted(set(values))
     errors = _key_errors(key, "key")
     if operator in _ALL_OPERATORS:
@@ -97,7 +97,7 @@ def _key_errors(key: str, path: str) -> list[FieldError]:
 
 
 def check_key(key: str) -> None:
-    """Raises ``SelectorError`` for what can be no label's key; without a path, as the parser tells it."""
+    """Raise ``SelectorError`` for an invalid label key; without a path, as the parser reports it."""
     for error in _key_errors(key, "<nil>"):
         raise SelectorError(str(error))
 
@@ -123,7 +123,7 @@ def _count_errors(operator: Operator, values: Sequence[str]) -> list[FieldError]
 
 
 def _integer(text: str) -> int | None:
-    """A 64-bit integer, or ``None``."""
+    """Return a 64-bit integer, or ``None``."""
     if not _INTEGER.fullmatch(text) or len(text) > 64:
         return None
     value = int(text)
@@ -158,22 +158,22 @@ def _compile(condition: Requirement) -> Test:
 
 
 class LabelSelector:
-    """Requirements that must all hold; without any it matches everything."""
+    """Conjunction of requirements; an empty one matches everything."""
 
     __slots__ = ("_tests", "requirements")
 
     def __init__(self, requirements: Iterable[Requirement] = ()) -> None:
-        #: Sorted by key; those of one key in the order given.
+        #: Sorted by key; requirements of one key in the given order.
         self.requirements: Final = tuple(sorted(requirements, key=lambda condition: condition.key))
         self._tests: Final = tuple(_compile(condition) for condition in self.requirements)
 
     @property
     def is_empty(self) -> bool:
-        """Whether it restricts nothing."""
+        """Report whether it restricts nothing."""
         return not self.requirements
 
     def matches(self, labels: Labels) -> bool:
-        """Whether an object with these labels is meant; an object without labels may come as ``None``."""
+        """Report whether an object with these labels matches; ``None`` counts as no labels."""
         given = labels or {}
         for test in self._tests:  # noqa: SIM110 — runs for every object; a generator costs twice
             if not test(given):
@@ -181,7 +181,7 @@ class LabelSelector:
         return True
 
     def exact_value(self, key: str) -> str | None:
-        """The one value that the label must have, or ``None`` when more are allowed."""
+        """Return the only value that the label may have, or ``None`` if it is not restricted to one."""
         for condition in self.requirements:
             exact = condition.operator in (Operator.EQUALS, Operator.DOUBLE_EQUALS, Operator.IN)
             if condition.key == key and exact and len(condition.values) == 1:
@@ -202,7 +202,7 @@ class LabelSelector:
 
 
 class _Nothing(LabelSelector):
-    """What a missing selector means where a missing one means nothing."""
+    """Selector that matches nothing: a missing selector, where the API defines it so."""
 
     __slots__ = ()
 
@@ -227,9 +227,9 @@ _OBJECT_OPERATORS: Final = {
 
 
 def from_label_selector(tree: Mapping[str, Any] | None) -> LabelSelector:
-    """The meaning of a ``LabelSelector`` in an object (``matchLabels``, ``matchExpressions``).
+    """Return the selector of a ``LabelSelector`` tree (``matchLabels``, ``matchExpressions``).
 
-    ``None`` means nothing, an empty one everything. Raises ``SelectorError`` for what validation would refuse.
+    ``None`` matches nothing, an empty one everything. Raises ``SelectorError`` for what validation would reject.
     """
     if tree is None:
         return NOTHING
@@ -246,7 +246,7 @@ def from_label_selector(tree: Mapping[str, Any] | None) -> LabelSelector:
 def validate_label_selector(
     tree: Mapping[str, Any] | None, path: Path, *, allow_invalid_values: bool = False
 ) -> list[FieldError]:
-    """Faults of a ``LabelSelector`` in an object; ``allow_invalid_values`` for objects that already had them."""
+    """Validate a ``LabelSelector`` tree; ``allow_invalid_values`` is for objects that already had invalid values."""
     if tree is None:
         return []
     errors = validate_labels(tree.get("matchLabels") or {}, path.child("matchLabels"))

@@ -1,4 +1,4 @@
-"""The text form of label selectors: ``app=web,tier!=db,env in (a,b),!old,size>3``.
+"""Text form of label selectors: ``app=web,tier!=db,env in (a,b),!old,size>3``.
 
 Grammar and messages are those of kube-apiserver's parser, which reads one token ahead.
 """
@@ -31,13 +31,13 @@ _OPERATORS: Final = {
     ">": Operator.GREATER_THAN,
     "<": Operator.LESS_THAN,
 }
-#: What stands behind the last token; no token is empty.
+#: Token at the end of the text; no other token is empty.
 _END: Final = ""
 
 
 @text_cache(512, length_max=2048)
 def parse_label_selector(text: str) -> LabelSelector:
-    """The selector that a text means; an empty one matches everything. Raises ``SelectorError``."""
+    """Parse a label selector; an empty text matches everything. Raises ``SelectorError``."""
     parser = _Parser(text)
     found = parser.requirements()
     return LabelSelector(found) if found else EVERYTHING
@@ -100,7 +100,7 @@ class _Parser:
         return _OPERATORS[symbol]
 
     def _value(self) -> str:
-        """One value; nothing is the empty one."""
+        """Parse one value; empty if there is none."""
         if self._next() in (_END, ","):
             return ""
         symbol = self._take()
@@ -109,7 +109,7 @@ class _Parser:
         return symbol
 
     def _set(self) -> set[str]:
-        """Values in brackets; nothing between two commas, or a comma and a bracket, is the empty value."""
+        """Parse values in brackets; an empty value between two commas, or a comma and a bracket, is accepted."""
         symbol = self._take()
         if symbol != "(":
             raise SelectorError(f"found '{symbol}' expected: '('")
@@ -124,7 +124,7 @@ class _Parser:
         return values
 
     def _members(self) -> set[str]:
-        """Up to the closing bracket, which is left."""
+        """Parse up to the closing bracket, which is not consumed."""
         values: set[str] = set()
         while True:
             symbol = self._take()

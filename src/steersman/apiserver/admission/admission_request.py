@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from steersman.apimachinery.errors import StatusError, internal_error
 from steersman.apimachinery.trees import copy_tree
 from steersman.apiserver.admission.interface import Operation
 from steersman.apiserver.generic.options import DeleteOptions, WriteOptions
@@ -28,8 +29,43 @@ def kind_of(resource: Resource, subresource: str) -> dict[str, str]:
     return {"group": resource.group, "version": resource.version, "kind": resource.kind}
 
 
+async def objects_in_version(
+    attributes: Attributes, matched: Resource, find: FindServed
+) -> tuple[Tree | None, Tree | None]:
+    """Return the new and the old object of the write in the matched version; read-only.
+
+    Raises 500 if a conversion webhook fails. Upstream: ``VersionedAttributes``.
+    """
+    new, old = attributes.object, attributes.old_object
+    own = attributes.served
+    if own.converter is None:
+        return in_version(new, attributes, matched, find), in_version(old, attributes, matched, find)
+    served = find(matched.group, matched.version, matched.name)
+    is_own_kind = kind_of(matched, attributes.subresource)["kind"] == matched.kind
+    if served is None or served.converter is None or not is_own_kind:
+        return new, old
+    converted = iter(await served.converter.trees([tree for tree in (new, old) if tree is not None]))
+    return None if new is None else next(converted), None if old is None else next(converted)
+
+
+async def in_request_version(tree: Tree, attributes: Attributes, served: ServedResource) -> Tree:
+    """Return an object of the version of ``served`` as the write pipeline holds it.
+
+    Raises 500 if a conversion webhook fails.
+    """
+    own = attributes.served
+    if own.converter is None:
+        copy: Tree = copy_tree(tree)
+        return copy if served.to_storage is None else served.to_storage(copy)
+    try:
+        [converted] = await own.converter.trees([tree])
+    except StatusError as error:
+        raise internal_error(error.message) from None
+    return copy_tree(converted)  # type: ignore[no-any-return]
+
+
 def in_version(tree: Tree | None, attributes: Attributes, matched: Resource, find: FindServed) -> Tree | None:
-    """Return an object of the write in the matched version; read-only."""
+    """Return an object of the write in the matched version, by functions that do not wait; read-only."""
     if tree is None or kind_of(matched, attributes.subresource)["kind"] != matched.kind:
         return tree
     served = find(matched.group, matched.version, matched.name)

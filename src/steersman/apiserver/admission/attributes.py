@@ -25,48 +25,63 @@ class Operation(StrEnum):
     CONNECT = "CONNECT"
 
 
-class Reinvocation:
-    """State of reinvocation. Upstream: ``reinvocationContext`` and ``webhookReinvokeContext``.
+class PluginReinvocation:
+    """State of reinvocation of one plugin. Upstream: ``webhookReinvokeContext`` and ``policyReinvokeContext``.
 
-    After a webhook has changed the object, all mutating plugins run once more. In that second run only those webhooks with
-    ``reinvocationPolicy: IfNeeded`` are called that were called before the object changed.
+    In the second run only those webhooks or policies with ``reinvocationPolicy: IfNeeded`` are invoked that were invoked
+    before the object changed.
     """
 
-    __slots__ = ("_called", "_last_output", "_pending", "is_reinvoke", "is_required")
+    __slots__ = ("_called", "_last_output", "_pending")
+
+    def __init__(self) -> None:
+        self._called: set[str] = set()
+        self._pending: set[str] = set()
+        self._last_output: Tree | None = None
+
+    def note_called(self, key: str) -> None:
+        """Record the invocation of a webhook or policy that may be invoked again."""
+        self._called.add(key)
+
+    def require_called(self) -> None:
+        """Mark those invoked so far as due in the second run."""
+        self._pending |= self._called
+        self._called.clear()
+
+    def begin_second_run(self, obj: Tree | None) -> None:
+        """Compare the object with the last output of the plugin; in-tree plugins may have changed it since."""
+        if obj != self._last_output:
+            self.require_called()
+
+    def finish(self, obj: Tree | None) -> None:
+        """Record the output of the plugin."""
+        self._last_output = copy_tree(obj)
+
+    def is_due(self, key: str) -> bool:
+        """True if the webhook or policy is to be invoked in the second run."""
+        return key in self._pending
+
+
+class Reinvocation:
+    """State of reinvocation of one write. Upstream: ``reinvocationContext``.
+
+    After a webhook or a mutating policy has changed the object, all mutating plugins run once more.
+    """
+
+    __slots__ = ("_plugins", "is_reinvoke", "is_required")
 
     def __init__(self) -> None:
         #: True in the second run.
         self.is_reinvoke = False
         self.is_required = False
-        self._called: set[str] = set()
-        self._pending: set[str] = set()
-        self._last_output: Tree | None = None
+        self._plugins: dict[str, PluginReinvocation] = {}
 
-    def note_called(self, webhook: str) -> None:
-        """Record the call of a webhook that may be called again."""
-        self._called.add(webhook)
-
-    def note_change(self) -> None:
-        """Record that a webhook changed the object: those called before it are due again."""
-        self.is_required = True
-        self._require_called()
-
-    def begin(self, obj: Tree | None) -> None:
-        """Compare the object with the last output of the webhooks; in-tree plugins may have changed it since."""
-        if self.is_reinvoke and obj != self._last_output:
-            self._require_called()
-
-    def finish(self, obj: Tree | None) -> None:
-        """Record the output of the webhooks."""
-        self._last_output = copy_tree(obj)
-
-    def is_due(self, webhook: str) -> bool:
-        """True if the webhook is to be called in this run."""
-        return not self.is_reinvoke or webhook in self._pending
-
-    def _require_called(self) -> None:
-        self._pending |= self._called
-        self._called.clear()
+    def of_plugin(self, name: str) -> PluginReinvocation:
+        """Return the state of a plugin."""
+        state = self._plugins.get(name)
+        if state is None:
+            state = self._plugins[name] = PluginReinvocation()
+        return state
 
 
 class Attributes:
@@ -106,10 +121,10 @@ class Attributes:
         self.name = name
         #: Namespace; of a Namespace its own name, as upstream.
         self.namespace: str = ctx.namespace if namespace is None else namespace
-        #: Object to be stored, in the storage version; of a subresource with its own kind, an object of that kind.
+        #: Object to be stored, in the storage version, or in the version of the request if the resource has a ``converter``; of a subresource with its own kind, an object of that kind.
         #: Mutating plugins change it in place. None for deletes.
         self.object = obj
-        #: Stored object, in the storage version; read-only. None for creates.
+        #: Stored object, in the same version; read-only. None for creates.
         self.old_object = old_object
         self.subresource = subresource
         self.options = options

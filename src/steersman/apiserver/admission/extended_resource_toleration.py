@@ -39,8 +39,8 @@ class ExtendedResourceToleration(Plugin):
 
 def _extended_resources(spec: Tree) -> set[str]:
     containers = [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]
-    asked = {name for each in containers for name in (each.get("resources") or {}).get("requests") or ()}
-    return {name for name in asked if is_extended(name)}
+    requested = {name for each in containers for name in (each.get("resources") or {}).get("requests") or ()}
+    return {name for name in requested if is_extended(name)}
 
 
 def with_tolerations(tolerations: Sequence[Tree], resources: Sequence[str]) -> list[Tree]:

@@ -61,9 +61,9 @@ class LimitRanger(Plugin):
             return
         violations = pod_violations if attributes.group_resource == "pods" else claim_violations
         for limit_range in await self._ranges.all(namespace=attributes.namespace):
-            found = list(dict.fromkeys(violations(obj, limit_range)))
-            if found:
-                raise attributes.forbidden(found[0] if len(found) == 1 else f"[{', '.join(found)}]")
+            messages = list(dict.fromkeys(violations(obj, limit_range)))
+            if messages:
+                raise attributes.forbidden(messages[0] if len(messages) == 1 else f"[{', '.join(messages)}]")
 
 
 def _is_terminating(old: Tree | None) -> bool:
@@ -103,10 +103,10 @@ def fill_in(pod: Tree, limit_range: Tree) -> None:
 def _complete(container: Tree, title: str, *, requests: dict[str, str], limits: dict[str, str]) -> Iterator[str]:
     resources = dict(container.get("resources") or {})
     for kind, word, defaults in (("requests", "request", requests), ("limits", "limit", limits)):
-        given = resources.get(kind) or {}
-        added = sorted(name for name in defaults if name not in given)
+        amounts_of_kind = resources.get(kind) or {}
+        added = sorted(name for name in defaults if name not in amounts_of_kind)
         if added:
-            resources[kind] = {**given, **{name: defaults[name] for name in added}}
+            resources[kind] = {**amounts_of_kind, **{name: defaults[name] for name in added}}
             yield f"{', '.join(added)} {word} for {title} {container.get('name', '')}"
     if resources:
         container["resources"] = resources

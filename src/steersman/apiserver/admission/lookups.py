@@ -79,10 +79,10 @@ class Lookup(Generic[T]):
         if not self._follows:
             self._follows = True
             self._cache.follow(self)
-        found = self._all
-        if found is None:
-            found = self._all = self._snapshot("")
-        return found
+        objects = self._all
+        if objects is None:
+            objects = self._all = self._snapshot("")
+        return objects
 
     def _snapshot(self, namespace: str) -> Sequence[T]:
         cache = self._cache

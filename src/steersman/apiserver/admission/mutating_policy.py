@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
-from steersman.apimachinery.errors import internal_error
+from steersman.apimachinery.errors import StatusError, internal_error
 from steersman.apimachinery.gotext import quote
 from steersman.apimachinery.trees import copy_tree
-from steersman.apiserver.admission.admission_request import kind_of
+from steersman.apiserver.admission.admission_request import in_request_version, kind_of
 from steersman.apiserver.admission.interface import Attributes, Operation, Plugin
 from steersman.apiserver.admission.lookups import Lookup
 from steersman.apiserver.admission.validating_policy import Binding, PolicySources, variables_of
@@ -24,7 +24,6 @@ from steersman.schema.resources import Resource  # noqa: TC001 — compiled name
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from steersman.apimachinery.errors import StatusError
     from steersman.apimachinery.trees import Tree
     from steersman.apimachinery.typemodel import Struct
     from steersman.apiserver.admission.mutating_policy_rules import MutatingRules
@@ -46,7 +45,7 @@ class _Policy:
 
     @property
     def rules(self) -> MutatingRules:
-        """The compiled expressions."""
+        """Return the compiled expressions."""
         if self._rules is None:
             from steersman.apiserver.admission.mutating_policy_rules import MutatingRules  # noqa: PLC0415
 
@@ -58,6 +57,11 @@ class _Policy:
         return self.rules.holds(variables)
 
 
+class _Fault(NamedTuple):
+    message: str
+    reason: str = ""
+
+
 class _Invocation(NamedTuple):
     """A policy to invoke with one parameter."""
 
@@ -66,10 +70,15 @@ class _Invocation(NamedTuple):
     matched: Resource
     parameter: Tree | None
 
+    @property
+    def key(self) -> str:
+        """Key of the invocation in the state of reinvocation: the names of policy, binding and parameter."""
+        metadata = (self.parameter or {}).get("metadata") or {}
+        return "/".join((self.policy.name, self.binding, metadata.get("namespace", ""), metadata.get("name", "")))
 
-class _Fault(NamedTuple):
-    message: str
-    reason: str = ""
+    def faults_for(self, message: str, reason: str = "Invalid") -> list[_Fault]:
+        """Return the fault of a failed expression; none under ``failurePolicy: Ignore``."""
+        return [_Fault(_denial(self.policy.name, self.binding, message), reason)] if self.policy.fails else []
 
 
 class MutatingAdmissionPolicy(Plugin):
@@ -96,8 +105,6 @@ class MutatingAdmissionPolicy(Plugin):
         policies = await self._policies.all()
         if not policies or attributes.object is None:
             return
-        if attributes.reinvocation.is_reinvoke:  # a webhook changed the object
-            policies = [policy for policy in policies if policy.is_reinvoked]
         by_policy: dict[str, list[Binding]] = {}
         for binding in await self._bindings.all():
             by_policy.setdefault(binding.policy, []).append(binding)
@@ -130,7 +137,7 @@ class MutatingAdmissionPolicy(Plugin):
         except ConfigurationError as error:
             fail("", f"failed to configure policy: {error}")
             return []
-        found: list[_Invocation] = []
+        invocations: list[_Invocation] = []
         for binding in bindings:
             if binding.matcher is not None:
                 where = await binding.matcher.match(attributes, namespace=sources.namespace, resource=sources.resource)
@@ -141,56 +148,80 @@ class MutatingAdmissionPolicy(Plugin):
             except ConfigurationError as error:
                 fail(binding.name, f"failed to configure binding: {error}")
                 continue
-            found += [_Invocation(policy, binding.name, matched, parameter) for parameter in parameters]
-        return found
+            invocations += [_Invocation(policy, binding.name, matched, parameter) for parameter in parameters]
+        return invocations
 
     async def _run(self, invocations: Sequence[_Invocation], attributes: Attributes) -> list[_Fault]:
-        """Invoke all policies, then reinvoke those that require it."""
+        """Invoke the policies; in a second run those that require it. Upstream: ``dispatchInvocations``.
+
+        Policies are due again once any policy was applied, including the one itself.
+        """
+        state, own = attributes.reinvocation, attributes.reinvocation.of_plugin(self.name)
+        if state.is_reinvoke:
+            own.begin_second_run(attributes.object)
         faults: list[_Fault] = []
-        changes: list[int] = []
-        for position, invocation in enumerate(invocations):
+        has_applied = False
+        for invocation in invocations:
             before = copy_tree(attributes.object)
-            faults += await self._invoke(invocation, attributes)
+            variables = await self._matching_variables(invocation, attributes, faults)
+            if variables is None or (state.is_reinvoke and not own.is_due(invocation.key)):
+                continue
+            has_applied = await self._mutate(invocation, variables, attributes, faults) or has_applied
             if attributes.object != before:
-                changes.append(position)
-        for position, invocation in enumerate(invocations):
-            if invocation.policy.is_reinvoked and any(change > position for change in changes):
-                faults += await self._invoke(invocation, attributes)
+                own.require_called()
+            if invocation.policy.is_reinvoked:
+                own.note_called(invocation.key)
+        if has_applied:
+            own.require_called()
+            state.is_required = True
+        own.finish(attributes.object)
         return faults
 
-    async def _invoke(self, invocation: _Invocation, attributes: Attributes) -> list[_Fault]:
+    async def _matching_variables(
+        self, invocation: _Invocation, attributes: Attributes, faults: list[_Fault]
+    ) -> dict[str, Any] | None:
+        """Return the variables of an invocation; None if a match condition is false or fails."""
+        from steersman.apiserver.admission.validating_policy_rules import EvaluationError  # noqa: PLC0415
+
+        try:
+            variables = await variables_of(attributes, invocation.matched, self._sources)
+        except StatusError as refusal:
+            text = f"failed to configure binding: failed to convert object version: {refusal.message}"
+            faults.extend(invocation.faults_for(text, ""))
+            return None
+        variables["params"] = invocation.parameter
+        try:
+            return variables if await with_allowance(invocation.policy.holds, variables) else None
+        except EvaluationError as error:
+            faults.extend(invocation.faults_for(str(error)))
+            return None
+
+    async def _mutate(
+        self, invocation: _Invocation, variables: dict[str, Any], attributes: Attributes, faults: list[_Fault]
+    ) -> bool:
+        """Apply the mutations of a policy; return whether one was applied."""
         from steersman.apiserver.admission.validating_policy_rules import EvaluationError  # noqa: PLC0415
 
         policy, matched = invocation.policy, invocation.matched
-        variables = await variables_of(attributes, matched, self._sources)
-        variables["params"] = invocation.parameter
-        faults: list[_Fault] = []
-
-        def fail(error: EvaluationError) -> None:
-            if policy.fails:
-                faults.append(_Fault(_denial(policy.name, invocation.binding, str(error)), "Invalid"))
-
-        try:
-            if not await with_allowance(policy.holds, variables):
-                return []
-        except EvaluationError as error:
-            fail(error)
-            return faults
         served = self._sources.served(matched.group, matched.version, matched.name)
         struct = _struct_of(attributes, matched, served)
         if served is None or struct is None:
-            return []
+            return False
+        has_applied = False
         for position in range(len(policy.rules)):
             try:
                 changed = await with_allowance(policy.rules.mutate, position, variables["object"], variables, struct)
             except EvaluationError as error:
-                fail(error)
+                faults.extend(invocation.faults_for(str(error)))
                 continue
             own = struct is served.struct
             variables["object"] = (
-                _replace_object(changed, attributes, served) if own else _replace_body(changed, attributes, struct)
+                await _replace_object(changed, attributes, served)
+                if own
+                else _replace_body(changed, attributes, struct)
             )
-        return faults
+            has_applied = True
+        return has_applied
 
 
 def _struct_of(attributes: Attributes, matched: Resource, served: ServedResource | None) -> Struct | None:
@@ -213,7 +244,7 @@ def _replace_body(changed: Tree, attributes: Attributes, struct: Struct) -> Tree
     return tree
 
 
-def _replace_object(changed: Tree, attributes: Attributes, served: ServedResource) -> Tree:
+async def _replace_object(changed: Tree, attributes: Attributes, served: ServedResource) -> Tree:
     """Replace the object by a mutated one, decoded and defaulted. Return it in the matched version."""
     tree: Tree = copy_tree(changed)
     unknown: list[str] = []
@@ -224,11 +255,11 @@ def _replace_object(changed: Tree, attributes: Attributes, served: ServedResourc
     if unknown and not served.is_custom:
         raise internal_error("strict decoding error: " + ", ".join(f"unknown field {quote(name)}" for name in unknown))
     served.strategy.default(tree, served.resource.version)
-    stored = tree if served.to_storage is None else served.to_storage(copy_tree(tree))
     obj = attributes.object
     if obj is not None:
+        replacement = await in_request_version(tree, attributes, served)
         obj.clear()
-        obj.update(copy_tree(stored))
+        obj.update(replacement)
     return tree
 
 

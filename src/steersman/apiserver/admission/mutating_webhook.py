@@ -5,6 +5,7 @@ After a change all mutating plugins run once more; see ``Reinvocation``.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from steersman.apimachinery.codec import DecodeError, decode_json
@@ -17,7 +18,7 @@ from steersman.apimachinery.patch.json_patch import (
     operations_of,
 )
 from steersman.apimachinery.trees import copy_tree
-from steersman.apiserver.admission.admission_request import in_version, kind_of
+from steersman.apiserver.admission.admission_request import in_request_version, kind_of, objects_in_version
 from steersman.apiserver.admission.interface import Attributes, Operation, Plugin
 from steersman.apiserver.admission.validating_policy_match import is_exempt_from_webhooks
 from steersman.apiserver.admission.webhook_calls import CallError, WebhookCaller, call_failed
@@ -31,11 +32,11 @@ if TYPE_CHECKING:
 
     from steersman.apimachinery.trees import Tree
     from steersman.apimachinery.typemodel import Struct
-    from steersman.apiserver.admission.admission_request import FindServed
     from steersman.apiserver.admission.lookups import Lookup
     from steersman.apiserver.admission.webhook_calls import WebhookServices
     from steersman.apiserver.admission.webhook_configuration import Candidate, Webhook
     from steersman.apiserver.admission.webhook_review import Response
+    from steersman.apiserver.generic.served import ServedResource
     from steersman.schema.resources import Resource
 
 _MUTATION_KEY: Final = "mutation.webhook.admission.k8s.io/"
@@ -70,12 +71,15 @@ class MutatingAdmissionWebhook(Plugin):
         await self._dispatch(await self._caller.candidates(attributes), attributes)
 
     async def _dispatch(self, candidates: Sequence[Candidate], attributes: Attributes) -> None:
-        state = attributes.reinvocation
-        state.begin(attributes.object)
+        is_reinvoke = attributes.reinvocation.is_reinvoke
+        own = attributes.reinvocation.of_plugin(self.name)
+        if is_reinvoke:
+            own.begin_second_run(attributes.object)
         for position, (webhook, matched) in enumerate(candidates):
-            if state.is_due(webhook.uid) and await self._caller.matches(webhook, matched, attributes):
+            is_due = not is_reinvoke or own.is_due(webhook.uid)
+            if is_due and await self._caller.matches(webhook, matched, attributes):
                 await self._call(webhook, matched, attributes, position)
-        state.finish(attributes.object)
+        own.finish(attributes.object)
 
     async def _call(self, webhook: Webhook, matched: Resource, attributes: Attributes, position: int) -> None:
         caller, state = self._caller, attributes.reinvocation
@@ -85,17 +89,16 @@ class MutatingAdmissionWebhook(Plugin):
         failure: Exception | None = None
         try:
             response = await caller.call(webhook, matched, attributes)
-            if is_large(len(response.patch)):
-                has_changed = await in_worker(self._apply, webhook, matched, attributes, response, mark)
-            else:
-                has_changed = self._apply(webhook, matched, attributes, response, mark)
+            has_changed = await self._apply(webhook, matched, attributes, response, mark)
         except (CallError, StatusError) as error:
             failure = error
         caller.observe(webhook, attributes, started, failure)
+        own = state.of_plugin(self.name)
         if has_changed:
-            state.note_change()
+            state.is_required = True
+            own.require_called()
         if webhook.is_reinvoked:
-            state.note_called(webhook.uid)
+            own.note_called(webhook.uid)
         if isinstance(failure, CallError):
             if webhook.ignores_failures:
                 attributes.ctx.annotate(_FAILED_OPEN_KEY + mark, webhook.name)
@@ -106,33 +109,26 @@ class MutatingAdmissionWebhook(Plugin):
         note = {"configuration": webhook.configuration, "webhook": webhook.name, "mutated": has_changed}
         attributes.ctx.annotate(_MUTATION_KEY + mark, to_json(note))
 
-    def _apply(
+    async def _apply(
         self, webhook: Webhook, matched: Resource, attributes: Attributes, response: Response, mark: str
     ) -> bool:
         """Apply the patch of a response; return whether it changed the object. Raises ``CallError``, 500."""
         if not response.patch:
             return False
-        try:
-            operations = operations_of(decode_json(response.patch))
-        except DecodeError as error:
-            reason = f"received undecodable patch in webhook response: {error}"
-            raise CallError(webhook.name, reason) from None
-        if len(operations) > MAX_OPERATIONS:
-            raise CallError(webhook.name, f"patch in webhook response has more than {MAX_OPERATIONS} operations")
+        runs_in_worker = is_large(len(response.patch))
+        parse = partial(_operations, webhook, response, has_object=attributes.object is not None)
+        operations = await in_worker(parse) if runs_in_worker else parse()
         if not operations:
             return False
-        if attributes.object is None:
-            detail = "attempted to modify the object, which is not supported for this operation"
-            raise internal_error(f"admission webhook {quote(webhook.name)} {detail}")
-        if response.patch_type != "JSONPatch":
-            raise CallError(webhook.name, f"unsupported patch type {quote(response.patch_type)}")
         find = self._caller.services.sources.served
-        before = in_version(attributes.object, attributes, matched, find) or {}
+        before = (await objects_in_version(attributes, matched, find))[0] or {}
+        served = find(matched.group, matched.version, matched.name)
+        patch = partial(patched_object, before, operations, matched, served, attributes.subresource)
         try:
-            patched = apply_operations(before, operations)
-            has_changed = replace_object(attributes, matched, patched, before, find)
+            tree, has_changed = await in_worker(patch) if runs_in_worker else patch()
         except (NotApplicableError, DecodeError) as fault:
             raise internal_error(str(fault)) from None
+        await _replace_object(attributes, matched, tree, served)
         note = {
             "configuration": webhook.configuration,
             "webhook": webhook.name,
@@ -143,32 +139,55 @@ class MutatingAdmissionWebhook(Plugin):
         return has_changed
 
 
-def replace_object(attributes: Attributes, matched: Resource, patched: Tree, before: Tree, find: FindServed) -> bool:
-    """Replace the object of the write by ``patched`` in the version of ``matched``, decoded and defaulted.
+def _operations(webhook: Webhook, response: Response, *, has_object: bool) -> list[Any]:
+    """Return the operations of a patch. Raises ``CallError``, and 500 for a write without an object."""
+    try:
+        operations = operations_of(decode_json(response.patch))
+    except DecodeError as error:
+        reason = f"received undecodable patch in webhook response: {error}"
+        raise CallError(webhook.name, reason) from None
+    if len(operations) > MAX_OPERATIONS:
+        raise CallError(webhook.name, f"patch in webhook response has more than {MAX_OPERATIONS} operations")
+    if operations and not has_object:
+        detail = "attempted to modify the object, which is not supported for this operation"
+        raise internal_error(f"admission webhook {quote(webhook.name)} {detail}")
+    if operations and response.patch_type != "JSONPatch":
+        raise CallError(webhook.name, f"unsupported patch type {quote(response.patch_type)}")
+    return operations
 
-    Return whether it differs from ``before``. Raises ``DecodeError``.
+
+def patched_object(
+    before: Tree, operations: list[Any], matched: Resource, served: ServedResource | None, subresource: str
+) -> tuple[Tree, bool]:
+    """Return the patched object, decoded and defaulted, and whether the patch changed it.
+
+    Raises ``DecodeError``, ``NotApplicableError``.
     """
-    obj = attributes.object
-    served = find(matched.group, matched.version, matched.name)
-    assert obj is not None
-    kind = kind_of(matched, attributes.subresource)
-    own = served is not None and kind["kind"] == matched.kind
-    if served is not None and own:
+    patched = apply_operations(before, operations)
+    kind = kind_of(matched, subresource)
+    if served is not None and kind["kind"] == matched.kind:
         tree = _decode_own(served.decode, served.struct, patched)
         has_changed = tree != before
         served.strategy.default(tree, served.resource.version)
-        stored = tree if served.to_storage is None else served.to_storage(copy_tree(tree))
+        return tree, has_changed
+    try:
+        struct = struct_for(kind["group"], kind["version"], kind["kind"])
+    except KeyError:
+        struct = None
+    tree = copy_tree(patched) if struct is None else decode(struct, copy_tree(patched)).tree
+    return tree, tree != before
+
+
+async def _replace_object(attributes: Attributes, matched: Resource, tree: Tree, served: ServedResource | None) -> None:
+    """Replace the object of the write by ``tree``, which is in the version of ``matched``. Raises 500."""
+    obj = attributes.object
+    assert obj is not None
+    if served is not None and kind_of(matched, attributes.subresource)["kind"] == matched.kind:
+        replacement = await in_request_version(tree, attributes, served)
     else:
-        try:
-            struct = struct_for(kind["group"], kind["version"], kind["kind"])
-        except KeyError:
-            struct = None
-        stored = copy_tree(patched) if struct is None else decode(struct, copy_tree(patched)).tree
-        has_changed = stored != before
-    stored = copy_tree(stored)
+        replacement = copy_tree(tree)
     obj.clear()
-    obj.update(stored)
-    return has_changed
+    obj.update(replacement)
 
 
 def _decode_own(decode_custom: Any, struct: Struct | None, patched: Tree) -> Tree:

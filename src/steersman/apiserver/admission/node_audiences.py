@@ -74,8 +74,8 @@ class Audiences:
             name = (volume.get("persistentVolumeClaim") or {}).get("claimName") or ""
         claim = await self._claims.get(name, namespace=metadata.get("namespace", "")) if name else None
         bound = ((claim or {}).get("spec") or {}).get("volumeName")
-        found = await self._volumes.get(bound) if bound else None
-        return (((found or {}).get("spec") or {}).get("csi") or {}).get("driver") or ""
+        volume_object = await self._volumes.get(bound) if bound else None
+        return (((volume_object or {}).get("spec") or {}).get("csi") or {}).get("driver") or ""
 
 
 def _audiences_of(driver: Tree) -> set[str]:

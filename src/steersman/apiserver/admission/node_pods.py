@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery.gotext import quote
 from steersman.apiserver.admission.service_account import MIRROR_ANNOTATION
-from steersman.apiserver.kinds.core.node.following import config_map_names
+from steersman.apiserver.kinds.core.node.graph_feed import config_map_names
 from steersman.apiserver.kinds.shared.podspec.secrets import secret_names
 
 if TYPE_CHECKING:

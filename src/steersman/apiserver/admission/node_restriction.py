@@ -93,10 +93,10 @@ class NodeRestriction(Plugin):
                 raise attributes.forbidden(message)
         elif attributes.operation is Operation.CREATE and attributes.object is not None:
             uid = owner_uid(node, attributes, attributes.object)
-            found = await self._nodes.get(node)
-            if found is None:
+            cached_node = await self._nodes.get(node)
+            if cached_node is None:
                 raise not_found("nodes", node)
-            known = found["metadata"]["uid"]
+            known = cached_node["metadata"]["uid"]
             if uid != known:
                 raise attributes.forbidden(f"node {node} UID mismatch: expected {uid} got {known}")
             check_mirror_pod(node, attributes, attributes.object)

@@ -66,13 +66,13 @@ class OwnerReferencesPermissionEnforcement(Plugin):
 
     def _check_owner(self, attributes: Attributes, owner: Tree) -> None:
         version, kind = owner.get("apiVersion") or "", owner.get("kind") or ""
-        found = list(self._resources(version, kind))
-        if not found:
+        resources = list(self._resources(version, kind))
+        if not resources:
             raise attributes.forbidden(
                 f"cannot set blockOwnerDeletion in this case because cannot find RESTMapping for APIVersion {version}"
                 f" Kind {kind}: no matches for kind {quote(kind)} in version {quote(version)}"
             )
-        for resource in found:
+        for resource in resources:
             request = RequestInfo(
                 verb="update",
                 path="",

@@ -18,8 +18,8 @@ from steersman.apiserver.kinds.shared.podsecurity.levels import (
     Policy,
     Standard,
     default_policy,
+    has_policy_labels,
     policy_of,
-    says_policy,
 )
 
 if TYPE_CHECKING:
@@ -120,13 +120,13 @@ class PodSecurity(Plugin):
     def _apply(self, attributes: Attributes, policy: Policy, obj: Tree) -> None:
         if attributes.group_resource == "pods":
             old = attributes.old_object
-            if policy.asks_nothing:
+            if policy.is_privileged:
                 if attributes.ctx.annotations is not None:
                     attributes.ctx.annotate(_ENFORCED, str(policy.enforce))
             elif old is None or is_significant(obj, old):
                 self._evaluate(attributes, policy, obj, enforces=True)
             return
-        if policy.asks_nothing:
+        if policy.is_privileged:
             return
         template: Any = obj
         for step in _TEMPLATES[attributes.group_resource]:
@@ -149,7 +149,11 @@ class PodSecurity(Plugin):
         if errors and errors != old_errors:
             raise invalid("Namespace", name, errors)
         if name in self._exempt.namespaces:
-            if says_policy(labels) and not policy.asks_nothing and (old is None or policy.enforce != before.enforce):
+            if (
+                has_policy_labels(labels)
+                and not policy.is_privileged
+                and (old is None or policy.enforce != before.enforce)
+            ):
                 attributes.ctx.warn(
                     f'namespace "{name}" is exempt from Pod Security, and the policy ({policy}) will be ignored'
                 )
@@ -220,15 +224,15 @@ def is_significant(pod: Tree, old: Tree) -> bool:
 
 def namespace_warnings(name: str, standard: Standard, pods: Iterable[Tree]) -> list[str]:
     """Return warnings about the pods that violate a standard, grouped by violation."""
-    found: dict[str, list[str]] = {}
+    pods_by_violation: dict[str, list[str]] = {}
     for pod in pods:
         broken = violations(standard, pod["metadata"], pod["spec"])
         if broken:
             reasons = ", ".join(violation.reason for violation in broken)
-            found.setdefault(reasons, []).append(pod["metadata"]["name"])
-    if not found:
+            pods_by_violation.setdefault(reasons, []).append(pod["metadata"]["name"])
+    if not pods_by_violation:
         return []
-    listed = sorted(f"{_first_of(names)}: {reasons}" for reasons, names in found.items())
+    listed = sorted(f"{_first_of(names)}: {reasons}" for reasons, names in pods_by_violation.items())
     return [f'existing pods in namespace "{name}" violate the new PodSecurity enforce level "{standard}"', *listed]
 
 

@@ -73,10 +73,10 @@ class RuntimeClass(Plugin):
         name = spec.get("runtimeClassName")
         if name is None:
             return None
-        found = await self._classes.get(name)
-        if found is None:
+        runtime_class = await self._classes.get(name)
+        if runtime_class is None:
             raise attributes.forbidden(f'pod rejected: RuntimeClass "{name}" not found')
-        return found
+        return runtime_class
 
 
 def _overhead(runtime_class: Tree | None) -> Tree | None:

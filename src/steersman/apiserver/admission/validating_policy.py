@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
+from steersman.apimachinery.errors import StatusError
 from steersman.apimachinery.gotext import to_json
-from steersman.apiserver.admission.admission_request import in_version, request_of
+from steersman.apiserver.admission.admission_request import objects_in_version, request_of
 from steersman.apiserver.admission.interface import Attributes, Operation, Plugin
 from steersman.apiserver.admission.lookups import Lookup, whole
 from steersman.apiserver.admission.validating_policy_match import Matcher, is_exempt, is_namespace
@@ -18,7 +19,6 @@ from steersman.apiserver.workers import with_allowance
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from steersman.apimachinery.errors import StatusError
     from steersman.apimachinery.trees import Tree
     from steersman.apiserver.admission.validating_policy_rules import Decision, Outcome, ValidatingRules
     from steersman.apiserver.authz.interface import Authorizer
@@ -60,8 +60,8 @@ class PolicySources:
 
     def of_kind(self, api_version: str, kind: str) -> ServedResource | None:
         """Return the resource that stores objects of a kind."""
-        found = [self.served(r.group, r.version, r.name) for r in self._registry.of_kind(api_version, kind)]
-        return next((served for served in found if served is not None), None)
+        candidates = [self.served(r.group, r.version, r.name) for r in self._registry.of_kind(api_version, kind)]
+        return next((served for served in candidates if served is not None), None)
 
 
 class _Policy:
@@ -75,7 +75,7 @@ class _Policy:
 
     @property
     def rules(self) -> ValidatingRules:
-        """The compiled expressions."""
+        """Return the compiled expressions."""
         if self._rules is None:
             from steersman.apiserver.admission.validating_policy_rules import ValidatingRules  # noqa: PLC0415
 
@@ -165,7 +165,11 @@ class ValidatingAdmissionPolicy(Plugin):
                     denials.append(_Denial(policy.name, binding.name, f"failed to configure binding: {error}"))
                 continue
             if variables is None:
-                variables = await variables_of(attributes, matched, sources)
+                try:
+                    variables = await variables_of(attributes, matched, sources)
+                except StatusError as failed:
+                    text = f"failed to configure binding: failed to convert object version: {failed.message}"
+                    return [*denials, _Denial(policy.name, binding.name, text)] if fails else denials
             for parameter in parameters:
                 outcome = await with_allowance(policy.validate, {**variables, "params": parameter})
                 denials += _apply_actions(attributes, policy.name, binding, outcome)
@@ -180,17 +184,18 @@ class ValidatingAdmissionPolicy(Plugin):
 async def _applies(binding: Binding, attributes: Attributes, sources: PolicySources) -> bool:
     if binding.matcher is None:
         return True
-    found = await binding.matcher.match(attributes, namespace=sources.namespace, resource=sources.resource)
-    return found is not None
+    matched = await binding.matcher.match(attributes, namespace=sources.namespace, resource=sources.resource)
+    return matched is not None
 
 
 async def variables_of(attributes: Attributes, matched: Resource, sources: PolicySources) -> Tree:
-    """The values of the variables that all policies have."""
+    """Return the values of the variables that all policies have."""
     from steersman.apiserver.admission import validating_policy_input as given  # noqa: PLC0415 — loads the language
 
+    new, old = await objects_in_version(attributes, matched, sources.served)
     return {
-        "object": in_version(attributes.object, attributes, matched, sources.served),
-        "oldObject": in_version(attributes.old_object, attributes, matched, sources.served),
+        "object": new,
+        "oldObject": old,
         "request": request_of(attributes, matched),
         "namespaceObject": given.namespace_object(await sources.namespace_of(attributes)),
         **given.authorizer_variables(attributes, sources.authorizer),

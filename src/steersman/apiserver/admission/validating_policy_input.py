@@ -63,12 +63,12 @@ class PolicyVariables(dict[str, Any]):
         program = self._programs[name]
         if isinstance(program, str):
             raise EvalError(f'composited variable "{name}" fails to compile: {program}')
-        found = program.evaluate({**self._around, "variables": self})
-        self._spending.left -= found.cost
-        if found.error is not None:
-            raise EvalError(f'composited variable "{name}" fails to evaluate: {found.error}')
-        self[name] = found.value
-        return found.value
+        result = program.evaluate({**self._around, "variables": self})
+        self._spending.left -= result.cost
+        if result.error is not None:
+            raise EvalError(f'composited variable "{name}" fails to evaluate: {result.error}')
+        self[name] = result.value
+        return result.value
 
 
 def namespace_object(namespace: Tree | None) -> Tree | None:

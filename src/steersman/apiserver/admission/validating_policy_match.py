@@ -80,10 +80,10 @@ class Matcher:
             return None
         if self._find(self._excluded, attributes, resource) is not None:
             return None
-        found = self._find(self._rules, attributes, resource) if self._rules else attributes.resource
-        if found is None or self._namespaces.is_empty:
-            return found
-        return found if await selects_namespace(self._namespaces, attributes, namespace) else None
+        matched = self._find(self._rules, attributes, resource) if self._rules else attributes.resource
+        if matched is None or self._namespaces.is_empty:
+            return matched
+        return matched if await selects_namespace(self._namespaces, attributes, namespace) else None
 
     def _find(self, rules: Sequence[Tree], attributes: Attributes, find: FindResource) -> Resource | None:
         return matching_resource(rules, attributes, find, is_equivalent=self._equivalent)
@@ -104,10 +104,10 @@ async def selects_namespace(selector: LabelSelector, attributes: Attributes, fin
         return True
     if itself and attributes.operation in (Operation.CREATE, Operation.UPDATE) and attributes.object is not None:
         return selector.matches(_labels(attributes.object))
-    found = await find(attributes.namespace)
-    if found is None:
+    namespace = await find(attributes.namespace)
+    if namespace is None:
         raise not_found("namespaces", attributes.namespace)
-    return selector.matches(_labels(found))
+    return selector.matches(_labels(namespace))
 
 
 def matching_resource(
@@ -135,10 +135,10 @@ def _equivalents(rule: Tree, resource: Resource, find: FindResource) -> list[Res
     """Return the equivalent resources that the rule names."""
     groups = [group for group in rule.get("apiGroups") or () if group != "*"] or [resource.group]
     versions = [version for version in rule.get("apiVersions") or () if version != "*"] or [resource.version]
-    found = [find(group, version, resource.name) for group in groups for version in versions]
+    candidates = [find(group, version, resource.name) for group in groups for version in versions]
     return [
         other
-        for other in found
+        for other in candidates
         if other is not None and other.key_prefix == resource.key_prefix and other.api_version != resource.api_version
     ]
 
@@ -160,8 +160,8 @@ def _has(values: Sequence[str] | None, value: str) -> bool:
 
 def _names(text: str, resource: str, subresource: str) -> bool:
     """True if ``text`` matches: ``pods``, ``pods/status``, ``*``, ``pods/*``, ``*/scale``, ``*/*``."""
-    wanted, slash, part = text.partition("/")
-    if wanted not in ("*", resource):
+    pattern, slash, part = text.partition("/")
+    if pattern not in ("*", resource):
         return False
     return part in ("*", subresource) and (bool(subresource) or part == "*") if slash else not subresource
 

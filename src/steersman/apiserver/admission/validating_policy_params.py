@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from steersman.apimachinery.errors import StatusError
 from steersman.apimachinery.selectors.labels import from_label_selector
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from steersman.apimachinery.trees import Tree
+    from steersman.apiserver.generic.entry import Entry
     from steersman.apiserver.generic.served import ServedResource
 
     FindKind = Callable[[str, str], ServedResource | None]
@@ -42,10 +44,10 @@ async def collect(reference: Tree | None, served: ServedResource | None, *, name
             )
     elif reference.get("namespace"):
         raise ConfigurationError("paramRef.namespace must not be provided for a cluster-scoped `paramKind`")
-    found = await _find(reference, served, within)
-    if not found and reference.get("parameterNotFoundAction") == "Deny":
+    parameters = await _find(reference, served, within)
+    if not parameters and reference.get("parameterNotFoundAction") == "Deny":
         raise ConfigurationError("no params found for policy binding with `Deny` parameterNotFoundAction")
-    return found
+    return parameters
 
 
 async def _find(reference: Tree, served: ServedResource, namespace: str) -> list[Tree]:
@@ -57,7 +59,17 @@ async def _find(reference: Tree, served: ServedResource, namespace: str) -> list
     name = reference.get("name")
     if name:
         entry = cache.get(cache.key(namespace, name))
-        return [] if entry is None else [served.tree(entry)]
+        return [] if entry is None else await _trees(served, [entry])
     selector = from_label_selector(reference.get("selector"))
-    trees = [served.tree(entry) for entry in cache.snapshot(cache.scope(namespace))]
+    trees = await _trees(served, cache.snapshot(cache.scope(namespace)))
     return [tree for tree in trees if selector.matches(tree["metadata"].get("labels"))]
+
+
+async def _trees(served: ServedResource, entries: Sequence[Entry]) -> list[Tree]:
+    """Return stored objects in the version served. Raises ConfigurationError if they cannot be converted."""
+    if served.converter is not None:
+        try:
+            entries = await served.converter.entries(entries)
+        except StatusError as error:
+            raise ConfigurationError(error.message) from None
+    return [served.tree(entry) for entry in entries]

@@ -109,13 +109,13 @@ def evaluate(expression: str, program: Program | str, variables: Mapping[str, An
     """Return the value of an expression. Raises EvaluationError."""
     if isinstance(program, str):
         raise EvaluationError(f"compilation error: {program}")
-    found = program.evaluate(variables)
-    spending.left -= found.cost
+    result = program.evaluate(variables)
+    spending.left -= result.cost
     if spending.left < 0:
         raise OutOfBudgetError(_OUT_OF_BUDGET)
-    if found.error is not None:
-        raise EvaluationError(f"expression '{expression}' resulted in error: {found.error}")
-    return found.value
+    if result.error is not None:
+        raise EvaluationError(f"expression '{expression}' resulted in error: {result.error}")
+    return result.value
 
 
 class OutOfBudgetError(EvaluationError):
@@ -138,8 +138,8 @@ class ValidatingRules(Expressions):
 
     def _message(self, validation: Tree) -> Program | None:
         expression = validation.get("messageExpression")
-        found = self.compiled(expression, admission.MESSAGE, authorizer=False) if expression else None
-        return None if isinstance(found, str) else found
+        program = self.compiled(expression, admission.MESSAGE, authorizer=False) if expression else None
+        return None if isinstance(program, str) else program
 
     def validate(self, around: Mapping[str, Any]) -> Outcome:
         """Evaluate the policy; ``around`` are the predefined variables."""
@@ -201,7 +201,7 @@ class ValidatingRules(Expressions):
 
 def _message_text(program: Program, variables: Mapping[str, Any], spending: Spending) -> str:
     """Return the value of a messageExpression; empty if it is not usable."""
-    found = program.evaluate(variables)
-    spending.left -= found.cost
-    text = found.value.strip() if isinstance(found.value, str) else ""
+    result = program.evaluate(variables)
+    spending.left -= result.cost
+    text = result.value.strip() if isinstance(result.value, str) else ""
     return "" if "\n" in text or len(text.encode()) > _MESSAGE_MAX_BYTES else text

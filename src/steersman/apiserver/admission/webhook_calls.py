@@ -10,6 +10,7 @@ from uuid import UUID
 
 from steersman.apimachinery.errors import StatusError, internal_error
 from steersman.apimachinery.gotext import quote
+from steersman.apiserver.admission.admission_request import objects_in_version
 from steersman.apiserver.admission.lookups import Lookup
 from steersman.apiserver.admission.validating_policy import PolicySources, variables_of
 from steersman.apiserver.admission.validating_policy_match import selects_namespace, selects_object
@@ -17,13 +18,13 @@ from steersman.apiserver.admission.webhook_configuration import WebhookIndex, we
 from steersman.apiserver.admission.webhook_metrics import RejectionError, WebhookMetrics
 from steersman.apiserver.admission.webhook_review import (
     InvalidResponseError,
-    ReviewDecodeError,
     denial,
     dry_run_unsupported,
     read_response,
     review_request,
 )
 from steersman.apiserver.webhooks.client import WebhookCallError, WebhookConfigError
+from steersman.apiserver.webhooks.review import ReviewDecodeError
 from steersman.apiserver.workers import in_worker, is_large, with_allowance
 
 if TYPE_CHECKING:
@@ -150,7 +151,11 @@ class WebhookCaller:
             reason = "could not create admission objects: webhook does not accept known AdmissionReview versions (v1, v1beta1)"
             raise CallError(name, reason, code=400)
         uid = str(UUID(int=services.dice.getrandbits(128), version=4))
-        request = review_request(attributes, matched, services.sources.served, version=version, uid=uid)
+        try:
+            objects = await objects_in_version(attributes, matched, services.sources.served)
+        except StatusError as refused:
+            raise internal_error(refused.message) from None
+        request = review_request(attributes, matched, objects, version=version, uid=uid)
         try:
             client = services.clients.client(webhook.target)
         except WebhookConfigError as error:

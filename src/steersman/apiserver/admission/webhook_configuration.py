@@ -42,7 +42,7 @@ class Webhook:
         self.objects: Final = from_label_selector(tree.get("objectSelector") or {})
         self.match_conditions: Final[Sequence[Tree]] = tree.get("matchConditions") or ()
         versions = tree.get("admissionReviewVersions") or ()
-        #: The first version of the configuration that this server knows; empty if there is none.
+        #: First version in ``admissionReviewVersions`` that this server supports; empty without one.
         self.review_version: Final[str] = next((each for each in versions if each in REVIEW_VERSIONS), "")
         self._failure_policy: Final = tree.get("failurePolicy")
         self._client_config: Final[Tree] = tree.get("clientConfig") or {}
@@ -51,7 +51,7 @@ class Webhook:
 
     @property
     def target(self) -> Target:
-        """Address of the webhook. Raises ``WebhookConfigError``."""
+        """Return the address of the webhook. Raises ``WebhookConfigError``."""
         target = self._target
         if target is None:
             try:
@@ -62,7 +62,7 @@ class Webhook:
 
     @property
     def conditions(self) -> Expressions:
-        """Compiled match conditions."""
+        """Return the compiled match conditions."""
         conditions = self._conditions
         if conditions is None:
             from steersman.apiserver.admission.validating_policy_rules import Expressions  # noqa: PLC0415 — loads CEL
@@ -120,9 +120,9 @@ class WebhookIndex:
         return candidates
 
     def _match(self, attributes: Attributes) -> list[Candidate]:
-        found: list[Candidate] = []
+        candidates: list[Candidate] = []
         for webhook in self._webhooks:
             matched = matching_resource(webhook.rules, attributes, self._find, is_equivalent=webhook.is_equivalent)
             if matched is not None:
-                found.append((webhook, matched))
-        return found
+                candidates.append((webhook, matched))
+        return candidates

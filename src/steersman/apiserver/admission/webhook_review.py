@@ -9,24 +9,19 @@ import base64
 import binascii
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from steersman.apimachinery.codec import DecodeError, decode_json, encode
-from steersman.apimachinery.envelope import json_type
+from steersman.apimachinery.codec import encode
 from steersman.apimachinery.errors import StatusError, bad_request
 from steersman.apimachinery.gotext import quote
-from steersman.apiserver.admission.admission_request import in_version, options_of, request_of
+from steersman.apiserver.admission.admission_request import options_of, request_of
+from steersman.apiserver.webhooks.review import ReviewDecodeError, read_review, text_field, type_error
 
 if TYPE_CHECKING:
     from steersman.apimachinery.trees import Tree
-    from steersman.apiserver.admission.admission_request import FindServed
     from steersman.apiserver.admission.interface import Attributes
     from steersman.schema.resources import Resource
 
 _GROUP: Final = "admission.k8s.io"
 _KIND: Final = "AdmissionReview"
-
-
-class ReviewDecodeError(Exception):
-    """The response is no AdmissionReview of the requested version."""
 
 
 class InvalidResponseError(Exception):
@@ -44,13 +39,15 @@ class Response(NamedTuple):
     annotations: tuple[tuple[str, str], ...] = ()
 
 
-def review_request(attributes: Attributes, matched: Resource, find: FindServed, *, version: str, uid: str) -> bytes:
-    """Return the encoded AdmissionReview of a write, with its objects in the version of ``matched``."""
+def review_request(
+    attributes: Attributes, matched: Resource, objects: tuple[Tree | None, Tree | None], *, version: str, uid: str
+) -> bytes:
+    """Return the encoded AdmissionReview of a write; ``objects``: the new and the old one in the version of ``matched``."""
     request = {
         "uid": uid,
         **request_of(attributes, matched),
-        "object": in_version(attributes.object, attributes, matched, find),
-        "oldObject": in_version(attributes.old_object, attributes, matched, find),
+        "object": objects[0],
+        "oldObject": objects[1],
         "options": options_of(attributes),
     }
     if "userInfo" not in request:
@@ -60,20 +57,11 @@ def review_request(attributes: Attributes, matched: Resource, find: FindServed, 
 
 def read_response(body: bytes, *, version: str, uid: str, is_mutating: bool) -> Response:
     """Read and verify the answer of a webhook. Raises ``ReviewDecodeError``, ``InvalidResponseError``."""
-    try:
-        review = decode_json(body)
-    except DecodeError as error:
-        raise ReviewDecodeError(f"couldn't get version/kind; json parse error: {error}") from None
-    if not isinstance(review, dict):
-        raise ReviewDecodeError(_unfit(review, "struct { APIVersion string; Kind string }"))
-    api_version, kind = _text(review, "apiVersion", _KIND), _text(review, "kind", _KIND)
-    wanted = f"{_GROUP}/{version}"
-    if (api_version or wanted, kind or _KIND) != (wanted, _KIND):
-        raise ReviewDecodeError(_conversion_error(api_version or wanted, kind or _KIND, version))
+    review, api_version, kind = read_review(body, group=_GROUP, version=version, kind=_KIND)
     response = review.get("response")
     if response is not None and not isinstance(response, dict):
         raise ReviewDecodeError(
-            _unfit(response, f"Go struct field {_KIND}.response of type {version}.AdmissionResponse")
+            type_error(response, f"Go struct field {_KIND}.response of type {version}.AdmissionResponse")
         )
     fields = None if response is None else _decode_fields(response)
     if response is None or fields is None:
@@ -94,52 +82,32 @@ def read_response(body: bytes, *, version: str, uid: str, is_mutating: bool) -> 
     )
 
 
-def _conversion_error(api_version: str, kind: str, version: str) -> str:
-    group, _, other = api_version.rpartition("/")
-    if group == _GROUP and other in ("v1", "v1beta1") and kind == _KIND:
-        return f"converting ({other}.{kind}) to ({version}.{_KIND}): unknown conversion"
-    return f'no kind "{kind}" is registered for version "{api_version}"'
-
-
-def _unfit(value: Any, what: str) -> str:
-    return (
-        f"json: cannot unmarshal {json_type(value)} into {'' if what.startswith('Go') else 'Go value of type '}{what}"
-    )
-
-
-def _text(tree: Tree, name: str, owner: str) -> str:
-    value = tree.get(name)
-    if value is not None and not isinstance(value, str):
-        raise ReviewDecodeError(_unfit(value, f"Go struct field {owner}.{name} of type string"))
-    return value or ""
-
-
 def _decode_fields(response: Tree) -> dict[str, Any]:
     """Return the fields of a response with their types. Raises ``ReviewDecodeError``."""
     where = f"{_KIND}.response"
     allowed = response.get("allowed")
     if allowed is not None and not isinstance(allowed, bool):
-        raise ReviewDecodeError(_unfit(allowed, f"Go struct field {where}.allowed of type bool"))
+        raise ReviewDecodeError(type_error(allowed, f"Go struct field {where}.allowed of type bool"))
     try:
-        patch = base64.b64decode(_text(response, "patch", where), validate=True)
+        patch = base64.b64decode(text_field(response, "patch", where), validate=True)
     except (binascii.Error, ValueError) as error:
         raise ReviewDecodeError(f"illegal base64 data in {where}.patch: {error}") from None
     status = response.get("status")
     if status is not None and not isinstance(status, dict):
-        raise ReviewDecodeError(_unfit(status, f"Go struct field {where}.status of type v1.Status"))
+        raise ReviewDecodeError(type_error(status, f"Go struct field {where}.status of type v1.Status"))
     warnings = response.get("warnings") or []
     if not isinstance(warnings, list) or not all(isinstance(text, str) for text in warnings):
-        raise ReviewDecodeError(_unfit(warnings, f"Go struct field {where}.warnings of type []string"))
+        raise ReviewDecodeError(type_error(warnings, f"Go struct field {where}.warnings of type []string"))
     annotations = response.get("auditAnnotations") or {}
     if not isinstance(annotations, dict) or not all(isinstance(text, str) for text in annotations.values()):
         raise ReviewDecodeError(
-            _unfit(annotations, f"Go struct field {where}.auditAnnotations of type map[string]string")
+            type_error(annotations, f"Go struct field {where}.auditAnnotations of type map[string]string")
         )
     return {
-        "uid": _text(response, "uid", where),
+        "uid": text_field(response, "uid", where),
         "allowed": bool(allowed),
         "patch": patch,
-        "patchType": _text(response, "patchType", where),
+        "patchType": text_field(response, "patchType", where),
         "hasPatchType": response.get("patchType") is not None,
         "status": None if status is None else _read_status(status, where),
         "warnings": warnings,
@@ -150,12 +118,12 @@ def _decode_fields(response: Tree) -> dict[str, Any]:
 def _read_status(status: Tree, where: str) -> dict[str, Any]:
     code = status.get("code")
     if code is not None and (isinstance(code, bool) or not isinstance(code, int)):
-        raise ReviewDecodeError(_unfit(code, f"Go struct field Status.{where}.status.code of type int32"))
+        raise ReviewDecodeError(type_error(code, f"Go struct field Status.{where}.status.code of type int32"))
     for name in ("status", "message", "reason"):
-        _text(status, name, f"{where}.status")
+        text_field(status, name, f"{where}.status")
     details = status.get("details")
     if details is not None and not isinstance(details, dict):
-        raise ReviewDecodeError(_unfit(details, f"Go struct field {where}.status.details of type v1.StatusDetails"))
+        raise ReviewDecodeError(type_error(details, f"Go struct field {where}.status.details of type v1.StatusDetails"))
     return status
 
 
@@ -181,15 +149,15 @@ def _verify_v1(fields: dict[str, Any], api_version: str, kind: str, *, uid: str,
 
 def denial(webhook: str, status: dict[str, Any] | None) -> StatusError:
     """Return the error of a write that a webhook denies. Upstream: ``ToStatusErr``."""
-    found = {key: value for key, value in (status or {}).items() if key in _STATUS_FIELDS and value is not None}
-    code = found.get("code") or 0
-    found["code"] = 400 if code < 400 else min(code, _CODE_MAX)
-    if found.get("status") in (None, "", "Success"):
-        found["status"] = "Failure"
+    fields = {key: value for key, value in (status or {}).items() if key in _STATUS_FIELDS and value is not None}
+    code = fields.get("code") or 0
+    fields["code"] = 400 if code < 400 else min(code, _CODE_MAX)
+    if fields.get("status") in (None, "", "Success"):
+        fields["status"] = "Failure"
     prefix = f"admission webhook {quote(webhook)} denied the request"
-    why = found.get("message") or found.get("reason")
-    found["message"] = f"{prefix}: {why}" if why else f"{prefix} without explanation"
-    return StatusError({"kind": "Status", "apiVersion": "v1", "metadata": {}, **found})
+    why = fields.get("message") or fields.get("reason")
+    fields["message"] = f"{prefix}: {why}" if why else f"{prefix} without explanation"
+    return StatusError({"kind": "Status", "apiVersion": "v1", "metadata": {}, **fields})
 
 
 _STATUS_FIELDS: Final = ("status", "message", "reason", "details", "code")

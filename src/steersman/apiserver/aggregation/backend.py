@@ -6,7 +6,7 @@ import asyncio
 import base64
 import binascii
 import ssl
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
@@ -90,6 +90,15 @@ def make_tls(spec: BackendSpec, identity: Identity | None) -> ssl.SSLContext:
     return context
 
 
+class BackendAnswer(NamedTuple):
+    """Complete answer of a backend to the server itself."""
+
+    code: int
+    body: bytes
+    content_type: bytes = b""
+    etag: bytes = b""
+
+
 class Backend:
     """State of one backend. Its availability is that of the stored APIService."""
 
@@ -137,10 +146,18 @@ class Backend:
         return list(self.resolver.resolve(self.spec.namespace, self.spec.service, self.spec.port))
 
     async def get(
-        self, location: Location, path: str, *, accept: bytes = b"application/json", size_max: int
-    ) -> tuple[int, bytes, bytes]:
-        """GET a path as the server itself; return code, content type and body. Raises ``DialError``, ``BackendTLSError``."""
+        self,
+        location: Location,
+        path: str,
+        *,
+        accept: bytes = b"application/json",
+        size_max: int,
+        if_none_match: bytes = b"",
+    ) -> BackendAnswer:
+        """GET a path as the server itself. Raises ``DialError``, ``BackendTLSError``."""
         headers = [(b"accept", accept), (b"user-agent", b"kube-aggregator"), *remote_user_headers(AGGREGATOR_USER)]
+        if if_none_match:
+            headers.append((b"if-none-match", if_none_match))
         answer = await (await self.pool()).ask(location, Outgoing(method="GET", target=path, headers=headers))
         try:
             body = await answer.text(size_max + 1)
@@ -148,8 +165,8 @@ class Backend:
             answer.close()
         if len(body) > size_max:
             raise DialError(f"the answer has more than {size_max} bytes")
-        content_type = next((value for name, value in answer.headers if name == b"content-type"), b"")
-        return answer.code, content_type, body
+        found = dict(reversed(answer.headers))
+        return BackendAnswer(answer.code, body, found.get(b"content-type", b""), found.get(b"etag", b""))
 
     def close(self) -> None:
         """Close idle connections; requests in flight end on theirs."""

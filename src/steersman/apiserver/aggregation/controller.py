@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,6 +20,8 @@ from steersman.apimachinery.gotext import quote
 from steersman.apiserver.aggregation import availability, backend_discovery
 from steersman.apiserver.aggregation.availability import LOCAL, PASSED, Availability, check_service, plan_status
 from steersman.apiserver.aggregation.backend import Backend, BackendTLSError, spec_of
+from steersman.apiserver.aggregation.backend_openapi import BackendOpenAPI
+from steersman.apiserver.aggregation.metrics import AvailabilityMetrics
 from steersman.apiserver.aggregation.proxy import AggregatorProxy
 from steersman.apiserver.aggregation.service_resolver import ResolveError, ServiceResolver
 from steersman.apiserver.proxying.connections import DialError
@@ -69,6 +72,7 @@ class _Watched:
 
     def __init__(self, backend: Backend) -> None:
         self.backend = backend
+        self.openapi = BackendOpenAPI()
         self.changed = asyncio.Event()
         self.task: asyncio.Task[Any] | None = None
         self.fingerprint: tuple[int, ...] = ()
@@ -104,6 +108,7 @@ class Aggregator:
         self._is_following_services = False
         #: Client certificate for backends; None: requests carry none.
         self.identity: Identity | None = None
+        self.metrics: Final = AvailabilityMetrics()
         self.synced = asyncio.Event()
 
     @property
@@ -131,6 +136,10 @@ class Aggregator:
             case ["api", version, *_]:
                 return self._backends.get(("", version))
         return None
+
+    def documents(self) -> list[tuple[Backend, BackendOpenAPI]]:
+        """Return the OpenAPI documents of all backends."""
+        return [(watched.backend, watched.openapi) for watched in self._watched.values()]
 
     async def serve(self, request: Request, backend: Backend) -> Response:
         """Forward a request."""
@@ -187,6 +196,7 @@ class Aggregator:
 
     def _forget(self, name: str) -> None:
         watched = self._watched.pop(name, None)
+        self.metrics.forget(name)
         if watched is not None:
             if watched.task is not None:
                 watched.task.cancel()
@@ -231,7 +241,7 @@ class Aggregator:
         while True:
             watched.changed.clear()
             watched.fingerprint = self._fingerprint(watched)
-            outcome = await self._check(watched.backend)
+            outcome = await self._check(watched)
             is_written = await self._write(name, outcome)
             if is_written and outcome.reason != "FailedDiscoveryCheck":
                 failures, delay = 0, RESYNC_SECONDS
@@ -243,8 +253,8 @@ class Aggregator:
             except TimeoutError:
                 continue
 
-    async def _check(self, backend: Backend) -> Availability:
-        spec = backend.spec
+    async def _check(self, watched: _Watched) -> Availability:
+        backend, spec = watched.backend, watched.backend.spec
         reference: Tree = {"namespace": spec.namespace, "name": spec.service, "port": spec.port}
         service = self._resolver.service(spec.namespace, spec.service)
         slices = self._resolver.endpoint_slices(spec.namespace, spec.service)
@@ -252,6 +262,10 @@ class Aggregator:
         if outcome is None:
             outcome = await self._probe(backend)
         await self._read_discovery(backend, is_reachable=outcome.is_available)
+        if outcome.is_available:
+            with suppress(ResolveError):
+                location = self._dice.choice(backend.locations())
+                await watched.openapi.read(backend, location, clock=self._clock)
         return outcome
 
     async def _probe(self, backend: Backend) -> Availability:
@@ -278,7 +292,7 @@ class Aggregator:
         url = f"https://{location.authority}{backend.spec.path}"
         get = partial(backend.get, location, backend.spec.path, size_max=_DOCUMENT_BYTES_MAX)
         try:
-            code, _, _ = await wait_for(get(), PROBE_SECONDS, clock=self._clock)
+            code = (await wait_for(get(), PROBE_SECONDS, clock=self._clock)).code
         except TimeoutError:
             deadline = "context deadline exceeded (Client.Timeout exceeded while awaiting headers)"
             return f"failing or missing response from {url}: Get {quote(url)}: {deadline}"
@@ -304,21 +318,20 @@ class Aggregator:
 
     async def _resources(self, backend: Backend) -> tuple[Tree, ...]:
         spec, location = backend.spec, self._dice.choice(backend.locations())
-        code, content_type, body = await backend.get(
-            location, "/apis", accept=backend_discovery.ACCEPT, size_max=_DOCUMENT_BYTES_MAX
-        )
-        if code == 200 and b"as=APIGroupDiscoveryList" in content_type:
-            document = backend_discovery.read_document(body, "APIGroupDiscoveryList")
+        answer = await backend.get(location, "/apis", accept=backend_discovery.ACCEPT, size_max=_DOCUMENT_BYTES_MAX)
+        if answer.code == 200 and b"as=APIGroupDiscoveryList" in answer.content_type:
+            document = backend_discovery.read_document(answer.body, "APIGroupDiscoveryList")
             found = backend_discovery.resources_in(document, spec.group, spec.version)
             if found is not None:
                 return found
-        code, _, body = await backend.get(location, spec.path, size_max=_DOCUMENT_BYTES_MAX)
-        if code != 200:
-            raise backend_discovery.DiscoveryError(f"{spec.path}: status {code}")
-        return backend_discovery.convert_resource_list(backend_discovery.read_document(body, "APIResourceList"))
+        answer = await backend.get(location, spec.path, size_max=_DOCUMENT_BYTES_MAX)
+        if answer.code != 200:
+            raise backend_discovery.DiscoveryError(f"{spec.path}: status {answer.code}")
+        return backend_discovery.convert_resource_list(backend_discovery.read_document(answer.body, "APIResourceList"))
 
     async def _write(self, name: str, outcome: Availability) -> bool:
         """Set the condition of an APIService; report whether the stored object has it now."""
+        self.metrics.observe(name, outcome)
         cache = self._api_services.cache
         entry = cache.get(cache.key("", name))
         if entry is None:

@@ -55,9 +55,9 @@ class RequestBody:
         """Return the identity of the object; empty for patches and bodies that cannot be decoded."""
         if self.is_patch or not self._raw:
             return NO_IDENTITY
-        found = self._raw if self._media_type.endswith("json") else self.json()
+        raw = self._raw if self._media_type.endswith("json") else self.json()
         try:
-            return NO_IDENTITY if found is None else _decode_identified(found).metadata
+            return NO_IDENTITY if raw is None else _decode_identified(raw).metadata
         except (msgspec.MsgspecError, UnicodeDecodeError):
             return NO_IDENTITY
 

@@ -116,22 +116,22 @@ class RotatingFile:
         """Return the backups that exceed age or number; the newest are kept."""
         backups = sorted(self._backups().items(), key=lambda item: item[1], reverse=True)
         rotation = self._rotation
-        kept = backups[: rotation.backups_max] if rotation.backups_max else backups
+        retained = backups[: rotation.backups_max] if rotation.backups_max else backups
         if rotation.age_max_days:
             oldest = self._now().astimezone(UTC) - timedelta(days=rotation.age_max_days)
-            kept = [(path, since) for path, since in kept if since >= oldest]
-        return [path for path, _ in backups[len(kept) :]]
+            retained = [(path, since) for path, since in retained if since >= oldest]
+        return [path for path, _ in backups[len(retained) :]]
 
     def _backups(self) -> dict[Path, datetime]:
         start, suffix = f"{self._path.stem}-", self._path.suffix
-        found = {}
+        backups = {}
         for path in self._path.parent.iterdir():
             name = path.name.removesuffix(_COMPRESSED)
             text = name.removeprefix(start).removesuffix(suffix) if suffix else name.removeprefix(start)
             if name == f"{start}{text}{suffix}" and _TIME.fullmatch(text):
                 whole = datetime.strptime(text[:-4], _TIME_FORMAT).replace(tzinfo=UTC)
-                found[path] = whole + timedelta(milliseconds=int(text[-3:]))
-        return found
+                backups[path] = whole + timedelta(milliseconds=int(text[-3:]))
+        return backups
 
 
 def _compress(path: Path) -> None:

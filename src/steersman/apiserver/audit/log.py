@@ -170,19 +170,19 @@ class AuditLog:
             await self._gather(enough, batching.batch_max_wait_seconds or _LINGER_SECONDS)
             # a file takes more at once, unless the rate is limited
             lines_max = enough if batching.throttle_qps > 0 else _WRITE_MAX
-        taken = self._take(lines_max, self._batching.batch_max_bytes)
+        batch = self._take(lines_max, self._batching.batch_max_bytes)
         self._room.set()
-        return taken
+        return batch
 
     def _take(self, lines_max: int, bytes_max: int) -> list[_QueuedLine]:
-        taken: list[_QueuedLine] = []
+        batch: list[_QueuedLine] = []
         size = 0
-        while self._queue and len(taken) < lines_max:
+        while self._queue and len(batch) < lines_max:
             size += len(self._queue[0].line)
-            if taken and 0 < bytes_max < size:
+            if batch and 0 < bytes_max < size:
                 break
-            taken.append(self._queue.popleft())
-        return taken
+            batch.append(self._queue.popleft())
+        return batch
 
     async def _gather(self, enough: int, wait_seconds: float) -> None:
         end = self._clock.monotonic() + wait_seconds

@@ -1,6 +1,6 @@
-"""Who asks: client certificates, bearer tokens, nobody.
+"""Authentication of requests: client certificates, front proxies, bearer tokens, anonymous.
 
-``interface`` says what an authenticator is, ``union`` asks one after the other as kube-apiserver does: the first that
-knows the caller wins; credentials that nobody knows are a 401 even where anybody may read; no credentials are
-``system:anonymous``. Everybody known is in ``system:authenticated`` too.
+``interface`` defines authenticators; ``union`` tries them in order, as kube-apiserver does: the first that returns a
+user wins; credentials that no authenticator accepts result in 401, also where anonymous requests are allowed; requests
+without credentials are ``system:anonymous``. Authenticated users get the group ``system:authenticated``.
 """

@@ -1,4 +1,4 @@
-"""What a service account's token says: its claims, as upstream's ``pkg/serviceaccount/claims.go`` writes them."""
+"""Claims of service account tokens. Upstream: ``pkg/serviceaccount/claims.go``."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ if TYPE_CHECKING:
 
 
 class Ref(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One object, by name and uid."""
+    """Reference to an object by name and UID."""
 
     name: str = ""
     uid: str = ""
 
 
 class Bound(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The claim ``kubernetes.io``: whose the token is, and what it goes with."""
+    """Claim ``kubernetes.io``: the service account, and the objects that the token is bound to."""
 
     namespace: str = ""
     serviceaccount: Ref = Ref()
     pod: Ref | None = None
     secret: Ref | None = None
     node: Ref | None = None
-    #: From then on its use is worth a warning: its bearer should have asked for a new one.
+    #: Time from which use of the token causes a warning: clients should have refreshed it.
     warnafter: int | None = None
 
 
 class AccountClaims(msgspec.Struct, frozen=True, rename={"bound": "kubernetes.io"}):
-    """All claims of a token."""
+    """Claims of a service account token."""
 
     iss: str = ""
     sub: str = ""
@@ -44,19 +44,19 @@ class AccountClaims(msgspec.Struct, frozen=True, rename={"bound": "kubernetes.io
 
     @property
     def audiences(self) -> tuple[str, ...]:
-        """``aud``, which is one or many."""
+        """Return ``aud``, a string or a list, as a list."""
         return (self.aud,) if isinstance(self.aud, str) else tuple(self.aud)
 
 
 def read_claims(tree: dict[str, Any]) -> AccountClaims:
-    """The claims of a token. Raises ``msgspec.ValidationError``."""
+    """Decode the claims of a token. Raises ``msgspec.ValidationError``."""
     return msgspec.convert(tree, AccountClaims)
 
 
 def new_claims(
     bound: Bound, *, issuer: str, audiences: Sequence[str], now_seconds: int, life_seconds: int, jti: str
 ) -> dict[str, Any]:
-    """The claims of a new token."""
+    """Return the claims of a new token."""
     return {
         "aud": list(audiences),
         "exp": now_seconds + life_seconds,

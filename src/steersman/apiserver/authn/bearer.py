@@ -1,4 +1,4 @@
-"""Bearer tokens: out of the ``Authorization`` header, or a websocket's subprotocol, to whoever knows them."""
+"""Bearer tokens from the ``Authorization`` header or a WebSocket subprotocol, passed to token authenticators."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import base64
 import binascii
 from typing import TYPE_CHECKING, Final, Protocol
 
+from steersman.apiserver.authn.audit_context import set_current_request
 from steersman.apiserver.authn.interface import InvalidCredentials, Reviewed, with_authenticated_group
-from steersman.apiserver.authn.notes import note_for
 from steersman.apiserver.websocket import TOKEN_PREFIX, is_websocket
 
 if TYPE_CHECKING:
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from steersman.apiserver.request import UserInfo
     from steersman.asynckit.clock import Clock
 
-#: Bound of the headers whose tokens were verified; the oldest is forgotten for another.
+#: Maximum number of cached headers with verified tokens; the oldest is evicted.
 _VERIFIED_MAX: Final = 4096
-#: Longer headers are not kept: after the token a client may write what it likes.
+#: Longer headers are not cached: clients may append anything after the token.
 _HEADER_BYTES_MAX: Final = 4096
 
 
@@ -33,7 +33,7 @@ async def _ask(token: str, authenticators: Sequence[TokenAuthenticator]) -> User
 
 
 async def review_token(token: str, audiences: Sequence[str], authenticators: Sequence[TokenAuthenticator]) -> Reviewed:
-    """Whose a token is that must be meant for one of ``audiences``. Raises ``InvalidCredentials``."""
+    """Review a token for ``audiences``; return its user and audiences. Raises ``InvalidCredentials``."""
     for authenticator in authenticators:
         reviewed = await authenticator.review(token, audiences)
         if reviewed is not None:
@@ -42,17 +42,17 @@ async def review_token(token: str, audiences: Sequence[str], authenticators: Seq
 
 
 class VerifiedTokens(Protocol):
-    """A token authenticator whose answers hold for a time."""
+    """Token authenticator whose results may be cached."""
 
     def verified(self, token: str) -> VerifiedUser | None:
-        """Return the bearer of a token that ``authenticate_token`` has just accepted; None: it is to be asked each time."""
+        """Return the user of a token that ``authenticate_token`` has just accepted; None if it must not be cached."""
 
 
 class BearerToken:
-    """``Authorization: Bearer <token>``. Another scheme is no credential at all, as upstream has it.
+    """Authenticator of ``Authorization: Bearer <token>``. As upstream, other schemes are no credentials.
 
-    Callers of verified tokens are kept by the whole header: to hash a token takes longer than everything else about it.
-    Headers whose time is over are forgotten when another is kept.
+    Users of verified tokens are cached by the whole header, as hashing a token dominates the cost. Expired entries are
+    evicted when another is added.
     """
 
     def __init__(
@@ -61,23 +61,25 @@ class BearerToken:
         *,
         clock: Clock,
         fixed_tokens: Mapping[str, UserInfo] | None = None,
-        remembering: VerifiedTokens | None = None,
+        token_cache: VerifiedTokens | None = None,
     ) -> None:
-        """``fixed_tokens`` are those that one of the authenticators accepts for good, ``remembering`` is one of them."""
+        """``fixed_tokens``: tokens that one of the authenticators always accepts; ``token_cache``: the one whose
+        results are cached.
+        """
         self._authenticators = authenticators
         self._clock: Final = clock
-        self._remembering: Final = remembering
-        #: By the header. Other ways to write it (another case, more spaces) are left to the authenticators.
+        self._token_cache: Final = token_cache
+        #: By header. Other spellings (case, spaces) are left to the authenticators.
         self._fixed: Final = {
             f"Bearer {token}".encode(): with_authenticated_group(user)
             for token, user in (fixed_tokens or {}).items()
             if token.isascii() and not any(map(str.isspace, token))
         }
-        #: By the header, oldest first.
+        #: By header, oldest first.
         self._verified: Final[dict[bytes, VerifiedUser]] = {}
 
-    def at_once(self, header: bytes) -> UserInfo | None:
-        """Return the bearer of a fixed or verified token, in ``system:authenticated``; None: ask ``authenticate``."""
+    def authenticate_cached(self, header: bytes) -> UserInfo | None:
+        """Return the user of a fixed or cached token, in ``system:authenticated``; None: call ``authenticate``."""
         user = self._fixed.get(header)
         if user is not None:
             return user
@@ -85,7 +87,7 @@ class BearerToken:
         return None if verified is None else verified.at(self._clock.monotonic())
 
     async def authenticate(self, request: Request) -> UserInfo | None:
-        """The token's bearer. Raises ``InvalidCredentials`` for a token that nobody knows."""
+        """Return the user of the token. Raises ``InvalidCredentials`` if no authenticator accepts it."""
         header = request.header(b"authorization").strip()
         if not header:
             return None
@@ -98,13 +100,13 @@ class BearerToken:
                     "the provided Authorization header contains extra space before the bearer token, and is ignored"
                 )
             return None
-        note_for(request)
+        set_current_request(request)
         user = await _ask(parts[1], self._authenticators)
-        if self._remembering is not None:
-            self._remember(request.first_headers[b"authorization"], self._remembering.verified(parts[1]))
+        if self._token_cache is not None:
+            self._cache(request.first_headers[b"authorization"], self._token_cache.verified(parts[1]))
         return user
 
-    def _remember(self, header: bytes, user: VerifiedUser | None) -> None:
+    def _cache(self, header: bytes, user: VerifiedUser | None) -> None:
         table, now = self._verified, self._clock.monotonic()
         table.pop(header, None)
         if user is None or len(header) > _HEADER_BYTES_MAX:
@@ -115,13 +117,15 @@ class BearerToken:
 
 
 class WebSocketToken:
-    """A subprotocol ``base64url.bearer.authorization.k8s.io.<token>``, for browsers, which cannot set headers."""
+    """Authenticator of the subprotocol ``base64url.bearer.authorization.k8s.io.<token>``, as browsers cannot set
+    headers.
+    """
 
     def __init__(self, authenticators: Sequence[TokenAuthenticator]) -> None:
         self._authenticators = authenticators
 
     async def authenticate(self, request: Request) -> UserInfo | None:
-        """The token's bearer. Raises ``InvalidCredentials``, also when no other subprotocol is offered."""
+        """Return the user of the token. Raises ``InvalidCredentials``, also if no other subprotocol is offered."""
         offered = request.header_all(b"sec-websocket-protocol")
         if not offered or not is_websocket(request):
             return None
@@ -137,5 +141,5 @@ class WebSocketToken:
             token = base64.urlsafe_b64decode(tokens[0] + "=" * (-len(tokens[0]) % 4)).decode()
         except (binascii.Error, ValueError):
             raise InvalidCredentials("invalid token in the websocket protocol") from None
-        note_for(request)
+        set_current_request(request)
         return await _ask(token, self._authenticators)

@@ -1,4 +1,4 @@
-"""``--enable-bootstrap-token-auth``: tokens of nodes that join, ``<id>.<secret>``, kept in Secrets of ``kube-system``."""
+"""``--enable-bootstrap-token-auth``: bootstrap tokens ``<id>.<secret>`` from Secrets in ``kube-system``."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _BOOTSTRAPPERS: Final = "system:bootstrappers"
 
 
 class BootstrapTokens:
-    """A ``TokenAuthenticator``. Whatever is wrong with a token, it is simply not known."""
+    """Token authenticator of bootstrap tokens. Invalid ones are ignored, as other authenticators may accept them."""
 
     def __init__(self, secrets: SecretSource, *, audiences: Sequence[str], clock: Clock) -> None:
         self._secrets: Final = secrets
@@ -36,7 +36,7 @@ class BootstrapTokens:
         self._clock: Final = clock
 
     async def authenticate_token(self, token: str) -> UserInfo | None:
-        """The user ``system:bootstrap:<id>``, or None."""
+        """Return the user ``system:bootstrap:<id>``, or None."""
         parts = _TOKEN.fullmatch(token)
         if parts is None:
             return None
@@ -52,7 +52,7 @@ class BootstrapTokens:
         return None if groups is None else UserInfo(f"system:bootstrap:{name}", groups)
 
     async def review(self, token: str, audiences: Sequence[str]) -> Reviewed | None:
-        """As ``authenticate_token``; these tokens are for this server only."""
+        """Review a token; bootstrap tokens are valid for this server's audiences only."""
         return await review_for_server(self, token, audiences, own=self._audiences)
 
     def _is_expired(self, expiration: str) -> bool:
@@ -60,12 +60,12 @@ class BootstrapTokens:
             return False
         try:
             return datetime.fromisoformat(expiration) <= self._clock.now()
-        except (ValueError, TypeError):  # no time, or one without a zone
+        except (ValueError, TypeError):  # not a time, or one without time zone
             return True
 
 
 class _Data:
-    """A Secret's values as texts; what is missing, or no text, is empty."""
+    """Data of the Secret as strings; missing and undecodable values are empty."""
 
     def __init__(self, tree: Tree) -> None:
         self._data = tree.get("data") or {}
@@ -78,7 +78,7 @@ class _Data:
 
 
 def _groups(extra: str) -> tuple[str, ...] | None:
-    """All groups, sorted; None when one of them may not be given to a node that joins."""
+    """Return all groups, sorted; None if an extra group is not allowed."""
     named = extra.split(",") if extra else []
     if not all(_GROUP.fullmatch(name) for name in named):
         return None

@@ -1,8 +1,9 @@
-"""Client certificates: the common name is the user, each organization a group (``x509.CommonNameUserConversion``).
+"""Client certificates: the common name is the user, organizations are groups. Upstream:
+``x509.CommonNameUserConversion``.
 
-The handshake verifies the certificate against the authorities of clients and of front proxies, except for its time, which is
-checked here with each request. The result comes in the scope as the ASGI TLS extension says. A certificate counts as a user's
-only if an authority of clients has signed it.
+The handshake verifies certificates against the CAs of clients and front proxies, except for their validity period,
+which is checked here per request. The result is in the ASGI scope's TLS extension. Only certificates signed by a client
+CA authenticate users.
 """
 
 from __future__ import annotations
@@ -20,20 +21,20 @@ if TYPE_CHECKING:
     from steersman.apiserver.http import Request
     from steersman.asynckit.clock import Clock
 
-#: Bound of the table of certificates seen; it is emptied when full.
+#: Maximum number of cached certificates; the cache is cleared when full.
 _SEEN_MAX: Final = 1024
-#: After this time the wall clock is asked again whether a certificate is valid.
+#: Seconds for which a validity check of a certificate is reused.
 _VERIFIED_SECONDS: Final = 10.0
 _CERTIFICATE: Final = re.compile(r"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", re.DOTALL)
 
 
 class CertificateAuthorities:
-    """SHA-256 digests of the authorities of certificates, by what they vouch for. Filled in before the server listens."""
+    """SHA-256 digests of CA certificates by purpose. Set before the server listens."""
 
     def __init__(self) -> None:
-        #: Of ``--client-ca-file``; None: every certificate that the handshake accepts is a user's.
+        #: CAs of ``--client-ca-file``; None: every certificate accepted by the handshake authenticates a user.
         self.clients: frozenset[str] | None = None
-        #: Of ``--requestheader-client-ca-file``.
+        #: CAs of ``--requestheader-client-ca-file``.
         self.front_proxies: frozenset[str] = frozenset()
 
 
@@ -43,36 +44,38 @@ def digests_of(pem: str) -> frozenset[str]:
 
 
 class _Verified:
-    """A certificate's user, and until when its validity need not be checked."""
+    """User of a certificate, and the time until which its validity period need not be checked."""
 
     __slots__ = ("until", "user", "valid")
 
     def __init__(self, user: UserInfo, valid: tuple[float, float], until: float) -> None:
         self.user: Final = user
-        #: Of the certificate's whole chain, which may be another on another connection.
+        #: Intersection of the periods of the whole chain, which may differ between connections.
         self.valid: Final = valid
         self.until: Final = until
 
 
 class ClientCertificate:
-    """Maps certificates to users, each once."""
+    """Authenticator of client certificates; each certificate is parsed once."""
 
     def __init__(self, clock: Clock, authorities: CertificateAuthorities | None = None) -> None:
         self._clock: Final = clock
         self._authorities: Final = CertificateAuthorities() if authorities is None else authorities
         self._seen: dict[str, UserInfo] = {}
-        #: Those whose time was checked of late.
+        #: Certificates whose validity was checked recently.
         self._verified: dict[str, _Verified] = {}
 
-    def at_once(self, tls: dict[str, Any]) -> UserInfo | None:
-        """Return the user of a connection's certificate, in ``system:authenticated``; None: ask ``authenticate``."""
+    def authenticate_cached(self, tls: dict[str, Any]) -> UserInfo | None:
+        """Return the cached user of a connection's certificate, in ``system:authenticated``; None: call
+        ``authenticate``.
+        """
         verified = self._verified.get(tls["client_cert_chain"][0])
         if verified is None or verified.valid != tls["client_cert_valid"]:
             return None
         return verified.user if self._clock.monotonic() < verified.until else None
 
     async def authenticate(self, request: Request) -> UserInfo | None:
-        """The certificate's user, None without one. Raises ``InvalidCredentials``."""
+        """Return the user of the certificate, None without one. Raises ``InvalidCredentials``."""
         extensions = request.scope.get("extensions")
         tls = extensions.get("tls") if extensions else None
         if not tls or not (chain := tls["client_cert_chain"]):
@@ -91,7 +94,7 @@ class ClientCertificate:
             self._seen[chain[0]] = user
         if self._authorities.front_proxies.isdisjoint(
             signers
-        ):  # that of a front proxy may speak for another user next time
+        ):  # not for front proxies: the next request may have another user
             first, last = tls["client_cert_valid"]
             until = self._clock.monotonic() + min(_VERIFIED_SECONDS, last - now)
             self._verified[chain[0]] = _Verified(with_authenticated_group(user), (first, last), until)

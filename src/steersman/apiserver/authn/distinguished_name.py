@@ -1,4 +1,4 @@
-"""Subjects of certificates as text (RFC 4514), which is how the ASGI TLS extension hands them over."""
+"""Parsing of certificate subjects in the form of RFC 4514, which the ASGI TLS extension uses."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-#: Attribute type and value, in the certificate's order.
+#: Attribute type and value, in the order of the certificate.
 Attributes = list[tuple[str, str]]
 
-#: Names that ``ssl`` gives to attribute types → short ones of RFC 4514. Others are kept as they are.
+#: ``ssl``'s names of attribute types → short names of RFC 4514. Others are kept.
 _SHORT = {
     "commonName": "CN",
     "organizationName": "O",
@@ -25,13 +25,13 @@ _ESCAPES = {char: f"\\{char}" for char in '",+;<>\\'} | {"\x00": "\\00"}
 
 
 def from_ssl(subject: Sequence[Sequence[tuple[str, str]]]) -> str:
-    """The text of a subject as ``SSLSocket.getpeercert`` gives it. RFC 4514 writes the last RDN first."""
+    """Format a subject of ``SSLSocket.getpeercert``. RFC 4514 starts with the last RDN."""
     rdns = ["+".join(f"{_SHORT.get(kind, kind)}={_escape(value)}" for kind, value in rdn) for rdn in subject]
     return ",".join(reversed(rdns))
 
 
 def parse(text: str) -> Attributes:
-    """The attributes of such a text, in the certificate's order. Raises ValueError."""
+    """Parse a subject into attributes, in the order of the certificate. Raises ValueError."""
     rdns: list[Attributes] = [[]]
     rest = text
     while rest:
@@ -55,7 +55,7 @@ def _escape(value: str) -> str:
 
 
 def _take_value(text: str) -> tuple[str, str, str]:
-    """The value in front, the separator after it, and what follows."""
+    """Return the first value, the separator after it, and the rest."""
     value: list[str] = []
     index = 0
     while index < len(text):

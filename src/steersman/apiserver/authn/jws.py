@@ -16,7 +16,7 @@ TOKEN_BYTES_MAX: Final = 64 * 1024
 
 
 class MalformedTokenError(ValueError):
-    """The text is no compact JWS with a JSON object as its payload."""
+    """The text is not a compact JWS with a JSON object as payload."""
 
 
 class Header(msgspec.Struct, frozen=True):
@@ -39,7 +39,7 @@ class UnverifiedToken(msgspec.Struct, frozen=True):
 
 
 class VerifyingKey(Protocol):
-    """A public key of tokens."""
+    """Public key that verifies tokens."""
 
     #: ``RS256``, ``ES256``, …
     algorithm: str
@@ -51,10 +51,10 @@ class VerifyingKey(Protocol):
 
 
 class SigningKey(VerifyingKey, Protocol):
-    """A private key of tokens."""
+    """Private key that signs tokens."""
 
     def sign(self, claims: dict[str, Any]) -> str:
-        """Return a token with these claims."""
+        """Return a signed token with these claims."""
 
 
 _decode_header: Final = msgspec.json.Decoder(Header).decode
@@ -67,7 +67,7 @@ def looks_signed(text: str) -> bool:
 
 
 def read_unverified(text: str) -> UnverifiedToken:
-    """Return what a token claims to be. Raises ``MalformedTokenError``."""
+    """Return the unverified header and claims of a token. Raises ``MalformedTokenError``."""
     if len(text) > TOKEN_BYTES_MAX:
         raise MalformedTokenError("the token is too long")
     try:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
@@ -31,8 +32,9 @@ from steersman.apiserver.authn.jws import TOKEN_BYTES_MAX
 _RSA_BITS: Final = 2048
 _RSA_BITS_MIN: Final = 1024
 _RSA_ALGORITHMS: Final = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512")
-#: Curve → its only algorithm.
+#: Curve → algorithm.
 _CURVE_ALGORITHMS: Final = {"secp256r1": "ES256", "secp384r1": "ES384", "secp521r1": "ES512"}
+_LOADED_MAX: Final = 8
 _PEM_BLOCK: Final = re.compile(rb"-----BEGIN [^-]+-----.*?-----END [^-]+-----", re.DOTALL)
 
 _PublicKey = rsa.RSAPublicKey | ec.EllipticCurvePublicKey
@@ -40,7 +42,7 @@ _PrivateKey = rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey
 
 
 class KeyFileError(ValueError):
-    """A key file cannot be used; the text is the reason."""
+    """Unusable key file; the text is the reason."""
 
 
 class _Registry(jws.JWSRegistry):
@@ -54,7 +56,7 @@ class _Registry(jws.JWSRegistry):
 
 
 class PublicKey:
-    """A ``VerifyingKey``."""
+    """``VerifyingKey`` of joserfc."""
 
     def __init__(self, key: _PublicKey, *, kid: str = "", algorithm: str = "RS256") -> None:
         """``algorithm`` applies to RSA keys; a curve has only one. Raises ``KeyFileError``."""
@@ -67,7 +69,7 @@ class PublicKey:
         """Return the claims of a token that this key signed with its own algorithm, None for any other text."""
         try:
             verified = jws.deserialize_compact(token, self._jwk, registry=self._registry)
-            if "crit" in verified.headers():  # extensions that must be understood; none is
+            if "crit" in verified.headers():  # critical extensions, none of which is supported
                 return None
             return msgspec.json.decode(verified.payload, type=dict[str, Any])
         except (JoseError, ValueError, RecursionError, msgspec.MsgspecError):
@@ -79,7 +81,7 @@ class PublicKey:
 
 
 class PrivateKey(PublicKey):
-    """A ``SigningKey``."""
+    """``SigningKey`` of joserfc."""
 
     def __init__(self, key: _PrivateKey, *, kid: str = "", algorithm: str = "RS256") -> None:
         super().__init__(key.public_key(), kid=kid, algorithm=algorithm)
@@ -87,16 +89,16 @@ class PrivateKey(PublicKey):
         self._signing: Final = _as_jwk(key)
 
     def sign(self, claims: dict[str, Any]) -> str:
-        """Return a token with these claims."""
+        """Return a signed token with these claims."""
         header = {"alg": self.algorithm, "kid": self.kid}
         return jws.serialize_compact(header, msgspec.json.encode(claims), self._signing, registry=self._registry)
 
     def pem(self) -> bytes:
-        """Return the private key as it is kept in a file (PKCS #8)."""
+        """Return the private key as PEM (PKCS #8)."""
         return self._private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
 
     def public_pem(self) -> bytes:
-        """Return the public key as it is kept in a file."""
+        """Return the public key as PEM."""
         return self._private.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
 
 
@@ -140,7 +142,7 @@ def _key_of_jwk(jwk: dict[str, Any]) -> _PublicKey:
 
 
 def _as_jwk(key: _PublicKey | _PrivateKey) -> RSAKey | ECKey:
-    """Return the key as joserfc has it. Not by ``import_key``, which warns about RSA keys of fewer than 2,048 bits."""
+    """Convert to a joserfc key. ``import_key`` would warn about RSA keys shorter than 2,048 bits."""
     if isinstance(key, rsa.RSAPublicKey | rsa.RSAPrivateKey):
         if key.key_size < _RSA_BITS_MIN:
             raise KeyFileError(f"an RSA key needs at least {_RSA_BITS_MIN} bits")
@@ -160,7 +162,9 @@ def _key_id(key: _PublicKey) -> str:
     return base64.urlsafe_b64encode(hashlib.sha256(der).digest()).rstrip(b"=").decode()
 
 
+@lru_cache(maxsize=_LOADED_MAX)
 def _load_private(pem: bytes) -> _PrivateKey:
+    """Return the key of a PEM block. Cached: OpenSSL verifies an RSA key for tenths of a second, and a start reads it often."""
     try:
         key = load_pem_private_key(pem, None)
     except (ValueError, TypeError, UnsupportedAlgorithm) as error:

@@ -1,7 +1,7 @@
-"""``--oidc-*``: tokens of an OpenID Connect provider (``plugin/pkg/auth/authenticator/token/oidc``).
+"""``--oidc-*``: tokens of an OpenID Connect provider. Upstream: ``plugin/pkg/auth/authenticator/token/oidc``.
 
-The provider's keys are asked for when its first token comes, and again when a token names one that is not known, though
-not more often than ``_REFRESH_SECONDS``: a flood of made-up key names must not become a flood of requests.
+The provider's keys are fetched with its first token, and again for an unknown key ID, at most once in
+``_REFRESH_SECONDS``: tokens with random key IDs must not cause a flood of requests.
 """
 
 from __future__ import annotations
@@ -26,40 +26,40 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-#: What tokens may be signed with.
+#: Supported signing algorithms.
 ALGORITHMS: Final = frozenset(f"{kind}{bits}" for kind in ("RS", "PS", "ES") for bits in (256, 384, 512))
 _REFRESH_SECONDS: Final = 10.0
-#: How far clocks may differ for a token that is not valid yet, as upstream's library has it.
+#: Clock skew for ``nbf``, as in upstream's library.
 _EARLY_SECONDS: Final = 300.0
 _DISCOVERY: Final = "/.well-known/openid-configuration"
 _CREDENTIAL: Final = "authentication.kubernetes.io/credential-id"
 
 
 class OIDCOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """One provider, and how its claims become users."""
+    """Options of one provider: issuer, keys and the mapping of claims to users."""
 
-    #: Begins with ``https://``.
+    #: ``https://`` URL.
     issuer_url: str
     client_id: str
     username_claim: str = "sub"
-    #: Before every user name; empty: the issuer (of others than e-mail addresses), ``-``: nothing.
+    #: Prefix of user names; empty: the issuer and ``#`` (except for e-mail addresses), ``-``: none.
     username_prefix: str = ""
     groups_claim: str = ""
     groups_prefix: str = ""
-    #: Claims that must be there and have this value.
+    #: Required claims and values.
     required_claims: dict[str, str] = {}
     signing_algs: tuple[str, ...] = ("RS256",)
 
     @property
     def prefix(self) -> str:
-        """What goes before user names."""
+        """Return the prefix of user names."""
         if self.username_prefix:
             return "" if self.username_prefix == "-" else self.username_prefix
         return "" if self.username_claim == "email" else f"{self.issuer_url}#"
 
 
 class OIDCTokens:
-    """A ``TokenAuthenticator``. ``fetch`` gets a document by its URL; it may raise ``OSError``."""
+    """Token authenticator of one provider. ``fetch`` returns a document by URL; it may raise ``OSError``."""
 
     def __init__(self, options: OIDCOptions, fetch: Fetch, *, audiences: Sequence[str], clock: Clock) -> None:
         self._options: Final = options
@@ -71,7 +71,7 @@ class OIDCTokens:
         self._fetched_seconds: float | None = None
 
     async def authenticate_token(self, token: str) -> UserInfo | None:
-        """The user; None for tokens of other issuers. Raises ``InvalidCredentials``."""
+        """Return the user; None for tokens of other issuers. Raises ``InvalidCredentials``."""
         if not jws.looks_signed(token):
             return None
         try:
@@ -87,13 +87,13 @@ class OIDCTokens:
         return self._user(claims)
 
     async def review(self, token: str, audiences: Sequence[str]) -> Reviewed | None:
-        """As ``authenticate_token``; these tokens are for this server only."""
+        """Review a token; OIDC tokens are valid for this server's audiences only."""
         return await review_for_server(self, token, audiences, own=self._audiences)
 
     # -- keys ----------------------------------------------------------------------------------------------------------
 
     async def _verified_claims(self, token: str, header: jws.Header) -> dict[str, Any] | None:
-        """Return the claims of a token that a key of the provider signed; the keys are fetched again for others."""
+        """Return the claims of a token signed by the provider, fetching its keys if the key is unknown."""
         if header.alg not in self._options.signing_algs:
             return None
         claims = self._claims_by_known_keys(token, header)
@@ -110,11 +110,11 @@ class OIDCTokens:
         return None
 
     async def _refresh(self) -> bool:
-        """Ask for the keys, unless that has just been done; whether they are new."""
+        """Fetch the keys, unless fetched recently. Returns whether keys are new."""
         before = self._fetched_seconds
         async with self._fetching:
             if self._fetched_seconds != before:
-                return True  # somebody else did, while we waited
+                return True  # another task has fetched them while this one waited
             now = self._clock.monotonic()
             if before is not None and now - before < _REFRESH_SECONDS:
                 return False
@@ -139,7 +139,7 @@ class OIDCTokens:
     # -- claims --------------------------------------------------------------------------------------------------------
 
     def _check(self, claims: Mapping[str, Any]) -> None:
-        """Raises ``InvalidCredentials`` for a token of another time or for somebody else."""
+        """Validate times, audience and required claims. Raises ``InvalidCredentials``."""
         audience = claims.get("aud")
         if self._options.client_id not in (audience if isinstance(audience, list) else [audience]):
             raise _invalid("the token is not for this client")
@@ -166,8 +166,8 @@ class OIDCTokens:
         return UserInfo(options.prefix + name, self._groups(claims), extra=extra)
 
     def _groups(self, claims: Mapping[str, Any]) -> tuple[str, ...]:
-        said = claims.get(self._options.groups_claim) if self._options.groups_claim else None
-        groups = [said] if isinstance(said, str) else said or []
+        claim = claims.get(self._options.groups_claim) if self._options.groups_claim else None
+        groups = [claim] if isinstance(claim, str) else claim or []
         if not isinstance(groups, list) or not all(isinstance(group, str) for group in groups):
             raise _invalid(f"the claim {self._options.groups_claim} names no groups")
         return tuple(self._options.groups_prefix + group for group in groups)

@@ -1,4 +1,4 @@
-"""Users that a front proxy names in request headers, trusted because of the proxy's client certificate.
+"""Users named by a front proxy in request headers, trusted by the proxy's client certificate.
 
 Upstream: ``k8s.io/apiserver/pkg/authentication/request/headerrequest`` and ``…/x509.Verifier``.
 """
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class RequestHeader:
-    """Authenticator of requests of front proxies. The headers are removed from a request whose user they name."""
+    """Authenticator of requests from front proxies. Removes the user's headers from authenticated requests."""
 
     def __init__(
         self,
@@ -34,7 +34,7 @@ class RequestHeader:
         group_headers: Sequence[str] = (),
         extra_prefixes: Sequence[str] = (),
     ) -> None:
-        """``allowed_names``: common names of the certificates; empty for any that the authorities have signed."""
+        """``allowed_names``: common names of proxies; empty: any certificate signed by the CAs."""
         self._authorities: Final = authorities
         self._clock: Final = clock
         self._allowed_names: Final = frozenset(allowed_names)
@@ -44,7 +44,7 @@ class RequestHeader:
         self._extra_prefixes: Final = _lower(extra_prefixes)
 
     async def authenticate(self, request: Request) -> UserInfo | None:
-        """Return the user; None without a front proxy's certificate or without a name. Raises ``InvalidCredentials``."""
+        """Return the user; None without a proxy's certificate or a user name. Raises ``InvalidCredentials``."""
         extensions = request.scope.get("extensions")
         tls = extensions.get("tls") if extensions else None
         if not tls or not tls["client_cert_chain"]:
@@ -104,7 +104,7 @@ def _all(request: Request, header: bytes) -> list[str]:
 
 
 def _text(value: bytes) -> str:
-    """Header values are UTF-8, as Go writes names of users; other bytes are read as Latin-1."""
+    """Decode a header value as UTF-8, as Go does; invalid bytes as Latin-1."""
     try:
         return value.decode()
     except UnicodeDecodeError:

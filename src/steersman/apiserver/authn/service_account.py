@@ -1,8 +1,8 @@
-"""Tokens of service accounts that this server has signed (or whoever else has the key).
+"""Bound service account tokens signed with the server's keys. Upstream: ``pkg/serviceaccount/jwt.go``.
 
-A signature is verified once. Each request checks that the token has not expired and that its account and the objects it
-is bound to exist, so a token ends with them: either in full, or, for some seconds after that (``verified``), by asking
-whether any of these objects has been written since.
+A signature is verified once. Each request checks that the token has not expired and that its ServiceAccount and bound
+objects exist; within a few seconds after a full check, it suffices that none of these objects was written
+(``verified``).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import msgspec
 
 from steersman.apiserver.authn import jws
 from steersman.apiserver.authn.account_claims import AccountClaims, Ref, read_claims
+from steersman.apiserver.authn.audit_context import annotate
 from steersman.apiserver.authn.interface import (
     InvalidCredentials,
     Reviewed,
@@ -21,7 +22,6 @@ from steersman.apiserver.authn.interface import (
     VerifiedUser,
     with_authenticated_group,
 )
-from steersman.apiserver.authn.notes import annotate
 from steersman.apiserver.request import UserInfo
 
 if TYPE_CHECKING:
@@ -29,41 +29,41 @@ if TYPE_CHECKING:
 
     from steersman.asynckit.clock import Clock
 
-#: How far clocks may differ, and how long an object may be on its way out before tokens bound to it are refused.
+#: Clock skew, and the time for which tokens bound to an object remain valid after its deletion timestamp.
 _LEEWAY_SECONDS: Final = 60.0
-#: Bound of the table of verified tokens; it is emptied when full.
+#: Maximum number of cached verified tokens; the cache is cleared when full.
 _VERIFIED_MAX: Final = 4096
-#: How long a token that was checked in full may be used before it is checked in full again. Upstream's token cache
-#: believes it that long whatever happens to its objects (``TokenSuccessCacheTTL``).
+#: Seconds after a full check for which the token is only checked for written objects. Upstream's token cache
+#: (``TokenSuccessCacheTTL``) trusts a token for that time whatever happens to its objects.
 _TRUSTED_SECONDS: Final = 10.0
 _EXTRA: Final = "authentication.kubernetes.io/"
 
 
-class Found(msgspec.Struct, frozen=True):
-    """An object that a token is bound to, as it is now."""
+class BoundObject(msgspec.Struct, frozen=True):
+    """Current state of an object that a token is bound to."""
 
     uid: str
-    #: Seconds since 1970; None while nobody has deleted it.
+    #: Deletion time in seconds since 1970; None if not being deleted.
     deleted_seconds: float | None = None
-    #: Of a service account: names of the Secrets that it lists.
+    #: Names of a ServiceAccount's ``secrets``.
     secrets: tuple[str, ...] = ()
 
 
 class BoundObjects(Protocol):
-    """Looks up what tokens are bound to."""
+    """Lookup of objects that tokens are bound to."""
 
-    async def find(self, kind: str, name: str, *, namespace: str) -> Found | None:
-        """The object of a kind (``ServiceAccount``, ``Pod``, ``Secret``, ``Node``); None when there is none."""
+    async def find(self, kind: str, name: str, *, namespace: str) -> BoundObject | None:
+        """Return an object by kind (``ServiceAccount``, ``Pod``, ``Secret``, ``Node``); None if it does not exist."""
 
-    def state(self, kind: str, name: str, *, namespace: str) -> tuple[Found, StoredState] | None:
-        """The object and its present state, without waiting; None when there is none or that cannot be told."""
+    def state(self, kind: str, name: str, *, namespace: str) -> tuple[BoundObject, StoredState] | None:
+        """Return the object and its state without waiting; None if it does not exist or is unknown."""
 
 
 class KeyRing(Protocol):
-    """The keys that tokens may be signed with."""
+    """Source of the public keys of signed tokens."""
 
     async def verifying(self) -> Mapping[str, jws.VerifyingKey]:
-        """All public keys, by id."""
+        """Return all public keys by key ID."""
 
 
 class _Verified(msgspec.Struct, frozen=True):
@@ -72,7 +72,7 @@ class _Verified(msgspec.Struct, frozen=True):
 
 
 class ServiceAccountTokens:
-    """A ``TokenAuthenticator``."""
+    """Token authenticator of bound service account tokens."""
 
     def __init__(
         self,
@@ -83,22 +83,22 @@ class ServiceAccountTokens:
         audiences: Sequence[str],
         clock: Clock,
     ) -> None:
-        """``audiences``: what this server is called by tokens that are meant for it."""
+        """``audiences``: audiences of this server."""
         self._keys = keys
         self._objects = objects
         self._issuers = frozenset(issuers)
         self._audiences = tuple(audiences)
         self._clock = clock
-        #: By digest, so that the tokens themselves are not kept.
+        #: By digest, so that tokens are not kept in memory.
         self._verified: dict[bytes, _Verified] = {}
 
     async def authenticate_token(self, token: str) -> UserInfo | None:
-        """The account; None for tokens of other issuers. Raises ``InvalidCredentials``."""
+        """Return the service account; None for tokens of other issuers. Raises ``InvalidCredentials``."""
         reviewed = await self.review(token, self._audiences)
         return None if reviewed is None else reviewed.user
 
     async def review(self, token: str, audiences: Sequence[str]) -> Reviewed | None:
-        """As ``authenticate_token``, for one of these audiences; with those that the token is for."""
+        """Review a token for one of these audiences."""
         if not jws.looks_signed(token):
             return None
         digest = _digest(token)
@@ -124,9 +124,9 @@ class ServiceAccountTokens:
         return Reviewed(verified.user, common)
 
     def verified(self, token: str) -> VerifiedUser | None:
-        """Return the account of a token that was just accepted, until an object it is bound to is written.
+        """Return the user of a token that was just accepted, valid until an object it is bound to is written.
 
-        None when it has to be checked in full each time: its objects are being deleted, or its use is worth a note.
+        None if the token must be checked in full each time: its objects are being deleted, or its use adds annotations.
         """
         verified = self._verified.get(_digest(token))
         if verified is None:
@@ -148,7 +148,7 @@ class ServiceAccountTokens:
         return VerifiedUser(user, tuple(states), until=self._clock.monotonic() + seconds)
 
     async def _verify(self, text: str) -> _Verified | None:
-        """The token's claims when its signature is right; None when another issuer says to have made it."""
+        """Return the claims of a token with a valid signature; None for other issuers."""
         try:
             token = jws.read_unverified(text)
             if token.issuer not in self._issuers:
@@ -190,23 +190,23 @@ class ServiceAccountTokens:
             await self._check_object(kind, ref, namespace)
 
     async def _check_object(self, kind: str, ref: Ref, namespace: str) -> None:
-        found = await self._objects.find(kind, ref.name, namespace=namespace)
-        if found is None or found.uid != ref.uid:
+        bound_object = await self._objects.find(kind, ref.name, namespace=namespace)
+        if bound_object is None or bound_object.uid != ref.uid:
             raise InvalidCredentials(f"the {kind} that the token is bound to is not there any more")
-        deleted = found.deleted_seconds
+        deleted = bound_object.deleted_seconds
         if deleted is not None and deleted < self._clock.now().timestamp() - _LEEWAY_SECONDS:
             raise InvalidCredentials(f"the {kind} that the token is bound to has been deleted")
 
 
 def _bound_objects(claims: AccountClaims) -> Iterator[tuple[str, Ref, str]]:
-    """Yield kind, reference and namespace of each object that has to exist."""
+    """Yield kind, reference and namespace of each object that must exist."""
     bound = claims.bound
     yield "ServiceAccount", bound.serviceaccount, bound.namespace
     if bound.secret is not None:
         yield "Secret", bound.secret, bound.namespace
     if bound.pod is not None:
         yield "Pod", bound.pod, bound.namespace
-    elif bound.node is not None:  # a pod's node is named for information
+    elif bound.node is not None:  # of Pods, the node is informational
         yield "Node", bound.node, ""
 
 

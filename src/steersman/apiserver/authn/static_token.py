@@ -20,23 +20,23 @@ _log = logging.getLogger(__name__)
 
 
 class TokenFileError(ValueError):
-    """The token file cannot be used; the text says where and why."""
+    """Unusable token file; the text gives the line and reason."""
 
 
 class StaticTokens:
-    """Tokens fixed at start. Looked up by hash, so how long a look-up takes tells nothing about a token."""
+    """Token authenticator of the tokens in a file. Tokens are looked up by hash, so that timing reveals nothing."""
 
     def __init__(self, tokens: Mapping[str, UserInfo], *, audiences: Sequence[str] = ()) -> None:
-        """``audiences``: what this server is called; these tokens are for it."""
+        """``audiences``: audiences of this server."""
         self._users = {_digest(token): user for token, user in tokens.items()}
         self._audiences = tuple(audiences)
 
     async def authenticate_token(self, token: str) -> UserInfo | None:
-        """The token's bearer, or None."""
+        """Return the user, or None."""
         return self._users.get(_digest(token))
 
     async def review(self, token: str, audiences: Sequence[str]) -> Reviewed | None:
-        """The token's bearer, or None; also when other audiences than this server are asked about."""
+        """Return the user, or None, also if ``audiences`` has none of this server's."""
         return await review_for_server(self, token, audiences, own=self._audiences)
 
 
@@ -45,7 +45,7 @@ def _digest(token: str) -> bytes:
 
 
 def read_token_file(path: Path) -> dict[str, UserInfo]:
-    """The tokens of a file. Raises ``TokenFileError``, also when there is none in it (as kube-apiserver refuses to start)."""
+    """Read a token file. As kube-apiserver, raises ``TokenFileError`` also if it has no token."""
     try:
         with path.open(newline="", encoding="utf-8") as file:
             tokens = _parse(csv.reader(file, skipinitialspace=True), str(path))

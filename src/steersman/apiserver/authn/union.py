@@ -1,4 +1,4 @@
-"""All ways to say who one is, one after the other."""
+"""Union of authenticators. Upstream: ``authentication/request/union``."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from steersman.apiserver.http import Request
     from steersman.apiserver.request import UserInfo
 
-#: Bound of the table of users with their group added; it is emptied when full.
+#: Maximum number of cached users with added group; the cache is cleared when full.
 _KNOWN_MAX = 4096
 _NOTHING: dict[str, Any] = {}
 
 
 class Union:
-    """The first authenticator that knows the caller decides; a failure counts only when no other knows the caller."""
+    """Authenticators in order: the first user wins; an error counts only if no later authenticator returns a user."""
 
     def __init__(
         self,
@@ -31,26 +31,26 @@ class Union:
         certificates: ClientCertificate | None = None,
         bearer_tokens: BearerToken | None = None,
     ) -> None:
-        """``certificates`` and ``bearer_tokens``: the first two authenticators, as ``at_once`` asks them."""
+        """``certificates`` and ``bearer_tokens``: the two authenticators with caches, which are also in the list."""
         self._authenticators = authenticators
         self._anonymous = anonymous
         self._certificates = certificates
         self._bearer_tokens = bearer_tokens
-        #: By identity, as authenticators that keep tables hand out the same object; the value keeps its key alive.
+        #: By identity, as authenticators with caches return the same object; the value keeps its key alive.
         self._known: dict[int, tuple[UserInfo, UserInfo]] = {}
 
-    def at_once(self, request: Request) -> UserInfo | None:
-        """Return the caller where its credentials were verified before and still hold. A certificate goes before a token."""
+    def authenticate_cached(self, request: Request) -> UserInfo | None:
+        """Return the user of cached credentials that are still valid; certificates precede tokens."""
         tls = request.scope.get("extensions", _NOTHING).get("tls")
         if tls and tls["client_cert_chain"]:
-            return None if self._certificates is None else self._certificates.at_once(tls)
+            return None if self._certificates is None else self._certificates.authenticate_cached(tls)
         header = request.first_headers.get(b"authorization")
         if header is None or self._bearer_tokens is None:
             return None
-        return self._bearer_tokens.at_once(header)
+        return self._bearer_tokens.authenticate_cached(header)
 
     async def authenticate(self, request: Request) -> UserInfo | None:
-        """The caller, or ``system:anonymous`` where that is allowed, or None. Raises ``InvalidCredentials``."""
+        """Return the user, ``system:anonymous`` if allowed, or None. Raises ``InvalidCredentials``."""
         failure: InvalidCredentials | None = None
         for authenticator in self._authenticators:
             try:

@@ -1,1 +1,3 @@
-"""Who may do what: the ``Authorizer`` interface, its bodies, and the words of a refusal."""
+"""Authorization: the ``Authorizer`` interface, its implementations (RBAC, Node, AlwaysAllow, AlwaysDeny), and
+escalation checks.
+"""

@@ -1,8 +1,7 @@
-"""Who may write which part of a device claim's status (``pkg/registry/resource/utils.go``, KEP-4817).
+"""Authorization of changes to ResourceClaim statuses (KEP-4817). Upstream: ``pkg/registry/resource/utils.go``.
 
-The right to write ``resourceclaims/status`` is not enough: what is allocated is for who may write
-``resourceclaims/binding``, and what drivers say of devices for who may write ``resourceclaims/driver`` of each of them,
-on any node or on the one of his token.
+Permission for ``resourceclaims/status`` is not sufficient: the allocation requires ``resourceclaims/binding``, and
+device statuses require ``resourceclaims/driver`` for each driver, on any node or on the node of the caller's token.
 """
 
 from __future__ import annotations
@@ -30,15 +29,15 @@ _NODE_NAME_EXTRA: Final = "authentication.kubernetes.io/node-name"
 
 
 class ClaimWriters:
-    """Finds out what a writer of a claim's status may not write."""
+    """Authorization checks of status writers."""
 
     def __init__(self, authorizer: Authorizer) -> None:
         self._authorizer: Final = authorizer
 
     def check(self, ctx: RequestContext, status: Tree, before: Tree) -> Iterator[FieldError]:
-        """What is wrong with a status that was ``before``."""
+        """Yield errors for changes from ``before`` that the writer is not permitted to make."""
         yield from self._check_allocation(ctx, status, before)
-        on_its_node = _is_on(ctx.user, status.get("allocation") or {})
+        on_its_node = _is_on_allocated_node(ctx.user, status.get("allocation") or {})
         verbs = [f"{mode}-node:{ctx.verb}" for mode in (("associated", "arbitrary") if on_its_node else ("arbitrary",))]
         need = f'resource="resourceclaims/driver", verb="[{" ".join(verbs)}]"'
         for driver in _changed_drivers(status, before):
@@ -75,18 +74,20 @@ class ClaimWriters:
 
 
 def _changed_drivers(status: Tree, before: Tree) -> list[str]:
-    """The drivers of devices of which something else is said now."""
-    told = {_identity(device): device for device in before.get("devices") or ()}
-    now = {_identity(device): device for device in status.get("devices") or ()}
-    return sorted({key[0] for key in told.keys() | now.keys() if told.get(key) != now.get(key)})
+    """Return the drivers whose device statuses differ."""
+    old_devices = {_identity(device): device for device in before.get("devices") or ()}
+    new_devices = {_identity(device): device for device in status.get("devices") or ()}
+    return sorted(
+        {key[0] for key in old_devices.keys() | new_devices.keys() if old_devices.get(key) != new_devices.get(key)}
+    )
 
 
 def _identity(device: Tree) -> tuple[str, ...]:
     return tuple(device.get(part) or "" for part in ("driver", "pool", "device", "shareID"))
 
 
-def _is_on(user: UserInfo, allocation: Tree) -> bool:
-    """Whether a service account's token is bound to the one node that is allocated."""
+def _is_on_allocated_node(user: UserInfo, allocation: Tree) -> bool:
+    """Report whether the caller's service account token is bound to the single node of the allocation."""
     match (allocation.get("nodeSelector") or {}).get("nodeSelectorTerms"):
         case [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": [node]}], **others}]:
             bound = user.extra.get(_NODE_NAME_EXTRA, ())

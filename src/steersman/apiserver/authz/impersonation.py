@@ -1,8 +1,8 @@
-"""Who may act as whom (KEP-5284): the constrained modes first, then the verb ``impersonate`` of old.
+"""Authorization of impersonation (KEP-5284): constrained modes first, then the legacy verb ``impersonate``.
 
-A mode is a kind of user with rights of its own. In a constrained mode the caller needs ``impersonate-on:<mode>:<verb>``
-on what the request is about, and ``impersonate:<mode>`` on the user and on everything given beside the name. The first
-mode that lets the caller through counts; when none does, the first refusal is told.
+A constrained mode requires ``impersonate-on:<mode>:<verb>`` on the requested resource, and ``impersonate:<mode>`` on
+the user and every other impersonated attribute. The first mode that authorizes the caller wins; otherwise the error of
+the first mode is returned.
 """
 
 from __future__ import annotations
@@ -33,48 +33,48 @@ _SERVICE_ACCOUNT_PREFIX = "system:serviceaccount:"
 _NODES_GROUP = "system:nodes"
 _NODE_NAME_EXTRA = "authentication.kubernetes.io/node-name"
 _GROUP = "authentication.k8s.io"
-#: From so many values on, one check for ``*`` is tried before one check a value.
+#: From this number of values on, a check of ``*`` precedes the checks of single values.
 _MANY = 4
-#: Bound of the table of callers and the mode that last let them through; it is emptied when full.
+#: Maximum number of cached callers with their last successful mode; the cache is cleared when full.
 _CALLERS_MAX = 1024
 
 
 class Mode(msgspec.Struct, frozen=True):
-    """One kind of impersonation; without a name the one of old."""
+    """Impersonation mode; the legacy mode has no name."""
 
     name: str
-    #: (wanted, caller): whether this mode is for such a user at all.
+    #: (target, caller): report whether the mode applies.
     applies: Callable[[UserInfo, UserInfo], bool]
 
     @property
     def verb(self) -> str:
-        """The right needed on users, groups, uids and extras."""
+        """Return the verb required on users, groups, uids and extras."""
         return f"impersonate:{self.name}" if self.name else "impersonate"
 
 
-def _associated_node(wanted: UserInfo, caller: UserInfo) -> bool:
-    """A service account acting as the node that its token is bound to."""
-    node = node_name(wanted.name)
+def _associated_node(target: UserInfo, caller: UserInfo) -> bool:
+    """Report whether a service account impersonates the node that its token is bound to."""
+    node = node_name(target.name)
     bound = caller.extra.get(_NODE_NAME_EXTRA, ())
-    return _bare(wanted) and bool(node) and service_account(caller.name) is not None and bound == (node,)
+    return _has_only_name(target) and bool(node) and service_account(caller.name) is not None and bound == (node,)
 
 
-def _arbitrary_node(wanted: UserInfo, caller: UserInfo) -> bool:
+def _arbitrary_node(target: UserInfo, caller: UserInfo) -> bool:
     del caller
-    return _bare(wanted) and bool(node_name(wanted.name))
+    return _has_only_name(target) and bool(node_name(target.name))
 
 
-def _service_account(wanted: UserInfo, caller: UserInfo) -> bool:
+def _service_account(target: UserInfo, caller: UserInfo) -> bool:
     del caller
-    return _bare(wanted) and service_account(wanted.name) is not None
+    return _has_only_name(target) and service_account(target.name) is not None
 
 
-def _user_info(wanted: UserInfo, caller: UserInfo) -> bool:
+def _user_info(target: UserInfo, caller: UserInfo) -> bool:
     del caller
-    return not node_name(wanted.name) and service_account(wanted.name) is None
+    return not node_name(target.name) and service_account(target.name) is None
 
 
-#: In the order in which they are tried.
+#: In the order of evaluation.
 MODES: tuple[Mode, ...] = (
     Mode("associated-node", _associated_node),
     Mode("arbitrary-node", _arbitrary_node),
@@ -85,23 +85,23 @@ MODES: tuple[Mode, ...] = (
 
 
 class Impersonation:
-    """Decides whether a caller becomes the user it wants to be."""
+    """Authorization of callers that impersonate."""
 
     def __init__(self, authorizer: Authorizer, *, modes: Sequence[Mode] = MODES) -> None:
         self._authorizer = authorizer
         self._modes = modes
-        #: By the caller's name: the mode that worked last is tried first, so its refusals are the ones told.
+        #: By caller name. As upstream, the last successful mode is tried first, so its errors are returned.
         self._last: dict[str, Mode] = {}
 
-    def impersonate(self, caller: UserInfo, wanted: UserInfo, info: RequestInfo) -> UserInfo:
-        """The user to go on as, with the groups that come with it. Raises a 403 StatusError."""
+    def impersonate(self, caller: UserInfo, target: UserInfo, info: RequestInfo) -> UserInfo:
+        """Return the impersonated user with its default groups. Raises a 403 StatusError."""
         refused: StatusError | None = None
         last = self._last.get(caller.name)
         for mode in (last, *(mode for mode in self._modes if mode is not last)):
-            if mode is None or not mode.applies(wanted, caller):
+            if mode is None or not mode.applies(target, caller):
                 continue
             try:
-                user = self._check(mode, caller, wanted, info)
+                user = self._check(mode, caller, target, info)
             except StatusError as error:
                 refused = refused or error
                 continue
@@ -112,59 +112,59 @@ class Impersonation:
         raise refused or refusal(caller, info, "no way to impersonate this user")
 
     def constraint(self, caller: UserInfo) -> str:
-        """The verb by which ``impersonate`` has let ``caller`` through just now; empty for the one of old."""
+        """Return the verb that last authorized ``caller``; empty for the legacy mode."""
         mode = self._last.get(caller.name)
         return mode.verb if mode is not None and mode.name else ""
 
-    def _check(self, mode: Mode, caller: UserInfo, wanted: UserInfo, info: RequestInfo) -> UserInfo:
+    def _check(self, mode: Mode, caller: UserInfo, target: UserInfo, info: RequestInfo) -> UserInfo:
         if mode.name:
             self._authorize(caller, info.changed(verb=f"impersonate-on:{mode.name}:{info.verb}"))
-        groups = self._check_name(mode, caller, wanted)
-        if wanted.uid:
-            self._authorize(caller, _right(mode.verb, _GROUP, "uids", wanted.uid))
-        self._check_groups(mode, caller, wanted.groups)
-        self._check_extra(mode, caller, wanted.extra)
-        return UserInfo(wanted.name, _completed(wanted.name, groups), wanted.uid, wanted.extra)
+        groups = self._check_name(mode, caller, target)
+        if target.uid:
+            self._authorize(caller, _attributes(mode.verb, _GROUP, "uids", target.uid))
+        self._check_groups(mode, caller, target.groups)
+        self._check_extra(mode, caller, target.extra)
+        return UserInfo(target.name, _with_authentication_group(target.name, groups), target.uid, target.extra)
 
-    def _check_name(self, mode: Mode, caller: UserInfo, wanted: UserInfo) -> tuple[str, ...]:
-        """Groups that the user gets, those of its kind when none are given."""
+    def _check_name(self, mode: Mode, caller: UserInfo, target: UserInfo) -> tuple[str, ...]:
+        """Authorize the user name; return the groups, which default by the kind of user."""
         group = _GROUP if mode.name else ""
-        groups = wanted.groups
-        right = _right(mode.verb, group, "users", wanted.name)
-        node = node_name(wanted.name)
-        account = service_account(wanted.name)
+        groups = target.groups
+        right = _attributes(mode.verb, group, "users", target.name)
+        node = node_name(target.name)
+        account = service_account(target.name)
         if mode.name and node:
             groups = (_NODES_GROUP,)
-            right = _right(mode.verb, group, "nodes", "*" if mode.name == "associated-node" else node)
+            right = _attributes(mode.verb, group, "nodes", "*" if mode.name == "associated-node" else node)
         elif account is not None:
             namespace, name = account
             groups = groups or ("system:serviceaccounts", f"system:serviceaccounts:{namespace}")
-            right = _right(mode.verb, group, "serviceaccounts", name, namespace=namespace)
+            right = _attributes(mode.verb, group, "serviceaccounts", name, namespace=namespace)
         self._authorize(caller, right)
         return groups
 
     def _check_groups(self, mode: Mode, caller: UserInfo, groups: tuple[str, ...]) -> None:
         group = _GROUP if mode.name else ""
         if mode.name and "" in groups:
-            right = _right(mode.verb, group, "groups", "")
+            right = _attributes(mode.verb, group, "groups", "")
             raise refusal(caller, right, "impersonating the empty string group is not allowed")
         if mode.name and MASTERS_GROUP in groups:
-            right = _right(mode.verb, group, "groups", MASTERS_GROUP)
+            right = _attributes(mode.verb, group, "groups", MASTERS_GROUP)
             raise refusal(caller, right, f"impersonating the {MASTERS_GROUP} group is not allowed")
-        if mode.name and len(groups) >= _MANY and self._allowed(caller, _right(mode.verb, group, "groups", "*")):
+        if mode.name and len(groups) >= _MANY and self._allowed(caller, _attributes(mode.verb, group, "groups", "*")):
             return
         for name in groups:
-            self._authorize(caller, _right(mode.verb, group, "groups", name))
+            self._authorize(caller, _attributes(mode.verb, group, "groups", name))
 
     def _check_extra(self, mode: Mode, caller: UserInfo, extra: dict[str, tuple[str, ...]]) -> None:
-        if mode.name and (why := _bad_extra(extra)):
-            raise refusal(caller, _right(mode.verb, _GROUP, "userextras", ""), why)
+        if mode.name and (why := _extra_error(extra)):
+            raise refusal(caller, _attributes(mode.verb, _GROUP, "userextras", ""), why)
         many = max(len(extra), sum(map(len, extra.values()))) >= _MANY
-        if mode.name and many and self._allowed(caller, _right(mode.verb, _GROUP, "userextras", "*", key="*")):
+        if mode.name and many and self._allowed(caller, _attributes(mode.verb, _GROUP, "userextras", "*", key="*")):
             return
         for key, values in extra.items():
             for value in values:
-                self._authorize(caller, _right(mode.verb, _GROUP, "userextras", value, key=key))
+                self._authorize(caller, _attributes(mode.verb, _GROUP, "userextras", value, key=key))
 
     def _allowed(self, caller: UserInfo, right: RequestInfo) -> bool:
         return self._authorizer.authorize(caller, right).allowed
@@ -176,13 +176,13 @@ class Impersonation:
 
 
 def node_name(user: str) -> str:
-    """The node of a node's user name, empty for others."""
+    """Return the node name of a node's user name, empty for other users."""
     name = user.removeprefix(_NODE_PREFIX)
     return name if user.startswith(_NODE_PREFIX) and not check_dns1123_subdomain(name) else ""
 
 
 def service_account(user: str) -> tuple[str, str] | None:
-    """Namespace and name of a service account's user name, None for others."""
+    """Return namespace and name of a service account's user name, None for other users."""
     namespace, colon, name = user.removeprefix(_SERVICE_ACCOUNT_PREFIX).partition(":")
     if not user.startswith(_SERVICE_ACCOUNT_PREFIX) or not colon or ":" in name:
         return None
@@ -191,12 +191,12 @@ def service_account(user: str) -> tuple[str, str] | None:
     return namespace, name
 
 
-def _bare(user: UserInfo) -> bool:
-    """Whether nothing but the name is given."""
+def _has_only_name(user: UserInfo) -> bool:
+    """Report whether only the name is impersonated."""
     return not (user.uid or user.groups or user.extra)
 
 
-def _right(verb: str, group: str, resource: str, name: str, *, namespace: str = "", key: str = "") -> RequestInfo:
+def _attributes(verb: str, group: str, resource: str, name: str, *, namespace: str = "", key: str = "") -> RequestInfo:
     return RequestInfo(
         verb,
         "",
@@ -210,8 +210,8 @@ def _right(verb: str, group: str, resource: str, name: str, *, namespace: str = 
     )
 
 
-def _bad_extra(extra: dict[str, tuple[str, ...]]) -> str:
-    """Why such extra values may not be given in a constrained mode; empty when they may."""
+def _extra_error(extra: dict[str, tuple[str, ...]]) -> str:
+    """Return why these extra values are not allowed in a constrained mode; empty if they are."""
     for key, values in extra.items():
         if not key:
             return "impersonating the empty string key in extra is not allowed"
@@ -227,8 +227,8 @@ def _bad_extra(extra: dict[str, tuple[str, ...]]) -> str:
     return ""
 
 
-def _completed(name: str, groups: tuple[str, ...]) -> tuple[str, ...]:
-    """With the group that tells the known from the unknown."""
+def _with_authentication_group(name: str, groups: tuple[str, ...]) -> tuple[str, ...]:
+    """Add ``system:authenticated`` or ``system:unauthenticated`` to the groups."""
     if name == ANONYMOUS:
         return groups if UNAUTHENTICATED_GROUP in groups else (*groups, UNAUTHENTICATED_GROUP)
     if UNAUTHENTICATED_GROUP in groups or AUTHENTICATED_GROUP in groups:

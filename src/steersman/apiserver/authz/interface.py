@@ -1,4 +1,4 @@
-"""What an authorizer is. It is asked for every request, so it answers from memory and never waits."""
+"""Interface of authorizers. They are called for every request, so they decide from memory without waiting."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Verdict(Enum):
-    """What one authorizer says; ``NO_OPINION`` from all of them is a no."""
+    """Decision of one authorizer; ``NO_OPINION`` of all means denied."""
 
     ALLOW = "allow"
     DENY = "deny"
@@ -24,14 +24,14 @@ class Verdict(Enum):
 
 
 class Decision:
-    """A verdict and its reason, which a refusal tells the caller. A value: it is kept and shared, and never changed."""
+    """Verdict and its reason, which a 403 contains. Shared and immutable."""
 
     __slots__ = ("allowed", "reason", "verdict")
 
     def __init__(self, verdict: Verdict, reason: str = "") -> None:
         self.verdict: Final = verdict
         self.reason: Final = reason
-        #: Whether the caller may.
+        #: True if the request is allowed.
         self.allowed: Final = verdict is Verdict.ALLOW
 
     def __eq__(self, other: object) -> bool:
@@ -49,31 +49,31 @@ NO_OPINION: Final = Decision(Verdict.NO_OPINION)
 
 
 class Authorizer(Protocol):
-    """Decides from who asks and what for."""
+    """Authorizer of requests. Upstream: ``authorizer.Authorizer``."""
 
     def authorize(self, user: UserInfo, info: RequestInfo) -> Decision:
-        """May ``user`` do what ``info`` says?"""
+        """Decide whether ``user`` may make the request."""
 
 
 class Rules(msgspec.Struct, frozen=True):
-    """What somebody may do, as far as it can be listed."""
+    """Rules of a user, as far as they can be listed. Upstream: ``ResourceRuleInfo`` and ``NonResourceRuleInfo``."""
 
     rules: tuple[PolicyRule, ...] = ()
-    #: There may be more that cannot be listed.
+    #: The list is incomplete.
     incomplete: bool = False
-    #: What went wrong with finding out; empty when nothing did.
+    #: Evaluation error; empty without one.
     error: str = ""
 
 
 class RuleResolver(Protocol):
-    """An authorizer that can list what somebody may do in a namespace."""
+    """Authorizer that can list a user's rules in a namespace."""
 
     def rules_for(self, user: UserInfo, namespace: str) -> Rules:
-        """The rules that hold for ``user`` in ``namespace``, and everywhere."""
+        """Return the rules of ``user`` in ``namespace``, including cluster-wide ones."""
 
 
 def refusal(user: UserInfo, info: RequestInfo, reason: str = "") -> StatusError:
-    """The 403 in upstream's words (``responsewriters.Forbidden``)."""
+    """Return a 403 with upstream's text. Upstream: ``responsewriters.Forbidden``."""
     if info.is_resource:
         what = f"{info.resource}/{info.subresource}" if info.subresource else info.resource
         scope = f"in the namespace {quote(info.namespace)}" if info.namespace else "at the cluster scope"

@@ -1,4 +1,4 @@
-"""The bodies that need no stored rules: everything allowed, nothing allowed, and by group."""
+"""Authorizers without stored rules: AlwaysAllow, AlwaysDeny, privileged groups, and the chain of authorizers."""
 
 from __future__ import annotations
 
@@ -26,43 +26,46 @@ class AlwaysAllow:
     """``--authorization-mode AlwaysAllow``."""
 
     def authorize(self, user: UserInfo, info: RequestInfo) -> Decision:
-        """Yes."""
+        """Allow."""
         del user, info
         return ALLOW
 
     def rules_for(self, user: UserInfo, namespace: str) -> Rules:
-        """Everything."""
+        """Return rules that allow everything."""
         del user, namespace
         return _EVERYTHING
 
 
 class AlwaysDeny:
-    """``--authorization-mode AlwaysDeny``: for tests of clients. ``system:masters`` is asked before it."""
+    """``--authorization-mode AlwaysDeny``, for tests of clients. ``system:masters`` precedes it."""
 
     def authorize(self, user: UserInfo, info: RequestInfo) -> Decision:
-        """No."""
+        """Return no opinion."""
         del user, info
         return Decision(Verdict.NO_OPINION, "Everything is forbidden.")
 
     def rules_for(self, user: UserInfo, namespace: str) -> Rules:
-        """Nothing."""
+        """Return no rules."""
         del user, namespace
         return Rules()
 
 
 class PrivilegedGroups:
-    """``system:masters`` may do everything: asked before any other (``NewPrivilegedGroups``)."""
+    """Authorizer that allows everything to ``system:masters``; precedes all others.
+
+    Upstream: ``NewPrivilegedGroups``.
+    """
 
     def authorize(self, user: UserInfo, info: RequestInfo) -> Decision:
-        """Yes to members, no opinion on others."""
+        """Allow members; no opinion about others."""
         del info
         return ALLOW if MASTERS_GROUP in user.groups else NO_OPINION
 
 
 class Chain:
-    """The first that allows or denies decides; without any the answer is no, for all the reasons together.
+    """Chain of authorizers: the first that allows or denies decides; otherwise denied with all reasons joined.
 
-    What somebody may do is what ``resolvers`` say together (``system:masters`` hold a role, too).
+    Rules are the union of those of ``resolvers`` (``system:masters`` has a role, too). Upstream: ``union.New``.
     """
 
     def __init__(self, authorizers: Sequence[Authorizer], *, resolvers: Sequence[RuleResolver] = ()) -> None:
@@ -70,12 +73,12 @@ class Chain:
         self._resolvers = resolvers
 
     def authorize(self, user: UserInfo, info: RequestInfo) -> Decision:
-        """What the first with an opinion says."""
+        """Return the first decision that is not ``NO_OPINION``."""
         reasons = []
         for authorizer in self._authorizers:
             decision = authorizer.authorize(user, info)
             if decision is NO_OPINION:
-                continue  # what most say of most, and soon told
+                continue  # the common case
             if decision.allowed or decision.verdict is not Verdict.NO_OPINION:
                 return decision
             if decision.reason:
@@ -83,10 +86,10 @@ class Chain:
         return Decision(Verdict.NO_OPINION, "\n".join(reasons)) if reasons else NO_OPINION
 
     def rules_for(self, user: UserInfo, namespace: str) -> Rules:
-        """All that the resolvers say."""
-        said = [resolver.rules_for(user, namespace) for resolver in self._resolvers]
+        """Return the rules of all resolvers."""
+        resolved = [resolver.rules_for(user, namespace) for resolver in self._resolvers]
         return Rules(
-            tuple(rule for rules in said for rule in rules.rules),
-            incomplete=any(rules.incomplete for rules in said),
-            error=", ".join(rules.error for rules in said if rules.error),
+            tuple(rule for rules in resolved for rule in rules.rules),
+            incomplete=any(rules.incomplete for rules in resolved),
+            error=", ".join(rules.error for rules in resolved if rules.error),
         )

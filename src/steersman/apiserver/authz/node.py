@@ -1,7 +1,7 @@
-"""``--authorization-mode Node``: what a kubelet may do (``plugin/pkg/auth/authorizer/node``).
+"""``--authorization-mode Node``: authorization of kubelets. Upstream: ``plugin/pkg/auth/authorizer/node``.
 
-Of objects that pods need it may read those of its own pods; its Node, Lease and CSINode it may write; the rest is what
-the role ``system:node`` says. Refusals say why, as upstream's do.
+A kubelet may read objects related to Pods bound to its Node, and write its Node, Lease and CSINode; other requests are
+authorized by the rules of the role ``system:node``.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _OWN_VERBS: Final = frozenset({"get", "create", "update", "patch", "delete"})
 _READS: Final = frozenset({"get", "list", "watch"})
 _SLICE_VERBS: Final = ("get", "watch", "list", "create", "update", "patch", "delete", "deletecollection")
 
-#: Read whole by whoever may (pods list and watch them by name).
+#: Resources that related nodes may get, list and watch.
 _READABLE: Final = {("", "secrets"): "Secret", ("", "configmaps"): "ConfigMap"}
-#: Read one by one.
+#: Resources that related nodes may get.
 _GETTABLE: Final = {
     ("", "persistentvolumes"): "PersistentVolume",
     ("resource.k8s.io", "resourceclaims"): "ResourceClaim",
@@ -35,17 +35,17 @@ _GETTABLE: Final = {
 
 
 def node_of(user: UserInfo) -> str | None:
-    """The name of the node that a user is (empty when it tells none); None for others."""
+    """Return the name of the node that a user is (empty if missing); None for other users."""
     if not user.name.startswith(_PREFIX) or NODES_GROUP not in user.groups:
         return None
     return user.name[len(_PREFIX) :]
 
 
 class NodeAuthorizer:
-    """An ``Authorizer``, for users ``system:node:<name>`` in ``system:nodes``."""
+    """``Authorizer`` of users ``system:node:<name>`` in ``system:nodes``."""
 
     def __init__(self, graph: Callable[[], NodeGraph], rules: Callable[[], Sequence[PolicyRule]]) -> None:
-        """Both are asked for when the first node comes: ``rules`` are those of the role ``system:node``."""
+        """Both are called at the first request of a node; ``rules`` returns those of the role ``system:node``."""
         self._graph_of: Final = graph
         self._rules_of: Final = rules
         self._graph: NodeGraph | None = None
@@ -61,12 +61,12 @@ class NodeAuthorizer:
         }
 
     def authorize(self, user: UserInfo, info: RequestInfo) -> Decision:
-        """Yes to what a node needs; no opinion on others than nodes."""
+        """Allow requests of a node for its objects; no opinion about other users."""
         node = node_of(user)
         if node is None:
             return NO_OPINION
         if not node:
-            return _no(f'unknown node for user "{user.name}"')
+            return _no_opinion(f'unknown node for user "{user.name}"')
         if self._graph is None:
             self._graph, self._rules = self._graph_of(), self._rules_of()
         if info.is_resource:
@@ -81,36 +81,36 @@ class NodeAuthorizer:
         return ALLOW if any(_allows(rule, info) for rule in self._rules) else NO_OPINION
 
     def rules_for(self, user: UserInfo, namespace: str) -> Rules:
-        """What a node may do cannot be listed."""
+        """Return incomplete rules for nodes, which cannot be listed."""
         del namespace
         if node_of(user) is not None:
             return Rules(incomplete=True, error="node authorizer does not support user rule resolution")
         return Rules()
 
-    # -- by what it belongs to -----------------------------------------------------------------------------------------
+    # -- by relationship -----------------------------------------------------------------------------------------------
 
     def _related(self, node: str, info: RequestInfo, kind: str) -> Decision:
         assert self._graph is not None
         if not info.name:
-            return _no("No Object name found")
-        if self._graph.belongs(node, kind, info.namespace, info.name):
+            return _no_opinion("No Object name found")
+        if self._graph.has_path(node, kind, info.namespace, info.name):
             return ALLOW
-        return _no(f"no relationship found between node '{node}' and this object")
+        return _no_opinion(f"no relationship found between node '{node}' and this object")
 
     def _read(self, node: str, info: RequestInfo, kind: str) -> Decision:
         if info.verb not in _READS:
-            return _no("can only read resources of this type")
+            return _no_opinion("can only read resources of this type")
         if info.subresource:
-            return _no("cannot read subresource")
+            return _no_opinion("cannot read subresource")
         if not info.namespace:
-            return _no("can only read namespaced object of this type")
+            return _no_opinion("can only read namespaced object of this type")
         return self._related(node, info, kind)
 
     def _get(self, node: str, info: RequestInfo, kind: str) -> Decision:
         if info.verb != "get":
-            return _no("can only get individual resources of this type")
+            return _no_opinion("can only get individual resources of this type")
         if info.subresource:
-            return _no("cannot get subresource")
+            return _no_opinion("cannot get subresource")
         return self._related(node, info, kind)
 
     def _claim(self, node: str, info: RequestInfo) -> Decision:
@@ -118,20 +118,20 @@ class NodeAuthorizer:
         if info.subresource != "status":
             return self._get(node, info, kind)
         if info.verb not in ("update", "patch"):
-            return _no("can only get or update PersistentVolumeClaim status")
+            return _no_opinion("can only get or update PersistentVolumeClaim status")
         return self._related(node, info, kind)
 
     def _account(self, node: str, info: RequestInfo) -> Decision:
         asks_for_token = info.verb == "create" and info.subresource == "token"
         if not asks_for_token and (info.verb != "get" or info.subresource):
-            return _no("can only get individual resources of this type, or create tokens for them")
+            return _no_opinion("can only get individual resources of this type, or create tokens for them")
         return self._related(node, info, "ServiceAccount")
 
     def _pod(self, node: str, info: RequestInfo) -> Decision:
         verb, subresource = info.verb, info.subresource
         if subresource in ("status", "eviction"):
-            wanted = ("create",) if subresource == "eviction" else ("update", "patch")
-            return ALLOW if verb in wanted else NO_OPINION
+            allowed_verbs = ("create",) if subresource == "eviction" else ("update", "patch")
+            return ALLOW if verb in allowed_verbs else NO_OPINION
         if subresource:
             return NO_OPINION
         if verb == "get":
@@ -141,22 +141,22 @@ class NodeAuthorizer:
                 return ALLOW
             if info.name:
                 return self._related(node, info, "Pod")
-            return _no("can only list/watch pods with spec.nodeName field selector")
-        # which pods, says the admission plugin NodeRestriction
+            return _no_opinion("can only list/watch pods with spec.nodeName field selector")
+        # the admission plugin NodeRestriction checks which pods
         return ALLOW if verb in ("create", "delete") else NO_OPINION
 
     def _slice(self, node: str, info: RequestInfo) -> Decision:
         if info.subresource:
-            return _no("cannot authorize ResourceSlice subresources")
+            return _no_opinion("cannot authorize ResourceSlice subresources")
         if info.verb == "create":
             return ALLOW
         if info.verb in ("get", "update", "patch", "delete"):
             return self._related(node, info, "ResourceSlice")
         if info.verb not in _SLICE_VERBS:
-            return _no(f"only the following verbs are allowed for a ResourceSlice: {', '.join(_SLICE_VERBS)}")
+            return _no_opinion(f"only the following verbs are allowed for a ResourceSlice: {', '.join(_SLICE_VERBS)}")
         if ("spec.nodeName", node, True) in info.fields:
             return ALLOW
-        return _no("can only list/watch/deletecollection resourceslices with nodeName field selector")
+        return _no_opinion("can only list/watch/deletecollection resourceslices with nodeName field selector")
 
     # -- by name -------------------------------------------------------------------------------------------------------
 
@@ -172,29 +172,29 @@ class NodeAuthorizer:
         if info.name == node:
             return ALLOW
         if not info.name:
-            return _no(f"node '{node}' cannot read all nodes, only its own Node object")
-        return _no(f"node '{node}' cannot read '{info.name}', only its own Node object")
+            return _no_opinion(f"node '{node}' cannot read all nodes, only its own Node object")
+        return _no_opinion(f"node '{node}' cannot read '{info.name}', only its own Node object")
 
     def _lease(self, node: str, info: RequestInfo) -> Decision:
         if info.verb not in _OWN_VERBS:
-            return _no("can only get, create, update, patch, or delete a node lease")
+            return _no_opinion("can only get, create, update, patch, or delete a node lease")
         if info.namespace != _LEASES_NAMESPACE:
-            return _no(f'can only access leases in the "{_LEASES_NAMESPACE}" system namespace')
+            return _no_opinion(f'can only access leases in the "{_LEASES_NAMESPACE}" system namespace')
         if info.verb != "create" and info.name != node:
-            return _no("can only access node lease with the same name as the requesting node")
+            return _no_opinion("can only access node lease with the same name as the requesting node")
         return ALLOW
 
     def _csi_node(self, node: str, info: RequestInfo) -> Decision:
         if info.verb not in _OWN_VERBS:
-            return _no("can only get, create, update, patch, or delete a CSINode")
+            return _no_opinion("can only get, create, update, patch, or delete a CSINode")
         if info.subresource:
-            return _no("cannot authorize CSINode subresources")
+            return _no_opinion("cannot authorize CSINode subresources")
         if info.verb != "create" and info.name != node:
-            return _no("can only access CSINode with the same name as the requesting node")
+            return _no_opinion("can only access CSINode with the same name as the requesting node")
         return ALLOW
 
 
-def _no(reason: str) -> Decision:
+def _no_opinion(reason: str) -> Decision:
     return Decision(Verdict.NO_OPINION, reason)
 
 

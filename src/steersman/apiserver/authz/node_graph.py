@@ -1,7 +1,7 @@
-"""What belongs to which node: its pods, and everything that these need (``plugin/pkg/auth/authorizer/node/graph.go``).
+"""Graph of nodes, Pods and the objects they reference. Upstream: ``plugin/pkg/auth/authorizer/node/graph.go``.
 
-A node may read a Secret because a pod on it mounts it, or because a volume does whose claim such a pod uses. Counts are
-kept by node, so that a question costs a look-up however many pods share an object.
+A node may read a Secret that a Pod bound to it references, directly or through a PersistentVolume of a claim.
+References are counted by node, so that a query is a lookup, however many Pods share an object.
 """
 
 from __future__ import annotations
@@ -16,33 +16,33 @@ if TYPE_CHECKING:
 
 V = TypeVar("V")
 
-#: Kind, namespace (of what has none the empty one) and name.
+#: Kind, namespace (empty if cluster-scoped) and name.
 Ref = tuple[str, str, str]
 
 
-class PodNeeds(msgspec.Struct, frozen=True):
-    """Where a pod runs, and what it needs there."""
+class PodReferences(msgspec.Struct, frozen=True):
+    """Node of a Pod, and the objects that the Pod references."""
 
     node: str
     refs: frozenset[Ref] = frozenset()
 
 
 class NodeGraph:
-    """Fed object by object; asked by ``belongs``."""
+    """Relationships between nodes and objects, updated per object and queried by ``has_path``."""
 
     def __init__(self) -> None:
-        self._pods: Final[dict[tuple[str, str], PodNeeds]] = {}
-        #: What pods need → node → how many of its pods do.
+        self._pods: Final[dict[tuple[str, str], PodReferences]] = {}
+        #: Object referenced by Pods → node → number of its Pods with the reference.
         self._uses: Final[dict[Ref, Counter[str]]] = {}
-        #: PersistentVolume → its claim, and what it needs itself.
+        #: PersistentVolume → its claim, and the objects that it references.
         self._volumes: Final[dict[str, tuple[Ref, frozenset[Ref]]]] = {}
-        #: What volumes need (and they themselves) → their claims.
+        #: Object referenced by PersistentVolumes (or the volume itself) → claims.
         self._claims: Final[dict[Ref, Counter[Ref]]] = {}
-        #: Objects of one node alone (VolumeAttachment, ResourceSlice) → the node.
+        #: Object of one node (VolumeAttachment, ResourceSlice) → node.
         self._owned: Final[dict[Ref, str]] = {}
 
-    def set_pod(self, namespace: str, name: str, needs: PodNeeds | None) -> None:
-        """A pod has changed; None when it has gone or has no node."""
+    def set_pod(self, namespace: str, name: str, needs: PodReferences | None) -> None:
+        """Update a Pod; None if it is deleted or unscheduled."""
         key = (namespace, name)
         before = self._pods.pop(key, None)
         if before is not None:
@@ -54,7 +54,7 @@ class NodeGraph:
                 self._uses.setdefault(ref, Counter())[needs.node] += 1
 
     def set_volume(self, name: str, claim: Ref | None, refs: Iterable[Ref] = ()) -> None:
-        """A PersistentVolume has changed; None when it has gone or is not bound. ``refs``: what it needs."""
+        """Update a PersistentVolume; claim None if it is deleted or unbound. ``refs``: objects it references."""
         before = self._volumes.pop(name, None)
         if before is not None:
             for ref in before[1]:
@@ -66,14 +66,14 @@ class NodeGraph:
                 self._claims.setdefault(ref, Counter())[claim] += 1
 
     def set_owned(self, kind: str, name: str, node: str) -> None:
-        """A cluster-wide object belongs to a node; to none (any more) when ``node`` is empty."""
+        """Update the node of a cluster-scoped object; an empty ``node`` removes it."""
         if node:
             self._owned[kind, "", name] = node
         else:
             self._owned.pop((kind, "", name), None)
 
     def clear(self, kind: str) -> None:
-        """Forget all objects of a kind that is fed: they are about to be told anew."""
+        """Remove all objects of a kind, before a relist."""
         if kind == "Pod":
             for namespace, name in list(self._pods):
                 self.set_pod(namespace, name, None)
@@ -84,8 +84,8 @@ class NodeGraph:
             for ref in [ref for ref in self._owned if ref[0] == kind]:
                 del self._owned[ref]
 
-    def belongs(self, node: str, kind: str, namespace: str, name: str) -> bool:
-        """Whether the object has to do with the node."""
+    def has_path(self, node: str, kind: str, namespace: str, name: str) -> bool:
+        """Report whether the object is related to the node."""
         ref = (kind, namespace, name)
         if kind == "Pod":
             needs = self._pods.get((namespace, name))

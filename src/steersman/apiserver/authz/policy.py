@@ -1,4 +1,4 @@
-"""Roles and bindings as authorization reads them, and when a rule allows something (``pkg/registry/rbac/rule``)."""
+"""RBAC objects as authorization reads them, and rule matching. Upstream: ``pkg/apis/rbac/v1/evaluation_helpers.go``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FIELD_NAMES: Final = {
 
 
 class PolicyRule(msgspec.Struct, frozen=True, rename=_FIELD_NAMES, dict=True):
-    """Verbs on resources of API groups, or on paths. Order is kept, as clients are shown it."""
+    """Policy rule. Order is kept, as messages show it."""
 
     verbs: tuple[str, ...] = ()
     api_groups: tuple[str, ...] = ()
@@ -31,35 +31,35 @@ class PolicyRule(msgspec.Struct, frozen=True, rename=_FIELD_NAMES, dict=True):
     non_resource_urls: tuple[str, ...] = ()
 
     def allows_verb(self, verb: str) -> bool:
-        """Whether the verb is among the rule's."""
+        """Report whether the rule allows the verb."""
         return verb in self._verbs or ALL in self._verbs
 
     def allows_group(self, group: str) -> bool:
-        """Report whether the rule is about an API group."""
+        """Report whether the rule allows the API group."""
         return group in self._groups or ALL in self._groups
 
     def allows_resource_path(self, path: str) -> bool:
-        """Report whether the rule is about ``resource`` or ``resource/subresource``, in whichever group."""
+        """Report whether the rule allows ``resource`` or ``resource/subresource``, in any group."""
         resource, _, subresource = path.partition("/")
         if not subresource:
             return resource in self._resources or ALL in self._resources
-        # "pods/*" is no pattern: only the resource's half may be a star
+        # "pods/*" has no meaning: only the resource may be "*" before a subresource
         return not self._resources.isdisjoint((ALL, path, f"*/{subresource}"))
 
     def allows_resource(self, group: str, resource: str, subresource: str) -> bool:
-        """Whether the rule is about a resource (or a subresource of one), whichever object."""
+        """Report whether the rule allows the resource or subresource, regardless of object names."""
         path = f"{resource}/{subresource}" if subresource else resource
         return self.allows_group(group) and self.allows_resource_path(path)
 
     def allows_path(self, path: str) -> bool:
-        """Whether the rule is about a path outside the API."""
+        """Report whether the rule allows a non-resource path."""
         for url in self.non_resource_urls:
             if url in (ALL, path) or (url.endswith(ALL) and path.startswith(url.rstrip(ALL))):
                 return True
         return False
 
     def allows_name(self, name: str) -> bool:
-        """Report whether the rule is about an object of that name; the empty name stands for any."""
+        """Report whether the rule allows an object name; the empty name matches any."""
         return not self.resource_names or (bool(name) and name in self._names)
 
     @cached_property
@@ -79,7 +79,7 @@ class PolicyRule(msgspec.Struct, frozen=True, rename=_FIELD_NAMES, dict=True):
         return frozenset(self.resources)
 
     def __str__(self) -> str:
-        """As refusals tell it: only what is not empty, in Go's field names."""
+        """Format for messages: non-empty fields with Go's names. Upstream: ``CompactString``."""
         parts = (
             ("APIGroups", self.api_groups),
             ("Resources", self.resources),
@@ -95,14 +95,14 @@ def _quoted(values: Iterable[str]) -> str:
 
 
 class RoleRef(msgspec.Struct, frozen=True, rename="camel"):
-    """The role that a binding grants."""
+    """Role that a binding refers to."""
 
     kind: str = ""
     name: str = ""
 
 
 class Subject(msgspec.Struct, frozen=True, rename="camel"):
-    """Whom a binding grants it to."""
+    """Subject of a binding."""
 
     kind: str = ""
     name: str = ""
@@ -110,23 +110,23 @@ class Subject(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Role(msgspec.Struct, frozen=True):
-    """A Role or a ClusterRole."""
+    """Role or ClusterRole."""
 
     rules: tuple[PolicyRule, ...] | None = None
 
 
 class Binding(msgspec.Struct, frozen=True, rename="camel"):
-    """A RoleBinding or a ClusterRoleBinding."""
+    """RoleBinding or ClusterRoleBinding."""
 
     role_ref: RoleRef = RoleRef()
     subjects: tuple[Subject, ...] | None = None
 
 
-#: Of the encoded object; what authorization does not need is skipped.
+#: Decoders of encoded objects, which skip other fields.
 decode_role: Final = msgspec.json.Decoder(Role).decode
 decode_binding: Final = msgspec.json.Decoder(Binding).decode
 
 
 def account_user(namespace: str, name: str) -> str:
-    """The user name of a service account."""
+    """Return the user name of a service account."""
     return f"system:serviceaccount:{namespace}:{name}"

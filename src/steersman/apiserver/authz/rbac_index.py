@@ -1,4 +1,4 @@
-"""Roles and bindings in memory, found by whom they are for. Fed object by object, so that nothing is ever scanned."""
+"""In-memory index of roles and bindings by subject, updated per object."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-#: Namespace and name; cluster-wide objects have no namespace.
+#: Namespace (empty if cluster-scoped) and name.
 Key = tuple[str, str]
 _NO_RULES: Final[tuple[PolicyRule, ...]] = ()
 
 
 class Grant(msgspec.Struct, frozen=True):
-    """That a user holds a role, and through what."""
+    """Role bound to a user, and its binding."""
 
-    #: Of the binding; where there is none the role holds everywhere.
+    #: Namespace of the binding; empty: the role applies cluster-wide.
     namespace: str
     binding: str
     role_kind: str
@@ -42,18 +42,18 @@ class Grant(msgspec.Struct, frozen=True):
 
     @property
     def role_key(self) -> Key | None:
-        """Where the role is; None when there cannot be one."""
+        """Return the key of the role; None for an invalid kind."""
         if self.role_kind == "ClusterRole":
             return ("", self.role)
         return (self.namespace, self.role) if self.namespace and self.role_kind == "Role" else None
 
     @property
     def missing(self) -> str:
-        """What is said when the role is not there."""
+        """Return the error text for a missing role."""
         return f"{self.role_kind.lower()}.{GROUP} {quote(self.role)} not found"
 
     def __str__(self) -> str:
-        """As the reason of an answer names it."""
+        """Format as the reason of a decision."""
         kind, name = ("RoleBinding", f"{self.binding}/{self.namespace}") if self.namespace else _cluster(self.binding)
         subject = self.subject
         who = subject.name
@@ -67,7 +67,7 @@ def _cluster(name: str) -> tuple[str, str]:
 
 
 class RBACIndex:
-    """The four kinds of objects. ``on_change`` is called after every change of theirs.
+    """Index of the four RBAC kinds. ``on_change`` is called after every change.
 
     Invariant: ``_by_user`` and ``_by_group`` name exactly the bindings in ``_bindings`` whose subjects have that name.
     """
@@ -82,7 +82,7 @@ class RBACIndex:
     # -- objects -------------------------------------------------------------------------------------------------------
 
     def put_role(self, namespace: str, name: str, raw: bytes) -> None:
-        """A role, encoded, is new or has changed."""
+        """Add or update an encoded role."""
         try:
             rules = decode_role(raw).rules or _NO_RULES
         except msgspec.DecodeError as error:
@@ -92,12 +92,12 @@ class RBACIndex:
         self.on_change()
 
     def remove_role(self, namespace: str, name: str) -> None:
-        """A role has gone."""
+        """Remove a role."""
         self._roles.pop((namespace, name), None)
         self.on_change()
 
     def put_binding(self, namespace: str, name: str, raw: bytes) -> None:
-        """A binding, encoded, is new or has changed."""
+        """Add or update an encoded binding."""
         key = (namespace, name)
         self._forget(key)
         try:
@@ -111,18 +111,18 @@ class RBACIndex:
         self.on_change()
 
     def remove_binding(self, namespace: str, name: str) -> None:
-        """A binding has gone."""
+        """Remove a binding."""
         self._forget((namespace, name))
         self.on_change()
 
     def clear_roles(self, *, cluster: bool) -> None:
-        """Forget all ClusterRoles or all Roles: they are about to be told anew."""
+        """Remove all ClusterRoles or all Roles, before a relist."""
         for key in [key for key in self._roles if (key[0] == "") is cluster]:
             del self._roles[key]
         self.on_change()
 
     def clear_bindings(self, *, cluster: bool) -> None:
-        """Forget all ClusterRoleBindings or all RoleBindings."""
+        """Remove all ClusterRoleBindings or all RoleBindings, before a relist."""
         for key in [key for key in self._bindings if (key[0] == "") is cluster]:
             self._forget(key)
         self.on_change()
@@ -139,40 +139,40 @@ class RBACIndex:
                     del table[subject]
 
     def _places(self, key: Key, binding: Binding) -> Iterable[tuple[dict[str, set[Key]], str]]:
-        """Where the index names a binding."""
+        """Yield the index entries of a binding."""
         for subject in binding.subjects or ():
             if subject.kind == "Group":
                 yield self._by_group, subject.name
             elif (user := _user_of(subject, key[0])) is not None:
                 yield self._by_user, user
 
-    # -- questions -----------------------------------------------------------------------------------------------------
+    # -- queries -------------------------------------------------------------------------------------------------------
 
     def grants(self, user: UserInfo) -> Mapping[str, list[Grant]]:
-        """What a user holds, by namespace (everywhere: the empty one), each binding once, in order of names."""
+        """Return the grants of a user by namespace (cluster-wide: empty), one per binding, ordered by name."""
         keys = set(self._by_user.get(user.name, ()))
         for group in user.groups:
             keys |= self._by_group.get(group, set())
-        held: dict[str, list[Grant]] = {}
+        grants_by_namespace: dict[str, list[Grant]] = {}
         for key in sorted(keys):
             namespace, name = key
             binding = self._bindings[key]
             subject = next(s for s in binding.subjects or () if _applies(s, namespace, user))
             grant = Grant(namespace, name, binding.role_ref.kind, binding.role_ref.name, subject)
-            held.setdefault(namespace, []).append(grant)
-        return held
+            grants_by_namespace.setdefault(namespace, []).append(grant)
+        return grants_by_namespace
 
     def rules(self, grant: Grant) -> tuple[PolicyRule, ...] | None:
-        """The rules of what is granted; None when there is no such role."""
+        """Return the rules of the granted role; None if it does not exist."""
         return self.role_rules(grant.role_key)
 
     def role_rules(self, key: Key | None) -> tuple[PolicyRule, ...] | None:
-        """The rules of a role; None when there is none."""
+        """Return the rules of a role; None if it does not exist."""
         return None if key is None else self._roles.get(key)
 
 
 def _user_of(subject: Subject, namespace: str) -> str | None:
-    """The user that a subject of a binding in ``namespace`` names; None when it names none."""
+    """Return the user name of a subject of a binding in ``namespace``; None for groups."""
     if subject.kind == "User":
         return subject.name
     if subject.kind == "ServiceAccount" and (home := subject.namespace or namespace):

@@ -22,7 +22,7 @@ _REASON: Final = f"{PROXY} subresource changed to {UNSAFE_PROXY}"
 
 
 class UnsafeProxy:
-    """Authorizer that asks ``delegate`` about ``unsafeproxy`` where an anonymous user asks for ``proxy``."""
+    """Authorizer that authorizes ``proxy`` of anonymous users as ``unsafeproxy`` through ``delegate``."""
 
     def __init__(self, delegate: Authorizer) -> None:
         self._delegate: Final = delegate

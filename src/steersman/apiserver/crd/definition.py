@@ -1,4 +1,4 @@
-"""Reader of CustomResourceDefinitions: one ``CustomVersion`` for each served version."""
+"""Reader of CustomResourceDefinitions: one ``CustomVersion`` for each version."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ANYTHING: Final = {"type": "object", "x-kubernetes-preserve-unknown-fields": Tr
 
 
 class CustomVersion(msgspec.Struct, frozen=True):
-    """One served version of a custom resource."""
+    """One version of a custom resource."""
 
     resource: Resource
     struct: Struct
@@ -36,6 +36,7 @@ class CustomVersion(msgspec.Struct, frozen=True):
     has_defaults: bool
     #: True for the storage version.
     is_stored: bool
+    is_served: bool
 
 
 def _storage_version(definition: Tree) -> str:
@@ -44,14 +45,10 @@ def _storage_version(definition: Tree) -> str:
     return next((str(v["name"]) for v in versions if v.get("storage")), "")
 
 
-def served_versions(definition: Tree) -> list[CustomVersion]:
-    """Return all served versions, with the accepted names."""
-    return [_version(definition, version) for version in definition["spec"]["versions"] if version.get("served")]
-
-
-def stored_form(definition: Tree) -> CustomVersion:
-    """Return the storage version, served or not."""
-    return next(_version(definition, version) for version in definition["spec"]["versions"] if version.get("storage"))
+def all_versions(definition: Tree) -> dict[str, CustomVersion]:
+    """Return all versions, served or not, by apiVersion."""
+    versions = [_version(definition, version) for version in definition["spec"]["versions"]]
+    return {version.resource.api_version: version for version in versions}
 
 
 def is_established(definition: Tree) -> bool:
@@ -100,6 +97,7 @@ def _version(definition: Tree, version: Tree) -> CustomVersion:
         has_status="status" in subresources,
         has_defaults=structure.has_defaults(schema),
         is_stored=bool(version.get("storage")),
+        is_served=bool(version.get("served")),
     )
 
 

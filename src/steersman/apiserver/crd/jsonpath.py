@@ -1,107 +1,168 @@
-"""Subset of kubectl's JSONPath for printer columns and selectable fields: names, indexes, ``*``, simple filters.
+r"""JSONPath of printer columns and selectable fields. Upstream: ``k8s.io/client-go/util/jsonpath``, with missing keys allowed.
 
-``.spec.replicas``, ``.metadata.labels['a.b/c']``, ``.status.conditions[?(@.type=="Ready")].status``,
-``.items[*].name``.
+``.spec.replicas``, ``.metadata.labels.a\.b/c``, ``.status.conditions[?(@.type=="Ready")].status``, ``.items[-1:].name``, ``..name``.
 """
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from steersman.apimachinery.text_cache import text_cache
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    Step = Callable[[Any], Iterator[Any]]
-
-_TOKEN: Final = re.compile(
-    r"""
-    \.(?P<name>(?:[^.\[\]\\]|\\.)+)
-    | \[\s*(?P<quote>['"])(?P<quoted>.*?)(?P=quote)\s*\]
-    | \[(?P<index>-?\d+)\]
-    | \[(?P<star>\*)\]
-    | \[\?\(\s*@\.(?P<field>[\w.-]+)\s*==\s*(?P<value>"[^"]*"|'[^']*'|[\w.-]+)\s*\)\]
-    """,
-    re.VERBOSE,
+from steersman.apiserver.crd.jsonpath_parser import (
+    Field,
+    Filter,
+    Identifier,
+    JSONPathError,
+    Literal,
+    Recursive,
+    Slice,
+    Union,
+    Wildcard,
+    parse,
 )
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
-class JSONPathError(ValueError):
-    """Malformed or unsupported path."""
+    from steersman.apiserver.crd.jsonpath_parser import Node, Path
+
+__all__ = ["JSONPathError", "compile_path", "find", "is_valid"]
 
 
 @text_cache(1024, length_max=1024)
-def compile_path(path: str) -> tuple[Step, ...]:
-    """Return the steps of a path. Raises JSONPathError."""
-    steps: list[Step] = []
-    at = 0
-    text = path if path.startswith((".", "[")) else f".{path}"
-    while at < len(text):
-        match = _TOKEN.match(text, at)
-        if match is None:
-            raise JSONPathError(f"unsupported JSONPath {path!r}")
-        steps.append(_step(match))
-        at = match.end()
-    return tuple(steps)
+def compile_path(path: str) -> Path:
+    """Return the nodes of a path. Raises JSONPathError."""
+    return parse(path)
+
+
+def is_valid(path: str) -> bool:
+    """Report whether the path can be parsed."""
+    try:
+        compile_path(path)
+    except JSONPathError:
+        return False
+    return True
 
 
 def find(path: str, tree: Any) -> list[Any]:
     """Return all values at the path. Raises JSONPathError."""
-    values = [tree]
-    for step in compile_path(path):
-        values = [found for value in values for found in step(value)]
+    return _walk(compile_path(path), [tree])
+
+
+def _walk(path: Path, values: list[Any]) -> list[Any]:
+    for node in path:
+        values = _evaluate(node, values)
     return values
 
 
-def _step(match: re.Match[str]) -> Step:
-    if match["star"]:
-        return _every
-    if match["index"]:
-        return _at(int(match["index"]))
-    if match["field"]:
-        return _where(match["field"].split("."), match["value"].strip("\"'"))
-    name = match["quoted"] if match["quoted"] is not None else re.sub(r"\\(.)", r"\1", match["name"])
-    return _every if name == "*" else _member(name)
+def _evaluate(node: Node, values: list[Any]) -> list[Any]:
+    match node:
+        case Field(name):
+            return [value[name] for value in values if isinstance(value, dict) and name in value]
+        case Slice():
+            return [item for value in values if value is not None for item in _items(node, value)]
+        case Filter():
+            return [item for value in values for item in _filtered(node, value)]
+        case Wildcard():
+            return [child for value in values for child in _children(value)]
+        case Recursive():
+            return _descend(values)
+        case Union(paths):
+            return [found for path in paths for found in _walk(path, values)]
+        case Literal(value):
+            return [value] if isinstance(value, str) else [value] * len(values)
+        case Identifier(name):
+            raise JSONPathError(f"unrecognized identifier {name}")
 
 
-def _member(name: str) -> Step:
-    def step(value: Any) -> Iterator[Any]:
-        if isinstance(value, dict) and name in value:
-            yield value[name]
+def _items(wanted: Slice, value: Any) -> Sequence[Any]:
+    if not isinstance(value, list):
+        raise JSONPathError("value is not array or slice")
+    length = len(value)
+    start = wanted.start or 0
+    if wanted.is_index:
+        end = start + 1
+        if start < 0:
+            end += length
+    else:
+        end = length if wanted.end is None else wanted.end
+        if end < 0:
+            end += length
+    if start < 0:
+        start += length
+    if start == end:
+        return ()
+    if not 0 <= start < length or not 0 <= end <= length:
+        raise JSONPathError(f"array index out of bounds: index {start}, length {length}")
+    if start > end:
+        raise JSONPathError(f"starting index {start} is greater than ending index {end}")
+    if wanted.step is not None and wanted.step <= 0:
+        raise JSONPathError("step must be > 0")
+    return value[start : end : wanted.step or 1]
 
-    return step
 
-
-def _at(index: int) -> Step:
-    def step(value: Any) -> Iterator[Any]:
-        if isinstance(value, list) and -len(value) <= index < len(value):
-            yield value[index]
-
-    return step
-
-
-def _every(value: Any) -> Iterator[Any]:
+def _children(value: Any) -> list[Any]:
+    """Return the values of an object, the items of a list, or the bytes of a string."""
     if isinstance(value, dict):
-        yield from value.values()
-    elif isinstance(value, list):
-        yield from value
+        return [value[key] for key in sorted(value)]  # in no order upstream
+    if isinstance(value, list):
+        return value
+    return list(value.encode()) if isinstance(value, str) else []
 
 
-def _where(field: list[str], wanted: str) -> Step:
-    def step(value: Any) -> Iterator[Any]:
-        for item in value if isinstance(value, list) else ():
-            found = item
-            for name in field:
-                found = found.get(name) if isinstance(found, dict) else None
-            if found is not None and _text(found) == wanted:
-                yield item
+def _descend(values: list[Any]) -> list[Any]:
+    """Return the values that have children, each followed by those below it."""
+    found: list[Any] = []
+    pending = values[::-1]
+    while pending:
+        value = pending.pop()
+        children = _children(value)
+        if children:
+            found.append(value)
+            pending += reversed(children)
+    return found
 
-    return step
+
+def _filtered(node: Filter, value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise JSONPathError("value is not array or slice and cannot be filtered")
+    return [item for item in value if _holds(node, item)]
 
 
-def _text(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value)
+def _holds(node: Filter, item: Any) -> bool:
+    if not node.operator:
+        try:
+            return bool(_walk(node.left, [item]))
+        except JSONPathError:
+            return True  # upstream's evaluation returns its input with the error
+    left = _single(_walk(node.left, [item]))
+    right = _single(_walk(node.right, [item])) if left else ()
+    return bool(right) and _compare(left[0], node.operator, right[0])
+
+
+def _single(values: Sequence[Any]) -> Sequence[Any]:
+    if len(values) > 1:
+        raise JSONPathError("can only compare one element at a time")
+    return values
+
+
+def _compare(left: Any, operator: str, right: Any) -> bool:
+    kind = type(left)
+    if kind not in (bool, int, float, str):
+        raise JSONPathError("invalid type for comparison")
+    if type(right) is not kind:
+        raise JSONPathError("incompatible types for comparison")
+    if operator in ("==", "!="):
+        return bool(left == right) is (operator == "==")
+    if kind is bool:
+        raise JSONPathError("invalid type for comparison")
+    match operator:
+        case "<":
+            return bool(left < right)
+        case "<=":
+            return bool(left <= right)
+        case ">":
+            return bool(left > right)
+        case ">=":
+            return bool(left >= right)
+    raise JSONPathError(f"unrecognized filter operator {operator}")

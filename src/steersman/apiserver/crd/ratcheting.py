@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from steersman.apimachinery.field import ErrorType
+from steersman.apimachinery.trees import same_tree
 from steersman.schema import openapi_values
 
 if TYPE_CHECKING:
@@ -59,15 +60,15 @@ def _schema_of(schema: Tree, name: str) -> Tree | None:
 
 
 def _partners(schema: Tree, items: list[Any], old: list[Any]) -> list[Any]:
-    """Return the old value of each item; None without a correlated item."""
-    match schema.get(_LIST_TYPE):
-        case "map":
-            keys = schema.get("x-kubernetes-list-map-keys") or ()
-            known = {_key(item, keys): item for item in old}
-            return [known.get(_key(item, keys)) for item in items]
-        case "set" | "atomic":
-            return [None] * len(items)
-    return [old[position] if position < len(old) else None for position in range(len(items))]
+    """Return the old value of each item; None without one. Only items of lists of type ``map`` are correlated.
+
+    Upstream: ``CorrelatedObject.correlateOldValueForChildAtNewIndex`` in k8s.io/apiserver/pkg/cel/common.
+    """
+    if schema.get(_LIST_TYPE) != "map":
+        return [None] * len(items)
+    keys = schema.get("x-kubernetes-list-map-keys") or ()
+    known = {_key(item, keys): item for item in old}
+    return [known.get(_key(item, keys)) for item in items]
 
 
 def _key(item: Any, keys: Sequence[str]) -> str:
@@ -75,7 +76,7 @@ def _key(item: Any, keys: Sequence[str]) -> str:
 
 
 def _is_same(schema: Tree, value: Any, old: Any) -> bool:
-    """True if a value is unchanged and can be correlated: items of sets and unknown fields cannot."""
+    """True if a value is unchanged: lists without correlated items as a whole, objects if all fields are specified."""
     if isinstance(value, dict) and isinstance(old, dict):
         if len(value) != len(old):
             return False
@@ -84,10 +85,12 @@ def _is_same(schema: Tree, value: Any, old: Any) -> bool:
             below is not None and name in old and _is_same(below, value[name], old[name]) for below, name in fields
         )
     if isinstance(value, list) and isinstance(old, list):
+        if schema.get(_LIST_TYPE) != "map":
+            return same_tree(value, old)
         partners = _partners(schema, value, old)
         below = schema.get("items") or {}
         return len(value) == len(old) and all(
             partner is not None and _is_same(below, item, partner)
             for item, partner in zip(value, partners, strict=True)
         )
-    return type(value) is type(old) and bool(value == old)
+    return same_tree(value, old)

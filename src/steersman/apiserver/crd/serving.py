@@ -15,21 +15,26 @@ import msgspec
 
 from steersman.apimachinery.errors import StatusError
 from steersman.apiserver.crd import naming, structure
+from steersman.apiserver.crd.conversion_webhook import ConversionServices, ConversionWebhook
 from steersman.apiserver.crd.definition import (
     CustomVersion,
+    all_versions,
     condition_is,
     is_established,
-    served_versions,
-    stored_form,
 )
 from steersman.apiserver.crd.strategy import CustomResourceStrategy, Life, labels_of
+from steersman.apiserver.crd.version_converter import VersionConverter
 from steersman.apiserver.generic import deletion
+from steersman.apiserver.generic.converting_store import ConvertingStore
+from steersman.apiserver.generic.entry import Layout
 from steersman.apiserver.generic.options import DeleteOptions
 from steersman.apiserver.generic.served import ServedResource
 from steersman.apiserver.request import SERVER_USER, RequestContext
 from steersman.storage.store import StoreError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from steersman.apimachinery.trees import Tree
     from steersman.apiserver.discovery.catalog import Catalog
     from steersman.apiserver.generic.entry import Entry
@@ -74,7 +79,7 @@ class _Custom:
 
 
 class _Bell:
-    """Wakes the loop when a definition has changed (a ``Sleeper``)."""
+    """Wakes the loop when a definition has changed (a ``WatchWaiter``)."""
 
     def __init__(self) -> None:
         self.rung = asyncio.Event()
@@ -86,14 +91,27 @@ class _Bell:
 class CustomResources:
     """Served custom resources. ``run`` it as a task; ``synced`` is set after the first sync of all definitions."""
 
-    def __init__(self, registry: Registry, catalog: Catalog, *, clock: Clock, writer: DefinitionWriter) -> None:
+    def __init__(
+        self,
+        registry: Registry,
+        catalog: Catalog,
+        *,
+        clock: Clock,
+        writer: DefinitionWriter,
+        conversions: ConversionServices,
+    ) -> None:
         self._registry = registry
         self._catalog = catalog
         self._clock = clock
         self._writer = writer
+        self._conversions = conversions
         self._definitions = registry.stored(_DEFINITIONS)
         #: Last synced version by definition name.
         self._seen: dict[str, int] = {}
+        #: Revision and earliest time of the next try, by the name of a definition whose sync failed.
+        self._retries: dict[str, tuple[int, float]] = {}
+        #: Groups with a running sync.
+        self._busy: set[str] = set()
         self._custom: dict[str, _Custom] = {}
         self.synced = asyncio.Event()
 
@@ -104,47 +122,74 @@ class CustomResources:
         return version.schema if version is not None else None
 
     async def run(self) -> None:
-        """Sync the definitions until cancelled."""
+        """Sync the definitions until cancelled: those of a group one after the other, the groups side by side."""
         cache = self._definitions.cache
         await cache.ready()
         bell = _Bell()
         cache.wakeups.add(cache.prefix, bell)
         try:
-            while True:
-                bell.rung.clear()
-                settled = await self._sync()
-                self.synced.set()
-                if settled:
+            async with asyncio.TaskGroup() as tasks:
+                while True:
+                    bell.rung.clear()
+                    due = self._due_by_group()
+                    for group, names in due.items():
+                        self._busy.add(group)
+                        tasks.create_task(self._sync_group(group, names, bell), name=f"definitions of {group}")
+                    if not due and not self._busy:
+                        self.synced.set()
                     await bell.rung.wait()
-                else:
-                    await self._clock.sleep(_RETRY_SECONDS)
         finally:
             cache.wakeups.remove(cache.prefix, bell)
             for custom in self._custom.values():
                 custom.kept.cache.close()
 
-    async def _sync(self) -> bool:
-        """Sync every new or changed definition; return False if one must be retried."""
+    def _due_by_group(self) -> dict[str, list[str]]:
+        """Return the names of new, changed and deleted definitions by group, without those of groups being synced."""
         entries = {entry.name: entry for entry in self._definitions.cache.snapshot()}
-        for name in [name for name in self._seen if name not in entries]:
+        names = [name for name in self._seen if name not in entries]
+        names += [name for name, entry in entries.items() if self._seen.get(name) != entry.revision]
+        self._retries = {name: retry for name, retry in self._retries.items() if name in entries}
+        now = self._clock.monotonic()
+        due: dict[str, list[str]] = {}
+        for name in names:
+            group = name.partition(".")[2]
+            entry = entries.get(name)
+            revision, earliest = self._retries.get(name, (0, 0.0))
+            is_paused = entry is not None and entry.revision == revision and now < earliest
+            if group not in self._busy and not is_paused:
+                due.setdefault(group, []).append(name)
+        return due
+
+    async def _sync_group(self, group: str, names: Iterable[str], bell: _Bell) -> None:
+        """Sync definitions of one group, whose names must not conflict; those that fail are due again after a pause."""
+        try:
+            for name in names:
+                await self._sync(name, bell)
+        finally:
+            self._busy.discard(group)
+            bell.wake()
+
+    async def _sync(self, name: str, bell: _Bell) -> None:
+        self._retries.pop(name, None)
+        cache = self._definitions.cache
+        entry = cache.get(cache.key("", name))
+        if entry is None:
             self._stop_serving(name)
-            del self._seen[name]
-        settled = True
-        for name, entry in entries.items():
-            if self._seen.get(name) == entry.revision:
-                continue
-            try:
-                if await self._look(name, entry):
-                    self._seen[name] = entry.revision
-                else:
-                    settled = False
-            except (StatusError, StoreError) as error:
-                _log.info("definition %s: %s", name, error)
-                settled = False
-            except Exception:  # noqa: BLE001 — one that cannot be read must not end the service of all others
-                _log.exception("definition %s cannot be served", name)
-                self._seen[name] = entry.revision
-        return settled
+            self._seen.pop(name, None)
+            return
+        try:
+            is_settled = await self._look(name, entry)
+        except (StatusError, StoreError) as error:
+            _log.info("definition %s: %s", name, error)
+            is_settled = False
+        except Exception:  # noqa: BLE001 — one that cannot be read must not end the service of all others
+            _log.exception("definition %s cannot be served", name)
+            is_settled = True
+        if is_settled:
+            self._seen[name] = entry.revision
+        else:
+            self._retries[name] = (entry.revision, self._clock.monotonic() + _RETRY_SECONDS)
+            self._clock.timer(_RETRY_SECONDS, bell.wake)
 
     async def _look(self, name: str, entry: Entry) -> bool:
         definition = self._definitions.cache.layout.tree(entry)
@@ -216,20 +261,15 @@ class CustomResources:
         if known is not None and known.source == source:
             self._tell_life(known, definition)
             return  # keeps its watches
-        versions = served_versions(definition)
-        #: The same object as in ``versions`` if it is served: it is compared by identity.
-        stored = next((v for v in versions if v.is_stored), None) or stored_form(definition)
-        labels = labels_of(versions)
+        form = _Form(definition, self._conversions)
         life = Life()
-        kept = self._registry.keep(stored.resource, CustomResourceStrategy(stored, stored, labels, life))
+        strategy = CustomResourceStrategy(form.stored, form.stored, labels_of(form.served), life, form.versions)
+        kept = self._registry.keep(form.stored.resource, strategy, keeps_api_version=True)
         if known is not None:
             self._withdraw(known)
-        custom = _Custom(source, kept, life, {v.resource.version: v for v in versions})
-        #: Objects of an unchanged definition have no unspecified fields.
-        is_first = definition["metadata"].get("generation") == 1
-        for version in versions:
-            strategy = CustomResourceStrategy(version, stored, labels, life)
-            served = _served(version, stored, kept, strategy, is_first=is_first)
+        custom = _Custom(source, kept, life, {v.resource.version: v for v in form.served})
+        for version in form.served:
+            served = form.served_resource(version, kept, life)
             custom.served.append(served)
             self._registry.add(served)
             self._catalog.add(version.resource)
@@ -259,31 +299,78 @@ class CustomResources:
         custom.kept.cache.close()
 
 
-def _served(
-    version: CustomVersion, stored: CustomVersion, kept: Kept, strategy: CustomResourceStrategy, *, is_first: bool
-) -> ServedResource:
-    resource = version.resource
+class _Form:
+    """The versions of a definition, and how each is served."""
 
-    def store(tree: Tree) -> Tree:
-        tree["apiVersion"] = resource.storage_api_version
-        return tree
+    def __init__(self, definition: Tree, conversions: ConversionServices) -> None:
+        self.versions: Final = all_versions(definition)
+        self.stored: Final = next(version for version in self.versions.values() if version.is_stored)
+        self.served: Final = [version for version in self.versions.values() if version.is_served]
+        self._labels: Final = labels_of(self.served)
+        #: Objects of an unchanged definition have no unspecified fields.
+        self._is_unchanged: Final = definition["metadata"].get("generation") == 1
+        conversion = definition["spec"].get("conversion") or {}
+        self._webhook: Final = (
+            ConversionWebhook(definition["metadata"]["name"], conversion, conversions)
+            if conversion.get("strategy") == "Webhook" and len(self.versions) > 1
+            else None
+        )
 
-    def decode(tree: Tree) -> tuple[Tree, list[str]]:
-        return structure.decode(version.struct, version.schema, tree)
+    def served_resource(self, version: CustomVersion, kept: Kept, life: Life) -> ServedResource:
+        """Return the resource in one version."""
+        if self._webhook is None:
+            return self._renamed(version, kept, life)
+        return self._converted(version, kept, life, self._webhook)
 
-    other = version is not stored
-    return ServedResource(
-        resource,
-        storage=kept.objects.under(strategy),
-        cache=kept.cache,
-        strategy=strategy,
-        struct=version.struct,
-        to_storage=store if other else None,
+    def _renamed(self, version: CustomVersion, kept: Kept, life: Life) -> ServedResource:
+        """Return a version that differs from the others in its apiVersion and schema (``strategy: None``)."""
+        resource, stored = version.resource, self.stored
+
+        def store(tree: Tree) -> Tree:
+            tree["apiVersion"] = resource.storage_api_version
+            return tree
+
+        other = version is not stored
         # defaults of the schema apply to objects stored before it had them
-        from_storage=None
-        if is_first and not other and not stored.has_defaults
-        else partial(structure.shown, version, stored),
-        is_custom=True,
-        field_labels={label: label for label in labels_of([version])},
-        decode=decode,
-    )
+        is_shown_as_stored = self._is_unchanged and not other and not stored.has_defaults
+        strategy = CustomResourceStrategy(version, stored, self._labels, life, self.versions)
+        return ServedResource(
+            resource,
+            storage=kept.objects.under(strategy),
+            cache=kept.cache,
+            strategy=strategy,
+            struct=version.struct,
+            to_storage=store if other else None,
+            from_storage=None
+            if is_shown_as_stored
+            else partial(structure.shown, version, stored, versions=self.versions),
+            is_custom=True,
+            field_labels={label: label for label in labels_of([version])},
+            decode=partial(structure.decode, version.struct, version.schema),
+        )
+
+    def _converted(self, version: CustomVersion, kept: Kept, life: Life, webhook: ConversionWebhook) -> ServedResource:
+        """Return a version that a webhook converts."""
+        labels = labels_of([version])
+        layout = Layout(version.resource.kind, version.resource.api_version)
+        converter = VersionConverter(
+            webhook,
+            version,
+            self.stored,
+            self.versions,
+            layouts=(layout, kept.cache.layout),
+            is_unchanged=self._is_unchanged,
+        )
+        strategy = CustomResourceStrategy(version, version, labels, life, {})
+        return ServedResource(
+            version.resource,
+            storage=ConvertingStore(kept.objects, strategy, layout, converter),
+            cache=kept.cache,
+            strategy=strategy,
+            struct=version.struct,
+            is_custom=True,
+            field_labels={label: label for label in labels},
+            decode=partial(structure.decode, version.struct, version.schema),
+            converter=converter,
+            layout=layout,
+        )

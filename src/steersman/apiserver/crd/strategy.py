@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery import names
 from steersman.apimachinery.errors import method_not_supported
 from steersman.apimachinery.field import ErrorType
-from steersman.apimachinery.gotext import quote, to_json
+from steersman.apimachinery.gotext import general_float_text, quote, to_json
 from steersman.apimachinery.trees import Tree, copy_tree
 from steersman.apiserver.crd import jsonpath, structure
 from steersman.apiserver.crd.embedded import validate_embedded
@@ -17,6 +18,7 @@ from steersman.apiserver.generic import columns
 from steersman.apiserver.generic.strategy import Column, ScalePaths, Strategy
 from steersman.apiserver.kinds.apiextensions.customresourcedefinition.object_rules import ObjectRules
 from steersman.schema import openapi_values
+from steersman.schema.gotime import normalize_seconds
 from steersman.schema.openapi_values import placed
 from steersman.schema.pruning import prune
 
@@ -56,14 +58,20 @@ class CustomResourceStrategy(Strategy):
         stored: CustomVersion,
         field_labels: Mapping[str, Callable[[Tree], str]],
         life: Life,
+        versions: Mapping[str, CustomVersion],
     ) -> None:
-        """``stored``: the storage version. ``field_labels``: those of all versions, which share one watch cache."""
+        """``stored``: version of the objects in the write pipeline. ``versions``: those in which objects may be stored, by apiVersion.
+
+        ``field_labels``: those of all versions that share entries of a watch cache.
+        """
         self._version: Final = version
         self._stored: Final = stored
         self._life: Final = life
+        self._versions: Final = versions
         self.group_resource = version.resource.group_resource  # type: ignore[misc]  # of the instance, as the rest
         self.scale = _scale_paths(version.scale)  # type: ignore[misc]
         self.columns = _columns(version)  # type: ignore[misc]
+        self._columns: Final = _usable(version.columns) if version.columns else (_AGE,)
         self.field_labels = field_labels  # type: ignore[misc]
         if not version.has_status:
             self.reset_fields = {}  # type: ignore[misc]
@@ -104,7 +112,7 @@ class CustomResourceStrategy(Strategy):
         obj = {**obj, "apiVersion": version.resource.api_version}
         faults: Sequence[Fault] = openapi_values.validate(version.schema, obj)
         if old is not None:
-            old = structure.shown(version, self._stored, copy_tree(old))
+            old = structure.shown(version, self._stored, copy_tree(old), self._versions)
             faults = new_faults(version.schema, faults, obj, old)
         errors = [
             *(placed(fault.error) for fault in faults if fault.error.type is not ErrorType.DUPLICATE),
@@ -119,7 +127,7 @@ class CustomResourceStrategy(Strategy):
         """Validate the status; messages name its fields relative to the object."""
         version = self._version
         obj = {**obj, "apiVersion": version.resource.api_version}
-        old = structure.shown(version, self._stored, copy_tree(old))
+        old = structure.shown(version, self._stored, copy_tree(old), self._versions)
         schema = (version.schema.get("properties") or {}).get("status")
         errors: list[FieldError] = []
         if schema is not None and "status" in obj:
@@ -150,7 +158,7 @@ class CustomResourceStrategy(Strategy):
         return {key: value for key, value in obj.items() if key not in left_out}
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
-        shown = self._version.columns or (_AGE,)
+        shown = self._columns
         return [columns.name_of(obj), *(_cell(column, obj, now) for column in shown)]
 
 
@@ -171,12 +179,19 @@ _WRITTEN = ("managedFields", "resourceVersion")
 _COLUMN_TEXT = "Custom resource definition column (in JSONPath format): "
 _ENVELOPE = ("apiVersion", "kind", "metadata")
 _NO_TIME = "<invalid>"
+#: Text of a null.
+_NO_VALUE = "<no value>"
 
 
 def _columns(version: CustomVersion) -> tuple[Column, ...]:
     if not version.columns:
         return (columns.NAME_COLUMN, Column("Age", type="date", field=columns.AGE_COLUMN.field))
-    return (columns.NAME_COLUMN, *map(_column, version.columns))
+    return (columns.NAME_COLUMN, *map(_column, _usable(version.columns)))
+
+
+def _usable(found: Sequence[Tree]) -> Sequence[Tree]:
+    """Return the columns before the first one whose path cannot be parsed: upstream's table convertor stops there."""
+    return tuple(takewhile(lambda column: jsonpath.is_valid(column["jsonPath"]), found))
 
 
 def _column(said: Tree) -> Column:
@@ -192,9 +207,11 @@ def _cell(column: Tree, obj: Tree, now: datetime) -> Any:
         found = jsonpath.find(column["jsonPath"], obj)
     except jsonpath.JSONPathError:
         return None
-    value = found[0] if found else None
+    if not found:
+        return None
+    value = found[0]
     match column.get("type"), value:
-        case "string", _ if value is not None:
+        case "string", _:
             return _text(value)
         case "date", str():
             return _age(value, now)
@@ -208,14 +225,21 @@ def _cell(column: Tree, obj: Tree, now: datetime) -> Any:
 
 
 def _age(text: str, now: datetime) -> str:
+    if text in ("", "null"):
+        return columns.UNKNOWN
     try:
-        return columns.since(text, now)
-    except (TypeError, ValueError):
+        return columns.since(normalize_seconds(text), now)
+    except ValueError:
         return _NO_TIME
 
 
 def _text(value: Any) -> str:
-    return value if isinstance(value, str) else to_json(value, sort_keys=True)
+    """Return the text of a value as ``PrintResults`` of ``k8s.io/client-go/util/jsonpath`` writes it."""
+    if isinstance(value, str):
+        return value
+    if value is None:
+        return _NO_VALUE
+    return general_float_text(value) if isinstance(value, float) else to_json(value, sort_keys=True)
 
 
 def labels_of(versions: Iterable[CustomVersion]) -> Mapping[str, Callable[[Tree], str]]:

@@ -14,6 +14,8 @@ from steersman.schema import decoding, loader
 from steersman.schema.pruning import prune
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from steersman.apimachinery.trees import Tree
     from steersman.apimachinery.typemodel import Struct
     from steersman.apiserver.crd.definition import CustomVersion
@@ -55,10 +57,16 @@ def whole_numbers(value: Any) -> Any:
     return value
 
 
-def shown(version: CustomVersion, stored: CustomVersion, tree: Tree) -> Tree:
-    """Convert a stored object in place to a version: apply defaults, prune, set apiVersion."""
-    if stored.has_defaults:
-        fill_defaults(stored.schema, tree)
+def shown(version: CustomVersion, stored: CustomVersion, tree: Tree, versions: Mapping[str, CustomVersion]) -> Tree:
+    """Convert a stored object in place to a version: apply defaults, prune, set apiVersion.
+
+    Defaults are those of the version in which the object is stored. ``versions``: all of the definition, by apiVersion.
+    """
+    source = versions.get(tree.get("apiVersion", ""), stored)
+    if source.has_defaults:
+        fill_defaults(source.schema, tree)
+    if source is not stored:  # fields that only its version specifies were never visible in the storage version
+        tree = prune(source.struct, tree).tree
     kept: Tree = prune(version.struct, tree).tree
     kept["apiVersion"] = version.resource.api_version
     return kept

@@ -175,8 +175,8 @@ class Catalog:
 
     def group_version(self, group: str, version: str) -> GroupVersion | None:
         """Return one version of a group; None if it is not served."""
-        found = self._all().get(group)
-        return next((v for v in found.versions if v.version == version), None) if found else None
+        group_entry = self._all().get(group)
+        return next((v for v in group_entry.versions if v.version == version), None) if group_entry else None
 
     def _version_rank(self, group: str, version: str) -> tuple[int, tuple[int, ...], str]:
         order = self._version_order.get(group, [])

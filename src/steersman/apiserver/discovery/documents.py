@@ -63,7 +63,7 @@ def _resource(resource: Resource) -> Tree:
     if resource.categories:
         row["categories"] = list(resource.categories)
     if resource.storage_api_version:
-        group, _, version = resource.storage_api_version.rpartition("/")
+        group, _, version = resource.stored_as.rpartition("/")
         row["storageVersionHash"] = storage_version_hash(group, version, resource.kind)
     return row
 

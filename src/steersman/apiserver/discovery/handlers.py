@@ -46,14 +46,14 @@ class Form(msgspec.Struct, frozen=True):
 
 def negotiate(accept: str) -> Form:
     """Return the acceptable form of highest quality of an Accept header. Raises 406."""
-    for name, wanted in sorted(_alternatives(accept or "*/*"), key=_preference):
+    for name, parameters in sorted(_alternatives(accept or "*/*"), key=_preference):
         if name not in _OFFERED and name not in _WILDCARDS:
             continue
         media_type = _JSON if name in _WILDCARDS else name
-        if not wanted.keys() & {"as", "g", "v"}:
+        if not parameters.keys() & {"as", "g", "v"}:
             return Form(media_type)
-        if wanted.get("as") == "APIGroupDiscoveryList" and wanted.get("g") == "apidiscovery.k8s.io":
-            version = wanted.get("v", "")
+        if parameters.get("as") == "APIGroupDiscoveryList" and parameters.get("g") == "apidiscovery.k8s.io":
+            version = parameters.get("v", "")
             if version in _AGGREGATED_VERSIONS:
                 return Form(media_type, aggregated=version)
     raise not_acceptable(_OFFERED)
@@ -140,8 +140,8 @@ class DiscoveryHandlers:
         if self._generation != self._catalog.generation:
             self._generation = self._catalog.generation
             self._bodies.clear()
-        found = self._bodies.get((path, form))
-        if found is None:
+        cached = self._bodies.get((path, form))
+        if cached is None:
             tree = build(form)
             if form.aggregated:
                 tree["apiVersion"] = f"apidiscovery.k8s.io/{form.aggregated}"
@@ -152,8 +152,8 @@ class DiscoveryHandlers:
                 body = encode_yaml(tree)
             elif form.media_type == PROTOBUF:
                 body = encode_body(tree)
-            found = self._bodies[path, form] = (body, tag)
-        body, tag = found
+            cached = self._bodies[path, form] = (body, tag)
+        body, tag = cached
         if not aggregates:
             return Response(200, body, content_type=form.content_type)
         about = [(b"vary", b"Accept")]

@@ -80,7 +80,7 @@ async def bind(scope: PostScope, request: Request) -> Response:
 
 
 def validate_binding(binding: Tree) -> list[FieldError]:
-    """What is wrong with the target."""
+    """Return the errors of the target."""
     target = binding.get("target") or {}
     errors: list[FieldError] = []
     if target.get("kind") not in (None, "", "Node"):
@@ -91,7 +91,7 @@ def validate_binding(binding: Tree) -> list[FieldError]:
 
 
 def check_preconditions(key: str, pod: Tree, binding: Tree) -> None:
-    """Raises 409 when the binding means another pod of the name, or another version of it."""
+    """Raise 409 if UID or resourceVersion of the binding differ from the pod's."""
     wanted, metadata = binding["metadata"], pod["metadata"]
     if wanted.get("uid") and wanted["uid"] != metadata["uid"]:
         raise uid_mismatch(_PODS, metadata["name"], key=key, wanted=wanted["uid"], found=metadata["uid"])

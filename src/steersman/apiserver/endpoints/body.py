@@ -77,17 +77,17 @@ class ObjectDecoder:
         self._group, _, self._version = api_version.rpartition("/")
         self._own_meta: Final = TypeMeta(api_version, kind)
         self._decode: Final = decode
-        #: Other versions (``autoscaling/v1``) that hold the same objects; a body in one of them is told apart.
+        #: Other versions (``autoscaling/v1``) that hold the same objects; a body in one of them has its own error.
         self._kin: Final = frozenset(kin)
         self._also: Final = frozenset(also)
         self._is_custom: Final = is_custom
-        #: Lists that are kept when they are empty, because whoever writes them so owns them (see ``drop_empty_lists``).
+        #: Lists that are kept when they are empty, because their writer owns them (see ``drop_empty_lists``).
         self.empty_lists: Final = tuple(empty_lists)
 
     def decode(self, raw: bytes, media_type: str, options: WriteOptions, warn: Callable[[str], None]) -> Tree:
-        """The object of a body, with kind and apiVersion; ``metadata`` is there. Raises 400.
+        """Return the object of a body with kind, apiVersion and ``metadata``. Raises 400.
 
-        Unknown and doubled fields are dropped; ``options`` say whether ``warn`` hears of them or they are refused.
+        Unknown and duplicated fields are dropped; by ``options`` they cause warnings (``warn``) or an error.
         """
         tree, duplicates = self._parse(raw, media_type, options)
         try:
@@ -99,7 +99,7 @@ class ObjectDecoder:
             complaints = self._strict_messages(raw, media_type, duplicates, unknown)
             if options.strict:
                 why = f"strict decoding error: {', '.join(complaints)}"
-                raise cannot_be_handled(self._said(meta), self.kind, why)
+                raise cannot_be_handled(self._effective_type(meta), self.kind, why)
             if not options.lenient:
                 for complaint in complaints:
                     warn(complaint)
@@ -117,7 +117,7 @@ class ObjectDecoder:
         return [*duplicates, *(f"unknown field {quote(path)}" for path in unknown)]
 
     def decode_tree(self, tree: Any) -> tuple[Tree, list[str]]:
-        """An object that was put together here (a patch's result), and the paths of its unknown fields.
+        """Return an object that the server composed (the result of a patch), and the paths of its unknown fields.
 
         Raises ``DecodeError`` when it is not of the kind, or a value does not fit; 422 for a custom object of another kind.
         """
@@ -163,14 +163,16 @@ class ObjectDecoder:
         try:
             decoded, unknown = self._decode(tree or {})
         except InexactError as inexact:
-            raise cannot_be_handled(self._said(meta), self.kind, self._exact(inexact, raw, media_type)) from None
+            raise cannot_be_handled(
+                self._effective_type(meta), self.kind, self._exact(inexact, raw, media_type)
+            ) from None
         except DecodeError as error:
-            raise cannot_be_handled(self._said(meta), self.kind, error) from None
+            raise cannot_be_handled(self._effective_type(meta), self.kind, error) from None
         self._keep_empty(decoded, tree)
         return decoded, unknown
 
     def _says_own(self, tree: Any) -> bool:
-        """Whether a body says of itself just what the path asks for, as nearly all do."""
+        """Report whether kind and apiVersion of a body are exactly those of the path."""
         return type(tree) is dict and tree.get("kind") == self.kind and tree.get("apiVersion") == self._api_version
 
     def _keep_empty(self, decoded: Tree, tree: Any) -> None:
@@ -185,7 +187,7 @@ class ObjectDecoder:
                 _set_at(decoded, path, [])
 
     def _exact(self, error: DecodeError, raw: bytes, media_type: str) -> DecodeError:
-        """The same error with the number as the client wrote it."""
+        """Return the error with the number as the client wrote it."""
         if media_type != JSON or self._decode is None:
             return error
         try:
@@ -199,16 +201,16 @@ class ObjectDecoder:
         why = self._mismatch(meta)
         if not why:
             return
-        said = self._said(meta)
-        if said.kind == self.kind and said.api_version in self._kin:
+        given = self._effective_type(meta)
+        if given.kind == self.kind and given.api_version in self._kin:
             raise bad_request(why)
-        raise cannot_be_handled(said, self.kind, why)
+        raise cannot_be_handled(given, self.kind, why)
 
     def _check_custom(self, tree: Any, raw: bytes, meta: TypeMeta) -> None:
         """Custom objects have to say what they are. Raises 400, and 422 for another kind."""
         if not meta.kind:
             why = f"Object 'Kind' is missing in '{raw.decode(errors='replace')}'"
-            raise cannot_be_handled(self._said(meta), self.kind, why)
+            raise cannot_be_handled(self._effective_type(meta), self.kind, why)
         if meta.api_version != self._api_version:
             raise bad_request(
                 f"the API version in the data ({meta.api_version})"
@@ -223,26 +225,26 @@ class ObjectDecoder:
         wrong = invalid_value("kind", meta.kind, f"must be {self.kind}")
         return invalid(f"{meta.kind}.{self._group}", name if isinstance(name, str) else "", [wrong])
 
-    def _said(self, meta: TypeMeta) -> TypeMeta:
+    def _effective_type(self, meta: TypeMeta) -> TypeMeta:
         return TypeMeta(meta.api_version or self._api_version, meta.kind or self.kind)
 
     def _mismatch(self, meta: TypeMeta) -> str:
         """Why an object that says so of itself cannot be of this kind; empty when it can."""
-        said = self._said(meta)
-        if said.kind == self.kind and (said.api_version == self._api_version or said.api_version in self._also):
+        given = self._effective_type(meta)
+        if given.kind == self.kind and (given.api_version == self._api_version or given.api_version in self._also):
             return ""
-        if said.kind == self.kind and said.api_version in self._kin:
+        if given.kind == self.kind and given.api_version in self._kin:
             return (
-                f"the API version in the data ({said.api_version})"
+                f"the API version in the data ({given.api_version})"
                 f" does not match the expected API version ({self._api_version})"
             )
-        if not self._is_custom and is_registered(said):
+        if not self._is_custom and is_registered(given):
             return (
-                f"converting ({said.version}.{said.kind}) to ({self._group.partition('.')[0] or 'core'}.{self.kind}):"
+                f"converting ({given.version}.{given.kind}) to ({self._group.partition('.')[0] or 'core'}.{self.kind}):"
                 " unknown conversion"
             )
         return (
-            f"no kind {quote(said.kind)} is registered for version {quote(said.api_version)}"
+            f"no kind {quote(given.kind)} is registered for version {quote(given.api_version)}"
             ' in scheme "k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30"'
         )
 
@@ -260,7 +262,7 @@ def empty_lists_of(struct: Struct) -> list[tuple[str, ...]]:
 
 
 def drop_empty_lists(tree: Tree, paths: Collection[tuple[str, ...]]) -> None:
-    """The lists at ``paths`` read back as null when they are empty: stored objects have passed through protobuf."""
+    """Replace empty lists at ``paths`` by null: stored objects have passed through protobuf."""
     for path in paths:
         if _at(tree, path) == []:
             _set_at(tree, path, None)
@@ -278,8 +280,8 @@ def _set_at(tree: Tree, path: tuple[str, ...], value: Any) -> None:
     tree[path[-1]] = value
 
 
-def kin_of(kind: str, api_version: str) -> frozenset[str]:
-    """The other versions in which objects of a built-in kind can be written."""
+def equivalent_api_versions(kind: str, api_version: str) -> frozenset[str]:
+    """Return the other versions in which objects of a built-in kind can be written."""
     if kind == "Scale":
         return _OLD_SCALES
     resources = table().resources
@@ -288,7 +290,7 @@ def kin_of(kind: str, api_version: str) -> frozenset[str]:
 
 
 def is_registered(meta: TypeMeta) -> bool:
-    """Whether a built-in kind, or the list of one, has this name and version."""
+    """Report whether a built-in kind, or the list of one, has this name and version."""
     try:
         struct_for(meta.group, meta.version, meta.kind)
     except KeyError:

@@ -1,4 +1,4 @@
-"""What tokens are bound to, and Secrets that hold tokens, as the watch caches have them."""
+"""Objects that tokens are bound to, and Secrets with tokens, from the watch caches."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apiserver.admission.lookups import Lookup, whole
-from steersman.apiserver.authn.service_account import Found
+from steersman.apiserver.authn.service_account import BoundObject
 
 if TYPE_CHECKING:
     from steersman.apiserver.authn.interface import StoredState
@@ -37,7 +37,7 @@ class StoredObjects:
 
     def __init__(self) -> None:
         self._caches: Final[dict[str, WatchCache]] = {}
-        self._lookups: Final[dict[str, Lookup[Found]]] = {}
+        self._lookups: Final[dict[str, Lookup[BoundObject]]] = {}
         self._secrets: Lookup[dict[str, Any]] | None = None
 
     def follow(self, registry: Registry) -> None:
@@ -47,13 +47,13 @@ class StoredObjects:
             self._lookups[kind] = Lookup(cache, _found)
         self._secrets = Lookup(registry.stored("secrets").cache, whole)
 
-    async def find(self, kind: str, name: str, *, namespace: str) -> Found | None:
-        """The object of a kind; None when there is none."""
+    async def find(self, kind: str, name: str, *, namespace: str) -> BoundObject | None:
+        """Return the object of a kind; None when there is none."""
         lookup = self._lookups.get(kind)
         return None if lookup is None else await lookup.get(name, namespace=namespace)
 
-    def state(self, kind: str, name: str, *, namespace: str) -> tuple[Found, StoredState] | None:
-        """The object and its present state; None when there is none or that cannot be told without waiting."""
+    def state(self, kind: str, name: str, *, namespace: str) -> tuple[BoundObject, StoredState] | None:
+        """Return the object and its state; None without one, or if the cache is not ready."""
         cache, lookup = self._caches.get(kind), self._lookups.get(kind)
         if cache is None or lookup is None or not cache.is_ready:
             return None
@@ -62,15 +62,15 @@ class StoredObjects:
         return None if entry is None or found is None else (found, _EntryState(cache, entry))
 
     async def secret(self, namespace: str, name: str) -> dict[str, Any] | None:
-        """A Secret's tree; None when there is none."""
+        """Return a Secret's tree; None when there is none."""
         return None if self._secrets is None else await self._secrets.get(name, namespace=namespace)
 
 
-def _found(tree: dict[str, Any]) -> Found:
+def _found(tree: dict[str, Any]) -> BoundObject:
     metadata = tree["metadata"]
     deleted = metadata.get("deletionTimestamp")
     secrets = tree.get("secrets") or ()
-    return Found(
+    return BoundObject(
         metadata.get("uid") or "",
         datetime.fromisoformat(deleted).timestamp() if deleted else None,
         tuple(ref.get("name", "") for ref in secrets),

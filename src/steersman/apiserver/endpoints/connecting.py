@@ -27,7 +27,7 @@ class Connecting:
         self._steps: Final[Steps] = admission.steps(served, subresource, Operation.CONNECT)
 
     async def admit(self, request: Request) -> Tree:
-        """The options of a request that admission lets pass. Raises 400 and what admission refuses with."""
+        """Return the options of a request after admission. Raises 400, and the error of a plugin that rejects."""
         info = request.info
         query = {**request.query, "path": ["/" + "/".join(info.parts)]} if info.parts else request.query
         options = read_query_object(self._kind, query)

@@ -1,11 +1,11 @@
-"""Bodies of new objects that differ from earlier ones in their metadata alone: the rest is not worked out again.
+"""Cache of the bodies of creates: those that differ from earlier ones in their metadata only are not decoded again.
 
 Controllers create thousands of objects of one spec, and each of them writes all of its bodies in one way. So the text of
 a body is taken apart into that of the metadata, that of the spec, and the *frame* around these two::
 
     {"kind":"Pod","apiVersion":"v1","metadata":   {"name":"a"}   ,"spec":   {"containers":[…]}   ,"status":{}}
 
-What a frame and a spec say is known when they were in faultless bodies before, and JSON means the same wherever it stands.
+What a frame and a spec say is known when they were in valid bodies before, and JSON means the same wherever it stands.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from steersman.apimachinery.bounded_cache import BoundedCache, Doorkeeper
 from steersman.apimachinery.codec import DecodeError, decode_json, encode, may_hide_keys
-from steersman.apimachinery.remembering import Doorkeeper, Remembered
 from steersman.apimachinery.typemodel import Struct
 from steersman.schema.decoding import decode, zero
 
@@ -42,7 +42,7 @@ _decode: Final = msgspec.json.Decoder().decode
 
 
 class KnownSpec:
-    """What one text of a spec came to. There is one for each text, so it can stand for the spec."""
+    """Decoded and defaulted spec of one text. There is one for each text, so it can stand for the spec."""
 
     __slots__ = ("_text",)
 
@@ -50,7 +50,7 @@ class KnownSpec:
         self._text: Final = text
 
     def tree(self) -> Tree:
-        """The spec, decoded and with its defaults: a new tree each time."""
+        """Return the spec, decoded and defaulted; a new tree each time."""
         tree: Tree = _decode(self._text)
         return tree
 
@@ -70,13 +70,13 @@ class CreateBodyCache:
         self._others: Final = encode({k: v for k, v in zero(struct).items() if k not in ("metadata", "spec")})
         #: By their length: the last that was met of each.
         self._frames: Final[dict[int, Frame]] = {}
-        self._specs: Final = Remembered[KnownSpec](
+        self._specs: Final = BoundedCache[KnownSpec](
             entries_max=_SPECS_MAX, bytes_max=_SPECS_BYTES_MAX, name="bodies of new objects"
         )
         self._doorkeeper: Final = Doorkeeper()
 
     def read(self, raw: bytes) -> tuple[Tree, KnownSpec] | None:
-        """The object of a body, its spec with the defaults; None when the body has to be read in the usual way."""
+        """Return the object of a body, its spec defaulted; None if the body must be decoded in the usual way."""
         parts = _parts(raw)
         if parts is None:
             return None
@@ -102,7 +102,7 @@ class CreateBodyCache:
         return None if unknown or "managedFields" in given or may_hide_keys(text, given) else metadata
 
     def learn(self, raw: bytes, tree: Tree) -> None:
-        """Remember that a body in which nothing is unknown or doubled came to ``tree``, which has its defaults."""
+        """Cache a body without unknown or duplicated fields that was decoded and defaulted to ``tree``."""
         parts = _parts(raw)
         if parts is None or len(parts[1]) > _SPEC_BYTES_MAX:
             return
@@ -122,7 +122,7 @@ class CreateBodyCache:
 
 
 def _parts(raw: bytes) -> tuple[bytes, bytes] | None:
-    """The texts of metadata and spec; None when there are none."""
+    """Return the texts of metadata and spec; None when there are none."""
     try:
         parts = _decode_parts(raw)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -131,7 +131,7 @@ def _parts(raw: bytes) -> tuple[bytes, bytes] | None:
 
 
 def _is_around(frame: Frame) -> bool:
-    """Whether what the frame leaves out are the metadata and the spec: the same texts may stand elsewhere, too."""
+    """Report whether the parts between the frame are the metadata and the spec; their texts may occur elsewhere too."""
     if sum(map(len, frame)) > _FRAME_BYTES_MAX:
         return False
     try:

@@ -33,7 +33,7 @@ _decode_uid = msgspec.json.Decoder(_Identified).decode
 
 
 async def delete(scope: RequestScope, request: Request) -> Response:
-    """A Status when the object is gone, else the object as it waits for its end. Raises 400, 403, 404, 406, 409, 422."""
+    """Answer with a Status when the object is gone, else with the object. Raises 400, 403, 404, 406, 409, 422."""
     served = scope.served
     form = negotiate(request, is_custom=served.is_custom)
     options = await read_delete_options(request)
@@ -45,7 +45,7 @@ async def delete(scope: RequestScope, request: Request) -> Response:
     deleted = await deletion.delete(scope.objects, ctx, name, options, admission_of(scope, ctx, options, name))
     if deleted.is_gone and not strategy.returns_deleted_object:
         return await render_tree(request, success(scope, deleted.entry), form=form)
-    # who asked, in the older words, for a cascade that has not happened yet is told so
+    # 202 for ``orphanDependents: false`` while the object waits for its dependents, as upstream
     code = 202 if not deleted.is_gone and options.orphan_dependents is False else 200
     return await render_object(served, request, deleted.entry, form=form, code=code)
 
@@ -65,7 +65,7 @@ def admission_of(scope: RequestScope, ctx: RequestContext, options: DeleteOption
 
 
 def success(scope: RequestScope, entry: Entry) -> Tree:
-    """The Status that tells what was deleted; its ``kind`` is the resource, as upstream."""
+    """Return the Status of a deletion; ``details.kind`` is the resource, as upstream."""
     resource = scope.served.resource
     details = {
         "name": entry.name,

@@ -21,13 +21,15 @@ if TYPE_CHECKING:
 
 
 async def delete_collection(scope: RequestScope, request: Request) -> Response:
-    """The list of what was there. Raises 400, 406, 422, and what the deletion of one of them raises."""
+    """Answer with the list of deleted objects. Raises 400, 406, 422, and the error of one of the deletions."""
     served = scope.served
     form = negotiate(request, is_custom=served.is_custom)
     selection = read_list_options(served, request)
     options = await read_delete_options(request)
     ctx = scope.context(request, options)
-    page = await list_page(served.cache, selection, group_resource=served.resource.group_resource)
+    page = await list_page(
+        served.cache, selection, group_resource=served.resource.group_resource, converter=served.converter
+    )
     await deletion.delete_each(page.entries, lambda entry: _delete_one(scope, ctx, entry, options))
     return await render_list(served, request, page.entries, form=form, metadata=page.metadata)
 

@@ -26,7 +26,7 @@ _DEPRECATIONS: Final = {
 
 
 def deprecation_warning(resource: Resource) -> str:
-    """What every answer about a resource warns of; empty when there is nothing to warn of."""
+    """Return the warning of each answer about a resource; empty without one."""
     deprecation = _DEPRECATIONS.get((resource.api_version, resource.kind))
     if deprecation is None:
         return resource.deprecation_warning
@@ -37,7 +37,7 @@ def deprecation_warning(resource: Resource) -> str:
 
 
 def deprecation_notes(resource: Resource) -> dict[str, str]:
-    """What the audit log is told of such an answer."""
+    """Return the audit annotations of each answer about a resource."""
     deprecation = _DEPRECATIONS.get((resource.api_version, resource.kind))
     if deprecation is None:
         return {}

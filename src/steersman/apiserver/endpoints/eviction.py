@@ -1,8 +1,8 @@
 """``pods/eviction``: delete a pod if its disruption budget allows it.
 
-What happens to a guarded pod, in this order: the budget's status counts the disruption (one atomic update, made again
-when somebody else changed the budget), the pod's status says why it goes, the pod is deleted. Each step stands alone: an
-eviction that fails half-way leaves a counted disruption, which the budget's controller takes back after a while.
+Steps for a pod with a budget: the budget's status counts the disruption (one atomic update, repeated after a conflict), the
+pod gets the condition ``DisruptionTarget``, the pod is deleted. An eviction that fails between two steps leaves a counted
+disruption, which the disruption controller removes later.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ class _Eviction:
         self._says_version = options.precondition_resource_version is not None
 
     async def run(self) -> None:
-        """Raises what stands in the way."""
+        """Evict the pod. Raises the error that prevents it."""
         pod = await self._delete_unguarded()
         if pod is None:
             return
@@ -224,7 +224,7 @@ class _Eviction:
         await deletion.delete(self._scope.objects, self._ctx, self._name, options)
 
     async def _say_why(self, options: DeleteOptions) -> str:
-        """The version of the pod with the condition."""
+        """Add the condition ``DisruptionTarget``; return the resourceVersion of the pod."""
         objects = self._scope.objects
 
         async def transform(old: Tree | None) -> Tree:

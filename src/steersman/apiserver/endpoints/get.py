@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 async def get(served: ServedResource, request: Request) -> Response:
-    """The object, now or at least as new as ``resourceVersion``. Raises 404, 406, 504."""
+    """Return the object, now or at least as new as ``resourceVersion``. Raises 404, 406, 500, 504."""
     form = negotiate(request, is_custom=served.is_custom)
     version = request.param("resourceVersion")
     cache, info = served.cache, request.info
@@ -31,4 +31,6 @@ async def get(served: ServedResource, request: Request) -> Response:
     entry = cache.get(cache.key(info.namespace, info.name))
     if entry is None:
         raise not_found(served.resource.group_resource, info.name)
+    if served.converter is not None:
+        [entry] = await served.converter.entries([entry])
     return await render_object(served, request, entry, form=form)

@@ -15,8 +15,10 @@ if TYPE_CHECKING:
 
 
 async def list_(served: ServedResource, request: Request) -> Response:
-    """The list. Raises 400, 406, 410, 422, 504."""
+    """Answer with the list. Raises 400, 406, 410, 422, 500, 504."""
     form = negotiate(request, is_custom=served.is_custom)
     options = read_list_options(served, request)
-    page = await list_page(served.cache, options, group_resource=served.resource.group_resource)
+    page = await list_page(
+        served.cache, options, group_resource=served.resource.group_resource, converter=served.converter
+    )
     return await render_list(served, request, page.entries, form=form, metadata=page.metadata)

@@ -33,7 +33,7 @@ _DIGITS_MAX: Final = 25
 
 
 def read_list_options(served: ServedResource, request: Request, *, watch: bool = False) -> ListOptions:
-    """The options of a request. Raises 400 for what cannot be read, 422 for what does not go together."""
+    """Return the options of a request. Raises 400 for invalid ones, 422 for those that exclude each other."""
     if not request.raw_query and not request.info.name and not watch:
         return ListOptions(select(served.cache, request.info.namespace))
     query = {name: values[0] for name, values in request.query.items()}
@@ -47,7 +47,7 @@ def read_list_options(served: ServedResource, request: Request, *, watch: bool =
     version, match = query.get("resourceVersion", ""), query.get("resourceVersionMatch", "")
     initial = _boolean(query, "sendInitialEvents")
     if watch and initial is None and not match and version in ("", "0"):
-        # What a watch without a version always did is told in the newer words.
+        # A watch without a version has always begun with the initial state.
         initial, match = True, NOT_OLDER_THAN
     token = query.get("continue", "")
     errors = (
@@ -72,7 +72,7 @@ def read_list_options(served: ServedResource, request: Request, *, watch: bool =
 def _selection(
     served: ServedResource, request: Request, *, labels: LabelSelector, fields: FieldSelector, shard: str
 ) -> Selection:
-    """The selectors of the query, and of the path: ``/watch/…/pods/a`` is about one object."""
+    """Return the selection of query and path: ``/watch/…/pods/a`` selects one object."""
     fields = _checked(served, fields)
     name = request.info.name
     if name and fields.is_empty:
@@ -90,7 +90,7 @@ def _selection(
 
 
 def _checked(served: ServedResource, fields: FieldSelector) -> FieldSelector:
-    """The selector in the strategy's labels. Raises 400 for one that the kind does not have."""
+    """Return the selector with the strategy's field labels. Raises 400 for an unknown label."""
     if fields.is_empty:
         return fields
     strategy = served.strategy
@@ -150,7 +150,7 @@ def _forbidden(why: str) -> FieldError:
 
 
 def _boolean(query: Mapping[str, str], name: str) -> bool | None:
-    """Everything but ``false`` and ``0`` means yes, an empty value too."""
+    """Return a boolean: all values but ``false`` and ``0`` are true, the empty one too."""
     value = query.get(name)
     return None if value is None else value.lower() not in ("false", "0")
 

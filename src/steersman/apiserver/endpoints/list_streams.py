@@ -25,7 +25,7 @@ _GZIP_FRAMED: Final = 16 + zlib.MAX_WBITS
 
 
 async def pieces_of(served: ServedResource, view: View, entries: list[Entry], size: int) -> AsyncIterator[bytes]:
-    """The elements of a list, joined in groups; other requests run between two groups. Workers encode large elements."""
+    """Yield the elements of a list, joined in groups; other requests run between two groups. Workers encode large elements."""
     if view.is_raw:
         step = max(1, PIECE_BYTES * len(entries) // size) if size else PIECE_OBJECTS
         for start in range(0, len(entries), step):
@@ -47,7 +47,7 @@ async def pieces_of(served: ServedResource, view: View, entries: list[Entry], si
 
 
 async def streamed(pieces: AsyncIterator[bytes], head: bytes, tail: bytes, *, pretty: bool) -> AsyncIterator[bytes]:
-    """The whole list piece by piece; there is at least one."""
+    """Yield a list of at least one element piece by piece."""
     before = head
     async for piece in pieces:
         yield (_pretty_piece(before, piece, is_first=before is head) if pretty else b"%b%b" % (before, piece))
@@ -56,7 +56,7 @@ async def streamed(pieces: AsyncIterator[bytes], head: bytes, tail: bytes, *, pr
 
 
 async def joined_items(served: ServedResource, head: bytes, items: list[bytes], tail: bytes) -> AsyncIterator[bytes]:
-    """The whole list piece by piece, of elements that need no separator."""
+    """Yield a list piece by piece, of elements that need no separator."""
     pieces = [head]
     size = len(head)
     for item in items:
@@ -88,5 +88,5 @@ async def compressed(stream: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 
 
 def gzip(body: bytes) -> bytes:
-    """A whole answer, compressed."""
+    """Compress a whole answer."""
     return zlib.compress(body, _GZIP_LEVEL, wbits=_GZIP_FRAMED)

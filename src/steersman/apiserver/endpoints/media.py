@@ -1,4 +1,4 @@
-"""Which media types bodies may have."""
+"""Media types of request bodies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which form an answer takes: what ``Accept``, ``Accept-Encoding`` and ``pretty`` ask for.
+"""Content negotiation by ``Accept``, ``Accept-Encoding`` and ``pretty``.
 
 Served are JSON and YAML of everything, protobuf of everything but Tables and custom objects (of these, metadata alone),
 Tables and metadata alone of every resource. A clause of ``Accept`` that cannot be met is passed over for the next one; when
@@ -30,7 +30,7 @@ class Media(StrEnum):
 
 
 class Shape(StrEnum):
-    """What of an object is shown; the value is the kind that clients ask for with ``as``."""
+    """Shape of an answer; the value is the kind that clients name with ``as``."""
 
     OBJECT = ""
     TABLE = "Table"
@@ -70,7 +70,7 @@ _PEOPLE: Final = ("curl", "Wget", "Mozilla/5.0")
 
 
 def negotiate(request: Request, *, stream: bool = False, is_custom: bool = False, has_table: bool = True) -> Form:
-    """The form for this request; with ``stream``, of the events of a watch. Raises 406.
+    """Return the form of the answer; with ``stream``, of the events of a watch. Raises 406.
 
     ``has_table``: False for kinds that are posted and have no Table (reviews, TokenRequest, Binding, Eviction).
     """
@@ -84,7 +84,7 @@ def negotiate(request: Request, *, stream: bool = False, is_custom: bool = False
 
 
 def negotiate_status(request: Request) -> Form:
-    """The form of a Status that refuses the request: there is always one."""
+    """Return the form of an error, which always exists."""
     form = _negotiated_status(request.header(b"accept"))
     if form is None:
         return _LINES
@@ -104,13 +104,13 @@ def _refused(accept: str, *, stream: bool, is_custom: bool) -> StatusError:
 
 
 def _has_route(accept: str) -> bool:
-    """By the media types alone; ``application/*`` is none."""
+    """Report whether a media type of the header is served; ``application/*`` is not."""
     media_types = {part.partition(";")[0].strip() for part in accept.split(",")}
     return not accept or not media_types.isdisjoint(_ROUTED)
 
 
 def accepts_gzip(request: Request) -> bool:
-    """Whether the answer may be compressed."""
+    """Report whether the answer may be compressed."""
     return any(token.strip() == "gzip" for token in request.header(b"accept-encoding").split(","))
 
 
@@ -154,7 +154,7 @@ def _in_protobuf(form: Form, *, is_custom: bool) -> bool:
 
 
 def _matched(clause: _Clause, media: Media) -> Form | None:
-    """The form if the clause accepts the media type and what it wants of it is there."""
+    """Return the form if the clause accepts the media type and its parameters are supported."""
     main, _, sub = media.partition("/")
     if (
         clause.type not in (main, "*")
@@ -174,14 +174,14 @@ def _matched(clause: _Clause, media: Media) -> Form | None:
     if media is Media.PROTOBUF and shape is Shape.TABLE:
         return None
     form = Form(media, shape, version, pretty=params.get("pretty") == "1")
-    return PLAIN if form == PLAIN else form  # so that the common case is told by identity
+    return PLAIN if form == PLAIN else form  # so that the common case is compared by identity
 
 
 _SHAPES: Final = frozenset({Shape.TABLE, Shape.METADATA, Shape.METADATA_LIST})
 
 
 def _clauses(accept: str) -> list[_Clause]:
-    """The alternatives, best first; malformed ones are left out."""
+    """Return the clauses, best first, without malformed ones."""
     clauses = []
     for part in accept.split(","):
         media, *params = part.split(";")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from steersman.apimachinery.remembering import Remembered, digest
+from steersman.apimachinery.bounded_cache import BoundedCache, digest
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -29,7 +29,7 @@ class NoopApplyCache:
     __slots__ = ("_revisions",)
 
     def __init__(self) -> None:
-        self._revisions: Remembered[int] = Remembered(entries_max=_KEPT_MAX)
+        self._revisions: BoundedCache[int] = BoundedCache(entries_max=_KEPT_MAX)
 
     @staticmethod
     def key(ctx: RequestContext, options: WriteOptions, name: str, raw: bytes) -> Hashable:

@@ -6,11 +6,11 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery import field
+from steersman.apimachinery.bounded_cache import BoundedCache
 from steersman.apimachinery.codec import DecodeError, decode_json
 from steersman.apimachinery.envelope import type_meta, unreadable_json
 from steersman.apimachinery.errors import StatusError, bad_request, invalid
 from steersman.apimachinery.gotext import quote
-from steersman.apimachinery.remembering import Remembered
 from steersman.apimachinery.text_cache import text_cache
 from steersman.apimachinery.yaml_codec import decode_yaml
 from steersman.apiserver.endpoints.media import PROTOBUF, YAML, body_media_type
@@ -41,14 +41,14 @@ FIELD_MANAGER_BYTES_MAX: Final = 128
 _NO_OPTIONS: Final = WriteOptions()
 _NO_DELETE_OPTIONS: Final = DeleteOptions()
 #: What a query says to a kind of write; longer queries are read each time.
-_known: Final[Remembered[WriteOptions]] = Remembered(entries_max=1024)
+_known: Final[BoundedCache[WriteOptions]] = BoundedCache(entries_max=1024)
 _KEPT_QUERY_BYTES_MAX: Final = 512
 _INTEGER: Final = re.compile(r"[+-]?[0-9]+")
 _POLICIES: Final = (FOREGROUND, BACKGROUND, ORPHAN)
 
 
 def read_write_options(request: Request, kind: str) -> WriteOptions:
-    """The query's options of a create (``kind`` is ``CreateOptions``) or an update (``UpdateOptions``)."""
+    """Return the query's options of a create (``kind`` is ``CreateOptions``) or an update (``UpdateOptions``)."""
     raw = request.raw_query
     if not raw:
         return _NO_OPTIONS
@@ -58,11 +58,11 @@ def read_write_options(request: Request, kind: str) -> WriteOptions:
     options, errors = _write_options(request.query)
     if errors:
         raise _refused(kind, errors)
-    return _remembered(raw, kind, options)
+    return _cached(raw, kind, options)
 
 
 def read_patch_options(request: Request, *, is_apply: bool) -> WriteOptions:
-    """The query's options of a patch."""
+    """Return the query's options of a patch."""
     kind = "ApplyOptions" if is_apply else "PatchOptions"
     known = _known.get((request.raw_query, kind))
     if known is not None:
@@ -74,11 +74,11 @@ def read_patch_options(request: Request, *, is_apply: bool) -> WriteOptions:
         errors.insert(0, field.forbidden("force", "may not be specified for non-apply patch"))
     if errors:
         raise _refused("PatchOptions", errors)
-    return _remembered(request.raw_query, kind, options)
+    return _cached(request.raw_query, kind, options)
 
 
-def _remembered(raw_query: bytes, kind: str, options: WriteOptions) -> WriteOptions:
-    """Keep the options: clients send the same few queries again and again."""
+def _cached(raw_query: bytes, kind: str, options: WriteOptions) -> WriteOptions:
+    """Cache the options: clients repeat a few queries."""
     if len(raw_query) <= _KEPT_QUERY_BYTES_MAX:
         _known.put((raw_query, kind), options)
     return options
@@ -121,7 +121,7 @@ async def read_delete_options(request: Request) -> DeleteOptions:
 
 
 def _decode_options(body: bytes, media_type: str) -> dict[str, Any]:
-    """Unknown fields are dropped; options of any API group are taken, as old clients send them."""
+    """Decode options of any API group, which old clients send; unknown fields are dropped."""
     try:
         tree = _parse(body, media_type)
         meta = type_meta(tree)
@@ -205,7 +205,7 @@ def _first(query: Mapping[str, Sequence[str]], name: str) -> str:
 
 
 def _boolean(query: Mapping[str, Sequence[str]], name: str) -> bool | None:
-    """Everything but ``false`` and ``0`` means yes, an empty value too."""
+    """Return a boolean: all values but ``false`` and ``0`` are true, the empty one too."""
     values = query.get(name)
     if not values:
         return None
@@ -213,7 +213,7 @@ def _boolean(query: Mapping[str, Sequence[str]], name: str) -> bool | None:
 
 
 def integer(text: str, *, bits: int = 64) -> int:
-    """A whole number of a query. Raises 400, in Go's words."""
+    """Return an integer of a query. Raises 400 with Go's message."""
     if not _INTEGER.fullmatch(text):
         raise bad_request(f"strconv.ParseInt: parsing {quote(text)}: invalid syntax")
     end = 1 << (bits - 1)
@@ -224,7 +224,7 @@ def integer(text: str, *, bits: int = 64) -> int:
 
 
 def field_manager_of(request: Request, options: WriteOptions) -> str:
-    """Who owns what is written: the ``fieldManager`` option or, without it, the User-Agent up to its first slash."""
+    """Return the field manager: the option ``fieldManager`` or, without it, the User-Agent up to its first slash."""
     return options.field_manager or _manager_of_agent(request.header(b"user-agent"))
 
 

@@ -159,7 +159,7 @@ class ApplyPatch(Patch):
             defaulter=self._defaulted,
             subresource=scope.subresource,
             reset_fields=scope.reset_fields,
-            versions=scope.versions,
+            versions=scope.versions if ctx.versions is None else ctx.versions,
         )
         if document.duplicates and not self._options.lenient:
             if self._options.strict:
@@ -180,13 +180,13 @@ class ApplyPatch(Patch):
         return decoded
 
 
-#: A value of the wrong type, as reading JSON tells it: what it is, and what it should be.
+#: Error of the JSON decoder for a value of the wrong type: the actual and the expected type.
 _MISMATCH: Final = re.compile(r"json: cannot unmarshal (\w+)( \S+)? into .* of type (\S+)")
 _GO_KINDS: Final = {"array": "slice", "object": "map", "number": "int64"}
 
 
 def _unrestorable(text: str) -> str:
-    """The same fault in other words: upstream reads a strategic patch's outcome from a tree, not from JSON."""
+    """Return a decoding error in the words of upstream's converter, which decodes the result of a strategic patch from a tree."""
     match = _MISMATCH.fullmatch(text)
     if match is None:
         return text

@@ -37,7 +37,7 @@ def log_endpoints(pods: ServedResource, nodes: ServedResource, connections: Conn
 
 
 def stream_endpoints(connecting: Connecting, nodes: ServedResource, connections: Connections) -> Mapping[str, Endpoint]:
-    """A stream is opened by GET and POST alike."""
+    """Return the endpoints of a stream, which GET and POST open."""
     endpoint = partial(open_stream, connecting, nodes, connections)
     return {"get": endpoint, "create": endpoint}
 
@@ -67,7 +67,7 @@ async def read_log(pods: ServedResource, nodes: ServedResource, connections: Con
 async def open_stream(
     connecting: Connecting, nodes: ServedResource, connections: Connections, request: Request
 ) -> Response:
-    """Raises 400, 404, and 500 when the node cannot be asked."""
+    """Open a stream to the kubelet. Raises 400, 404, and 500 if the node cannot be reached."""
     info = request.info
     options = await connecting.admit(request)
     pod = await find_pod(connecting.served, info.namespace, info.name)
@@ -86,15 +86,15 @@ async def open_stream(
 
 
 def log_query(options: Tree) -> list[tuple[str, str]]:
-    """What a kubelet is told of how much of a log is wanted."""
+    """Return the query of a kubelet request for logs."""
     found = [(name, "true") for name in ("follow", "previous", "timestamps") if options.get(name)]
-    told = ("sinceSeconds", "sinceTime", "tailLines", "limitBytes", "stream")
-    found += [(name, str(options[name])) for name in told if options.get(name) is not None]
+    limits = ("sinceSeconds", "sinceTime", "tailLines", "limitBytes", "stream")
+    found += [(name, str(options[name])) for name in limits if options.get(name) is not None]
     return sorted(found)
 
 
 def stream_query(options: Tree, asked: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
-    """What a kubelet is told of a command and its streams. Output is wanted unless it was refused."""
+    """Return the query of a kubelet request for a command and its streams. Output is on unless it is switched off."""
     streams = {"stdin": "input", "stdout": "output", "stderr": "error", "tty": "tty"}
     wanted = [name for name in streams if options.get(name) or (name in ("stdout", "stderr") and not asked.get(name))]
     return [(streams[name], "1") for name in wanted] + [("command", word) for word in options.get("command") or ()]
@@ -111,7 +111,7 @@ def _query(pairs: list[tuple[str, str]]) -> str:
 
 
 async def find_pod(pods: ServedResource, namespace: str, name: str) -> Tree:
-    """Raises 404."""
+    """Return the pod of the path. Raises 404."""
     await pods.cache.wait_fresh()
     entry = pods.cache.get(pods.cache.key(namespace, name))
     if entry is None:
@@ -120,7 +120,7 @@ async def find_pod(pods: ServedResource, namespace: str, name: str) -> Tree:
 
 
 def container_of(pod: Tree, wanted: str) -> str:
-    """The container that is meant. Raises 400 when it is not said and there are several, or there is none of the name."""
+    """Return the container of the request. Raises 400 if it is not named and there are several, or it does not exist."""
     name, spec = pod["metadata"]["name"], pod.get("spec") or {}
     kinds = ("initContainers", "containers", "ephemeralContainers")
     known = [container["name"] for kind in kinds for container in spec.get(kind) or []]
@@ -136,7 +136,7 @@ def container_of(pod: Tree, wanted: str) -> str:
 
 
 def validate_log_options(options: Tree) -> Iterator[FieldError]:
-    """What is wrong with how much of a log is asked for."""
+    """Yield the errors of the limits of a log request."""
     lines, size, seconds = (options.get(name) for name in ("tailLines", "limitBytes", "sinceSeconds"))
     if lines is not None and lines < 0:
         yield field.invalid("tailLines", lines, _NOT_NEGATIVE)

@@ -65,7 +65,7 @@ class ProtobufView:
         return envelope_head(self._api_version, self._kind, len(item) - start) + item[start:] + ENVELOPE_END
 
     def whole_of(self, tree: Tree) -> bytes:
-        """As ``whole``, of a tree in the version served that is not stored like this (a dry run, a bookmark)."""
+        """Return a tree in the version served that is not stored like this (a dry run, a bookmark) as ``whole`` does."""
         return enclosed(self._api_version, self._kind, self._encoder.encode(tree))
 
     async def encode_list(self, entries: list[Entry], metadata: Tree) -> tuple[int, AsyncIterator[bytes]]:

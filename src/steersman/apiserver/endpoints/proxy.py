@@ -34,7 +34,7 @@ _SCHEMES: Final = ("", "http", "https")
 
 
 class Destination(msgspec.Struct, frozen=True):
-    """What the name in the path of a proxy says: ``name``, ``name:port`` or ``scheme:name:port``."""
+    """Name in the path of a proxy request: ``name``, ``name:port`` or ``scheme:name:port``."""
 
     name: str
     port: str = ""
@@ -42,7 +42,7 @@ class Destination(msgspec.Struct, frozen=True):
 
 
 def destination_of(text: str, what: str) -> Destination:
-    """Raises 400."""
+    """Parse the name in the path of a proxy request. Raises 400."""
     parts = text.split(":")
     scheme = parts[0] if len(parts) == 3 else ""
     name, port = [*parts, ""][:2] if len(parts) < 3 else parts[1:3]
@@ -52,12 +52,12 @@ def destination_of(text: str, what: str) -> Destination:
 
 
 def proxy_endpoints(connecting: Connecting, locate: Locate, connections: Connections) -> Mapping[str, Endpoint]:
-    """A proxy takes every verb."""
+    """Return the endpoints of a proxy, which accepts all verbs."""
     return dict.fromkeys(VERBS, partial(hand_on, connecting, locate, connections))
 
 
 async def hand_on(connecting: Connecting, locate: Locate, connections: Connections, request: Request) -> Response:
-    """Raises what ``locate`` raises, and 503 when nobody can be reached; 301 to the root for a page without a path."""
+    """Forward a request. Raises the errors of ``locate``, 503 if the backend cannot be reached; 301 for a page without a path."""
     options = await connecting.admit(request)
     location = await locate(connecting, request)
     has_path = bool(options.get("path")) or request.path.endswith("/")
@@ -74,7 +74,7 @@ def _ends_open(request: Request) -> bool:
 
 
 async def locate_pod(nodes: ServedResource, connecting: Connecting, request: Request) -> Location:
-    """The pod's first address, and port. Raises 400 when it has none that others could reach, 404."""
+    """Return the pod's first address and the port. Raises 400 for an address that only the pod's machine reaches, 404."""
     wanted = destination_of(request.info.name, "pod")
     pod = await find_pod(connecting.served, request.info.namespace, wanted.name)
     port = wanted.port or _first_port(pod)
@@ -98,7 +98,7 @@ def _first_port(pod: Tree) -> str:
 
 
 def _is_global(text: str) -> bool:
-    """Whether an address belongs to one machine, and not to this one alone (Go's ``IsGlobalUnicast``)."""
+    """Report whether an address is a global unicast address (Go's ``IsGlobalUnicast``)."""
     try:
         address = ip_address(text)
     except ValueError:
@@ -115,7 +115,7 @@ async def locate_node(
     *,
     address_types: Sequence[str] = ADDRESS_TYPES,
 ) -> Location:
-    """The node's kubelet, or another port of its host. Raises 400 for a port of this very machine, 404, 500."""
+    """Return the node's kubelet, or another port of its host. Raises 400 for a port of this machine, 404, 500."""
     wanted = destination_of(request.info.name, "node")
     await nodes.cache.wait_fresh()
     kubelet = node_location(nodes, wanted.name, address_types=address_types)
@@ -128,7 +128,7 @@ async def locate_node(
 
 
 async def _resolved(host: str) -> list[str]:
-    """The addresses of a name, or the address that it is. Raises 400 for a name that nobody knows."""
+    """Return the addresses of a host name or address. Raises 400 for an unknown name."""
     try:
         found = await asyncio.get_running_loop().getaddrinfo(host, None)
     except (OSError, UnicodeError):  # the latter of names that are none
@@ -139,7 +139,7 @@ async def _resolved(host: str) -> list[str]:
 async def locate_service(
     pods: ServedResource, nodes: ServedResource, endpoints: ServedResource, connecting: Connecting, request: Request
 ) -> Location:
-    """A ready endpoint of the service's port. Raises 400, 404 when there are no Endpoints, 503 when none is ready."""
+    """Return a ready endpoint of the service's port. Raises 400, 404 without Endpoints, 503 if none is ready."""
     info, services = request.info, connecting.served
     wanted = destination_of(info.name, "service")
     for served in (services, endpoints, pods, nodes):
@@ -158,7 +158,7 @@ async def locate_service(
 
 
 def _port_name(services: ServedResource, namespace: str, name: str, number: int) -> str:
-    """What a service calls its port of that number."""
+    """Return the name of the service's port with that number."""
     entry = services.cache.get(services.cache.key(namespace, name))
     if entry is None:
         raise not_found("services", name)

@@ -1,6 +1,6 @@
-"""Options that a query spells out as an object of their own kind: ``PodLogOptions``, ``PodExecOptions`` and their like.
+"""Options objects in a query: ``PodLogOptions``, ``PodExecOptions`` and others.
 
-They are part of no schema that clients can ask for, so their fields stand here. Unknown parameters are nobody's.
+Their types are not in the published schema, so their fields are listed here. Unknown parameters are ignored.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ _KINDS: Final[Mapping[str, Mapping[str, Read]]] = {
 
 
 def read_query_object(kind: str, query: Mapping[str, Sequence[str]]) -> Tree:
-    """The options, as admission sees them. Raises 400 for numbers and times that are none."""
+    """Return the options as admission sees them. Raises 400 for invalid numbers and times."""
     tree: Tree = {"kind": kind, "apiVersion": "v1"}
     for name, read in _KINDS[kind].items():
         values = query.get(name)

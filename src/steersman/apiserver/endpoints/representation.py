@@ -24,7 +24,6 @@ from steersman.apiserver.endpoints.list_streams import (
 from steersman.apiserver.endpoints.negotiation import PLAIN, Media, accepts_gzip, negotiate_status
 from steersman.apiserver.endpoints.protobuf_views import ProtobufView
 from steersman.apiserver.endpoints.views import tree_bytes, view_of
-from steersman.apiserver.generic.entry import Entry
 from steersman.apiserver.http import Response
 from steersman.apiserver.workers import LARGE_BYTES, in_worker
 from steersman.schema import protobuf
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from steersman.apimachinery.trees import Tree
     from steersman.apiserver.endpoints.negotiation import Form
     from steersman.apiserver.endpoints.views import View
+    from steersman.apiserver.generic.entry import Entry
     from steersman.apiserver.generic.served import ServedResource
     from steersman.apiserver.generic.strategy import Column
     from steersman.apiserver.http import Request
@@ -55,12 +55,12 @@ _decode: Final = msgspec.json.Decoder().decode
 async def render_object(
     served: ServedResource, request: Request, obj: Entry | Tree, *, form: Form, code: int = 200
 ) -> Response:
-    """One object: an entry, or a tree in the version served (which is not stored like this).
+    """Answer with one object: an entry, or a tree in the version served that is not stored.
 
     Raises 406 for the form of a list, 400 for an ``includeObject`` that is none.
     """
     if form is PLAIN:
-        if type(obj) is not Entry:
+        if isinstance(obj, dict):
             body = encode(obj)
         elif len(obj.raw) > LARGE_BYTES and served.from_storage is not None:
             body = await in_worker(served.object_bytes, obj)
@@ -71,7 +71,7 @@ async def render_object(
     is_protobuf = form.media is Media.PROTOBUF
     if is_protobuf:
         view = ProtobufView(served, form)
-    if not isinstance(obj, Entry):
+    if isinstance(obj, dict):
         body = view.whole_of(obj)
     elif len(obj.raw) > LARGE_BYTES:
         body = await in_worker(view.whole, obj)
@@ -89,7 +89,7 @@ async def render_tree(
     columns: Sequence[Column] = (),
     cells: list[Any] | None = None,
 ) -> Response:
-    """A tree of another kind than the resource's: a Status, whole whatever shape was asked for, or an object.
+    """Answer with a tree of another kind than the resource's: a Status, which has no other shape, or an object.
 
     Objects (a Scale) come with ``columns`` and ``cells`` and take every shape. Raises as ``render_object``.
     """
@@ -102,7 +102,7 @@ async def render_tree(
 async def render_list(
     served: ServedResource, request: Request, entries: list[Entry], *, form: Form, metadata: Tree
 ) -> Response:
-    """A list. ``metadata`` is its ListMeta. Raises as ``render_object``."""
+    """Answer with a list. ``metadata`` is its ListMeta. Raises as ``render_object``."""
     view = view_of(served, form, include=request.param("includeObject"), is_list=True)
     if form.media is Media.PROTOBUF:
         return await _protobuf_list(request, form, *await ProtobufView(served, form).encode_list(entries, metadata))
@@ -122,7 +122,7 @@ async def render_list(
 
 
 async def _protobuf_list(request: Request, form: Form, size: int, pieces: AsyncIterator[bytes]) -> Response:
-    """A list of ``size`` bytes in protobuf, which has the sizes of all objects in front of them."""
+    """Answer with a list of ``size`` bytes in protobuf, whose fields have their sizes in front."""
     content_type = _CONTENT_TYPES[form.media]
     if size <= PIECE_BYTES:
         return await _answer(request, form, b"".join([piece async for piece in pieces]))
@@ -133,7 +133,7 @@ async def _protobuf_list(request: Request, form: Form, size: int, pieces: AsyncI
 
 
 def render_status(request: Request, error: StatusError) -> Response:
-    """A refusal, in the form that the client accepts; plain JSON when it accepts none."""
+    """Answer with an error in the form that the client accepts; in JSON if it accepts none."""
     form = negotiate_status(request)
     headers = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in error.headers.items()]
     content_type = _CONTENT_TYPES[form.media]
@@ -141,7 +141,7 @@ def render_status(request: Request, error: StatusError) -> Response:
 
 
 async def _whole(request: Request, form: Form, body: bytes, *, code: int = 200) -> Response:
-    """An answer in one piece, from JSON."""
+    """Answer with JSON in the negotiated form, in one piece."""
     if form is not PLAIN and len(body) > _INLINE_BYTES:
         body = await in_worker(_encoded, form, body)
     else:
@@ -150,7 +150,7 @@ async def _whole(request: Request, form: Form, body: bytes, *, code: int = 200) 
 
 
 async def _answer(request: Request, form: Form, body: bytes, *, code: int = 200) -> Response:
-    """An answer in one piece, in the negotiated form."""
+    """Answer with a body in the negotiated form, in one piece."""
     headers = []
     if len(body) > GZIP_ABOVE_BYTES and accepts_gzip(request):
         body = await asyncio.to_thread(gzip, body)

@@ -16,11 +16,12 @@ from steersman.apimachinery.managedfields.updating import update as own_update
 from steersman.apimachinery.trees import copy_tree
 from steersman.apiserver.admission.interface import Attributes, Operation
 from steersman.apiserver.authz.interface import refusal
-from steersman.apiserver.endpoints.body import ObjectDecoder, drop_empty_lists, empty_lists_of, kin_of
+from steersman.apiserver.endpoints.body import ObjectDecoder, drop_empty_lists, empty_lists_of, equivalent_api_versions
 from steersman.apiserver.endpoints.create_bodies import CreateBodyCache, KnownSpec
 from steersman.apiserver.endpoints.noop_applies import NoopApplyCache
 from steersman.apiserver.endpoints.options import field_manager_of
 from steersman.apiserver.endpoints.representation import render_object
+from steersman.apiserver.generic.conversion import PendingVersions
 from steersman.apiserver.generic.writing import time_text
 from steersman.apiserver.request import RequestContext, RequestInfo
 from steersman.schema.decoding import decode
@@ -28,7 +29,6 @@ from steersman.schema.decoding import decode
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping
 
-    from steersman.apimachinery.managedfields.schema import Versions
     from steersman.apimachinery.trees import Tree
     from steersman.apimachinery.typemodel import Struct
     from steersman.apiserver.admission.chain import AdmissionChain, Steps
@@ -80,7 +80,7 @@ class RequestScope:
         authorizer: Authorizer,
         subresource: str = "",
         decoder: ObjectDecoder | None = None,
-        versions: Versions | None = None,
+        versions: ServedVersions | None = None,
     ) -> None:
         resource = served.resource
         self.served: Final = served
@@ -92,7 +92,7 @@ class RequestScope:
             resource.kind,
             resource.api_version,
             served.decode or (None if served.struct is None else partial(decode, served.struct)),
-            kin=kin_of(resource.kind, resource.api_version),
+            kin=equivalent_api_versions(resource.kind, resource.api_version),
             is_custom=served.is_custom,
             empty_lists=() if served.is_custom or served.struct is None else empty_lists_of(served.struct),
         )
@@ -149,6 +149,8 @@ class RequestScope:
         """Return the context of one write, with its field manager."""
         ctx = self.context(request, options)
         ctx.field_manager = field_manager_of(request, options)
+        if self.served.converter is not None and self.versions is not None:
+            ctx.versions = self.versions.pending()
         return ctx
 
     def authorize_create(self, request: Request) -> None:
@@ -218,7 +220,7 @@ class RequestScope:
             time=time_text(ctx.now),
             subresource=self.subresource,
             reset_fields=self.reset_fields,
-            versions=self.versions,
+            versions=self.versions if ctx.versions is None else ctx.versions,
         )
 
     def _new_creation(self, struct: Struct) -> Creation:
@@ -288,15 +290,19 @@ class ServedVersions:
         self._served: Final = served
         self._others: Final = others
 
+    def pending(self) -> PendingVersions:
+        """Return the versions for one write, whose conversions wait for a call."""
+        return PendingVersions(self._served, self._others)
+
     def struct(self, api_version: str) -> Struct:
-        """The kind's type in a version."""
+        """Return the kind's type in a version."""
         other = self._others.get(api_version)
         if other is None or other.struct is None:
             raise UnknownVersionError(api_version)
         return other.struct
 
     def convert(self, tree: Tree, api_version: str) -> Tree:
-        """An object, which is not changed, in another version."""
+        """Return an object, which is not changed, in another version."""
         source = self._others.get(tree.get("apiVersion", ""), self._served)
         target = self._others.get(api_version)
         if target is None:

@@ -1,4 +1,4 @@
-"""From a URL to the endpoint that answers it; and 404 or 405, as upstream, for what nothing answers.
+"""Router from URLs to endpoints, with upstream's 404 and 405 for URLs without one.
 
 Everything that can be worked out for a resource is worked out with the first request for it, and kept.
 """
@@ -46,7 +46,7 @@ _ON_OBJECTS: Final = frozenset({"get", "update", "patch", "delete"})
 
 
 class _Routes:
-    """What one resource, or one subresource, answers."""
+    """Endpoints of one resource or subresource."""
 
     __slots__ = ("endpoints", "is_custom", "is_subresource", "namespaced", "notes", "takes_path", "warning")
 
@@ -55,7 +55,7 @@ class _Routes:
         self.is_custom: Final = not resource.definition
         self.namespaced: Final = resource.namespaced
         self.is_subresource: Final = bool(subresource)
-        #: Told with every answer.
+        #: Warning of every answer.
         self.warning: Final = deprecation_warning(resource)
         #: The same for the audit log.
         self.notes: Final = deprecation_notes(resource)
@@ -69,7 +69,7 @@ class _Routes:
         return not self.namespaced or info.verb in _ON_ALL_NAMESPACES
 
     def endpoint(self, info: RequestInfo, method: str) -> Endpoint:
-        """What answers a request. Raises 404, 405, 400."""
+        """Return the endpoint of a request. Raises 404, 405, 400."""
         allowed = self._allowed(info)
         endpoint = self.endpoints.get(info.verb) if info.verb in allowed else None
         fits = method != "HEAD" or self.takes_path
@@ -80,7 +80,7 @@ class _Routes:
         raise method_not_allowed()
 
     def _allowed(self, info: RequestInfo) -> AbstractSet[str]:
-        """The verbs that a path of this form may have."""
+        """Return the verbs that a path of this form may have."""
         if info.parts and not self.takes_path:
             return frozenset()
         # only a namespace's own path names it, and so does one for a single object of a cluster-wide kind
@@ -120,7 +120,7 @@ class Router:
         registry.listeners.append(self._forget)
 
     def __call__(self, request: Request) -> Awaitable[Response]:
-        """Raises what the endpoint raises, 404, 405, and 400 for a subresource of nothing."""
+        """Answer a request. Raises the errors of the endpoint, 404, 405, and 400 for a subresource without an object."""
         info = request.info
         key = (info.group, info.version, info.resource, info.subresource)
         routes = self._routes.get(key)
@@ -143,7 +143,7 @@ class Router:
         return endpoint(request)
 
     def _forget(self, group: str, version: str, resource: str) -> None:
-        """A resource has changed or gone: its endpoints are made anew when they are asked for again."""
+        """Drop the endpoints of a resource that has changed or gone; they are created again on the next request."""
         for key in [key for key in self._routes if key[:3] == (group, version, resource)]:
             del self._routes[key]
 
@@ -201,7 +201,7 @@ class Router:
         return {"get": partial(get_scale, scope), "update": partial(update, scope), "patch": partial(patch, scope)}
 
     def _scope(self, served: ServedResource, subresource: str = "") -> RequestScope:
-        # what was written as another group's kind (Events) nobody owns any more after a write as this one
+        # managers that wrote another group's kind (Events) own nothing after a write as this one
         group = served.resource.group
         siblings = {v: s for v, s in self._registry.siblings(served).items() if s.resource.group == group}
         return RequestScope(
@@ -214,7 +214,7 @@ class Router:
 
 
 async def _not_served(_: Request) -> Response:
-    """A path that discovery lists and nobody answers here."""
+    """Answer 404 for a path that discovery lists and that has no endpoint here."""
     raise path_not_found()
 
 

@@ -12,7 +12,7 @@ from steersman.apimachinery.managedfields.scale import SCALE_VERSION, entries_fo
 from steersman.apimachinery.metadata_validation import validate_object_meta
 from steersman.apimachinery.names import name_is_dns_subdomain
 from steersman.apimachinery.selectors import SelectorError, from_label_selector
-from steersman.apiserver.endpoints.body import ObjectDecoder, kin_of
+from steersman.apiserver.endpoints.body import ObjectDecoder, equivalent_api_versions
 from steersman.apiserver.endpoints.negotiation import negotiate
 from steersman.apiserver.endpoints.representation import render_tree
 from steersman.apiserver.endpoints.request_scope import RequestScope
@@ -53,7 +53,9 @@ class ScaleScope(RequestScope):
 
     def __init__(self, served: ServedResource, *, admission: AdmissionChain, authorizer: Authorizer) -> None:
         struct = struct_for("autoscaling", "v1", KIND)
-        decoder = ObjectDecoder(KIND, SCALE_VERSION, partial(decode, struct), kin=kin_of(KIND, SCALE_VERSION))
+        decoder = ObjectDecoder(
+            KIND, SCALE_VERSION, partial(decode, struct), kin=equivalent_api_versions(KIND, SCALE_VERSION)
+        )
         super().__init__(served, admission=admission, authorizer=authorizer, subresource="scale", decoder=decoder)
         paths = served.strategy.scale
         if paths is None:
@@ -64,7 +66,7 @@ class ScaleScope(RequestScope):
         self._replicas_paths: Final = {served.resource.api_version: paths.spec_replicas}
 
     def scale_of(self, obj: Tree) -> Tree:
-        """The Scale of a stored object."""
+        """Return the Scale of a stored object."""
         metadata = obj["metadata"]
         replicas = _value_at(obj, self._paths.spec_replicas) or 0
         status: Tree = {"replicas": _value_at(obj, self._paths.status_replicas) or 0}
@@ -80,7 +82,7 @@ class ScaleScope(RequestScope):
         }
 
     def check_scaled(self, entry: Entry) -> None:
-        """A custom object may have no replicas. Raises the 500 that upstream answers then."""
+        """Raise upstream's 500 for a custom object without replicas."""
         paths = self._paths.spec_replicas
         if self.served.is_custom and _value_at(self.served.tree(entry), paths) is None:
             raise internal_error(f"the spec replicas field {quote('.' + '.'.join(paths))} does not exist")
@@ -96,10 +98,10 @@ class ScaleScope(RequestScope):
         return self.to_request_version(old)
 
     def default(self, tree: Tree) -> None:
-        """A Scale without replicas means none."""
+        """Leave a Scale as it is: without replicas it has none."""
 
     def to_storage_version(self, tree: Tree) -> Tree:
-        """A Scale stays one until admission has seen it; see ``merge_into_object``."""
+        """Return the Scale itself; ``merge_into_object`` applies it to the object after admission."""
         return tree
 
     def mutation_attributes(
@@ -135,10 +137,10 @@ class ScaleScope(RequestScope):
         return self._scaled(old, metadata, replicas)
 
     def _scaled(self, old: Tree, scale_metadata: Tree, replicas: int) -> Tree:
-        """The object with the replicas, version and owners of its Scale."""
+        """Return the object with the replicas, resourceVersion and owners of its Scale."""
         metadata = {**old["metadata"]}
         based_on = scale_metadata.get("resourceVersion", "")
-        if based_on or not self.served.is_custom:  # of custom objects nobody need say what a Scale is based on
+        if based_on or not self.served.is_custom:  # the Scale of a custom object needs no resourceVersion
             metadata["resourceVersion"] = based_on
         owners = entries_for_parent(
             metadata.pop("managedFields", None),
@@ -158,13 +160,15 @@ class ScaleScope(RequestScope):
 
 
 async def get_scale(scope: ScaleScope, request: Request) -> Response:
-    """The Scale of an object. Raises 404, 406."""
+    """Answer with the Scale of an object. Raises 404, 406, 500."""
     form = negotiate(request)
     cache, info = scope.served.cache, request.info
     await cache.wait_fresh()
     entry = cache.get(cache.key(info.namespace, info.name))
     if entry is None:
         raise not_found(scope.group_resource, info.name)
+    if scope.served.converter is not None:
+        [entry] = await scope.served.converter.entries([entry])
     scope.check_scaled(entry)
     return await scope.render(request, entry, form=form)
 
@@ -179,7 +183,7 @@ def _value_at(tree: Tree, path: tuple[str, ...]) -> Any:
 
 
 def _with_value_at(tree: Tree, path: tuple[str, ...], value: Any) -> Tree:
-    """A copy along the path; the rest is shared."""
+    """Return a copy with a value at a path; other parts are shared."""
     name, *rest = path
     below = tree.get(name)
     if rest:
@@ -188,7 +192,7 @@ def _with_value_at(tree: Tree, path: tuple[str, ...], value: Any) -> Tree:
 
 
 def _selector_text(selector: Any) -> str:
-    """A LabelSelector, a plain map of labels, or a text, as ``status.selector`` shows it."""
+    """Return the text of a LabelSelector, a map of labels, or a text, as ``status.selector`` has it."""
     if isinstance(selector, str) or not selector:
         return selector or ""
     is_structured = selector.keys() <= _SELECTOR_PARTS and not any(isinstance(part, str) for part in selector.values())

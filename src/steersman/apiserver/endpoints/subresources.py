@@ -1,4 +1,4 @@
-"""What answers for subresources that are no plain objects, and for resources that keep nothing: one list."""
+"""Endpoints of subresources that are no plain objects, and of resources that are not stored: one list."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def subresources(
     connections: Connections | None = None,
     components: Components | None = None,
 ) -> dict[tuple[str, str], Connect]:
-    """By group resource and subresource, as ``Router`` takes them. Each is made when it is first asked for.
+    """Return the endpoints by group resource and subresource, as ``Router`` takes them; each is created on first use.
 
     Without ``connections`` nodes and pods cannot be reached; without ``components`` the usual ports are probed.
     """
@@ -99,7 +99,7 @@ def subresources(
 
 
 def served_but_not_kept(registry: Registry, resource: Resource, strategy: Strategy) -> ServedResource:
-    """A resource whose objects are made up when they are asked for: its cache stays empty."""
+    """Return a resource whose objects are computed on request; its cache stays empty."""
     kept = registry.keep(resource, strategy)
     return ServedResource(
         resource,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from steersman.apimachinery.trees import Tree
     from steersman.apiserver.admission.chain import AdmissionChain
-    from steersman.apiserver.authn.issuing import TokenIssuer
+    from steersman.apiserver.authn.token_issuer import TokenIssuer
     from steersman.apiserver.authz.interface import Authorizer
     from steersman.apiserver.endpoints.posting import Posted
     from steersman.apiserver.generic.registry import Registry
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 _GROUP_KIND: Final = "TokenRequest.authentication.k8s.io"
-#: What the audit log is told of a token: which it is.
+#: Audit annotation that identifies the token.
 _ISSUED: Final = "authentication.kubernetes.io/issued-credential-id"
 _DEFAULT_SECONDS: Final = 3600
 _SECONDS_MIN: Final = 600
@@ -42,12 +42,12 @@ _BINDABLE: Final = {"Pod": "pods", "Node": "nodes", "Secret": "secrets"}
 
 
 class TokenRequests:
-    """What the endpoint needs beside the account."""
+    """Dependencies of the endpoint."""
 
     def __init__(
         self, registry: Registry, issuer: TokenIssuer, *, life_seconds_max: int = 0, extends: bool = True
     ) -> None:
-        """``life_seconds_max``: longer lives are cut, 0 for none. ``extends``: tokens of pods live longer than told."""
+        """``life_seconds_max``: longer lifetimes are cut, 0 for none. ``extends``: tokens of pods live longer than requested."""
         self._registry: Final = registry
         self.issuer: Final = issuer
         self._life_seconds_max: Final = life_seconds_max
@@ -56,7 +56,7 @@ class TokenRequests:
     def endpoints(
         self, accounts: ServedResource, *, admission: AdmissionChain, authorizer: Authorizer
     ) -> Mapping[str, Callable[[Request], Awaitable[Response]]]:
-        """By verb."""
+        """Return the endpoints by verb."""
         scope = PostScope(
             accounts,
             admission=admission,
@@ -64,6 +64,7 @@ class TokenRequests:
             subresource="token",
             kind="TokenRequest",
             group_version=("authentication.k8s.io", "v1"),
+            keeps_system_fields=True,
         )
         return {"create": partial(self.create, scope)}
 
@@ -77,6 +78,7 @@ class TokenRequests:
         scope.manage_fields(ctx, tree, None)
         _check_names(posted)
         account = await self._get("serviceaccounts", posted.object_name, ctx.namespace)
+        _check_uid(posted, account)
         _complete(posted, account, self.issuer.audiences)
         _check_life(spec["expirationSeconds"])
         await admit(posted)
@@ -90,7 +92,7 @@ class TokenRequests:
         return await render_tree(request, tree, form=form, code=201, cells=[])
 
     async def _get(self, plural: str, name: str, namespace: str) -> Tree:
-        """An object. Raises 404."""
+        """Return an object. Raises 404."""
         cache = self._registry.stored(plural).cache
         await cache.wait_fresh()
         entry = cache.get(cache.key(namespace, name))
@@ -99,7 +101,7 @@ class TokenRequests:
         return entry.tree()
 
     async def _bound(self, ref: Tree | None, account: Tree) -> Bound:
-        """Whose the token is, and what it goes with. Raises 400, 404, 409."""
+        """Return the account and the bound objects of the token. Raises 400, 404, 409."""
         metadata = account["metadata"]
         namespace = metadata["namespace"]
         owner = Ref(metadata["name"], metadata["uid"])
@@ -130,7 +132,7 @@ class TokenRequests:
         return Bound(namespace, owner, secret=Ref(name, uid))
 
     async def _node_of(self, pod: Tree) -> Ref | None:
-        """The node of a pod; of one that is not there the name alone."""
+        """Return the node of a pod; of a missing one only the name."""
         name = pod["spec"].get("nodeName")
         if not name:
             return None
@@ -156,11 +158,19 @@ class TokenRequests:
 
 
 def _check_names(posted: Posted) -> None:
-    """Raises 422 when the body names another account than the path."""
+    """Raise 422 if the body names another account than the path."""
     name = posted.new["metadata"].get("name")
     if name and name != posted.object_name:
         why = field.invalid("metadata.name", name, "must match the service account name if specified")
         raise invalid(_GROUP_KIND, posted.object_name, [why])
+
+
+def _check_uid(posted: Posted, account: Tree) -> None:
+    """Raise 409 if the body has the UID of another account of that name (TokenRequestServiceAccountUIDValidation)."""
+    asked, uid = posted.new["metadata"].get("uid"), account["metadata"]["uid"]
+    if asked and asked != uid:
+        detail = f"the UID in the token request ({asked}) does not match the UID of the service account ({uid})"
+        raise conflict(_GROUP_KIND, posted.object_name, detail)
 
 
 def _complete(posted: Posted, account: Tree, audiences: tuple[str, ...]) -> None:
@@ -180,7 +190,7 @@ def _complete(posted: Posted, account: Tree, audiences: tuple[str, ...]) -> None
 
 
 def _check_life(seconds: int) -> None:
-    """Raises 422."""
+    """Raise 422 for an invalid lifetime."""
     why = ""
     if seconds < _SECONDS_MIN:
         why = "may not specify a duration less than 10 minutes"

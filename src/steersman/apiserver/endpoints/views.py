@@ -1,4 +1,4 @@
-"""What of an object is shown: the object, its metadata alone, or a row of a Table. All in JSON, as bytes.
+"""Views of objects in JSON: the object, its metadata alone, or a row of a Table.
 
 The views work on entries and, where nothing has to be decoded, on their bytes. ``representation`` makes answers of them.
 """
@@ -34,16 +34,16 @@ class View(Protocol):
     is_raw: bool
 
     def item(self, entry: Entry) -> bytes:
-        """The object as an element of a list."""
+        """Return the object as an element of a list."""
 
     def whole(self, entry: Entry) -> bytes:
-        """The object alone: the answer to a GET, or the object of an event."""
+        """Return the whole object: the answer to a GET, or the object of an event."""
 
     def whole_of(self, tree: Tree) -> bytes:
-        """As ``whole``, of a tree in the version served that is not stored like this (a dry run, a bookmark)."""
+        """Return a tree in the version served that is not stored like this (a dry run, a bookmark) as ``whole`` does."""
 
     def list_ends(self, metadata: Tree, *, is_empty: bool) -> tuple[bytes, bytes]:
-        """What stands before and after the elements of a list."""
+        """Return the bytes before and after the elements of a list."""
 
 
 class ObjectView:
@@ -130,7 +130,7 @@ class TableView:
 
     def item(self, entry: Entry) -> bytes:
         shown = b"null" if self._object is None else self._object.whole(entry)
-        return self._row(self._served.cache.layout.tree(entry), shown)
+        return self._row(self._served.layout.tree(entry), shown)
 
     def whole(self, entry: Entry) -> bytes:
         return self._table(str(entry.revision), self.item(entry), columns=True)
@@ -139,11 +139,11 @@ class TableView:
         return self._table(tree["metadata"].get("resourceVersion", ""), self._row_of(tree), columns=True)
 
     def event(self, entry: Entry, *, is_first: bool) -> bytes:
-        """As ``whole``; only a watch's first Table tells the columns."""
+        """Return the object of an event; only the first Table of a watch has column definitions."""
         return self._table(str(entry.revision), self.item(entry), columns=is_first)
 
     def event_of(self, tree: Tree, *, is_first: bool) -> bytes:
-        """As ``whole_of``; only a watch's first Table tells the columns."""
+        """Return a tree as the object of an event; only the first Table of a watch has column definitions."""
         return self._table(tree["metadata"].get("resourceVersion", ""), self._row_of(tree), columns=is_first)
 
     def list_ends(self, metadata: Tree, *, is_empty: bool) -> tuple[bytes, bytes]:
@@ -192,7 +192,7 @@ def _definitions(columns: Iterable[Column]) -> bytes:
 
 
 def tree_bytes(tree: Tree, form: Form, *, columns: Sequence[Column], cells: list[Any], include: str) -> bytes:
-    """A tree of a kind that has no resource of its own (a Scale) in the shape asked for. Raises as ``view_of``."""
+    """Return a tree of a kind without a resource of its own (a Scale) in the requested shape. Raises as ``view_of``."""
     match form.shape:
         case Shape.OBJECT:
             return encode(tree)
@@ -224,7 +224,7 @@ def _unfit(shape: Shape, why: str) -> StatusError:
 
 
 def view_of(served: ServedResource, form: Form, *, include: str = "", is_list: bool = False) -> View:
-    """The view that a form asks for. Raises 406 when a list is asked for as an object or the other way round."""
+    """Return the view of a form. Raises 406 for a list requested as an object, or an object requested as a list."""
     match form.shape:
         case Shape.OBJECT:
             return ObjectView(served)
@@ -238,7 +238,7 @@ def view_of(served: ServedResource, form: Form, *, include: str = "", is_list: b
 
 
 def _go_type(served: ServedResource, *, is_list: bool) -> str:
-    """What upstream's type is called in which the objects, or lists of them, are kept in memory."""
+    """Return the name of upstream's Go type of the objects, or of lists of them."""
     if served.is_custom:
         return f"*unstructured.Unstructured{'List' if is_list else ''}"
     resource = served.resource
@@ -247,7 +247,7 @@ def _go_type(served: ServedResource, *, is_list: bool) -> str:
 
 
 def bookmark_tree(served: ServedResource, revision: int, *, ends_initial_events: bool) -> Tree:
-    """An object of the watched kind with nothing but a version."""
+    """Return an object of the watched kind with only a resourceVersion."""
     metadata: Tree = {"resourceVersion": str(revision)}
     if ends_initial_events:
         metadata["annotations"] = {"k8s.io/initial-events-end": "true"}

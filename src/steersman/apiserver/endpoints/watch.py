@@ -1,6 +1,6 @@
 """GET with ``watch``: a stream of events, from now on, from a version, or after the present state.
 
-The answer's head goes out at once; whatever has to be waited for, and whatever goes wrong from then on, is told in the
+The answer's head goes out at once; whatever has to be waited for, and whatever goes wrong from then on, is sent in the
 stream (an ERROR event that holds a Status), as upstream does.
 """
 
@@ -47,7 +47,7 @@ _NOWHERE: Final = -1
 
 
 async def watch(served: ServedResource, request: Request) -> Response:
-    """The stream. Raises 400, 406, 422, 500 for a version that is none."""
+    """Answer with the stream of events. Raises 400, 406, 422, and 500 for an invalid resourceVersion."""
     negotiate(request, is_custom=served.is_custom)
     options = read_list_options(served, request, watch=True)
     form = negotiate(request, stream=True, is_custom=served.is_custom)
@@ -58,20 +58,26 @@ async def watch(served: ServedResource, request: Request) -> Response:
     view = view_of(served, form, include=request.param("includeObject"))
     if not served.cache.is_ready:
         await served.cache.ready()
-    shown: _Shown = _TableEvents(view) if isinstance(view, TableView) else view
+    shown: Shown = _TableEvents(view) if isinstance(view, TableView) else view
     content_type = b"application/json"
     if form.media is Media.PROTOBUF:
         shown = ProtobufView(served, form)
         content_type = _PROTOBUF_STREAM
-    feed = _feed(served, options, form, shown)
-    stream = WatchStream(served, feed, shown, options=options, revision=revision)
+    if served.conversions is not None:
+        from steersman.apiserver.endpoints.converting_watch import ConvertingWatchStream  # noqa: PLC0415 — a subclass
+
+        stream: WatchStream = ConvertingWatchStream(
+            served, served.conversions, shown, options=options, revision=revision
+        )
+    else:
+        stream = WatchStream(served, _feed(served, options, form, shown), shown, options=options, revision=revision)
     stream.begin_now()
     if is_websocket(request):
         return watch_over_websocket(request, stream, is_protobuf=form.media is Media.PROTOBUF)
     return Response(200, stream=stream, content_type=content_type)
 
 
-def _feed(served: ServedResource, options: ListOptions, form: Form, view: _Shown) -> Feed:
+def _feed(served: ServedResource, options: ListOptions, form: Form, view: Shown) -> Feed:
     cache, selection = served.cache, options.selection
     if isinstance(view, _TableEvents):
         return Feed(cache, selection, whole=view.whole, head=None)
@@ -88,7 +94,7 @@ def _feed(served: ServedResource, options: ListOptions, form: Form, view: _Shown
 
 
 class _TableEvents:
-    """Tables of one watch: only the first tells the columns."""
+    """Tables of one watch; only the first has column definitions."""
 
     def __init__(self, view: TableView) -> None:
         self._view = view
@@ -117,7 +123,7 @@ class Push(Protocol):
         """Return when more may be written, or the connection is lost."""
 
 
-class _Shown(Protocol):
+class Shown(Protocol):
     """How objects show in events (see ``View``)."""
 
     def whole(self, entry: Entry) -> bytes: ...
@@ -128,9 +134,7 @@ class _Shown(Protocol):
 class WatchStream:
     """The pieces of one watch. Holds a cursor, the objects still to be shown at the start, and one timer."""
 
-    def __init__(
-        self, served: ServedResource, feed: Feed, view: _Shown, *, options: ListOptions, revision: int
-    ) -> None:
+    def __init__(self, served: ServedResource, feed: Feed, view: Shown, *, options: ListOptions, revision: int) -> None:
         self._served = served
         self._cache = served.cache
         self._feed = feed
@@ -212,7 +216,7 @@ class WatchStream:
         self._push = push
 
     def wake(self) -> None:
-        """Something has happened, or is due (see ``Sleeper``)."""
+        """Wake the watch: events may have arrived, or a timer is due. See ``WatchWaiter``."""
         woken = self._woken
         if woken is None or woken.done():
             return
@@ -281,12 +285,12 @@ class WatchStream:
         elif self._revision:
             self._cursor = (
                 ring.after(self._revision) if self._revision >= ring.floor else _NOWHERE
-            )  # what is missing is told with the first read
+            )  # missing changes are reported by the first read
 
     # -- what comes next ---------------------------------------------------------------------------------------------
 
     def _next(self) -> tuple[bool, bytes]:
-        """The next piece (empty: none now), and whether there is more to look at without waiting."""
+        """Return whether more can be read without waiting, and the next piece, empty without one."""
         if self._over:
             return False, b""
         now = self._served.clock.monotonic() + _EARLY_SECONDS
@@ -311,7 +315,7 @@ class WatchStream:
         return is_behind, frames
 
     def _initial_piece(self, revision: int) -> bytes:
-        """The next objects of the present state; after the last one the bookmark that says so, to who takes bookmarks."""
+        """Return the next objects of the initial state; after the last one also its bookmark, if bookmarks are allowed."""
         feed, initial = self._feed, self._initial
         matches = feed.selection.matches
         frames: list[bytes] = []
@@ -370,6 +374,6 @@ class WatchStream:
         self._timer = clock.timer(min(self._end, self._bookmark_due) - clock.monotonic(), self._tick)
 
     def _tick(self) -> None:
-        """Something is due: look at it."""
+        """Handle the timer: a bookmark or the end of the watch is due."""
         self._timer = None
         self.wake()

@@ -1,1 +1,1 @@
-"""What happens to a request before its endpoint, a module each, with upstream's names. ``server.chain`` lists them."""
+"""Filters of the handler chain, one module each, with upstream's names. ``server/chain.py`` orders them."""

@@ -1,6 +1,6 @@
-"""Records requests as the audit policy asks (``WithAudit``, ``WithFailedAuthenticationAudit``).
+"""Audit filter: records requests by the audit policy. Upstream: ``WithAudit``, ``WithFailedAuthenticationAudit``.
 
-In the chain only when there is a policy and somewhere to write: without them requests are not slowed down.
+Part of the chain only if a policy and a sink are configured. Events, policy and logs are in ``apiserver/audit``.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from steersman.apiserver.audit.policy import Policy
     from steersman.apiserver.http import Filter, Handler, Request, Response
 
-#: More of a streamed answer is not kept; the event then says so, and has no object.
-_KEPT_BYTES_MAX: Final = 16 * 1024 * 1024
-_NOBODY: Final = UserInfo("")
+#: Maximum size of a recorded streamed response; larger ones are omitted, with an annotation.
+_RECORDED_BYTES_MAX: Final = 16 * 1024 * 1024
+_NO_USER: Final = UserInfo("")
 _LEVEL_LABELS: Final = {
     AuditLevel.NONE: "None",
     AuditLevel.METADATA: "Metadata",
@@ -48,17 +48,17 @@ _LEVEL_LABELS: Final = {
 
 
 class AuditSink(msgspec.Struct, frozen=True, kw_only=True):
-    """One place that events go to, and how they look there."""
+    """Audit log and its format."""
 
     #: ``log`` or ``webhook``.
     name: str
     log: AuditLog
     legacy: bool = False
-    #: Larger events lose their objects; 0: none does.
+    #: Events above this size lose their objects; 0: no limit.
     size_max_bytes: int = 0
 
     def line(self, tree: dict[str, Any]) -> bytes:
-        """An event; empty when it is too large even without its objects."""
+        """Encode an event; empty if it exceeds the limit even without objects."""
         fit = fitted(tree, size_max_bytes=self.size_max_bytes) if self.size_max_bytes else tree
         if fit is None:
             return b""
@@ -66,7 +66,7 @@ class AuditSink(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Auditor:
-    """Policy, sinks and counts of one server."""
+    """Audit policy, sinks and counters of one server."""
 
     def __init__(self, policy: Policy, sinks: Sequence[AuditSink], *, now: Callable[[], datetime]) -> None:
         self.policy: Final = policy
@@ -78,18 +78,18 @@ class Auditor:
         self._levels: Final = dict.fromkeys(AuditLevel, 0)
 
     def start(self) -> None:
-        """Begin to write."""
+        """Start the writers."""
         for sink in self.sinks:
             self._tasks.start(sink.name, sink.log.run())
 
     async def close(self) -> None:
-        """Write what there is, and stop."""
+        """Flush and close all sinks."""
         for sink in self.sinks:
             await sink.log.close()
         await self._tasks.close()
 
     def begin(self, request: Request, user: UserInfo) -> AuditEvent | None:
-        """The event of a request; None when it is not recorded."""
+        """Return the event of a request; None if the policy omits it."""
         outcome = self.policy.evaluate(user, request.info)
         self._levels[outcome.level] += 1
         if outcome.level is AuditLevel.NONE:
@@ -101,24 +101,24 @@ class Auditor:
         return AuditEvent(request, user, outcome, received=self.now())
 
     async def receive(self, event: AuditEvent) -> None:
-        """The first stage. Raises 500 when it cannot be recorded and nothing may happen unrecorded."""
+        """Record the stage RequestReceived. Raises 500 if a strict log fails."""
         for log, line in self._lines(event, REQUEST_RECEIVED):
             if not await log.record(line) and log.strict:
                 self._rejected += 1
                 raise internal_error("failed to store audit event")
 
     async def record(self, event: AuditEvent, stage: str) -> None:
-        """A later stage."""
+        """Record a later stage."""
         for log, line in self._lines(event, stage):
             await log.record(line)
 
     def post(self, event: AuditEvent, stage: str) -> None:
-        """A later stage, where nothing can be waited for."""
+        """Queue a later stage without waiting."""
         for log, line in self._lines(event, stage):
             log.post(line)
 
     def _lines(self, event: AuditEvent, stage: str) -> list[tuple[AuditLog, bytes]]:
-        """None when the stage is left out."""
+        """Encode the event for each sink; empty if the policy omits the stage."""
         if event.omits(stage):
             return []
         tree = event.tree(stage, now=self.now())
@@ -126,7 +126,7 @@ class Auditor:
         return [(sink.log, line) for sink in self.sinks if (line := sink.line(tree))]
 
     async def collect(self) -> Iterable[Family]:
-        """For ``/metrics``."""
+        """Return metrics for ``/metrics``."""
         lost = [((("plugin", sink.name),), sink.log.failed + sink.log.dropped) for sink in self.sinks]
         return [
             counter("apiserver_audit_event_total", "Audit events made.", [((), self._events)]),
@@ -141,7 +141,7 @@ class Auditor:
 
 
 def failed_authentication(auditor: Auditor) -> Filter:
-    """Records requests whose caller is not known, and lets authenticators make notes. Goes around authentication."""
+    """Record requests that fail authentication, and let authenticators annotate. Wraps the authentication filter."""
 
     def wrap(handler: Handler) -> Handler:
         async def filtered(request: Request) -> Response:
@@ -150,7 +150,7 @@ def failed_authentication(auditor: Auditor) -> Filter:
                 return await handler(request)
             except StatusError as error:
                 if error.code == 401 and not hasattr(request, "user"):
-                    await _record_stranger(auditor, request)
+                    await _record_failed_authentication(auditor, request)
                 raise
 
         return filtered
@@ -158,11 +158,11 @@ def failed_authentication(auditor: Auditor) -> Filter:
     return wrap
 
 
-async def _record_stranger(auditor: Auditor, request: Request) -> None:
-    event = auditor.begin(request, _NOBODY)
+async def _record_failed_authentication(auditor: Auditor, request: Request) -> None:
+    event = auditor.begin(request, _NO_USER)
     if event is None:
         return
-    methods = _methods_tried(request)
+    methods = _attempted_methods(request)
     why = (
         f"Authentication failed, attempted: {methods}" if methods else "Authentication failed, no credentials provided"
     )
@@ -170,16 +170,16 @@ async def _record_stranger(auditor: Auditor, request: Request) -> None:
     await auditor.record(event, RESPONSE_STARTED)
 
 
-def _methods_tried(request: Request) -> str:
-    scheme, found, _ = request.header(b"authorization").strip().partition(" ")
-    methods: list[str] = [name for name in ("basic", "bearer") if found and scheme.lower() == name]
+def _attempted_methods(request: Request) -> str:
+    scheme, token, _ = request.header(b"authorization").strip().partition(" ")
+    methods: list[str] = [name for name in ("basic", "bearer") if token and scheme.lower() == name]
     if request.scope.get("extensions", {}).get("tls", {}).get("client_cert_chain"):
         methods.append("x509")
     return ",".join(methods)
 
 
 def auditing(auditor: Auditor) -> Filter:
-    """Records what known callers ask for and get. Raises 500 for what must be recorded and cannot."""
+    """Record authenticated requests. Raises 500 if a strict log fails."""
 
     def wrap(handler: Handler) -> Handler:
         async def filtered(request: Request) -> Response:
@@ -190,7 +190,7 @@ def auditing(auditor: Auditor) -> Filter:
             try:
                 response = await handler(request)
             except StatusError as error:
-                _refused(event, request, error)
+                _record_error(event, request, error)
                 await auditor.record(event, RESPONSE_COMPLETE)
                 raise
             except asyncio.CancelledError:
@@ -198,12 +198,12 @@ def auditing(auditor: Auditor) -> Filter:
                 auditor.post(event, RESPONSE_COMPLETE)
                 raise
             except Exception as error:
-                _keep_body(event, request)
+                _record_request_body(event, request)
                 why = f"APIServer panic'd: {error!r}"
                 event.answered(500, {"status": "Failure", "reason": "InternalError", "message": why})
                 await auditor.record(event, PANIC)
                 raise
-            await _answered(auditor, event, request, response)
+            await _record_response(auditor, event, request, response)
             return response
 
         return filtered
@@ -211,29 +211,29 @@ def auditing(auditor: Auditor) -> Filter:
     return wrap
 
 
-def _keep_body(event: AuditEvent, request: Request) -> None:
-    """What the client sent, if somebody has read it."""
+def _record_request_body(event: AuditEvent, request: Request) -> None:
+    """Record the request body, if a handler has read it."""
     if request._body:
         media_type = request.header(b"content-type").partition(";")[0].strip()
         event.request_body = RequestBody(request._body, media_type or "application/json")
 
 
-def _refused(event: AuditEvent, request: Request, error: Refusal) -> None:
-    _keep_body(event, request)
+def _record_error(event: AuditEvent, request: Request, error: Refusal) -> None:
+    _record_request_body(event, request)
     event.answered(error.code, error.status)
     if event.level >= AuditLevel.REQUEST_RESPONSE:
         event.response_body = ResponseBody([msgspec.json.encode(error.status)], "application/json", gzipped=False)
 
 
-async def _answered(auditor: Auditor, event: AuditEvent, request: Request, response: Response) -> None:
-    """Record an answer: at once when it is whole, else when its stream is over."""
-    _keep_body(event, request)
+async def _record_response(auditor: Auditor, event: AuditEvent, request: Request, response: Response) -> None:
+    """Record a response: complete ones now, streams at their end."""
+    _record_request_body(event, request)
     whole = response.stream is None
     event.answered(response.code, decode_status(response.body) if whole and is_status(response.body) else None)
     if is_long_running(request.info):
         await auditor.record(event, RESPONSE_STARTED)
     elif event.level >= AuditLevel.REQUEST_RESPONSE:
-        _keep_answer(event, response)
+        _record_response_body(event, response)
     if whole:
         await auditor.record(event, RESPONSE_COMPLETE)
         return
@@ -247,22 +247,22 @@ async def _answered(auditor: Auditor, event: AuditEvent, request: Request, respo
     response.on_end = end
 
 
-def _keep_answer(event: AuditEvent, response: Response) -> None:
+def _record_response_body(event: AuditEvent, response: Response) -> None:
     headers = dict(response.headers)
     media_type = headers.get(b"content-type", b"").partition(b";")[0].decode("latin-1")
-    kept = ResponseBody([response.body], media_type, gzipped=headers.get(b"content-encoding") == b"gzip")
-    event.response_body = kept
+    body = ResponseBody([response.body], media_type, gzipped=headers.get(b"content-encoding") == b"gzip")
+    event.response_body = body
     if response.stream is not None:
-        response.stream = _kept(response.stream, kept, event)
+        response.stream = _recorded(response.stream, body, event)
 
 
-async def _kept(stream: AsyncIterator[bytes], kept: ResponseBody, event: AuditEvent) -> AsyncIterator[bytes]:
-    """The same pieces, which ``kept`` remembers up to a bound."""
+async def _recorded(stream: AsyncIterator[bytes], kept: ResponseBody, event: AuditEvent) -> AsyncIterator[bytes]:
+    """Yield the pieces and record them up to the limit."""
     size = 0
     try:
         async for piece in stream:
             size += len(piece)
-            if size <= _KEPT_BYTES_MAX:
+            if size <= _RECORDED_BYTES_MAX:
                 kept.pieces.append(piece)
             elif event.response_body is not None:
                 kept.pieces.clear()

@@ -1,4 +1,4 @@
-"""Finds out who asks (``WithAuthentication``)."""
+"""Authentication filter. Upstream: ``WithAuthentication``."""
 
 from __future__ import annotations
 
@@ -18,12 +18,15 @@ _log = logging.getLogger(__name__)
 
 
 def authentication(authenticator: ServerAuthenticator) -> Filter:
-    """Sets ``request.user``. Raises 401 for bad credentials, and for none where anonymous requests are not allowed."""
-    authenticate, at_once = authenticator.authenticate, authenticator.at_once
+    """Set ``request.user``.
+
+    Raises 401 for invalid credentials, or without any where anonymous requests are not allowed.
+    """
+    authenticate, authenticate_cached = authenticator.authenticate, authenticator.authenticate_cached
 
     def wrap(handler: Handler) -> Handler:
         def filtered(request: Request) -> Awaitable[Response]:
-            user = at_once(request)
+            user = authenticate_cached(request)
             if user is None:
                 return asked(request)
             request.user = user

@@ -1,4 +1,4 @@
-"""Asks whether the caller may (``WithAuthorization``)."""
+"""Authorization filter. Upstream: ``WithAuthorization``."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 
 def note(annotations: Annotations, decision: Decision) -> None:
-    """What the audit log tells of a decision."""
+    """Add the audit annotations of a decision."""
     annotations.add("authorization.k8s.io/decision", "allow" if decision.allowed else "forbid")
     annotations.add("authorization.k8s.io/reason", decision.reason)
 
 
 def authorization(authorizer: Authorizer) -> Filter:
-    """Raises 403 unless the authorizer says yes."""
+    """Raise 403 unless the authorizer allows the request."""
     authorize = authorizer.authorize
 
     def wrap(handler: Handler) -> Handler:

@@ -1,4 +1,4 @@
-"""Turns every refusal and every fault into an answer (``WithPanicRecovery``)."""
+"""Conversion of exceptions to responses. Upstream: ``WithPanicRecovery``."""
 
 from __future__ import annotations
 

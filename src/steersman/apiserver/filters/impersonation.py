@@ -1,4 +1,4 @@
-"""Lets a caller act as another user (``WithConstrainedImpersonation``)."""
+"""Impersonation filter. Upstream: ``WithConstrainedImpersonation``."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ _EXTRA_PREFIX = b"impersonate-extra-"
 
 
 def impersonation(authorizer: Authorizer) -> Filter:
-    """Replaces ``request.user`` when ``Impersonate-*`` headers ask for it. Raises 400, 403."""
+    """Replace ``request.user`` by the user of ``Impersonate-*`` headers. Raises 400, 403."""
     rules = Impersonation(authorizer)
 
     def wrap(handler: Handler) -> Handler:
         def filtered(request: Request) -> Awaitable[Response]:
             for name in request.first_headers:
                 if name.startswith(_PREFIX):
-                    act_as_wanted(request)
+                    impersonate(request)
                     break
             return handler(request)
 
-        def act_as_wanted(request: Request) -> None:
-            wanted = wanted_user(request)
-            if wanted is not None:
+        def impersonate(request: Request) -> None:
+            target = requested_user(request)
+            if target is not None:
                 caller = request.user
-                request.user = rules.impersonate(caller, wanted, request.info)
+                request.user = rules.impersonate(caller, target, request.info)
                 if request.annotations is not None:
                     request.annotations.impersonation_constraint = rules.constraint(caller)
 
@@ -44,8 +44,8 @@ def impersonation(authorizer: Authorizer) -> Filter:
     return wrap
 
 
-def wanted_user(request: Request) -> UserInfo | None:
-    """The user that the headers name, as they name it. Raises 400 when they say everything but the name."""
+def requested_user(request: Request) -> UserInfo | None:
+    """Return the user of the headers, None without any. Raises 400 if they lack a user name."""
     name = request.header(b"impersonate-user")
     uid = request.header(b"impersonate-uid")
     groups = tuple(request.header_all(b"impersonate-group"))

@@ -1,4 +1,7 @@
-"""Bounds what runs at once (``WithMaxInFlightLimit``): reads and writes apart, long-running requests uncounted."""
+"""Limits of concurrent requests: read-only and mutating ones; long-running ones are exempt.
+
+Upstream: ``WithMaxInFlightLimit``.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +14,14 @@ if TYPE_CHECKING:
     from steersman.apiserver.http import Filter, Handler, Request, Response
     from steersman.apiserver.request import RequestInfo
 
-#: Verbs that change nothing.
+#: Read-only verbs.
 READING = frozenset({"get", "list", "head", "options"})
-#: Subresources that stay open as long as the client likes.
+#: Long-running subresources.
 _STREAMING = frozenset({"attach", "exec", "proxy", "log", "portforward"})
 
 
 class InFlight:
-    """How many requests of each kind run now, for the limit and for metrics."""
+    """Number of requests in flight by kind, for the limits and metrics."""
 
     def __init__(self) -> None:
         self.reading = 0
@@ -26,12 +29,12 @@ class InFlight:
 
 
 def is_long_running(info: RequestInfo) -> bool:
-    """Whether the request stays open on purpose, so that no limit and no timeout applies."""
+    """Report whether the request is long-running and exempt from limits and timeouts."""
     return info.verb in ("watch", "proxy") or (info.is_resource and info.subresource in _STREAMING)
 
 
 def fairness(in_flight: InFlight, *, reading_max: int, mutating_max: int) -> Filter:
-    """Raises 429 above the limit (0: none). ``system:masters`` always gets through, as upstream: it mends overload."""
+    """Raise 429 above a limit (0: none). As upstream, ``system:masters`` is exempt, to be able to resolve overload."""
 
     def wrap(handler: Handler) -> Handler:
         async def filtered(request: Request) -> Response:

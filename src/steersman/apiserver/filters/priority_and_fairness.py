@@ -1,4 +1,7 @@
-"""Lets requests run, wait or be refused by their priority and flow (``WithPriorityAndFairness``)."""
+"""API priority and fairness filter: executes, queues or rejects requests. Upstream: ``WithPriorityAndFairness``.
+
+Decisions are made by ``apiserver/flowcontrol``; this filter waits and responds.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +22,13 @@ if TYPE_CHECKING:
     from steersman.apiserver.request import RequestInfo
     from steersman.asynckit.clock import Clock
 
-#: Objects that a list may read for one seat, and the seats that it takes at most; upstream's numbers.
+#: Objects per seat of a list, and the maximum number of seats; upstream's values.
 _OBJECTS_PER_SEAT: Final = 100
 _SEATS_MAX: Final = 10
 
 
 class PriorityAndFairness:
-    """The filter's means."""
+    """Dependencies of the filter."""
 
     def __init__(
         self,
@@ -35,20 +38,20 @@ class PriorityAndFairness:
         wait_max_seconds: float,
         clock: Clock,
     ) -> None:
-        """``stored`` tells how many objects a list would read at most."""
+        """``stored``: returns the number of objects that a list may read at most."""
         self.control: Final = control
         self._stored: Final = stored
         self._wait_max_seconds: Final = wait_max_seconds
         self.clock: Final = clock
 
     def seats(self, info: RequestInfo) -> int:
-        """How wide a request is: lists of many objects are as much work as several requests."""
+        """Return the width of a request in seats; lists of many objects are wider."""
         if info.verb != "list" or info.name:
             return 1
         return min(_SEATS_MAX, max(1, -(-self._stored(info) // _OBJECTS_PER_SEAT)))
 
     async def wait(self, flow: Flow, request: Request, seats: int) -> Waiting:
-        """Return when it is the request's turn. Raises 429 when its queue is full, or the turn does not come in time."""
+        """Wait until the request may execute. Raises 429 if its queue is full or the wait exceeds its limit."""
         counts, level, clock = flow.counts, flow.level, self.clock
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
@@ -97,7 +100,10 @@ class PriorityAndFairness:
 
 
 def priority_and_fairness(means: PriorityAndFairness, in_flight: InFlight) -> Filter:
-    """Raises 429. A watch holds its seat until it is set up; other requests that stay open are not limited."""
+    """Limit requests; raises 429.
+
+    A watch holds its seats until it is initialized; other long-running requests are exempt.
+    """
     classify, monotonic = means.control.classify, means.clock.monotonic
 
     def wrap(handler: Handler) -> Handler:

@@ -1,4 +1,4 @@
-"""Priority and fairness under upstream's metric names (``apiserver_flowcontrol_*``)."""
+"""Metrics of priority and fairness (``apiserver_flowcontrol_*``)."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ _HISTOGRAMS: Final[tuple[tuple[str, str, Callable[[FlowCounts], Histogram], Labe
 
 
 class FlowControlMetrics:
-    """Asks the counters when somebody asks for metrics."""
+    """Collector of the flow control counters."""
 
     def __init__(self, control: FlowControl) -> None:
         self._control: Final = control
 
     async def collect(self) -> Iterable[Family]:
-        """For ``/metrics``."""
+        """Return metrics for ``/metrics``."""
         return list(self._families())
 
     def _families(self) -> Iterator[Family]:

@@ -1,4 +1,4 @@
-"""What is kept of every request: its id, and that it happened (``WithAuditInit``, ``WithAudit``, request metrics)."""
+"""Audit IDs and counters of all requests. Upstream: ``WithAuditInit``, ``WithAudit``, request metrics."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 class AuditIds:
-    """Ids for requests that bring none: shaped as UUIDs, one after the other from a random start.
+    """Generator of audit IDs in the form of UUIDs: a counter from a random start.
 
-    A counter behind 80 random bits is as unique as a random number, and ten times cheaper.
+    A counter with 80 random bits is as unique as random numbers and ten times cheaper.
     """
 
     def __init__(self, randomness: Callable[[int], bytes]) -> None:
@@ -30,13 +30,13 @@ class AuditIds:
         self._count = 0
 
     def next(self) -> bytes:
-        """One that was not given out before."""
+        """Return a new ID."""
         self._count += 1
         return self._head + b"%012x" % self._count
 
 
 def audit(metrics: RequestMetrics, *, monotonic: Callable[[], float] = time.perf_counter) -> Filter:
-    """Counts requests of known callers by what they ask for and how they are answered."""
+    """Count authenticated requests by attributes and response code."""
     count = metrics.count
 
     def wrap(handler: Handler) -> Handler:

@@ -1,4 +1,4 @@
-"""A client's own limit, ``?timeout=30s``, of requests that are not meant to stay open (``WithRequestDeadline``)."""
+"""Request deadlines: ``?timeout=30s`` of requests that are not long-running. Upstream: ``WithRequestDeadline``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def request_deadline(*, longest_seconds: float) -> Filter:
-    """Raises 400 for what is no duration, 504 when it has passed. More than ``longest_seconds`` is cut to that."""
+    """Raise 400 for an invalid duration, 504 at the deadline. The timeout is at most ``longest_seconds``."""
 
     def wrap(handler: Handler) -> Handler:
         def filtered(request: Request) -> Awaitable[Response]:

@@ -1,7 +1,7 @@
-"""What a URL and a method ask for (``RequestInfoFactory`` upstream).
+"""Request info: verb, resource and name of a request, from method, path and query. Upstream: ``RequestInfoFactory``.
 
-Paths with a name and paths of collections are read once each and kept; only what a query changes (``watch``, a field
-selector for one name) is worked out every time.
+Results are cached by path; only the effects of a query (``watch``, a field selector for one name) are computed per
+request.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from steersman.apimachinery.selectors import FieldSelector
     from steersman.apiserver.http import Filter, Handler, Request, Response
 
-#: Bound of the table; it is emptied when full, which costs less than keeping an order of use.
+#: Maximum number of cached paths; clearing a full cache is cheaper than an LRU order.
 _KEPT_MAX: Final = 8192
-#: Longer paths are read anew each time, so that the table stays small.
+#: Longer paths are not cached.
 _KEPT_PATH_MAX: Final = 512
 
 _VERBS: Final = {
@@ -33,28 +33,28 @@ _VERBS: Final = {
     "PATCH": "patch",
     "DELETE": "delete",
 }
-#: Verbs of collections that a query says more about.
+#: Verbs of collections that depend on the query.
 _REFINED: Final = frozenset({"get", "list", "deletecollection"})
-#: Verbs that stood in the path in olden times: ``/api/v1/watch/namespaces/…``.
+#: Deprecated verbs in paths: ``/api/v1/watch/namespaces/…``.
 _PATH_VERBS: Final = frozenset({"proxy", "watch"})
-#: ``/namespaces/x/status`` is about the namespace, ``/namespaces/x/pods`` about what lies in it.
+#: Subresources of namespaces: ``/namespaces/x/status`` is no resource in the namespace.
 _NAMESPACE_SUBRESOURCES: Final = frozenset({"status", "finalize"})
 
 
 def request_info() -> Filter:
-    """Sets ``request.info``. Its answers to one path are the same object as long as it is kept."""
-    kept: dict[tuple[str, str], RequestInfo] = {}
+    """Set ``request.info``. Requests for a cached path share one object."""
+    cache: dict[tuple[str, str], RequestInfo] = {}
 
     def wrap(handler: Handler) -> Handler:
         def filtered(request: Request) -> Awaitable[Response]:
             key = (request.method, request.path)
-            info = kept.get(key)
+            info = cache.get(key)
             if info is None:
                 info = parse(request.method, request.path)
                 if len(request.path) <= _KEPT_PATH_MAX:
-                    if len(kept) >= _KEPT_MAX:
-                        kept.clear()
-                    kept[key] = info
+                    if len(cache) >= _KEPT_MAX:
+                        cache.clear()
+                    cache[key] = info
             if request.raw_query and info.is_resource and not info.name and info.verb in _REFINED:
                 info = refine(info, request.raw_query)
             request.info = info
@@ -66,7 +66,7 @@ def request_info() -> Filter:
 
 
 def parse(method: str, path: str) -> RequestInfo:
-    """What method and path say; of a collection that it is listed. Raises a StatusError for half a path."""
+    """Parse method and path; collections get the verb list. Raises a StatusError for an incomplete path."""
     parts = path.strip("/").split("/")
     other = RequestInfo(method.lower(), path)
     if len(parts) < 3 or parts[0] not in ("api", "apis"):
@@ -81,7 +81,7 @@ def parse(method: str, path: str) -> RequestInfo:
     verb = _VERBS.get(method, "")
     if rest[0] in _PATH_VERBS:
         if len(rest) < 2:
-            raise path_not_found()  # upstream's 500 is no fault of the server
+            raise path_not_found()  # upstream responds with 500, though the client is at fault
         verb, *rest = rest
     namespace, rest = _namespace(rest)
     resource, name = rest[0], "".join(rest[1:2])
@@ -103,7 +103,7 @@ def parse(method: str, path: str) -> RequestInfo:
 
 
 def _namespace(rest: list[str]) -> tuple[str, list[str]]:
-    """The namespace, and what is left of the path."""
+    """Return the namespace and the rest of the path."""
     if rest[0] != "namespaces" or len(rest) < 2:
         return "", rest
     namespace = rest[1]
@@ -113,13 +113,13 @@ def _namespace(rest: list[str]) -> tuple[str, list[str]]:
 
 
 def refine(info: RequestInfo, raw_query: bytes) -> RequestInfo:
-    """A listed collection as its query changes it: watched, or for one name only."""
+    """Apply the query to a list: watch, or a single name by field selector."""
     if b"watch" not in raw_query and b"fieldSelector" not in raw_query:
         return info
     try:
         query = parse_qs(raw_query.decode("ascii"), keep_blank_values=True, max_num_fields=1000)
     except ValueError:
-        return info  # whoever reads the query will say what is wrong with it
+        return info  # the handler that reads the query reports the error
     is_read = info.verb != "deletecollection"
     if is_read and "watch" in query and _is_true(query["watch"][0]):
         info = info.changed(verb="watch")
@@ -134,13 +134,13 @@ def refine(info: RequestInfo, raw_query: bytes) -> RequestInfo:
 
 
 def _is_true(text: str) -> bool:
-    """As upstream reads booleans in a query: anything but these is true, also nothing."""
+    """Parse a boolean as upstream does: everything but ``false`` and ``0`` is true, an empty value too."""
     return text.lower() not in ("0", "false")
 
 
 def _fields(selector: str) -> FieldSelector | None:
-    """The field selector; None when there is none that can be read."""
+    """Parse the field selector; None if absent or invalid."""
     try:
         return parse_field_selector(selector) if selector else None
     except SelectorError:
-        return None  # whoever lists will say what is wrong with it
+        return None  # the list handler reports the error

@@ -1,4 +1,4 @@
-"""Counts of requests under upstream's metric names: plain integers, a dict look-up a request."""
+"""Request metrics under upstream's names: integers in a dict, one lookup per request."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from steersman.apiserver.filters.max_in_flight import InFlight
     from steersman.apiserver.request import RequestInfo
 
-#: Upper bounds of ``apiserver_request_duration_seconds``, upstream's.
+#: Upper bounds of ``apiserver_request_duration_seconds``, as upstream.
 BUCKETS_SECONDS: Final[tuple[float, ...]] = (
     0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2, 3,
     4, 5, 6, 8, 10, 15, 20, 30, 45, 60,
 )  # fmt: skip
 
-#: Clients choose paths, so they could make label sets without end: beyond this many all are counted as one.
+#: Maximum number of label sets, as clients choose paths; requests beyond it share one.
 _SERIES_MAX: Final = 4096
 
 #: Verb, dry run, group, version, resource, subresource, scope.
@@ -33,36 +33,36 @@ _VERBS: Final = {
 
 
 class Series:
-    """What is counted of one label set."""
+    """Counters of one label set."""
 
     __slots__ = ("buckets", "codes", "long_running", "seconds")
 
     def __init__(self) -> None:
         self.codes: dict[int, int] = {}
-        #: Answers by duration; the last one is above all bounds.
+        #: Requests by duration; the last bucket is +Inf.
         self.buckets = [0] * (len(BUCKETS_SECONDS) + 1)
         self.seconds = 0.0
-        #: Open right now.
+        #: Long-running requests in progress.
         self.long_running = 0
 
     def opened(self) -> None:
-        """A request that stays open has begun its answer."""
+        """Count the start of a long-running response."""
         self.long_running += 1
 
     def closed(self) -> None:
-        """Such an answer has ended."""
+        """Count the end of a long-running response."""
         self.long_running -= 1
 
 
 class RequestMetrics:
-    """The table of all label sets seen."""
+    """Counters by label set."""
 
     def __init__(self, in_flight: InFlight) -> None:
         self._in_flight = in_flight
         self._series: dict[Key, Series] = {}
 
     def series(self, info: RequestInfo, dry_run: str) -> Series:
-        """The counters for such a request."""
+        """Return the counters of a request."""
         if info.name or info.verb == "create":
             scope = "resource" if info.is_resource else ""
         elif info.namespace:
@@ -79,13 +79,13 @@ class RequestMetrics:
 
     @staticmethod
     def count(series: Series, code: int, seconds: float) -> None:
-        """One answered request."""
+        """Count a response."""
         series.codes[code] = series.codes.get(code, 0) + 1
         series.buckets[bisect_left(BUCKETS_SECONDS, seconds)] += 1
         series.seconds += seconds
 
     async def collect(self) -> Iterable[Family]:
-        """For ``/metrics``."""
+        """Return metrics for ``/metrics``."""
         running = [(_labels(key), series.long_running) for key, series in self._series.items() if series.long_running]
         return [
             counter(

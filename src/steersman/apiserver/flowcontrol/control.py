@@ -62,16 +62,18 @@ class FlowControl:
         trees = {tree["metadata"]["name"]: tree for tree in (*self._mandatory_levels, *levels)}
         specs = {name: tree.get("spec") or {} for name, tree in trees.items()}
         limits = limits_of(specs, total=self._seats)
-        kept = {}
+        levels_by_name = {}
         for name, tree in trees.items():
             level = self.levels.get(name) or PriorityLevel(name, now=now)
             level.configure(specs[name], limits[name], uid=tree["metadata"].get("uid", ""), now=now)
-            kept[name] = level
-        self.levels = kept
+            levels_by_name[name] = level
+        self.levels = levels_by_name
         named = {tree["metadata"]["name"]: tree for tree in (*self._mandatory_schemas, *schemas)}
         read = sorted(map(FlowSchema, named.values()), key=lambda schema: (schema.precedence, schema.name))
         # a dangling schema is ignored until its level exists
-        self._flows = [self._flow(schema, kept[schema.level]) for schema in read if schema.level in kept]
+        self._flows = [
+            self._flow(schema, levels_by_name[schema.level]) for schema in read if schema.level in levels_by_name
+        ]
         self._candidates.clear()
 
     def _flow(self, schema: FlowSchema, level: PriorityLevel) -> Flow:
@@ -92,9 +94,9 @@ class FlowControl:
     ) -> list[tuple[Flow, tuple[PolicyRule, ...]]]:
         if len(self._candidates) >= _USERS_MAX:
             self._candidates.clear()
-        found = [(flow, rules) for flow in self._flows if (rules := flow.schema.rules_of(user))]
-        self._candidates[key] = found
-        return found
+        candidates = [(flow, rules) for flow in self._flows if (rules := flow.schema.rules_of(user))]
+        self._candidates[key] = candidates
+        return candidates
 
     def adjust(self, now: float) -> None:
         """Move unused seats to levels with demand; called periodically."""

@@ -20,13 +20,13 @@ def plan_conditions(schemas: Sequence[Tree], levels: Collection[str], *, now_tex
     for schema in schemas:
         level = ((schema.get("spec") or {}).get("priorityLevelConfiguration") or {}).get("name", "")
         desired = _condition(level, exists=level in levels)
-        found: Tree = next(
+        stored: Tree = next(
             (each for each in (schema.get("status") or {}).get("conditions") or () if each.get("type") == "Dangling"),
             {},
         )
-        if all(found.get(name) == value for name, value in desired.items()):
+        if all(stored.get(name) == value for name, value in desired.items()):
             continue
-        since = found.get("lastTransitionTime") if found.get("status") == desired["status"] else None
+        since = stored.get("lastTransitionTime") if stored.get("status") == desired["status"] else None
         yield {
             "apiVersion": _API_VERSION,
             "kind": "FlowSchema",

@@ -1,7 +1,7 @@
 """The recent changes of a resource, each once, for all watchers: a bounded ring with a number for every change.
 
 Watchers hold a number (a cursor), not a queue, so a watcher that does not read costs nothing; when the ring has moved
-past its cursor it has lost changes and must be told so.
+past its cursor it has lost changes and is answered with 410.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class EventType(StrEnum):
 
 
 class Change(msgspec.Struct, gc=False, eq=False, frozen=True):
-    """What happened to one object at one revision."""
+    """Change of one object at one revision."""
 
     type: EventType
     #: The object after the change; when it was deleted its last state, with the version of the deletion.
@@ -78,11 +78,11 @@ class ChangeRing:
             self._drop(max(1, len(self._changes) // 4))
 
     def holds(self, number: int) -> bool:
-        """Whether nothing from ``number`` on has been dropped."""
+        """Report whether nothing from ``number`` on has been dropped."""
         return number >= self._first
 
     def after(self, revision: int) -> int:
-        """The number of the first change later than ``revision``, which must not lie before ``floor``."""
+        """Return the number of the first change later than ``revision``, which must not lie before ``floor``."""
         return self._first + bisect_right(self._changes, revision, key=_revision_of)
 
     def read(self, number: int, limit: int) -> list[Change]:
@@ -91,7 +91,7 @@ class ChangeRing:
         return self._changes[start : start + limit]
 
     def undo(self, revision: int) -> dict[str, Entry | None] | None:
-        """What differed at ``revision``: key → the object then, None where there was none. None when it is too old."""
+        """Return what differed at ``revision``: key → the object then, None where there was none. None when it is too old."""
         if revision < self.floor:
             return None
         then: dict[str, Entry | None] = {}

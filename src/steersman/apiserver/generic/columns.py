@@ -1,4 +1,4 @@
-"""What the cells of Tables have in common: ages, selectors, images, counts. The forms are those of upstream's printers."""
+"""Cells that Tables of several kinds have: ages, selectors, images, counts, in the form of upstream's printers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ UNSET: Final = "<unset>"
 
 NAME_COLUMN: Final = Column("Name", format="name", field="meta.v1.ObjectMeta.name")
 AGE_COLUMN: Final = Column("Age", field="meta.v1.ObjectMeta.creationTimestamp")
-#: What workloads tell of the containers in their templates.
+#: Columns of workloads about the containers in their templates.
 CONTAINERS_TEXT: Final = "Names of each container in the template."
 IMAGES_TEXT: Final = "Images referenced by each container in the template."
 
@@ -27,14 +27,16 @@ _MINUTE: Final = 60
 _HOUR: Final = 60 * _MINUTE
 _DAY: Final = 24 * _HOUR
 _YEAR: Final = 365 * _DAY
+#: Greatest duration of Go, whose subtraction of times saturates: 292 years.
+_SECONDS_MAX: Final = ((1 << 63) - 1) // 1_000_000_000
 
 
 def human_duration(duration: timedelta) -> str:
-    """A duration in at most two units, finer the shorter it is (``duration.HumanDuration`` upstream).
+    """Return a duration in at most two units, finer the shorter it is. Upstream: ``duration.HumanDuration``.
 
     A little less than nothing counts as now: clocks differ.
     """
-    seconds = int(duration.total_seconds())  # towards zero
+    seconds = min(int(duration.total_seconds()), _SECONDS_MAX)  # towards zero
     if seconds < -1:
         return "<invalid>"
     if seconds < 2 * _MINUTE:
@@ -62,7 +64,7 @@ def _two_units(seconds: int, large: int, large_unit: str, small: int, small_unit
 
 
 def parse_time(text: str | None) -> datetime | None:
-    """A time of an object, None when there is none."""
+    """Return a time of an object, None when there is none."""
     return datetime.fromisoformat(text) if text else None
 
 
@@ -79,12 +81,12 @@ def until(text: str | None, now: datetime) -> str:
 
 
 def age(obj: Tree, now: datetime) -> str:
-    """The object's age."""
+    """Return the object's age."""
     return since(obj["metadata"].get("creationTimestamp"), now)
 
 
 def name_of(obj: Tree) -> str:
-    """The object's name."""
+    """Return the object's name."""
     name: str = obj["metadata"].get("name", "")
     return name
 
@@ -97,7 +99,7 @@ def labels_text(labels: Mapping[str, str] | None) -> str:
 
 
 def selector_text(selector: Tree | None) -> str:
-    """A LabelSelector in the form that kubectl's ``-l`` takes; ``<none>`` when it is absent or selects everything.
+    """Return a LabelSelector in the form that kubectl's ``-l`` takes; ``<none>`` when it is absent or selects everything.
 
     Matching labels come as ``a=b``, requirements in order of their keys, values of ``in`` sorted.
     """
@@ -129,12 +131,12 @@ def _requirement_text(requirement: Tree) -> str | None:
 
 
 def container_names(spec: Tree | None) -> str:
-    """The containers of a pod spec, joined by commas (init containers are not told)."""
+    """Return the names of a pod spec's containers, joined by commas, without init containers."""
     return ",".join(container.get("name", "") for container in (spec or {}).get("containers") or ())
 
 
 def container_images(spec: Tree | None) -> str:
-    """The images of the containers of a pod spec, joined by commas."""
+    """Return the images of the containers of a pod spec, joined by commas."""
     return ",".join(container.get("image", "") for container in (spec or {}).get("containers") or ())
 
 
@@ -153,14 +155,14 @@ _ACCESS_MODES: Final = (
 
 
 def first_and_more(texts: Sequence[str], limit: int, *, unit: str = "more...") -> str:
-    """The first ``limit`` texts, and how many are left out."""
+    """Return the first ``limit`` texts, and how many are left out."""
     joined = ",".join(texts[:limit])
     hidden = len(texts) - limit
     return f"{joined} + {hidden} {unit}" if hidden > 0 else joined
 
 
 def storage_class_of(obj: Tree) -> str:
-    """The storage class of a volume or claim; the annotation that came before the field still rules."""
+    """Return the storage class of a volume or claim; the annotation that preceded the field takes precedence."""
     annotations: dict[str, Any] = obj["metadata"].get("annotations") or {}
     beta = annotations.get("volume.beta.kubernetes.io/storage-class")
     if beta is not None:

@@ -1,4 +1,4 @@
-"""Writers of the same key take turns once they have met, so that many of them do not all try in vain each time."""
+"""Turns of contending writers of one key: after a conflict they write one after another instead of all conflicting again."""
 
 from __future__ import annotations
 

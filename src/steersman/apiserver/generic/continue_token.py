@@ -27,13 +27,13 @@ class Continue(msgspec.Struct, frozen=True):
 
 
 def encode_continue(start: str, revision: int) -> str:
-    """The token of a place."""
+    """Return the continue token of a position."""
     raw = encode({"v": _VERSION, "rv": revision, "start": start})
     return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
 
 
 def decode_continue(token: str) -> Continue:
-    """The place of a token. Raises 400 for one that no server made."""
+    """Return the position of a continue token. Raises 400 for an invalid one."""
     tree = _tree(token)
     version, revision, start = tree.get("v", ""), tree.get("rv", 0), tree.get("start", "")
     if version != _VERSION:
@@ -46,7 +46,7 @@ def decode_continue(token: str) -> Continue:
         raise _invalid(f"encoded start key empty (version {_VERSION})")
     rooted = start if start.startswith("/") else f"/{start}"
     if rooted.startswith("//") or posixpath.normpath(rooted) != rooted:
-        # Whoever made this wanted to leave the list's prefix.
+        # The token would leave the prefix of the list.
         raise _invalid(start)
     return Continue(rooted[1:], revision)
 

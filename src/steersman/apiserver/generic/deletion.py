@@ -1,7 +1,7 @@
 """Deletion: what a DELETE makes of an object, at once, after a time, or when its last finalizer goes.
 
 ``plan_deletion`` is the rule (``rest.BeforeDelete`` and the finalizer rules of ``genericregistry.Store`` upstream), pure;
-``delete`` carries the plan out, and plans anew when another writer came first.
+``delete`` carries the plan out, and plans again when another writer came first.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ if TYPE_CHECKING:
 AT_ONCE: Final = 32
 ORPHAN_FINALIZER: Final = "orphan"
 FOREGROUND_FINALIZER: Final = "foregroundDeletion"
-#: Longer grace periods are kept as asked for, but their end is told as if they were this long (a calendar ends).
+#: Longer grace periods are kept as requested; their end is computed as if they were this long (years end at 9999).
 _SECONDS_MAX: Final = 100 * 365 * 86400
 _POLICY_FINALIZERS: Final = frozenset({ORPHAN_FINALIZER, FOREGROUND_FINALIZER})
 
 
 class Deleted(msgspec.Struct, frozen=True):
-    """What became of a deletion."""
+    """Outcome of a deletion."""
 
     #: The object as it is left, or as it was when it went.
     entry: Entry
@@ -52,7 +52,7 @@ class Deleted(msgspec.Struct, frozen=True):
 
 
 class Step(Enum):
-    """What to do next with an object that is to be deleted."""
+    """Next step of a deletion."""
 
     #: Nothing: its deletion is under way and need not be hurried.
     WAIT = "wait"
@@ -73,7 +73,7 @@ class Plan(msgspec.Struct, frozen=True):
 def plan_deletion(
     strategy: Strategy, ctx: RequestContext, obj: Tree, options: DeleteOptions, *, is_graceful: bool
 ) -> Plan:
-    """What a DELETE does to ``obj``, which is not changed. ``is_graceful``: the kind knows grace periods (pods)."""
+    """Return what a DELETE does to ``obj``, which is not changed. ``is_graceful``: the kind has grace periods (pods)."""
     if strategy.deletes_in_phases:
         phased = _plan_phase(strategy, ctx, obj, options)
         if phased is not None:
@@ -102,7 +102,7 @@ def plan_deletion(
 
 
 def finalizers_after(strategy: Strategy, finalizers: list[str], options: DeleteOptions) -> list[str]:
-    """The finalizers of an object whose deletion is asked for: the policy's is among them, an earlier policy's is not."""
+    """Return the finalizers after a delete request: the finalizer of its propagation policy replaces that of an earlier one."""
     if strategy.default_propagation == "none":
         return finalizers
     added = [name for name in strategy.delete_finalizers if name not in finalizers]
@@ -112,7 +112,7 @@ def finalizers_after(strategy: Strategy, finalizers: list[str], options: DeleteO
 
 
 def _policy(strategy: Strategy, finalizers: list[str], options: DeleteOptions) -> str:
-    """The finalizer that says what is to happen to dependents; empty: they are deleted after the object is gone."""
+    """Return the finalizer of the propagation policy; empty for background deletion."""
     if options.orphan_dependents is not None:
         return ORPHAN_FINALIZER if options.orphan_dependents else ""
     if options.propagation_policy:
@@ -131,7 +131,7 @@ def _set_finalizers(metadata: Tree, finalizers: list[str]) -> None:
 
 
 def _mark_at_once(metadata: Tree, now: datetime) -> None:
-    """The object is terminating from now on, without grace."""
+    """Set the deletion timestamp to now, without grace."""
     if not metadata.get("deletionTimestamp"):
         _grow(metadata)
     text = time_text(now)
@@ -146,13 +146,13 @@ def _grow(metadata: Tree) -> None:
 
 
 def _requested(options: DeleteOptions) -> int | None:
-    """The grace period asked for; a negative one counts as one second."""
+    """Return the requested grace period; a negative one counts as one second."""
     seconds = options.grace_period_seconds
     return 1 if seconds is not None and seconds < 0 else seconds
 
 
 def _is_under_way(metadata: Tree, options: DeleteOptions) -> bool:
-    """Whether a running graceful deletion is not to be shortened."""
+    """Report whether a graceful deletion is running that the request does not shorten."""
     if not metadata.get("deletionTimestamp"):
         return False
     left = _grace_left(metadata)
@@ -192,7 +192,7 @@ def _parse_time(text: str) -> datetime:
 
 
 def _plan_phase(strategy: Strategy, ctx: RequestContext, obj: Tree, options: DeleteOptions) -> Plan | None:
-    """As for a namespace: first it is terminating, and only what nothing holds any more can be deleted like others."""
+    """Return the first phase of a deletion in phases: the object is marked as terminating; None once its finalizers are gone."""
     if not obj["metadata"].get("deletionTimestamp"):
         metadata = {**obj["metadata"], "deletionTimestamp": time_text(ctx.now)}
         _set_finalizers(metadata, finalizers_after(strategy, metadata.get("finalizers") or [], options))
@@ -236,7 +236,7 @@ async def delete(
         except Conflict as lost:
             if lost.current is None and marked_by_us:
                 return Deleted(entry, is_gone=True)
-            entry = objects.entry_of(lost.current)
+            entry = await objects.entry_from(lost.current)
     raise conflict(ctx.group_resource, name)
 
 
@@ -263,14 +263,14 @@ async def delete_each(entries: Sequence[Entry], delete_one: Callable[[Entry], Aw
 
 
 def is_graceful(strategy: Strategy) -> bool:
-    """Whether objects of the kind may stay for a time after they were deleted."""
+    """Report whether objects of the kind may stay for a time after they were deleted."""
     return type(strategy).grace_period_seconds is not Strategy.grace_period_seconds
 
 
 def check_preconditions(
     objects: ObjectStore, obj: Tree, name: str, options: DeleteOptions, *, any_version: bool = False
 ) -> None:
-    """Raises 409 when the client means another object, or another version of it."""
+    """Raise 409 if UID or resourceVersion of the preconditions differ."""
     metadata = obj["metadata"]
     if objects.strategy.checks_preconditions_itself and not any_version:
         _check_first(objects.strategy.group_resource, metadata, name, options)

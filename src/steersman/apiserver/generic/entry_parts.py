@@ -51,7 +51,7 @@ def labels_text(raw: bytes) -> bytes:
 
 
 def labels_of(text: bytes) -> dict[str, str]:
-    """What such a text says."""
+    """Decode the labels of ``labels_text``."""
     return _decode_labels(text) or {}
 
 

@@ -30,7 +30,7 @@ _PROTOBUF_HEADS: Final = {type_: length_delimited(1, type_.value.encode()) + b"\
 
 
 class Feed:
-    """What watchers with one selection and one form are sent."""
+    """Events of the watchers with one selection and one form."""
 
     __slots__ = ("__weakref__", "_kept", "_raw_heads", "_whole", "cache", "event", "is_protobuf", "selection")
 
@@ -58,7 +58,7 @@ class Feed:
         self._kept: list[tuple[int, int, bytes]] = []
 
     def read(self, cursor: int) -> tuple[bytes, int]:
-        """The frames from ``cursor`` on, which the ring must hold, and the cursor after them."""
+        """Return the frames from ``cursor`` on, which the ring must hold, and the cursor after them."""
         ring = self.cache.ring
         end = ring.end
         if cursor == end:
@@ -71,7 +71,7 @@ class Feed:
         return frames, stop
 
     def frame(self, type_: EventType, entry: Entry) -> bytes:
-        """One event."""
+        """Return one event."""
         heads = self._raw_heads
         if heads is not None:
             return b"%b%b}\n" % (heads[type_], entry.raw[1:])
@@ -99,7 +99,7 @@ class Feed:
 
 
 def seen(selection: Selection, change: Change) -> tuple[EventType, Entry] | None:
-    """A change as one sees it who sees only the selection: what enters was added, what leaves was deleted.
+    """Return a change as a watch with a selector sees it: ADDED when the object enters the selection, DELETED when it leaves.
 
     What left is shown in its last state inside, with the version of the change, as upstream does.
     """
@@ -120,7 +120,7 @@ def seen(selection: Selection, change: Change) -> tuple[EventType, Entry] | None
 def shared_feed(
     feeds: WeakValueDictionary[tuple[object, ...], Feed], identity: tuple[object, ...], make: Callable[[], Feed]
 ) -> Feed:
-    """The feed of that identity, which lives as long as a watcher reads it."""
+    """Return the feed of that identity, which lives as long as a watcher reads it."""
     feed = feeds.get(identity)
     if feed is None:
         feed = feeds[identity] = make()
@@ -128,7 +128,7 @@ def shared_feed(
 
 
 def event_frame(type_: EventType, obj: bytes) -> bytes:
-    """An event with an object that is no entry: a bookmark, an error."""
+    """Return an event with an object that is no entry: a bookmark, an error."""
     return b"%b%b}\n" % (_HEADS[type_], obj)
 
 
@@ -143,5 +143,5 @@ def protobuf_event_frame(type_: EventType, obj: bytes) -> bytes:
 
 
 def error_frame(status: Tree) -> bytes:
-    """The last event of a watch that cannot go on."""
+    """Return the last event of a watch that failed."""
     return event_frame(EventType.ERROR, encode(status))

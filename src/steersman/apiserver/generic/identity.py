@@ -1,4 +1,4 @@
-"""What the server makes up for new objects: uids and the ends of generated names."""
+"""Random parts of new objects: UIDs and the suffixes of generated names."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Identities:
         self._at = 0
 
     def uid(self) -> str:
-        """A random UUID (RFC 9562, version 4)."""
+        """Return a random UUID (RFC 9562, version 4)."""
         if self._at == len(self._digits):
             self._digits = self._dice.randbytes(_BLOCK_UIDS * _UID_BYTES).hex()
             self._at = 0
@@ -43,7 +43,7 @@ class Identities:
         return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"
 
     def name(self, prefix: str, *, taken: Callable[[str], bool]) -> str:
-        """A name that begins with ``prefix``; one that is not taken, unless all of the attempts meet taken ones."""
+        """Return a name with ``prefix`` that is not taken, unless all attempts yield taken ones."""
         name = generate_name(prefix, self._dice)
         for _ in range(NAME_ATTEMPTS_MAX - 1):
             if not taken(name):

@@ -32,7 +32,7 @@ class Lifetimes:
         self._until = 0.0
 
     async def lease_id(self) -> int:
-        """A lease that ends in ``ttl_seconds`` or a little later."""
+        """Return the ID of a lease that ends in ``ttl_seconds`` or a little later."""
         now = self._clock.monotonic()
         if not self._lease_id or now >= self._until or self._objects >= OBJECTS_MAX:
             # a twentieth longer at most, so that short lifetimes stay short
@@ -44,5 +44,5 @@ class Lifetimes:
         return self._lease_id
 
     def forget(self) -> None:
-        """The lease is gone: take a new one next time."""
+        """Grant a new lease next time: the current one is gone."""
         self._lease_id = 0

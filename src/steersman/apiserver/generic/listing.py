@@ -20,6 +20,7 @@ from steersman.storage.store import Compacted, CorruptValue, StoreError
 if TYPE_CHECKING:
     from steersman.apimachinery.field import FieldError
     from steersman.apimachinery.trees import Tree
+    from steersman.apiserver.generic.conversion import Converter
     from steersman.apiserver.generic.watch_cache import WatchCache
 
 EXACT: Final = "Exact"
@@ -43,9 +44,9 @@ _CONTINUE_TOO_OLD: Final = (
 
 
 class ListOptions(msgspec.Struct, frozen=True):
-    """What a list, a watch or a deletecollection asks for, already checked for what goes together.
+    """Validated options of a list, a watch or a deletecollection.
 
-    The version is a text as it came: what is said of a bad one differs.
+    The version is the text of the query: errors about an invalid one differ.
     """
 
     selection: Selection
@@ -71,15 +72,17 @@ class Page(msgspec.Struct, frozen=True):
 
 
 class _Place(msgspec.Struct):
-    """Where a page begins, and in which version; ``exact`` 0: now."""
+    """Position of a page and its revision; ``exact`` 0: the current one."""
 
     start: str = ""
     exact: int = 0
     limit: int = 0
 
 
-async def list_page(cache: WatchCache, options: ListOptions, *, group_resource: str = "") -> Page:
-    """The objects asked for. Raises 500 with the keys of objects that cannot be read, 400, 410 for a version that is not kept any more, 504 for one that is not there yet."""
+async def list_page(
+    cache: WatchCache, options: ListOptions, *, group_resource: str = "", converter: Converter | None = None
+) -> Page:
+    """Return the objects asked for, converted. Raises 500 with the keys of objects that cannot be read, 400, 410 for a version that is not kept any more, 504 for one that is not there yet."""
     selection = options.selection
     place = await _place(cache, options)
     cache.check_readable(selection.scope, group_resource)
@@ -94,6 +97,8 @@ async def list_page(cache: WatchCache, options: ListOptions, *, group_resource: 
         raise corrupt_list(group_resource, damage.keys) from None
     except StoreError as error:
         raise service_unavailable(str(error)) from None
+    if converter is not None:  # selectors see labels and fields in the version served
+        entries = await converter.entries(entries)
     metadata: Tree = {"resourceVersion": str(revision)}
     if options.shard_selector:
         metadata["shardInfo"] = {"selector": options.shard_selector}
@@ -135,7 +140,7 @@ async def _place(cache: WatchCache, options: ListOptions) -> _Place:
 
 
 async def _entries(cache: WatchCache, selection: Selection, place: _Place, revision: int) -> tuple[list[Entry], int]:
-    """The objects of the scope from the place on, and how many there are; no more than the page's where all match."""
+    """Return the entries of the scope from the position on, and their number; no more than a page if all of them match."""
     if selection.is_single:
         if not place.exact:
             entry = cache.get(selection.scope)
@@ -161,7 +166,7 @@ async def _matching(cache: WatchCache, selection: Selection, entries: list[Entry
 
 
 async def _matching_of(cache: WatchCache, selection: Selection, entries: list[Entry]) -> list[Entry]:
-    """The objects of one step that match. Objects that must be decoded are looked at in smaller steps, large ones in workers."""
+    """Return the entries of one step that match. Entries are decoded in smaller steps, large ones in workers."""
     if not selection.reads_objects:
         return selection.of(entries)
     left = _STEP_BYTES
@@ -182,7 +187,7 @@ async def _matching_of(cache: WatchCache, selection: Selection, entries: list[En
 async def _first(
     cache: WatchCache, selection: Selection, entries: list[Entry], *, limit: int
 ) -> tuple[list[Entry], bool]:
-    """The first ``limit`` that match, and whether any object, matching or not, follows them."""
+    """Return the first ``limit`` that match, and whether any object, matching or not, follows them."""
     found: list[Entry] = []
     for start in range(0, len(entries), _STEP):
         found += await _matching_of(cache, selection, entries[start : start + _STEP])
@@ -195,7 +200,7 @@ async def _first(
 
 
 def _expired(place: _Place, options: ListOptions) -> StatusError:
-    """410; for a page with a token that leads on, through the present."""
+    """Return 410; for a continue token, with a token that continues in the present."""
     if not options.continue_token:
         return resource_expired(_TOO_OLD)
     error = resource_expired(_CONTINUE_TOO_OLD)
@@ -204,7 +209,7 @@ def _expired(place: _Place, options: ListOptions) -> StatusError:
 
 
 def parse_version(text: str) -> int:
-    """A resourceVersion as a number, 0 for none. Raises ValueError with the text that clients know."""
+    """Return a resourceVersion as a number, 0 for none. Raises ValueError with the text that clients know."""
     if not text:
         return 0
     if not _UNSIGNED.fullmatch(text):

@@ -1,4 +1,4 @@
-"""What a write asks for beside the object: ``CreateOptions``, ``UpdateOptions``, ``PatchOptions``, ``DeleteOptions``."""
+"""Options of writes: ``CreateOptions``, ``UpdateOptions``, ``PatchOptions``, ``DeleteOptions``."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ class WriteOptions:
         self.field_validation: Final = field_validation
         #: Only of applies: take over what other managers own. None: not said.
         self.force: Final = force
-        #: Unknown and doubled fields are refused.
+        #: Unknown and duplicated fields are errors.
         self.strict: Final = field_validation == STRICT
-        #: Unknown and doubled fields are not even mentioned.
+        #: Unknown and duplicated fields cause no warning.
         self.lenient: Final = field_validation == IGNORE
 
     def tree(self, kind: str) -> dict[str, Any]:
-        """As admission webhooks see it; ``kind`` is ``CreateOptions`` or ``UpdateOptions``."""
+        """Return the options as admission webhooks see them; ``kind`` is ``CreateOptions`` or ``UpdateOptions``."""
         options: dict[str, Any] = {"kind": kind, "apiVersion": _META_V1}
         if self.dry_run:
             options["dryRun"] = ["All"]
@@ -78,11 +78,11 @@ class DeleteOptions(msgspec.Struct, frozen=True):
 
     @property
     def says_propagation(self) -> bool:
-        """Whether the client said what is to happen to dependents."""
+        """Report whether the client said what is to happen to dependents."""
         return bool(self.propagation_policy) or self.orphan_dependents is not None
 
     def tree(self) -> dict[str, Any]:
-        """As admission webhooks see it."""
+        """Return the options as admission webhooks see them."""
         preconditions = _without_none(
             {"uid": self.precondition_uid, "resourceVersion": self.precondition_resource_version}
         )

@@ -1,4 +1,4 @@
-"""All resources that the server keeps, each made when it is first asked for.
+"""Registry of the stored resources, each created on first use.
 
 Resources that are one in the store (a kind in several versions or groups) share a watch cache, a generic store and a
 strategy. Resources may come and go at run time (custom ones).
@@ -12,6 +12,7 @@ from steersman.apiserver.generic.entry import Layout
 from steersman.apiserver.generic.identity import Identities
 from steersman.apiserver.generic.lifetimes import Lifetimes
 from steersman.apiserver.generic.served import ServedResource
+from steersman.apiserver.generic.storage_codec import JSON, StorageCodec
 from steersman.apiserver.generic.store import ObjectStore
 from steersman.apiserver.generic.watch_cache import WatchCache
 from steersman.apiserver.spec_facts import SpecFactsCache
@@ -40,6 +41,9 @@ class Kinds(Protocol):
     def conversions(self, resource: Resource) -> tuple[Conversion | None, Conversion | None]:
         """Return the conversions to the storage version and back; None twice where the resource is served in it."""
 
+    def readable_versions(self, resource: Resource) -> Mapping[str, Conversion | None]:
+        """Return conversions of other API versions that a stored value may have; None where the fields are the same."""
+
     def field_labels(self, resource: Resource) -> Mapping[str, str] | None:
         """Return the field labels by their names in the storage version; None where they are the same."""
 
@@ -48,7 +52,7 @@ class Kinds(Protocol):
 
 
 class Kept:
-    """What the versions of one resource share."""
+    """Cache, store and strategy that the versions of one resource share."""
 
     __slots__ = ("cache", "objects", "strategy")
 
@@ -72,8 +76,9 @@ class Registry:
         kinds: Kinds,
         remote: bool = False,
         min_request_timeout_seconds: float = 1800.0,
+        storage_media_type: str = JSON,
     ) -> None:
-        """``resources``: the built-in ones, with their rules in ``kinds``."""
+        """``resources``: the built-in ones, with their rules in ``kinds``; stored in ``storage_media_type``."""
         self.store: Final = store
         self.clock: Final = clock
         self._tasks: Final = tasks
@@ -82,10 +87,11 @@ class Registry:
         self._kinds: Final = kinds
         self._remote: Final = remote
         self._min_request_timeout_seconds: Final = min_request_timeout_seconds
+        self._storage_media_type: Final = storage_media_type
         built_in = tuple(resources)
         #: What may be asked for; custom resources are not here, they are served as soon as they are known.
         self._built_in: Final = {(r.group, r.version, r.name): r for r in built_in}
-        #: Groups of which unknown versions and resources are told by a Status.
+        #: Groups whose unknown versions and resources are answered with a Status.
         self.groups: Final = frozenset(r.group for r in built_in)
         self._served: Final[dict[tuple[str, str, str], ServedResource]] = {}
         self._kept: Final[dict[str, Kept]] = {}
@@ -93,7 +99,7 @@ class Registry:
         self.listeners: Final[list[Callable[[str, str, str], None]]] = []
 
     def get(self, group: str, version: str, name: str) -> ServedResource | None:
-        """The resource of a URL; None when there is none, or when it keeps no objects (reviews)."""
+        """Return the resource of a URL; None when there is none, or when it keeps no objects (reviews)."""
         key = (group, version, name)
         served = self._served.get(key)
         if served is None:
@@ -118,7 +124,7 @@ class Registry:
         raise KeyError(group_resource)
 
     def of_kind(self, api_version: str, kind: str) -> list[Resource]:
-        """The resources that keep objects of a kind."""
+        """Return the resources that keep objects of a kind."""
         custom = [served.resource for served in self._served.values() if served.is_custom]
         return [r for r in (*self._built_in.values(), *custom) if (r.api_version, r.kind) == (api_version, kind)]
 
@@ -126,15 +132,15 @@ class Registry:
         """Serve one more resource, or another form of one."""
         resource = served.resource
         self._served[resource.group, resource.version, resource.name] = served
-        self._tell(resource.group, resource.version, resource.name)
+        self._notify(resource.group, resource.version, resource.name)
 
     def remove(self, group: str, version: str, name: str) -> ServedResource | None:
         """Stop serving a resource; its cache is the caller's to close."""
         served = self._served.pop((group, version, name), None)
-        self._tell(group, version, name)
+        self._notify(group, version, name)
         return served
 
-    def _tell(self, group: str, version: str, name: str) -> None:
+    def _notify(self, group: str, version: str, name: str) -> None:
         for listener in self.listeners:
             listener(group, version, name)
 
@@ -144,13 +150,17 @@ class Registry:
         strategy: Strategy,
         *,
         lifetimes: Lifetimes | None = None,
+        codec: StorageCodec | None = None,
+        keeps_api_version: bool = False,
     ) -> Kept:
-        """Make cache and generic store of a resource that is none of the built-in ones."""
+        """Create the cache and generic store of a resource. Without ``codec`` (custom resources), values are JSON;
+        ``keeps_api_version``: see ``Layout``.
+        """
         kind, api_version = resource.kind, resource.storage_api_version
         cache = WatchCache(
             self.store,
             f"{resource.key_prefix}/",
-            layout=Layout(kind, api_version),
+            layout=Layout(kind, api_version, codec, keeps_api_version=keeps_api_version),
             clock=self.clock,
             tasks=self._tasks,
             namespaced=resource.namespaced,
@@ -168,8 +178,13 @@ class Registry:
         return Kept(cache, objects, strategy)
 
     def in_use(self) -> list[ServedResource]:
-        """The resources that have been asked for so far, each version of them."""
+        """Return the resources that have been requested so far, in each version."""
         return list(self._served.values())
+
+    def mark_stale(self) -> None:
+        """Let the next write of every object be stored, though it changes nothing: the store encrypts with another key."""
+        for cache in {served.cache.prefix: served.cache for served in self._served.values()}.values():
+            cache.mark_stale()
 
     def close(self) -> None:
         """End all watches and stop following the store, of what was added, too."""
@@ -179,8 +194,9 @@ class Registry:
     def _serve(self, resource: Resource) -> ServedResource:
         kept = self._kept.get(resource.key_prefix)
         if kept is None:
+            strategy = self._kinds.strategy(resource)
             kept = self._kept[resource.key_prefix] = self.keep(
-                resource, self._kinds.strategy(resource), lifetimes=self._lifetimes(resource)
+                resource, strategy, lifetimes=self._lifetimes(resource), codec=self._codec(resource, strategy)
             )
         to_storage, from_storage = self._kinds.conversions(resource)
         return ServedResource(
@@ -195,12 +211,22 @@ class Registry:
             spec_facts=self._spec_facts,
         )
 
+    def _codec(self, resource: Resource, strategy: Strategy) -> StorageCodec:
+        return StorageCodec(
+            resource.kind,
+            resource.storage_api_version,
+            stored_version=resource.stored_api_version,
+            media_type=self._storage_media_type,
+            default=strategy.default,
+            conversions=self._kinds.readable_versions(resource),
+        )
+
     def _lifetimes(self, resource: Resource) -> Lifetimes | None:
         ttl_seconds = self._kinds.ttl_seconds(resource)
         return None if ttl_seconds is None else Lifetimes(self.store, self.clock, ttl_seconds=ttl_seconds)
 
     def siblings(self, served: ServedResource) -> dict[str, ServedResource]:
-        """The resource in all versions that it is served in, by apiVersion."""
+        """Return the resource in all versions in which it is served, by apiVersion."""
         prefix = served.cache.prefix
         keys = [key for key, r in self._built_in.items() if f"{r.key_prefix}/" == prefix]
         resources: list[Any] = [self.get(*key) for key in keys] or [

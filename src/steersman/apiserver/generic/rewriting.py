@@ -1,6 +1,6 @@
 """Changes that the server itself makes to a stored object, past the rules for clients' updates.
 
-Binding a pod to a node is no update of the pod: neither its strategy nor admission is asked, nobody comes to own what
+Binding a pod to a node is no update of the pod: neither its strategy nor admission is asked, no manager owns what
 changed, the generation stays. Upstream does it by a bare ``GuaranteedUpdate`` of the storage.
 """
 

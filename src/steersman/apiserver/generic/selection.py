@@ -1,6 +1,6 @@
-"""Which objects of a resource a list or a watch shows: a namespace or one object, labels, fields, a shard.
+"""Selections of objects by lists and watches: a namespace or one object, labels, fields, a shard.
 
-Nothing is decoded that the question does not need: names and namespaces are told by the key, labels by a partial decode
+Nothing is decoded that the question does not need: names and namespaces are in the key, labels by a partial decode
 that is remembered, a kind's own fields by one full decode that is remembered.
 """
 
@@ -40,7 +40,7 @@ class Selection:
         #: Keys of what is shown begin with this; with ``is_single`` it is the only one.
         self.scope = scope
         self.is_single = is_single
-        #: The prefix that the path alone asks for; places in pages are told relative to it.
+        #: The prefix that the path alone asks for; positions of pages are relative to it.
         self.base = base
         self._tests = tuple(tests)
         #: A test decodes each object that no such test has seen before.
@@ -54,18 +54,18 @@ class Selection:
         return not self._tests
 
     def covers(self, key: str) -> bool:
-        """Whether the key lies in the scope."""
+        """Report whether the key lies in the scope."""
         return key == self.scope if self.is_single else key.startswith(self.scope)
 
     def matches(self, entry: Entry) -> bool:
-        """Whether an object in the scope is shown."""
+        """Report whether an object in the scope is shown."""
         for test in self._tests:  # noqa: SIM110 — runs for every change and watcher; a generator costs twice as much
             if not test(entry):
                 return False
         return True
 
     def of(self, entries: list[Entry]) -> list[Entry]:
-        """Those of a list of entries in the scope that are shown."""
+        """Return the entries that match; all must be in the scope."""
         for test in self._tests:
             entries = [entry for entry in entries if test(entry)]
         return entries
@@ -80,7 +80,7 @@ def select(
     field_values: Mapping[str, Callable[[Tree], str]] | None = None,
     shard: tuple[str, Test] | None = None,
 ) -> Selection:
-    """The question that a request asks. ``fields`` speaks of the kind's own labels (``field_values``) and of names."""
+    """Return the selection of a request. ``fields`` has the kind's own field labels (``field_values``), and names."""
     requirements = fields.requirements if fields is not None else ()
     tests: list[Test] = [_field_test(cache, each, field_values or {}) for each in requirements]
     if labels is not None and not labels.is_empty:

@@ -6,6 +6,7 @@ import random
 from typing import TYPE_CHECKING, Any
 
 from steersman.apimachinery.codec import encode
+from steersman.apiserver.generic.conversion import SharedConversions
 from steersman.apiserver.generic.entry import object_head
 from steersman.apiserver.generic.entry_parts import PARTS_BYTES
 
@@ -14,7 +15,8 @@ if TYPE_CHECKING:
 
     from steersman.apimachinery.trees import Tree
     from steersman.apimachinery.typemodel import Struct
-    from steersman.apiserver.generic.entry import Entry
+    from steersman.apiserver.generic.conversion import Converter
+    from steersman.apiserver.generic.entry import Entry, Layout
     from steersman.apiserver.generic.strategy import Strategy
     from steersman.apiserver.generic.watch_cache import WatchCache
     from steersman.apiserver.spec_facts import SpecFactsCache
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class ServedResource:
-    """What the endpoint functions get beside the request.
+    """One resource in one version, as endpoint functions get it.
 
     All versions of a resource share ``storage``, ``cache`` and ``strategy``; they differ in ``resource``, ``struct`` and
     the two conversions.
@@ -32,12 +34,15 @@ class ServedResource:
     __slots__ = (
         "cache",
         "clock",
+        "conversions",
+        "converter",
         "decode",
         "field_labels",
         "from_storage",
         "group_resource",
         "head",
         "is_custom",
+        "layout",
         "list_kind",
         "random",
         "resource",
@@ -65,8 +70,10 @@ class ServedResource:
         clock: Clock | None = None,
         random: Callable[[], float] = random.random,
         spec_facts: SpecFactsCache | None = None,
+        converter: Converter | None = None,
+        layout: Layout | None = None,
     ) -> None:
-        """What is kept nowhere (reviews) has a ``clock`` and no cache."""
+        """``cache`` is None for resources that are not stored (reviews); they need a ``clock``."""
         #: In the version served.
         self.resource = resource
         #: ``pods``, ``deployments.apps``.
@@ -75,6 +82,7 @@ class ServedResource:
         self.storage = storage
         if cache is not None:
             self.cache = cache
+            self.layout = cache.layout if layout is None else layout
             clock = cache.clock
         assert clock is not None
         self.clock = clock
@@ -85,6 +93,11 @@ class ServedResource:
         #: tree that they get. None when both are the same, so that bytes can be served as they are.
         self.to_storage = to_storage
         self.from_storage = from_storage
+        #: Converts by calls that wait (see ``conversion``): entries must pass through it before they are shown. None: the two
+        #: functions above.
+        self.converter = converter
+        #: Shared by watches.
+        self.conversions = None if converter is None else SharedConversions(converter)
         #: Items of lists carry kind and apiVersion, there is no protobuf, lists always say ``continue``.
         self.is_custom = is_custom
         self.list_kind = list_kind or f"{resource.kind}List"
@@ -100,15 +113,15 @@ class ServedResource:
         self.head = object_head(resource.kind, resource.api_version)
 
     def object_bytes(self, entry: Entry) -> bytes:
-        """The whole object, encoded, in the version served."""
+        """Return the whole object, encoded, in the version served."""
         if self.from_storage is None:
             raw = entry.raw
             return self.head + (raw[1:] if len(raw) < PARTS_BYTES else memoryview(raw)[1:])
         return encode(self.tree(entry))
 
     def tree(self, entry: Entry) -> Tree:
-        """A new tree of the whole object in the version served."""
-        tree = self.cache.layout.tree(entry)
+        """Return a new tree of the whole object in the version served."""
+        tree = self.layout.tree(entry)
         if self.from_storage is None:
             return tree
         return self.from_storage(tree)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from steersman.apiserver.generic.store import ObjectStore
     from steersman.apiserver.request import RequestContext
 
-    #: From the object as it will be stored and the stored one (None: a create), both in the storage version, to what there is to wait for.
+    #: From the object as it will be stored and the stored one (None: a create), both in the storage version, to an awaitable or None.
     Validate = Callable[[Tree, Tree | None], Awaitable[None] | None]
     #: From the stored object (None: there is none) to the changed one, a new tree; called again after each lost race.
     Transform = Callable[[Tree | None], Awaitable[Tree]]

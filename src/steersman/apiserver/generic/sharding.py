@@ -1,4 +1,4 @@
-"""``shardSelector``: a part of a collection, told by a hash (KEP-5866).
+"""``shardSelector``: a part of a collection, selected by a hash (KEP-5866).
 
 ``shardRange(object.metadata.uid, '0x0', '0x8000000000000000')``, several of them joined with ``||``. An object belongs
 to a range when the 64-bit FNV-1a hash of the field lies in it, the end excluded.
@@ -25,7 +25,7 @@ _RANGE: Final = re.compile(
 _HASHES: Final = 1 << 64
 _OFFSET: Final = 0xCBF29CE484222325
 _PRIME: Final = 0x100000001B3
-#: Longer expressions serve nobody.
+#: Bound of an expression.
 _TEXT_MAX: Final = 4096
 
 
@@ -42,7 +42,7 @@ _decode: Final = msgspec.json.Decoder(_Identified).decode
 
 
 def parse_shard_selector(text: str) -> Callable[[Entry], bool]:
-    """The test that a selector describes. Raises 400 when it is none."""
+    """Return the test that a selector describes. Raises 400 when it is none."""
     ranges: list[tuple[str, int, int]] = []
     for term in text[: _TEXT_MAX + 1].split("||"):
         match = _RANGE.fullmatch(term)
@@ -65,7 +65,7 @@ def parse_shard_selector(text: str) -> Callable[[Entry], bool]:
 
 
 def fnv1a(text: str) -> int:
-    """The 64-bit FNV-1a hash of a text in UTF-8."""
+    """Return the 64-bit FNV-1a hash of a text in UTF-8."""
     value = _OFFSET
     for byte in text.encode():
         value = (value ^ byte) * _PRIME % _HASHES

@@ -5,7 +5,7 @@ Upstream: staging/src/k8s.io/apiserver/pkg/registry/generic/registry/store.go. D
 Promises:
 
 * A write that changes nothing is not stored: no revision, no event, the same resourceVersion.
-* No update is lost: each is made again on what another writer left, until it meets nobody (or conflicts by its version).
+* No update is lost: each is made again on what another writer left, until no writer is in its way (or its version conflicts).
 * A dry run goes the whole way but for the transaction.
 """
 
@@ -25,9 +25,10 @@ from steersman.apimachinery.field import ErrorType, FieldError
 from steersman.apimachinery.trees import copy_tree, same_tree
 from steersman.apiserver.generic.contention import Turns
 from steersman.apiserver.generic.corrupt import corrupt_object
-from steersman.apiserver.generic.entry import Entry
+from steersman.apiserver.generic.entry import StaleEntry
 from steersman.apiserver.generic.entry_parts import is_terminating
 from steersman.apiserver.generic.server_writes import ServerCreate, ServerUpdate
+from steersman.apiserver.generic.storage_codec import UnreadableValueError
 from steersman.apiserver.generic.strategy import Strategy
 from steersman.apiserver.generic.write_pipeline import ATTEMPTS_MAX, run_create, run_update
 from steersman.apiserver.generic.writing import (
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
     from steersman.apimachinery.trees import Tree
+    from steersman.apiserver.generic.entry import Entry, Layout
     from steersman.apiserver.generic.identity import Identities
     from steersman.apiserver.generic.lifetimes import Lifetimes
     from steersman.apiserver.generic.server_writes import Change, Validate
@@ -85,10 +87,12 @@ class ObjectStore:
         group: str,
         identities: Identities,
         lifetimes: Lifetimes | None = None,
+        layout: Layout | None = None,
     ) -> None:
+        """``layout``: that of the objects in the write pipeline; None: the cache's, that of the storage version."""
         self._store: Final = store
         self.cache: Final = cache
-        self.layout: Final = cache.layout
+        self.layout: Final = cache.layout if layout is None else layout
         self.strategy: Final = strategy
         self.kind: Final = cache.layout.kind
         #: As 422s name it: ``Deployment.apps``.
@@ -103,7 +107,7 @@ class ObjectStore:
         self._has_extra_ops: Final = _has_extra_ops(type(strategy))
 
     def under(self, strategy: Strategy) -> ObjectStore:
-        """The same objects by other rules: those of another version of a custom resource."""
+        """Return a store of the same objects with another strategy: that of another version of a custom resource."""
         return ObjectStore(
             self._store,
             self.cache,
@@ -116,11 +120,11 @@ class ObjectStore:
     # -- reading -------------------------------------------------------------------------------------------------------
 
     def key(self, ctx: RequestContext, name: str) -> str:
-        """Where the object of this name lies."""
+        """Return the key of the object with this name."""
         return self.cache.key(ctx.namespace, name)
 
     def cached(self, ctx: RequestContext, name: str) -> Entry | None:
-        """The object of this name as the cache has it now, ready or not."""
+        """Return the object in the cache, which may not be ready."""
         return self.cache.get(self.key(ctx, name))
 
     async def current(self, key: str) -> Entry | None:
@@ -140,15 +144,24 @@ class ObjectStore:
             await self.cache.ready()
 
     async def stored(self, key: str) -> Entry | None:
-        """The object as the store has it, whatever the cache says."""
+        """Return the object in the store, past the cache."""
         try:
             return self.entry_of(await self._store.get(key))
         except CorruptValue as error:
             raise corrupt_object(key) from error
 
     def entry_of(self, kv: KeyValue | None) -> Entry | None:
-        """The entry of what a transaction met."""
-        return None if kv is None else self.layout.entry(kv.key, kv.value, kv.mod_revision)
+        """Return the entry of a transaction's conflict. Raises 500 for a value that cannot be read."""
+        if kv is None:
+            return None
+        try:
+            return self.cache.layout.entry(kv.key, kv.value, kv.mod_revision, is_stale=kv.is_stale)
+        except UnreadableValueError as error:
+            raise corrupt_object(kv.key) from error
+
+    async def entry_from(self, kv: KeyValue | None) -> Entry | None:
+        """Return the entry of a transaction's conflict, as the write pipeline reads it."""
+        return self.entry_of(kv)
 
     # -- steps of the write pipeline -----------------------------------------------------------------------------------
 
@@ -225,20 +238,22 @@ class ObjectStore:
             raise Conflict(key, kv)
         if self._has_extra_ops:
             await self.strategy.extra_ops_on_create(ctx, tree)
-        value = await in_worker(self.layout.encode, tree) if ctx.is_large else self.layout.encode(tree)
-        return Entry(key, b"{" + value[len(self.layout.head) :], 0)
+        return (
+            await in_worker(self.layout.entry_of, key, tree, 0) if ctx.is_large else self.layout.entry_of(key, tree, 0)
+        )
 
     async def replace(self, ctx: RequestContext, new: Tree, old: Tree, entry: Entry) -> Entry:
         """Store a changed object; remove it when nothing holds it any more. Raises ``Conflict``.
 
-        A change that changes nothing is not stored: the answer is ``entry``.
+        A change that changes nothing is not stored (the answer is ``entry``), unless the stored value is stale.
         """
         key = entry.key
         if self._is_released(new, old):
             if not ctx.dry_run:
                 await self.delete(ctx, key, new, expected=entry.revision)
             return await self._unstored(ctx, key, new, entry.revision)
-        if await in_worker(same_tree, new, old) if ctx.is_large else same_tree(new, old):
+        is_same = await in_worker(same_tree, new, old) if ctx.is_large else same_tree(new, old)
+        if is_same and not isinstance(entry, StaleEntry):
             return entry
         if ctx.dry_run:
             if self._has_extra_ops:
@@ -288,7 +303,7 @@ class ObjectStore:
     async def put(self, ctx: RequestContext, key: str, tree: Tree, entry: Entry) -> Entry:
         """Store a tree in the place of ``entry`` as it is, unless nothing differs. Raises ``Conflict``."""
         changed = await self._unstored(ctx, key, tree, entry.revision)
-        if ctx.dry_run or changed.raw == entry.raw:
+        if ctx.dry_run or (changed.raw == entry.raw and not isinstance(entry, StaleEntry)):
             return changed
         return await self._put(ctx, key, tree, expected=entry.revision)
 
@@ -321,7 +336,7 @@ class ObjectStore:
     async def _put(
         self, ctx: RequestContext, key: str, tree: Tree, *, expected: int, extra_ops: Sequence[Op] = ()
     ) -> Entry:
-        value = await in_worker(self.layout.encode, tree) if ctx.is_large else self.layout.encode(tree)
+        value = await in_worker(self.layout.stored, tree) if ctx.is_large else self.layout.stored(tree)
         if self._lifetimes is not None:
             return await self._put_leased(key, value, self._lifetimes, expected=expected)
         try:
@@ -344,7 +359,7 @@ class ObjectStore:
         return self._written(key, value, revision)
 
     def _written(self, key: str, value: bytes, revision: int) -> Entry:
-        """The entry of what was just stored: the cache's, which has it from the store's own event, if it is there."""
+        """Return the entry of a value just stored: that of the cache, if the store's event has reached it."""
         entry = self.cache.get(key)
         if entry is None or entry.revision != revision:
             return self.layout.entry(key, value, revision)

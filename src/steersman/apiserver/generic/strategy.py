@@ -1,4 +1,4 @@
-"""What a kind may differ in. All that is special about a kind is one ``Strategy`` in ``kinds/<group>/<kind>``.
+"""Interface of a kind's rules. All that is special about a kind is one ``Strategy`` in ``kinds/<group>/<kind>``.
 
 The generic store calls the methods in upstream's order (``rest.BeforeCreate``/``BeforeUpdate``):
 
@@ -50,7 +50,7 @@ class Column(msgspec.Struct, frozen=True):
     field: str = ""
 
     def text(self) -> str:
-        """What the column shows. Texts of fields are read when they are first asked for."""
+        """Return the description. Descriptions of fields are read on first use."""
         if not self.field:
             return self.description
         definition, _, name = self.field.rpartition(".")
@@ -59,7 +59,7 @@ class Column(msgspec.Struct, frozen=True):
 
 
 class ScalePaths(msgspec.Struct, frozen=True):
-    """Where a scalable kind keeps what ``autoscaling/v1 Scale`` shows."""
+    """Paths of a scalable kind's fields that ``autoscaling/v1 Scale`` shows."""
 
     spec_replicas: tuple[str, ...] = ("spec", "replicas")
     status_replicas: tuple[str, ...] = ("status", "replicas")
@@ -103,7 +103,7 @@ class Strategy:
     has_generation: ClassVar[bool] = False
     #: What a DELETE without a policy means: ``background``, ``orphan`` (RCs, Jobs); ``none``: policies mean nothing (Events).
     default_propagation: ClassVar[str] = "background"
-    #: Finalizers that a DELETE adds, of whoever has to clean up first (custom resource definitions).
+    #: Finalizers that a DELETE adds for controllers that clean up first (custom resource definitions).
     delete_finalizers: ClassVar[tuple[str, ...]] = ()
     #: Warning of a DELETE that does not say what is to happen to dependents.
     delete_warning: ClassVar[str] = ""
@@ -124,7 +124,7 @@ class Strategy:
     is_metered: ClassVar[bool] = False
     #: ``default`` fills specs in by nothing but what they hold, so that a spec that comes again need not be filled in again.
     defaults_spec_alone: ClassVar[bool] = False
-    #: Who wrote what is told in ``metadata.managedFields`` (upstream cannot tell it of signing requests).
+    #: Writes update ``metadata.managedFields`` (not for signing requests, as upstream).
     keeps_owners: ClassVar[bool] = True
     scale: ClassVar[ScalePaths | None] = None
     columns: ClassVar[tuple[Column, ...]] = (
@@ -135,7 +135,7 @@ class Strategy:
     field_labels: ClassVar[Mapping[str, Callable[[Tree], str]]] = {}
     #: ``metadata.namespace`` is a field label too (not for a few cluster-scoped kinds).
     namespace_field_label: ClassVar[bool] = True
-    #: What a field selector by another label is told, by kinds that have labels of their own (``{quoted}``: in quotes).
+    #: Error of a field selector by an unknown label, for kinds with labels of their own (``{quoted}``: in quotes).
     unknown_field_label: ClassVar[str] = "field label not supported: {label}"
     #: Paths that a write of the main resource, or of a subresource, never owns: subresource → top-level paths.
     reset_fields: ClassVar[Mapping[str, tuple[tuple[str, ...], ...]]] = {"": (("status",),), "status": (("spec",),)}
@@ -159,14 +159,14 @@ class Strategy:
         """Fill in what the client left out. Idempotent. ``version`` is the one the tree is written in."""
 
     def default_beside_spec(self, obj: Tree, version: str) -> None:
-        """What ``default`` does to the rest of an object that says nothing but metadata and spec (``defaults_spec_alone``)."""
+        """Default the rest of an object that has only metadata and spec (``defaults_spec_alone``)."""
 
     def prepare_for_create(self, ctx: RequestContext, obj: Tree) -> None:
         """Drop what clients may not set (status) and set what they cannot."""
         self.reset_status(obj)
 
     def reset_status(self, obj: Tree) -> None:
-        """Make the status one of which nobody has said anything: absent, or with the zeros that Go always writes."""
+        """Reset the status: remove it, or set the zero values that Go's encoder always writes."""
         encoded = _encoded_zero_status(self.group_resource)
         if encoded is None:
             obj.pop("status", None)
@@ -178,7 +178,7 @@ class Strategy:
         _carry(obj, old, "status")
 
     def prepare_for_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
-        """As ``prepare_for_update``, for ``/status``: everything but the status comes from ``old``."""
+        """Prepare an update of ``/status``: everything but the status comes from ``old``."""
         for key in [k for k in obj if k not in ("apiVersion", "kind", "metadata", "status")]:
             del obj[key]
         for key, value in old.items():
@@ -195,15 +195,15 @@ class Strategy:
         return names.name_is_dns_subdomain(name, prefix=prefix)
 
     def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
-        """Everything that is wrong with a new object (metadata is checked by the caller)."""
+        """Return the errors of a new object; metadata is validated by the caller."""
         return ()
 
     def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
-        """Everything that is wrong with a change (metadata is checked by the caller)."""
+        """Return the errors of an update; metadata is validated by the caller."""
         return ()
 
     def validate_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
-        """Everything that is wrong with a change through ``/status``."""
+        """Return the errors of an update of ``/status``."""
         return ()
 
     def warnings(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> Sequence[str]:
@@ -224,11 +224,11 @@ class Strategy:
         return ()
 
     async def extra_ops_on_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[Op]:
-        """As ``extra_ops_on_create``, for an update."""
+        """Return operations on other keys for the transaction of an update; see ``extra_ops_on_create``."""
         return ()
 
     async def extra_ops_on_delete(self, ctx: RequestContext, obj: Tree) -> Sequence[Op]:
-        """As ``extra_ops_on_create``, for the removal of ``obj``."""
+        """Return operations on other keys for the transaction that removes ``obj``; see ``extra_ops_on_create``."""
         return ()
 
     # -- deletion -----------------------------------------------------------------------------------------------------
@@ -250,28 +250,28 @@ class Strategy:
         """
 
     def is_finalized(self, obj: Tree) -> bool:
-        """Whether nothing but ``metadata.finalizers`` holds a terminating object."""
+        """Report whether only ``metadata.finalizers`` hold a terminating object."""
         return True
 
     # -- views ----------------------------------------------------------------------------------------------------------
 
     def generation_view(self, obj: Tree) -> Any:
-        """What counts for ``metadata.generation``: the spec, unless the kind says more."""
+        """Return the part of an object whose changes raise ``metadata.generation``: the spec by default."""
         return obj.get("spec")
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
-        """The row of the Table, one cell a column."""
+        """Return the row of the Table, one cell a column."""
         metadata = obj["metadata"]
         return [metadata.get("name", ""), metadata.get("creationTimestamp")]
 
     def row_conditions(self, obj: Tree) -> Sequence[Tree]:
-        """What the row of the Table says besides its cells (that a pod has run to its end); most kinds say nothing."""
+        """Return the conditions of the Table row (a pod that has completed); empty for most kinds."""
         return ()
 
 
 @cache
 def _encoded_zero_status(group_resource: str) -> bytes | None:
-    """The status of a new object of a built-in kind in its storage version; None when it has none."""
+    """Return the status of a new object of a built-in kind in its storage version; None when it has none."""
     name, _, group = group_resource.partition(".")
     for resource in table().resources:
         stored = resource.api_version == resource.storage_api_version

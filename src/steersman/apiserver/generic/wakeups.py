@@ -1,8 +1,8 @@
-"""When watchers run: at once after a quiet time, in rounds while changes keep coming.
+"""Wake-ups of watches: at once after a quiet time, in rounds while changes keep coming.
 
 A change that wakes 200 watchers costs 200 writes to sockets. At 500 changes a second that is more than a core can do, so
-changes that follow each other closely are told together: a round wakes everyone concerned, and the next one comes no
-sooner than the cost of the last one allows. A lone change is told at once.
+changes that follow each other closely share a round, which wakes all waiters of their keys; the next one begins no
+sooner than the cost of the last one allows. A single change wakes its waiters at once.
 """
 
 from __future__ import annotations
@@ -14,60 +14,75 @@ if TYPE_CHECKING:
     from steersman.asynckit.clock import Clock, Timer
 
 #: From one round's start to the next one's: eight times as long as the round took, so that a round of few is hardly ever
-#: waited for; this is enough in any case …
+#: waited for (one of a single slice took what the slice took: other work of the loop meanwhile is not its cost); this is
+#: enough in any case …
 ROUND_SECONDS_MIN: Final = 0.004
 _IDLE_SHARE: Final = 1 / 8
 #: … unless it is less than half as long again as the round took: fan-out leaves a third of the loop's time to others (and
-#: within a round they get their turn after every slice). But nobody waits longer than the other.
+#: within a round they get their turn after every slice). No round waits longer than that.
 _ROUND_SHARE: Final = 2 / 3
 ROUND_SECONDS_MAX: Final = 0.03
-#: Sleepers that are woken before the loop turns to other things: about half a millisecond of work.
+#: Waiters that are woken before the loop turns to other things: about half a millisecond of work.
 _SLICE: Final = 32
 
 
-class Sleeper(Protocol):
-    """Who waits for changes."""
+class WatchWaiter(Protocol):
+    """A watch request, or another task, waiting for events."""
 
     def wake(self) -> None:
-        """Something may have changed. Must not raise; may come for nothing, and after ``remove``."""
+        """Look for changes. Must not raise; may be called without a change, and after ``remove``."""
 
 
 class Wakeups:
-    """Who waits for changes of which keys. A scope is the cache's whole prefix, a namespace's, or one key."""
+    """Waiters by the keys whose changes they wait for. A scope is the cache's whole prefix, a namespace's, or one key."""
 
-    __slots__ = ("_clock", "_next_round", "_prefix", "_round", "_round_began", "_timer", "_touched", "_waiting")
+    __slots__ = (
+        "_clock",
+        "_next_round",
+        "_prefix",
+        "_round",
+        "_round_began",
+        "_round_size",
+        "_round_took",
+        "_timer",
+        "_touched",
+        "_waiting",
+    )
 
     def __init__(self, prefix: str, *, clock: Clock) -> None:
         self._prefix = prefix
         self._clock = clock
         #: Scope → those who wait, the longest first; no entry is empty.
-        self._waiting: dict[str, dict[Sleeper, None]] = {}
+        self._waiting: dict[str, dict[WatchWaiter, None]] = {}
         #: Scopes touched since the last round began.
         self._touched: set[str] = set()
         #: Those that the round under way has not woken yet, last first; None between rounds.
-        self._round: list[Sleeper] | None = None
+        self._round: list[WatchWaiter] | None = None
         self._round_began = 0.0
+        self._round_size = 0
+        #: Seconds that a round of a single slice took.
+        self._round_took = 0.0
         self._next_round = 0.0
         self._timer: Timer | None = None
 
-    def add(self, scope: str, sleeper: Sleeper) -> None:
-        """Wake ``sleeper`` whenever something under ``scope`` was touched, until ``remove``."""
+    def add(self, scope: str, waiter: WatchWaiter) -> None:
+        """Wake ``waiter`` whenever something under ``scope`` was touched, until ``remove``."""
         waiting = self._waiting.get(scope)
         if waiting is None:
-            self._waiting[scope] = {sleeper: None}
+            self._waiting[scope] = {waiter: None}
         else:
-            waiting[sleeper] = None
+            waiting[waiter] = None
 
-    def remove(self, scope: str, sleeper: Sleeper) -> None:
+    def remove(self, scope: str, waiter: WatchWaiter) -> None:
         """Wake it no more. Idempotent."""
         waiting = self._waiting.get(scope)
         if waiting is not None:
-            waiting.pop(sleeper, None)
+            waiting.pop(waiter, None)
             if not waiting:
                 del self._waiting[scope]
 
     def touch(self, key: str) -> None:
-        """A key has changed; who waits for it is woken by ``wake``. (Who begins to wait later has seen the change.)"""
+        """Note that a key has changed; ``wake`` then wakes its waiters. Waiters that are added later have seen the change."""
         waiting = self._waiting
         if not waiting:
             return
@@ -87,33 +102,38 @@ class Wakeups:
             asyncio.get_running_loop().call_soon(self._begin)
 
     def end(self) -> None:
-        """Wake everyone, whatever was touched."""
+        """Wake all waiters."""
         for waiting in list(self._waiting.values()):
-            for sleeper in list(waiting):
-                sleeper.wake()
+            for waiter in list(waiting):
+                waiter.wake()
 
     def _begin(self) -> None:
         self._timer = None
         self._round_began = self._clock.monotonic()
         touched, self._touched = self._touched, set()
-        sleepers: list[Sleeper] = []
+        waiters: list[WatchWaiter] = []
         for scope in touched:
-            sleepers += self._waiting.get(scope, ())
-        sleepers.reverse()
-        self._round = sleepers
+            waiters += self._waiting.get(scope, ())
+        waiters.reverse()
+        self._round = waiters
+        self._round_size = len(waiters)
         self._go_on()
 
     def _go_on(self) -> None:
-        sleepers = self._round or []
-        for _ in range(min(len(sleepers), _SLICE)):
-            sleepers.pop().wake()
+        waiters = self._round or []
+        for _ in range(min(len(waiters), _SLICE)):
+            waiters.pop().wake()
+        if self._round_size <= _SLICE:
+            self._round_took = self._clock.monotonic() - self._round_began
         # Runs after what has just been woken.
-        asyncio.get_running_loop().call_soon(self._go_on if sleepers else self._finish)
+        asyncio.get_running_loop().call_soon(self._go_on if waiters else self._finish)
 
     def _finish(self) -> None:
-        """The round is over: the next one comes when others have had their share of the time."""
+        """End the round; the next one begins when other work has had its share of the time."""
         self._round = None
-        took = self._clock.monotonic() - self._round_began
+        took = self._round_took
+        if self._round_size > _SLICE:
+            took = self._clock.monotonic() - self._round_began
         pause = max(min(took / _IDLE_SHARE, ROUND_SECONDS_MIN), took / _ROUND_SHARE)
         self._next_round = self._round_began + min(pause, ROUND_SECONDS_MAX)
         self.wake()

@@ -21,7 +21,8 @@ from weakref import WeakValueDictionary
 from steersman.apimachinery.errors import service_unavailable, too_large_resource_version, too_many_requests
 from steersman.apiserver.generic.change_ring import Change, ChangeRing, EventType
 from steersman.apiserver.generic.corrupt import corrupt_list, corrupt_object
-from steersman.apiserver.generic.entry import UnreadableValueError
+from steersman.apiserver.generic.entry import stale
+from steersman.apiserver.generic.storage_codec import UnreadableValueError
 from steersman.apiserver.generic.wakeups import Wakeups
 from steersman.storage.keys import prefix_end
 from steersman.storage.sorted_keys import SortedKeys
@@ -55,17 +56,17 @@ class Follower(Protocol):
     """Keeps something up to date that is made of all objects of a cache (an index); called in step with the cache."""
 
     def reset(self, entries: list[Entry]) -> None:
-        """These are all; whatever was told before counts no longer."""
+        """Replace all objects."""
 
     def put(self, entry: Entry) -> None:
-        """A new object, or a new state of one."""
+        """Add or replace an object."""
 
     def remove(self, key: str) -> None:
-        """An object has gone."""
+        """Remove an object."""
 
 
 class WatchCache:
-    """All objects under ``prefix`` (``/registry/pods/``) and their recent changes. Starts with the first ``ready``."""
+    """Watch cache of the objects under ``prefix`` (``/registry/pods/``). It is filled on the first ``ready``."""
 
     def __init__(
         self,
@@ -92,7 +93,7 @@ class WatchCache:
         self.wakeups = Wakeups(prefix, clock=clock)
         #: What the watches of now read; shared among those that ask alike.
         self.feeds: WeakValueDictionary[tuple[object, ...], Feed] = WeakValueDictionary()
-        #: Told of every change before anybody else is.
+        #: Called with every change before watches are woken.
         self._followers: list[Follower] = []
         self._store = store
         self.clock = clock
@@ -120,7 +121,7 @@ class WatchCache:
 
     @property
     def is_ready(self) -> bool:
-        """Whether reads can be answered at once."""
+        """Report whether reads can be answered at once."""
         return self._filled
 
     def start(self) -> None:
@@ -138,7 +139,7 @@ class WatchCache:
             raise too_many_requests("storage is (re)initializing", retry_after_seconds=1)
 
     def follow(self, follower: Follower) -> None:
-        """Tell ``follower`` of all objects, at once when the cache is filled, and from then on of their changes."""
+        """Report all objects to ``follower`` once the cache is filled, and their changes from then on."""
         self._followers.append(follower)
         if self._filled:
             follower.reset(self.snapshot())
@@ -194,7 +195,7 @@ class WatchCache:
             page = await self._page(start_after=start_after, limit=limit, revision=revision)
             revision = revision or page.revision
             for kv in page.kvs:
-                entry = self._readable(kv.key, kv.value, kv.mod_revision)
+                entry = self._readable(kv.key, kv.value, kv.mod_revision, is_stale=kv.is_stale)
                 if entry is not None:
                     entries.append(entry)
             if not page.more:
@@ -215,10 +216,10 @@ class WatchCache:
                     self._note_corrupt(key, revisions[key], "does not match its checksum")
             return error.readable
 
-    def _readable(self, key: str, value: bytes, revision: int) -> Entry | None:
+    def _readable(self, key: str, value: bytes, revision: int, *, is_stale: bool = False) -> Entry | None:
         """Return the entry; None for what no API server wrote: one bad value must not end all reads."""
         try:
-            return self.layout.entry(key, value, revision)
+            return self.layout.entry(key, value, revision, is_stale=is_stale)
         except UnreadableValueError as error:
             self._note_corrupt(key, revision, str(error))
             return None
@@ -249,10 +250,11 @@ class WatchCache:
             raise Compacted(revision, oldest)
 
     def _lost(self, error: StoreError) -> None:
-        """The store's watch ended: nothing is known of what follows, so all that was built on it starts anew."""
+        """End all watches and refill the cache: the watch of the store has ended, so later events are unknown."""
         if self.closed:
             return
-        _log.warning("lost the watch of %s: %s", self.prefix, error)
+        level = logging.INFO if isinstance(error, Compacted) else logging.WARNING
+        _log.log(level, "lost the watch of %s: %s", self.prefix, error)
         self._filled = False
         self.epoch += 1
         self._unsubscribe()
@@ -269,10 +271,14 @@ class WatchCache:
         self.epoch += 1
         self.wakeups.end()
 
+    def mark_stale(self) -> None:
+        """Mark all entries as stale: a write of the same object would store another value."""
+        self._entries = {key: stale(entry) for key, entry in self._entries.items()}
+
     # -- following the store ---------------------------------------------------------------------------------------
 
     def _apply(self, batch: Batch) -> None:
-        """The store's sink: bring state and ring up to ``batch.revision`` and wake who waits for it."""
+        """Apply a batch of the store to state and ring, and wake the waiters of its revision."""
         ring, wakeups, revision = self.ring, self.wakeups, batch.revision
         for event in batch.events:
             change = self._apply_event(event)
@@ -287,10 +293,10 @@ class WatchCache:
         key, revision = event.key, event.mod_revision
         previous = self._entries.get(key)
         if self._corrupt and self._corrupt.pop(key, None) is not None:
-            # No event can tell a watcher what has gone: all of them read anew, as with upstream's cacher.
+            # No event shows watchers what is gone: they end and list again, as with upstream's cacher.
             self.ring.clear(revision)
             self.end_watches()
-        entry = None if event.value is None else self._readable(key, event.value, revision)
+        entry = None if event.value is None else self._readable(key, event.value, revision, is_stale=event.is_stale)
         if entry is None:
             if previous is None:
                 return None
@@ -351,11 +357,11 @@ class WatchCache:
     # -- reading ---------------------------------------------------------------------------------------------------
 
     def key(self, namespace: str, name: str) -> str:
-        """The key of an object."""
+        """Return the key of an object."""
         return f"{self.prefix}{namespace}/{name}" if self.namespaced else f"{self.prefix}{name}"
 
     def scope(self, namespace: str) -> str:
-        """The prefix of the keys of a namespace; of all for the empty one."""
+        """Return the key prefix of a namespace; that of all objects for the empty namespace."""
         return f"{self.prefix}{namespace}/" if namespace and self.namespaced else self.prefix
 
     def namespace_of(self, entry: Entry) -> str:
@@ -372,13 +378,13 @@ class WatchCache:
         return len(self._entries)
 
     def snapshot(self, scope: str = "", *, start: str = "") -> list[Entry]:
-        """The objects whose keys begin with ``scope`` (and are not before ``start``) now, in order. A new list."""
+        """Return the current objects whose keys begin with ``scope``, from ``start`` on, in order; a new list."""
         return self._entries_of(self._keys_of(scope, start))
 
     async def snapshot_at(
         self, revision: int, scope: str = "", *, start: str = "", limit: int = 0
     ) -> tuple[list[Entry], int]:
-        """As ``snapshot``, at a revision: from the ring, of long ago from the store. Raises ``Compacted``.
+        """Return the objects at a revision: from the ring, or from the store for older ones. Raises ``Compacted``.
 
         Returns the first ``limit`` objects (0: all) and how many there are: a page costs little more than its own objects.
         """
@@ -415,7 +421,7 @@ class WatchCache:
         while True:
             page = await self._store.range(scope, start_after=start, limit=_FILL_PAGE, revision=revision)
             for kv in page.kvs:
-                entry = self._readable(kv.key, kv.value, kv.mod_revision)
+                entry = self._readable(kv.key, kv.value, kv.mod_revision, is_stale=kv.is_stale)
                 if entry is not None:
                     entries.append(entry)
             if not page.more:

@@ -33,6 +33,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery.errors import StatusError, conflict, generate_name_conflict, not_found, plain_error
+from steersman.apiserver.generic.conversion import PendingConversionError
 from steersman.apiserver.generic.writing import resource_version_of, uid_mismatch, wipe_system_fields
 from steersman.apiserver.workers import LARGE_BYTES, in_worker
 from steersman.storage.store import Conflict
@@ -48,6 +49,8 @@ if TYPE_CHECKING:
 
 #: Attempts of one update before it fails with a conflict. Contending writers take turns, so few need more than two.
 ATTEMPTS_MAX: Final = 100
+#: Conversions of one write: an apply needs four for each version of its managers.
+_CONVERSIONS_MAX: Final = 100
 
 
 class Write:
@@ -120,7 +123,7 @@ class Write:
     # -- mutating admission --------------------------------------------------------------------------------------------
 
     def mutate(self) -> Awaitable[None] | None:
-        """Run mutating admission; return what there is to wait for. Raises what a plugin refuses with."""
+        """Run mutating admission; return an awaitable if a plugin waits. Raises the error of a plugin that rejects."""
         return None
 
     def after_mutation(self) -> None:
@@ -155,7 +158,7 @@ class Write:
     # -- validating admission and the transaction ----------------------------------------------------------------------
 
     def admit(self) -> Awaitable[None] | None:
-        """Run validating admission; return what there is to wait for. Raises what a plugin refuses with."""
+        """Run validating admission; return an awaitable if a plugin waits. Raises the error of a plugin that rejects."""
         return None
 
     def commit(self) -> Awaitable[Entry]:
@@ -204,14 +207,33 @@ async def decode_body(write: Write) -> None:
 
 async def read(write: Write) -> None:
     """Run the steps from ``decode`` to ``after_mutation``."""
-    if write.ctx.is_large:
-        await in_worker(decode_and_convert, write)
-    else:
-        decode_and_convert(write)
+    try:
+        if write.ctx.is_large:
+            await in_worker(decode_and_convert, write)
+        else:
+            decode_and_convert(write)
+    except PendingConversionError as pending:
+        await _convert_and_repeat(write, pending)
     waiting = write.mutate()
     if waiting is not None:
         await waiting
     write.after_mutation()
+
+
+async def _convert_and_repeat(write: Write, pending: PendingConversionError) -> None:
+    """Make a conversion that the steps up to ``convert`` wait for, and repeat them from ``decode`` on. Raises 500."""
+    for _ in range(_CONVERSIONS_MAX):
+        await pending.resolve()
+        try:
+            if write.ctx.is_large:
+                await in_worker(decode_and_convert, write)
+            else:
+                decode_and_convert(write)
+        except PendingConversionError as another:
+            pending = another
+        else:
+            return
+    raise plain_error(f"{write.ctx.group_resource} needs more than {_CONVERSIONS_MAX} conversions for one write")
 
 
 async def admit(write: Write) -> None:
@@ -223,10 +245,13 @@ async def admit(write: Write) -> None:
 
 async def attempt(write: Write) -> Entry:
     """Run all steps on the stored object ``write.old``. Raises ``Conflict`` when another writer has replaced that."""
-    if write.ctx.is_large:
-        await in_worker(decode_and_convert, write)
-    else:
-        decode_and_convert(write)
+    try:
+        if write.ctx.is_large:
+            await in_worker(decode_and_convert, write)
+        else:
+            decode_and_convert(write)
+    except PendingConversionError as pending:
+        await _convert_and_repeat(write, pending)
     waiting = write.mutate()
     if waiting is not None:
         await waiting
@@ -274,7 +299,7 @@ async def run_update(write: Write) -> Entry:
 
 
 async def _update(write: Write, key: str, entry: Entry | None) -> Entry:
-    """One attempt on ``entry``. Raises ``Conflict``."""
+    """Make one attempt on ``entry``. Raises ``Conflict``."""
     ctx, name, layout = write.ctx, write.name, write.objects.layout
     write.entry, write.created = entry, False
     if entry is None:

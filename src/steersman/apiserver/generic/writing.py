@@ -66,7 +66,7 @@ _last: Final = _Last()
 
 
 def time_text(now: datetime) -> str:
-    """A time as objects carry it: UTC, whole seconds."""
+    """Return a time as objects hold it: UTC, whole seconds."""
     start, end, text = _last.told
     if not start <= now < end:
         start = now.replace(microsecond=0)
@@ -83,26 +83,26 @@ def wipe_system_fields(metadata: Tree) -> None:
 
 
 def ensure_object_namespace(metadata: Tree, namespace: str) -> None:
-    """The namespace of the path (empty for cluster-scoped kinds) is the object's. Raises 400 when it says another."""
-    said = metadata.get("namespace")
-    if said == namespace:
+    """Set the namespace of the path, which is empty for cluster-scoped kinds. Raises 400 if the object names another one."""
+    given = metadata.get("namespace")
+    if given == namespace:
         return
     if not namespace:
         metadata.pop("namespace", None)
-    elif said:
+    elif given:
         raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
     else:
         metadata["namespace"] = namespace
 
 
 def ensure_object_name(metadata: Tree, name: str) -> None:
-    """The object's name must be the path's. Raises 400."""
-    said = metadata.get("name")
-    if said == name:
+    """Raise 400 if the name of the object is not that of the path."""
+    given = metadata.get("name")
+    if given == name:
         return
-    if not said:
+    if not given:
         raise bad_request(f"the name of the object ({name} based on URL) was undeterminable: name must be provided")
-    raise bad_request(f"the name of the object ({said}) does not match the name on the URL ({name})")
+    raise bad_request(f"the name of the object ({given}) does not match the name on the URL ({name})")
 
 
 def dedupe_owner_references(metadata: Tree, warn: Callable[[str], None], *, after_admission: bool = False) -> None:
@@ -129,7 +129,7 @@ def dedupe_owner_references(metadata: Tree, warn: Callable[[str], None], *, afte
 
 
 def resource_version_of(metadata: Tree) -> int:
-    """What the client based its write on; 0: it does not say. Raises the 500 that upstream answers for no number."""
+    """Return the resourceVersion of the client's object, 0 without one. Raises upstream's 500 if it is not a number."""
     text = metadata.get("resourceVersion")
     if not text:
         return 0
@@ -199,7 +199,7 @@ def validate_update(
 
 
 def _keep_system_fields(metadata: Tree, old_metadata: Tree) -> None:
-    """What an update cannot change, or only together with a refusal."""
+    """Return the errors of fields that an update cannot change."""
     if not metadata.get("uid"):
         metadata["uid"] = old_metadata["uid"]
     metadata["creationTimestamp"] = old_metadata.get("creationTimestamp")
@@ -213,7 +213,7 @@ def _keep_system_fields(metadata: Tree, old_metadata: Tree) -> None:
 def _update_errors(
     strategy: Strategy, hooks: UpdateHooks, ctx: RequestContext, tree: Tree, old: Tree, *, namespaced: bool
 ) -> list[FieldError]:
-    """The rules of metadata once, and again as often as the kind's own validation asks for them upstream."""
+    """Return the errors of metadata, repeated as often as upstream's validation of the kind repeats them."""
     metadata, old_metadata = tree["metadata"], old["metadata"]
     errors: list[FieldError] = []
     if _is_changed(metadata, old_metadata):

@@ -1,6 +1,6 @@
-"""``/healthz``, ``/livez`` and ``/readyz``: named checks, all at once or one at a time.
+"""``/healthz``, ``/livez`` and ``/readyz``: named checks, all together or one at a time.
 
-The texts are those of upstream's ``healthz`` package, which scripts and probes parse.
+Texts are those of upstream's ``healthz`` package, which scripts and probes parse.
 """
 
 from __future__ import annotations
@@ -25,28 +25,28 @@ _NOSNIFF = [(b"x-content-type-options", b"nosniff")]
 
 
 class Unhealthy(Exception):  # noqa: N818 — it names a state, as upstream's messages do
-    """A check says no; the text tells why."""
+    """A check fails; the text is the reason."""
 
 
 class Check(msgspec.Struct, frozen=True):
-    """One named check; ``probe`` raises ``Unhealthy`` (or anything else) when it fails."""
+    """Named check; ``probe`` raises ``Unhealthy`` (or any exception) on failure."""
 
     name: str
     probe: Callable[[], Awaitable[None]]
 
 
 async def ping() -> None:
-    """The server answers, so it is well."""
+    """Succeed: the server responds."""
 
 
 class Observe(Protocol):
-    """Record the result of a check that an endpoint ran."""
+    """Callback that records the result of a check."""
 
     def __call__(self, check: str, endpoint: str, *, passed: bool) -> None: ...
 
 
 class HealthEndpoint:
-    """One of the three: its name (``readyz``) and its checks, in the order in which they are told."""
+    """Health endpoint: its name, for example ``readyz``, and its checks in order of output."""
 
     def __init__(self, name: str, checks: Sequence[Check], *, observe: Observe | None = None) -> None:
         self.name = name
@@ -54,11 +54,11 @@ class HealthEndpoint:
         self._observe = observe
 
     def add(self, check: Check) -> None:
-        """One more check, told last."""
+        """Append a check."""
         self._checks.append(check)
 
     async def whole(self, request: Request) -> Response:
-        """``/readyz``: all checks but those excluded; details with ``?verbose`` and on failure."""
+        """Serve ``/readyz``: all checks except excluded ones; details with ``?verbose`` and on failure."""
         excluded = set(request.query.get("exclude", ()))
         lines: list[str] = []
         failed: list[str] = []
@@ -86,7 +86,7 @@ class HealthEndpoint:
         return _answer(200, "\n".join([*lines, f"{self.name} check passed\n"]))
 
     def single(self, check: Check) -> Handler:
-        """``/readyz/<check>``: who may ask for one may know why it failed."""
+        """Return the handler of ``/readyz/<check>``, which includes the reason of a failure."""
 
         async def handler(request: Request) -> Response:
             del request
@@ -96,7 +96,7 @@ class HealthEndpoint:
         return handler
 
     def handlers(self) -> dict[str, Handler]:
-        """Path → handler, for all checks added so far."""
+        """Return path → handler, for all checks added so far."""
         paths: dict[str, Handler] = {f"/{self.name}": self.whole}
         for check in self._checks:
             paths[f"/{self.name}/{check.name}"] = self.single(check)
@@ -104,7 +104,7 @@ class HealthEndpoint:
 
 
 async def _failure(check: Check) -> str | None:
-    """Why the check fails; None when it passes."""
+    """Return why the check fails; None if it passes."""
     try:
         await check.probe()
     except Exception as error:  # noqa: BLE001 — whatever a check raises is its way to say no

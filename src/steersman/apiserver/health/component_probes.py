@@ -64,17 +64,17 @@ class Components:
 
 
 async def _probe_component(port: int, plain_port: int) -> Health:
-    """Probe upstream's port; if nothing listens there, the port of a component of ours."""
+    """Probe upstream's port; if it is closed, the port of ``steersman``'s component."""
     health = await probe_port(port)
     if health.message.endswith("connection refused"):
-        ours = await probe_port(plain_port, is_tls=False)
-        if ours.is_healthy:
-            return ours
+        result = await probe_port(plain_port, is_tls=False)
+        if result.is_healthy:
+            return result
     return health
 
 
 async def probe_store(store: Store) -> Health:
-    """Probe the storage, which stands for etcd."""
+    """Probe the storage, reported in place of etcd."""
     try:
         async with asyncio.timeout(_PROBE_SECONDS):
             await store.current_revision()
@@ -86,7 +86,7 @@ async def probe_store(store: Store) -> Health:
 
 
 async def probe_port(port: int, *, is_tls: bool = True) -> Health:
-    """Ask for ``/healthz`` at a loopback port; by HTTPS any certificate is accepted."""
+    """Request ``/healthz`` at a loopback port; over HTTPS any certificate is accepted."""
     context: ssl.SSLContext | None = None
     if is_tls:
         context = ssl.create_default_context()
@@ -101,7 +101,7 @@ async def probe_port(port: int, *, is_tls: bool = True) -> Health:
 
 
 async def probe_socket(path: str) -> Health:
-    """Ask for ``/healthz`` at a Unix socket; ``@`` begins a name in Linux' abstract namespace."""
+    """Request ``/healthz`` at a Unix socket; ``@`` starts a name in Linux' abstract namespace."""
     address = f"\0{path[1:]}" if path.startswith("@") else path
     return await _probe(
         partial(_open_unix, address),
@@ -112,7 +112,7 @@ async def probe_socket(path: str) -> Health:
 
 
 async def _open_unix(address: str) -> Connection:
-    """Connect by hand: uvloop's own connect takes no abstract names."""
+    """Connect a socket manually, as uvloop does not accept abstract names."""
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     sock.setblocking(False)
     try:
@@ -124,7 +124,7 @@ async def _open_unix(address: str) -> Connection:
 
 
 async def _probe(connect: Callable[[], Awaitable[Connection]], *, host: str, url: str, dial: str) -> Health:
-    """Return what ``/healthz`` answers, or why it does not, in the words of Go's ``net/http``."""
+    """Return the response of ``/healthz``, or the error with the text of Go's ``net/http``."""
     get = f'Get "{url}"'
     try:
         async with asyncio.timeout(_PROBE_SECONDS):
@@ -146,11 +146,11 @@ async def _ask(connect: Callable[[], Awaitable[Connection]], host: str) -> bytes
         await writer.drain()
         return await reader.read(_ANSWER_BYTES_MAX)
     finally:
-        writer.transport.abort()  # an orderly end of TLS would wait for the other side's part of it
+        writer.transport.abort()  # a graceful TLS shutdown would wait for the peer
 
 
 def _verdict(answer: bytes) -> Health:
-    """Read a raw HTTP answer. Raises ValueError."""
+    """Parse a raw HTTP response. Raises ValueError."""
     head, _, body = answer.partition(b"\r\n\r\n")
     code = int(head.split(maxsplit=2)[1]) if len(head.split(maxsplit=2)) > 1 else 0
     if 200 <= code < 400:

@@ -1,1 +1,1 @@
-"""Everything special about each kind, in ``kinds/<group>/<kind>``; ``shared`` has rules of several kinds."""
+"""Strategies of the built-in kinds, one per ``kinds/<group>/<kind>``; ``shared`` has rules of several kinds."""

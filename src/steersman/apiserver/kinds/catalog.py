@@ -1,10 +1,11 @@
-"""Rules of the built-in kinds, as the engine asks for them (``generic.registry.Kinds``)."""
+"""Rules of the built-in kinds behind the engine's interface ``generic.registry.Kinds``."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
 from steersman.apiserver.kinds.conversion import conversions_for
+from steersman.apiserver.kinds.stored_versions import readable_versions
 from steersman.apiserver.kinds.strategies import strategy_class
 
 if TYPE_CHECKING:
@@ -53,6 +54,10 @@ class BuiltInKinds:
     def conversions(self, resource: Resource) -> tuple[Conversion | None, Conversion | None]:
         """Return the conversions to the storage version and back; None twice where the resource is served in it."""
         return conversions_for(resource)
+
+    def readable_versions(self, resource: Resource) -> Mapping[str, Conversion | None]:
+        """Return conversions of other API versions that a stored value may have; None where the fields are the same."""
+        return readable_versions(resource)
 
     def field_labels(self, resource: Resource) -> Mapping[str, str] | None:
         """Return the field labels by their names in the storage version; None where they are the same."""

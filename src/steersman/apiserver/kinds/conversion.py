@@ -1,6 +1,7 @@
-"""The same object in another version: for the few kinds that are served in several.
+"""Conversion of built-in kinds that are served in several versions.
 
-A conversion takes a whole tree (it may change it) and gives one in the other version, with all that Go writes there.
+A conversion takes a tree, which it may change, and returns it in the other version, with the zero values that Go
+encodes.
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ _EVENT_FIELDS_BACK: Final = {new: old for old, new in _EVENT_FIELDS.items()}
 
 
 def conversions_for(resource: Resource) -> tuple[Conversion | None, Conversion | None]:
-    """To the storage version and back; None twice when the resource is served in its storage version."""
+    """Return the conversions to the storage version and back; None twice if the resource is served in its storage
+    version.
+    """
     if resource.api_version == resource.storage_api_version or not resource.storage_api_version:
         return None, None
     change = _CHANGES.get((resource.kind, resource.api_version, resource.storage_api_version))
@@ -75,7 +78,7 @@ def _same(tree: Tree) -> Tree:
     return tree
 
 
-#: Kind, version served, storage version → to the storage version, and back.
+#: Kind, served version, storage version → conversions to the storage version and back.
 _CHANGES: Final[dict[tuple[str, str, str], tuple[Conversion, Conversion]]] = {
     ("Event", "events.k8s.io/v1", "v1"): (_event_to_core, _event_from_core),
     ("HorizontalPodAutoscaler", "autoscaling/v1", "autoscaling/v2"): (

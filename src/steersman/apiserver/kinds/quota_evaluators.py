@@ -1,4 +1,4 @@
-"""Which evaluator counts which kind."""
+"""Quota evaluators by resource."""
 
 from __future__ import annotations
 
@@ -23,6 +23,6 @@ _SPECIAL: Final[Mapping[str, Callable[[], Evaluator]]] = {
 
 @cache
 def evaluator_for(group_resource: str) -> Evaluator:
-    """The evaluator of a resource, for example ``pods`` or ``deployments.apps``."""
+    """Return the quota evaluator of a resource, for example ``pods`` or ``deployments.apps``."""
     special = _SPECIAL.get(group_resource)
     return Evaluator(group_resource) if special is None else special()

@@ -73,6 +73,7 @@ STRATEGY_MODULES: Final[Mapping[str, str]] = {
     "storage/CSINode": "storage.csinode.strategy",
     "storage/CSIStorageCapacity": "storage.csistoragecapacity",
     "storage/StorageClass": "storage.storageclass.strategy",
+    "storagemigration/StorageVersionMigration": "storagemigration.storageversionmigration",
     "storage/VolumeAttachment": "storage.volumeattachment.strategy",
     "storage/VolumeAttributesClass": "storage.volumeattributesclass",
 }

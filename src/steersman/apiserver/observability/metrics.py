@@ -1,7 +1,7 @@
-"""``/metrics`` in the Prometheus text format, written from plain counters when somebody asks.
+"""``/metrics`` in the Prometheus text format, rendered per scrape from plain counters.
 
-What counts is kept where it happens (``filters.audit`` and others) as integers in dicts; a collector turns it into
-``Family`` objects only here, so that counting costs nearly nothing.
+Counters are integers in dicts where events occur (``filters.audit`` and others); collectors convert them to ``Family``
+objects only here, so that counting is nearly free.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Labels = tuple[tuple[str, str], ...]
 
 
 class Family(msgspec.Struct, frozen=True):
-    """All samples of one metric. A histogram's samples carry their suffix (``_bucket``, ``_sum``, ``_count``)."""
+    """Metric family. Samples of histograms have their suffix (``_bucket``, ``_sum``, ``_count``)."""
 
     name: str
     #: ``counter``, ``gauge``, ``histogram``.
@@ -35,17 +35,17 @@ class Family(msgspec.Struct, frozen=True):
 
 
 class MetricsEndpoint:
-    """Asks every collector and writes what they tell."""
+    """Endpoint that collects and renders all metric families."""
 
     def __init__(self) -> None:
         self._collectors: list[Callable[[], Awaitable[Iterable[Family]]]] = []
 
     def add(self, collector: Callable[[], Awaitable[Iterable[Family]]]) -> None:
-        """One more source; asked on every scrape."""
+        """Add a collector, called per scrape."""
         self._collectors.append(collector)
 
     async def __call__(self, request: Request) -> Response:
-        """Everything, sorted by name as upstream's registry does."""
+        """Render all families, sorted by name as upstream's registry does."""
         del request
         families = [family for collect in self._collectors for family in await collect()]
         lines: list[str] = []
@@ -55,12 +55,12 @@ class MetricsEndpoint:
 
 
 def gauge(name: str, text: str, samples: Iterable[tuple[Labels, float]]) -> Family:
-    """A family without suffixes."""
+    """Return a gauge family."""
     return Family(name, "gauge", text, [("", labels, value) for labels, value in samples])
 
 
 def counter(name: str, text: str, samples: Iterable[tuple[Labels, float]]) -> Family:
-    """A family of sums that only grow."""
+    """Return a counter family."""
     return Family(name, "counter", text, [("", labels, value) for labels, value in samples])
 
 

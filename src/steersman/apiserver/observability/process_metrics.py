@@ -1,4 +1,4 @@
-"""``process_*`` and ``python_*`` metrics, read from ``/proc`` when somebody asks."""
+"""``process_*`` and ``python_*`` metrics, read from ``/proc`` per scrape."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PROC = Path("/proc")
 
 
 async def collect() -> Iterable[Family]:
-    """Times, memory, files; less on systems without ``/proc``."""
+    """Return times, memory and file descriptors; fewer on systems without ``/proc``."""
     usage = resource.getrusage(resource.RUSAGE_SELF)
     families = [
         counter(
@@ -43,7 +43,7 @@ def _interpreter() -> tuple[tuple[str, str], ...]:
 
 
 def _from_proc() -> list[Family]:
-    # After the name in parentheses, which may hold anything: see proc_pid_stat(5); field 3 comes first.
+    # Fields after the name in parentheses, which may contain anything: proc_pid_stat(5); the first is field 3.
     fields = (_PROC / "self/stat").read_text().rpartition(")")[2].split()
     start_ticks, virtual_bytes, resident_pages = int(fields[19]), int(fields[20]), int(fields[21])
     boot_seconds = next(

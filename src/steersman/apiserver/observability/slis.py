@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class HealthcheckMetrics:
-    """Last result of each health check, and how often it passed and failed."""
+    """Last result of each health check, and its numbers of successes and failures."""
 
     def __init__(self) -> None:
         #: By check and endpoint (``etcd``, ``readyz``).

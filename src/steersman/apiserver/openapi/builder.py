@@ -1,4 +1,4 @@
-"""Renders documents from snapshots: which operations they list, which definitions these refer to."""
+"""Builder of OpenAPI documents from snapshots."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 _META = "io.k8s.apimachinery.pkg.apis.meta.v1."
-#: Kinds that every group version has; upstream lists each of them under all groups.
+#: Kinds of every group version; upstream lists each of them under all groups.
 _SHARED_KINDS = ("DeleteOptions", "WatchEvent")
 
 
@@ -34,7 +34,7 @@ def definition_name(group: str, version: str, kind: str) -> str:
 
 
 class _Parts:
-    """Encoded parts of the Swagger 2.0 document that depend on one group version only."""
+    """Encoded parts of the Swagger 2.0 document that depend on one group version."""
 
     __slots__ = ("custom", "paths")
 
@@ -45,10 +45,10 @@ class _Parts:
 
 
 class Builder:
-    """Renders documents. For a worker thread: slow (0.1 s for all built-in kinds), and not thread-safe.
+    """Builder of documents. For a worker thread: slow (0.1 s for all built-in kinds) and not thread-safe.
 
-    Keeps encoded definitions that are the same in every document, and of the Swagger 2.0 document the parts of each group
-    version until the group version changes. Both are bounded by the types and schemas that are served.
+    Caches encoded definitions shared by documents and, for the Swagger 2.0 document, the parts of each group version
+    until it changes. Both are bounded by the served types and schemas.
     """
 
     def __init__(self, renderer: bytes) -> None:
@@ -58,7 +58,7 @@ class Builder:
         self._parts: dict[GroupVersionSource, _Parts] = {}
 
     def swagger(self, sources: Sequence[GroupVersionSource]) -> Document:
-        """Return the Swagger 2.0 document of everything that is served."""
+        """Return the Swagger 2.0 document of all resources."""
         calls = operations.discovery_operations((source.group, source.version) for source in sources)
         paths = encode_path_items(calls, v3=False)
         self._parts = {source: self._parts.get(source) or self._parts_of(source) for source in sources}
@@ -77,7 +77,7 @@ class Builder:
         return Document(encode_path_items(calls, v3=True), definitions, is_v3=True, etag=etag)
 
     def discovery(self, path: str) -> Document:
-        """Return the OpenAPI 3.0 document of a path that is about no group version: ``api``, ``apis/apps``, ``version``."""
+        """Return the OpenAPI 3.0 document of a discovery path: ``api``, ``apis/apps``, ``version``."""
         group = path.removeprefix("apis/")
         calls = [call for call in operations.discovery_operations([(group, "v1")]) if call.path == f"/{path}/"]
         definitions = Definitions(self._libraries[True], kinds={})
@@ -135,7 +135,7 @@ def _add_resource(definitions: Definitions, resource: Resource, custom: bytes | 
 
 
 def _kinds(sources: Sequence[GroupVersionSource]) -> dict[str, list[GVK]]:
-    """Return the kinds that each definition is the type of."""
+    """Return the kinds of each definition."""
     kinds: dict[str, list[GVK]] = {}
     for source in sources:
         for resource in source.resources:

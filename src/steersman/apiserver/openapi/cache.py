@@ -1,4 +1,4 @@
-"""Documents and their encodings, built off the event loop when they are asked for and kept until their source changes."""
+"""Cache of documents and their encodings, built on request outside of the event loop."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: Path of the Swagger 2.0 document, which is no path of ``/openapi/v3``.
+#: Cache key of the Swagger 2.0 document, which is not a path of ``/openapi/v3``.
 SWAGGER = ""
 
 _NO_SOURCE: Final[Any] = object()
@@ -36,34 +36,34 @@ def _in_default_executor(function: Callable[[], Any]) -> asyncio.Future[Any]:
 class DocumentCache:
     """Documents by path. At most one build runs at a time; concurrent requests for a document share one build.
 
-    What is kept is proportional to the served schemas: for each path one document, and its protobuf form once it was
-    asked for. A build goes on when the request that started it is cancelled, and the next request takes its result.
+    The size is proportional to the served schemas: one document per path, and its protobuf form once requested. A build
+    continues when its request is cancelled, and the next request uses the result.
     """
 
     def __init__(self, catalog: Catalog, custom: CustomSchemas, *, executor: Executor = _in_default_executor) -> None:
         self._sources = Sources(catalog, custom)
-        #: Digest of what renders documents, and the builder, once they are needed.
+        #: Digest of the rendering code, and the builder, once needed.
         self._renderer: bytes | None = None
         self._builder: Builder | None = None
         self._executor = executor
         self._snapshot = Snapshot([])
-        #: Path → (the source, the hash), of documents about built-in kinds.
+        #: Path → (source, hash) of documents about built-in kinds.
         self._etags: dict[str, tuple[object, str]] = {}
-        #: Path → (the source it was built from, the document).
+        #: Path → (source, document).
         self._documents: dict[str, tuple[object, Document]] = {}
-        #: Path → (the document it was encoded from, the fragments).
+        #: Path → (document, protobuf fragments).
         self._protobuf: dict[str, tuple[object, tuple[bytes, ...]]] = {}
         self._building: asyncio.Future[Any] | None = None
         self._size = CacheSize("OpenAPI documents")
 
     def paths(self) -> list[str]:
-        """Return the paths below ``/openapi/v3/`` that have a document now, sorted."""
+        """Return the sorted paths below ``/openapi/v3/``."""
         return list(self._current().by_path)
 
     async def etag(self, path: str) -> str | None:
-        """Return the hash of a document of ``/openapi/v3``, None when there is no such path.
+        """Return the hash of a document of ``/openapi/v3``, None for an unknown path.
 
-        Documents of custom kinds are built for it; the others are not.
+        Builds documents of custom kinds, but not those of built-in kinds.
         """
         source = self._current().by_path.get(path, _NO_SOURCE)
         if source is _NO_SOURCE:
@@ -71,11 +71,11 @@ class DocumentCache:
         if source is not None and not source.is_built_in:
             document = await self.document(path)
             return document.etag if document is not None else None
-        kept = self._etags.get(path)
-        if kept is None or kept[0] is not source:
+        cached = self._etags.get(path)
+        if cached is None or cached[0] is not source:
             resources = source.resources if source is not None else ()
-            kept = self._etags[path] = (source, built_in_etag(await self._digest(), path, resources))
-        return kept[1]
+            cached = self._etags[path] = (source, built_in_etag(await self._digest(), path, resources))
+        return cached[1]
 
     async def _digest(self) -> bytes:
         while self._renderer is None:
@@ -87,9 +87,9 @@ class DocumentCache:
         self._renderer = digest
 
     async def document(self, path: str) -> Document | None:
-        """Return the document of a path or of ``SWAGGER``, None when there is no such path.
+        """Return the document of a path or of ``SWAGGER``, None for an unknown path.
 
-        It shows the catalog as it was at some moment of the call: changes meanwhile start no second build.
+        The document reflects the catalog at some moment during the call; concurrent changes start no second build.
         """
         renderer = await self._digest()
         while True:
@@ -97,9 +97,9 @@ class DocumentCache:
             if path != SWAGGER and path not in snapshot.by_path:
                 return None
             source = snapshot if path == SWAGGER else snapshot.by_path[path]
-            kept = self._documents.get(path)
-            if kept is not None and kept[0] is source:
-                return kept[1]
+            cached = self._documents.get(path)
+            if cached is not None and cached[0] is source:
+                return cached[1]
             if not await self._is_busy():
                 build = partial(self._build, renderer, path, source)
                 return await self._run(build, partial(self._keep_document, path, source))
@@ -107,32 +107,34 @@ class DocumentCache:
     async def protobuf(self, path: str, document: Document) -> tuple[bytes, ...]:
         """Return the protobuf form of a path's document."""
         while True:
-            kept = self._protobuf.get(path)
-            if kept is not None and kept[0] is document:
-                return kept[1]
+            cached = self._protobuf.get(path)
+            if cached is not None and cached[0] is document:
+                return cached[1]
             if not await self._is_busy():
                 return await self._run(document.protobuf, partial(self._keep_protobuf, path, document))
 
     def _current(self) -> Snapshot:
-        """Return the current snapshot; forget what was built from sources that are gone."""
+        """Return the current snapshot and evict results of removed sources."""
         snapshot = self._sources.current()
         if snapshot is not self._snapshot:
             self._snapshot = snapshot
-            self._documents = {path: kept for path, kept in self._documents.items() if self._is_current(path, kept[0])}
-            self._protobuf = {path: kept for path, kept in self._protobuf.items() if path in self._documents}
-            self._etags = {path: kept for path, kept in self._etags.items() if self._is_current(path, kept[0])}
+            self._documents = {
+                path: cached for path, cached in self._documents.items() if self._is_current(path, cached[0])
+            }
+            self._protobuf = {path: cached for path, cached in self._protobuf.items() if path in self._documents}
+            self._etags = {path: cached for path, cached in self._etags.items() if self._is_current(path, cached[0])}
             self._add_up()
         return snapshot
 
     async def _is_busy(self) -> bool:
-        """Wait for the build that is running, if any, and report whether there was one."""
+        """Wait for a running build, and report whether there was one."""
         if self._building is None:
             return False
         await asyncio.wait([self._building])
         return True
 
     async def _run(self, build: Callable[[], T], keep: Callable[[T], None]) -> T:
-        """Run a build in the executor and keep its result, also when the caller is cancelled."""
+        """Run a build in the executor and cache its result, even if the caller is cancelled."""
         future = self._building = self._executor(build)
 
         def finish(done: asyncio.Future[T]) -> None:
@@ -144,7 +146,7 @@ class DocumentCache:
         return cast("T", await asyncio.shield(future))
 
     def _build(self, renderer: bytes, path: str, source: Any) -> Document:
-        """Build a document. Runs in the executor, one at a time."""
+        """Build a document in the executor, one at a time."""
         if self._builder is None:
             from steersman.apiserver.openapi.builder import Builder  # noqa: PLC0415 — imported off the event loop
 
@@ -160,8 +162,8 @@ class DocumentCache:
             self._add_up()
 
     def _keep_protobuf(self, path: str, document: Document, fragments: tuple[bytes, ...]) -> None:
-        kept = self._documents.get(path)
-        if kept is not None and kept[1] is document:
+        cached = self._documents.get(path)
+        if cached is not None and cached[1] is document:
             self._protobuf[path] = (document, fragments)
             self._add_up()
 
@@ -170,7 +172,7 @@ class DocumentCache:
         self._size.size_bytes = documents + sum(sum(map(len, parts)) for _, parts in self._protobuf.values())
 
     def _is_current(self, path: str, source: object) -> bool:
-        """Report whether a path's document is still built from this source."""
+        """Report whether the source of a path's document is current."""
         if path == SWAGGER:
             return source is self._snapshot
         return path in self._snapshot.by_path and self._snapshot.by_path[path] is source

@@ -1,7 +1,7 @@
-"""Published schemas of custom kinds: what becomes of a structural schema in either OpenAPI version.
+"""Published schemas of custom kinds, derived from structural schemas for each OpenAPI version.
 
-Clients of version 2 (kubectl's validation) cannot cope with everything that a structural schema may say, so that it is
-stripped there. Upstream: ``apiextensions-apiserver/pkg/controller/openapi`` (``builder`` and ``v2``) and ``schema.Unfold``.
+Clients of version 2 (kubectl's validation) do not support all keywords of structural schemas, so some are stripped.
+Upstream: ``apiextensions-apiserver/pkg/controller/openapi`` (``builder`` and ``v2``) and ``schema.Unfold``.
 """
 
 from __future__ import annotations
@@ -20,10 +20,9 @@ _EMBEDDED: Final = "x-kubernetes-embedded-resource"
 
 
 def publish_schema(schema: Tree, object_fields: Tree, *, v3: bool) -> Tree:
-    """Return the published form of a structural schema; ``object_fields`` are the properties that every object has.
+    """Return the published form of a structural schema; ``object_fields``: the properties of every object.
 
-    A schema of version 2 that preserves unknown fields at its root has no properties at all: kubectl would take those that
-    it has for the only ones.
+    A version 2 schema that preserves unknown fields at its root has no properties: kubectl would reject all others.
     """
     if not v3 and schema.get(_PRESERVE):
         return {"type": "object"}
@@ -46,7 +45,7 @@ def _rewrite(schema: Tree, rewrite: Callable[[Tree], Tree]) -> Tree:
 
 
 def _unfold(schema: Tree) -> Tree:
-    """Say in ``anyOf`` what ``x-kubernetes-int-or-string`` means."""
+    """Expand ``x-kubernetes-int-or-string`` to ``anyOf``."""
     types = [{"type": "integer"}, {"type": "string"}]
     all_of = schema.get("allOf") or []
     if not schema.get(_INT_OR_STRING) or schema.get("anyOf") == types or (all_of and all_of[0].get("anyOf") == types):
@@ -57,7 +56,7 @@ def _unfold(schema: Tree) -> Tree:
 
 
 def _strip_for_version_2(schema: Tree) -> Tree:
-    """Leave out what version 2 does not know, and what kubectl would misread. Upstream: ``ToStructuralOpenAPIV2``."""
+    """Strip keywords that version 2 lacks or kubectl misreads. Upstream: ``ToStructuralOpenAPIV2``."""
     tree = {name: value for name, value in schema.items() if name not in _JUNCTORS}
     preserves = bool(tree.get(_PRESERVE))
     is_nullable = bool(tree.pop("nullable", False))
@@ -87,7 +86,7 @@ def _without_nullable_required(tree: Tree) -> Tree:
 
 
 def _embed(schema: Tree, object_fields: Tree, *, v3: bool) -> Tree:
-    """Give an embedded resource the fields of an object, of which kind and apiVersion are required."""
+    """Add the fields of every object to an embedded resource; kind and apiVersion are required."""
     if not schema.get(_EMBEDDED) or (not v3 and schema.get(_PRESERVE)):
         return schema
     required = list(schema.get("required") or ())

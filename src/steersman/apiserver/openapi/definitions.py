@@ -1,4 +1,4 @@
-"""Types as JSON Schema, in the dialect of either OpenAPI version, from the type model."""
+"""JSON Schema definitions of types, in the dialect of either OpenAPI version."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 GVK = tuple[str, str, str]
 
 _META = "io.k8s.apimachinery.pkg.apis.meta.v1."
-#: A kind whose fields ``apiVersion``, ``kind`` and ``metadata`` are described as those of all kinds.
+#: Kind whose descriptions of ``apiVersion``, ``kind`` and ``metadata`` apply to all kinds.
 _TYPICAL = "io.k8s.api.core.v1.Namespace"
-#: Scalars that have a definition of their own in upstream's documents.
+#: Scalars with own definitions in upstream's documents.
 _NAMED: dict[ScalarKind, tuple[str, Tree]] = {
     ScalarKind.TIME: (_META + "Time", {"type": "string", "format": "date-time"}),
     ScalarKind.MICRO_TIME: (_META + "MicroTime", {"type": "string", "format": "date-time"}),
@@ -53,14 +53,14 @@ class Describe(Protocol):
 
 
 class Dialect:
-    """One of the two OpenAPI versions, as far as definitions differ."""
+    """Differences between definitions of the two OpenAPI versions."""
 
     def __init__(self, *, v3: bool) -> None:
         self.v3 = v3
         self.prefix = "#/components/schemas/" if v3 else "#/definitions/"
 
     def reference(self, name: str, description: str = "", *, default: bool = False) -> Tree:
-        """A reference with its own description, which plain ``$ref`` cannot carry in version 3."""
+        """Return a reference with a description, which a plain ``$ref`` cannot have in version 3."""
         target = {"$ref": self.prefix + name}
         if not self.v3:
             return ({"description": description} if description else {}) | target
@@ -71,14 +71,14 @@ class Dialect:
 
 
 class _References(NamedTuple):
-    """Types and named scalars that a definition refers to, collected while it is rendered."""
+    """Types and named scalars referenced by a definition."""
 
     structs: list[Struct]
     scalars: list[ScalarKind]
 
 
 class _Rendered(NamedTuple):
-    """An encoded definition and what it refers to."""
+    """Encoded definition and its references."""
 
     encoded: bytes
     structs: tuple[Struct, ...]
@@ -86,7 +86,7 @@ class _Rendered(NamedTuple):
 
 
 class Library:
-    """Encoded definitions that are the same in every document of a dialect: those of types that are no kinds.
+    """Cache of encoded definitions shared by the documents of a dialect: types that are no kinds.
 
     Bounded by the number of built-in types.
     """
@@ -106,7 +106,7 @@ class Library:
         }
 
     def encode_custom(self, schema: Tree, gvk: GVK) -> bytes:
-        """Return the published definition of a custom kind: its schema, with the fields that every object has."""
+        """Return the published definition of a custom kind: its schema with the fields of every object."""
         text = self.describe(_TYPICAL)[1].get("metadata", "")
         fields = {**self.type_meta(), "metadata": self.dialect.reference(f"{_META}ObjectMeta", text)}
         published = publish_schema(schema, fields, v3=self.dialect.v3)
@@ -114,19 +114,19 @@ class Library:
 
 
 class Definitions:
-    """Collects the encoded definitions that a document needs, each with everything that it refers to."""
+    """Collector of the encoded definitions of a document and of all types they reference."""
 
     def __init__(self, library: Library, *, kinds: dict[str, list[GVK]]) -> None:
         self._library = library
         self._dialect = library.dialect
         self._describe = library.describe
-        #: Definition → the kinds it is the type of (``x-kubernetes-group-version-kind``).
+        #: Definition → its kinds (``x-kubernetes-group-version-kind``).
         self._kinds = kinds
         #: Definition → its JSON text.
         self.encoded: dict[str, bytes] = {}
 
     def add(self, struct: Struct) -> None:
-        """Add a type and everything in it (without recursion: some types hold themselves)."""
+        """Add a type and all referenced types. Iterative, as types may be recursive."""
         waiting: list[Struct] = [struct]
         while waiting:
             current = waiting.pop()
@@ -143,12 +143,12 @@ class Definitions:
                 self._add_named_scalar(kind)
 
     def add_patch(self, name: str) -> None:
-        """Add the definition of PATCH bodies, which has no type."""
+        """Add the definition of PATCH bodies."""
         text = "Patch is the body of a PATCH request, in the form that its content type says."
         self.encoded[name] = msgspec.json.encode({"description": text, "type": "object"})
 
     def add_list(self, struct: Struct, gvk: GVK, *, meta: Struct) -> None:
-        """Add the list type of a kind, which is the same for all kinds but for the items."""
+        """Add the list type of a kind."""
         self.add(struct)
         self.add(meta)
         group, version, kind = gvk
@@ -247,7 +247,7 @@ class Definitions:
         definition: Tree = {"description": text} if text else {}
         if not self._dialect.v3:
             return definition | schema
-        # version 3 can say that a quantity or an int-or-string may be either
+        # version 3 can express quantities and int-or-strings as a choice
         if name.endswith(".Quantity"):
             return definition | {"oneOf": [{"type": "string"}, {"type": "number"}]}
         if name.endswith(".IntOrString"):

@@ -32,14 +32,14 @@ _SECURITY_SCHEMES = {
 class Document:
     """A document of either OpenAPI version as JSON. ``paths`` and ``definitions`` map names to encoded JSON."""
 
-    __slots__ = ("_definitions", "_is_v3", "_paths", "etag", "json", "size")
+    __slots__ = ("_is_v3", "definitions", "etag", "json", "paths", "size")
 
     def __init__(
         self, paths: Mapping[str, bytes], definitions: Mapping[str, bytes], *, is_v3: bool, etag: str = ""
     ) -> None:
         self._is_v3 = is_v3
-        self._paths = dict(sorted(paths.items()))
-        self._definitions = dict(sorted(definitions.items()))
+        self.paths = dict(sorted(paths.items()))
+        self.definitions = dict(sorted(definitions.items()))
         #: Their concatenation is the JSON text.
         self.json = tuple(self._fragments())
         self.size = sum(map(len, self.json))
@@ -49,8 +49,8 @@ class Document:
     def protobuf(self) -> tuple[bytes, ...]:
         """Return fragments whose concatenation is the document as a gnostic message."""
         dialect = protobuf.V3 if self._is_v3 else protobuf.V2
-        paths = [dialect.path_item(name, msgspec.json.decode(item)) for name, item in self._paths.items()]
-        definitions = [dialect.definition(name, msgspec.json.decode(item)) for name, item in self._definitions.items()]
+        paths = [dialect.path_item(name, msgspec.json.decode(item)) for name, item in self.paths.items()]
+        definitions = [dialect.definition(name, msgspec.json.decode(item)) for name, item in self.definitions.items()]
         return dialect.document(self._frame(), paths, definitions)
 
     def _frame(self) -> dict[str, Any]:
@@ -72,9 +72,9 @@ class Document:
         head, path_key, rest = frame.partition(b'"paths":{')
         middle, definition_key, tail = rest.partition(b'"schemas":{' if self._is_v3 else b'"definitions":{')
         yield head + path_key
-        yield from _members(self._paths)
+        yield from _members(self.paths)
         yield middle + definition_key
-        yield from _members(self._definitions)
+        yield from _members(self.definitions)
         yield tail
 
 

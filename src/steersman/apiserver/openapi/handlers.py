@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
@@ -10,23 +11,26 @@ import msgspec
 from steersman.apiserver.http import Response, page_not_found
 from steersman.apiserver.openapi.cache import SWAGGER, DocumentCache
 from steersman.apiserver.openapi.document import pieces
+from steersman.apiserver.openapi.remote import merge
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from steersman.apiserver.discovery.catalog import Catalog
     from steersman.apiserver.http import Request
+    from steersman.apiserver.openapi.document import Document
+    from steersman.apiserver.openapi.remote import RemoteDocuments, RemoteSwagger
     from steersman.apiserver.openapi.sources import CustomSchemas
     from steersman.asynckit.clock import Clock
 
     Headers = list[tuple[bytes, bytes]]
 
 _JSON: Final = b"application/json"
-#: Larger bodies are sent in pieces of this size; other requests are served between two of them.
+#: Larger bodies are sent in pieces of this size, so that other requests are served in between.
 _PIECE_BYTES: Final = 192 * 1024
-#: How long a document may be cached under an address that holds its hash.
+#: Cache lifetime of documents at a URL with their hash.
 _IMMUTABLE_FOR: Final = timedelta(days=365)
-#: Accepted media type → (content type, is protobuf), by OpenAPI version. Upstream still accepts the names with ``@``.
+#: Accepted media type → (content type, is protobuf), by OpenAPI version. As upstream, names with ``@`` are accepted.
 _FORMS: Final[dict[int, dict[str, tuple[bytes, bool]]]] = {
     version: {
         "application/json": (_JSON, False),
@@ -43,35 +47,82 @@ _FORMS: Final[dict[int, dict[str, tuple[bytes, bool]]]] = {
 
 
 class OpenAPIHandlers:
-    """The endpoints."""
+    """Handlers of the OpenAPI endpoints."""
 
     def __init__(
-        self, catalog: Catalog, custom: CustomSchemas, *, clock: Clock, cache: DocumentCache | None = None
+        self,
+        catalog: Catalog,
+        custom: CustomSchemas,
+        *,
+        clock: Clock,
+        cache: DocumentCache | None = None,
+        remote: RemoteDocuments | None = None,
     ) -> None:
+        """``remote``: documents of aggregated API servers."""
+        self._remote = remote
+        #: Own document, parts of backends, and the merged document.
+        self._merged: tuple[Document, tuple[RemoteSwagger, ...], Document] | None = None
+        self._merged_protobuf: tuple[Document, tuple[bytes, ...]] | None = None
+        self._merging = asyncio.Lock()
         self._cache = cache or DocumentCache(catalog, custom)
         self._clock = clock
 
     async def v2(self, request: Request) -> Response:
-        """Answer ``GET /openapi/v2``."""
+        """Serve ``GET /openapi/v2``."""
         form = _negotiate(request, 2)
         if form is None:
             return Response(406, content_type=b"")
         document = await self._cache.document(SWAGGER)
-        return page_not_found() if document is None else await self._serve(request, SWAGGER, document.etag, form, [])
+        if document is None:
+            return page_not_found()
+        swaggers = () if self._remote is None else self._remote.swaggers()
+        if swaggers:
+            return await self._serve_merged(request, await self._merge(document, swaggers), form)
+        self._merged = self._merged_protobuf = None
+        return await self._serve(request, SWAGGER, document.etag, form, [])
+
+    async def _merge(self, document: Document, swaggers: tuple[RemoteSwagger, ...]) -> Document:
+        """Return the document with the parts of backends, merged off the event loop."""
+        async with self._merging:
+            merged = self._merged
+            if merged is None or merged[:2] != (document, swaggers):
+                merged = self._merged = (document, swaggers, await asyncio.to_thread(merge, document, swaggers))
+            return merged[2]
+
+    async def _serve_merged(self, request: Request, document: Document, form: tuple[bytes, bool]) -> Response:
+        content_type, is_protobuf = form
+        headers = _about(document.etag, [])
+        if _matches(request.header(b"if-none-match"), f'"{document.etag}"'):
+            return Response(304, content_type=b"", headers=headers)
+        fragments = document.json
+        if is_protobuf:
+            async with self._merging:
+                encoded = self._merged_protobuf
+                if encoded is None or encoded[0] is not document:
+                    encoded = self._merged_protobuf = (document, await asyncio.to_thread(document.protobuf))
+            fragments = encoded[1]
+        return self._respond(fragments, content_type, headers)
 
     async def v3_index(self, request: Request) -> Response:
-        """Answer ``GET /openapi/v3``: the documents with their hashes. The content type is text, as recorded upstream."""
+        """Serve ``GET /openapi/v3``: the documents with their hashes. As upstream, the content type is text."""
         paths = {}
         for path in self._cache.paths():
             etag = await self._cache.etag(path)
             if etag is not None:
                 paths[path] = {"serverRelativeURL": _address(path, etag)}
+        if self._remote is not None:
+            paths |= {path: {"serverRelativeURL": url} for path, url in self._remote.urls().items()}
+            paths = dict(sorted(paths.items()))
         body = msgspec.json.encode({"paths": paths})
         return Response(200, body, content_type=b"text/plain; charset=utf-8")
 
     async def v3(self, request: Request) -> Response:
-        """Answer ``GET /openapi/v3/<path>``; redirect to the current hash when the request holds another one."""
+        """Serve ``GET /openapi/v3/<path>``; redirect to the current hash if the request has another one."""
         path = request.path.removeprefix("/openapi/v3/")
+        if self._remote is not None:
+            response = await self._remote.serve(request, path)
+            if response is not None:
+                return response
         form = _negotiate(request, 3)
         if form is None:
             return Response(406, content_type=b"")
@@ -90,7 +141,7 @@ class OpenAPIHandlers:
     async def _serve(
         self, request: Request, path: str, etag: str, form: tuple[bytes, bool], caching: Headers
     ) -> Response:
-        """Answer with the document unless the client has the one with this hash."""
+        """Serve a document, or 304 if the client has the one with this hash."""
         content_type, is_protobuf = form
         if _matches(request.header(b"if-none-match"), f'"{etag}"'):
             return Response(304, content_type=b"", headers=_about(etag, caching))
@@ -101,7 +152,10 @@ class OpenAPIHandlers:
             caching = []
         headers = _about(document.etag, caching)
         fragments = await self._cache.protobuf(path, document) if is_protobuf else document.json
-        size = sum(map(len, fragments)) if is_protobuf else document.size
+        return self._respond(fragments, content_type, headers)
+
+    def _respond(self, fragments: tuple[bytes, ...], content_type: bytes, headers: Headers) -> Response:
+        size = sum(map(len, fragments))
         if size <= _PIECE_BYTES:
             return Response(200, b"".join(fragments), content_type=content_type, headers=headers)
         headers.append((b"content-length", b"%d" % size))
@@ -122,14 +176,14 @@ def _about(etag: str, caching: Headers) -> Headers:
 
 
 def _matches(if_none_match: str, tag: str) -> bool:
-    """Report whether an ``If-None-Match`` header holds the tag (RFC 9110, weak comparison)."""
+    """Report whether an ``If-None-Match`` header has the tag (RFC 9110, weak comparison)."""
     if if_none_match == "*":
         return True
     return tag in [candidate.strip().removeprefix("W/") for candidate in if_none_match.split(",")]
 
 
 def _negotiate(request: Request, version: int) -> tuple[bytes, bool] | None:
-    """Return the first acceptable form, None for 406."""
+    """Return the first acceptable media type, None for 406."""
     accept = request.header(b"accept") or "*/*"
     forms = _FORMS[version]
     for alternative in accept.split(","):

@@ -1,7 +1,7 @@
-"""OpenAPI documents as gnostic's protobuf messages, which is how client-go asks for them.
+"""OpenAPI documents as gnostic protobuf messages, which client-go requests.
 
-Only what Kubernetes documents contain is described: each message is a table from the JSON name to a field number and a
-form. Numbers are those of ``openapiv2/OpenAPIv2.proto`` and ``openapiv3/OpenAPIv3.proto`` of google/gnostic.
+Only messages of Kubernetes documents are described: each is a table from the JSON name to a field number and a form.
+Numbers are those of ``openapiv2/OpenAPIv2.proto`` and ``openapiv3/OpenAPIv3.proto`` of google/gnostic.
 """
 
 from __future__ import annotations

@@ -92,10 +92,10 @@ class Sources:
         """Return the snapshot of the catalog as it is now. To be called on the event loop."""
         if self._generation != self._catalog.generation:
             self._generation = self._catalog.generation
-            found = [self._source(version) for version in self._group_versions()]
+            sources = [self._source(version) for version in self._group_versions()]
             known = self._snapshot.group_versions
-            if len(found) != len(known) or any(a is not b for a, b in zip(found, known, strict=True)):
-                self._snapshot = Snapshot(found)
+            if len(sources) != len(known) or any(a is not b for a, b in zip(sources, known, strict=True)):
+                self._snapshot = Snapshot(sources)
         return self._snapshot
 
     def _source(self, version: GroupVersion) -> GroupVersionSource:
@@ -106,4 +106,5 @@ class Sources:
     def _group_versions(self) -> list[GroupVersion]:
         core = self._catalog.group("")
         groups = ([core] if core else []) + self._catalog.groups()
-        return [version for group in groups for version in group.versions]
+        # those of aggregated API servers have documents of their own
+        return [version for group in groups for version in group.versions if version.remote is None]

@@ -1,1 +1,1 @@
-"""Requests passed on to kubelets, pods and services: connections, forwarding of answers and upgrades."""
+"""Proxying of requests to kubelets, Pods and Services: connections, forwarding of responses and upgrades."""

@@ -1,6 +1,6 @@
-"""The server's way to kubelets, pods and services: HTTP/1.1 requests, each over a connection of its own or a pooled one.
+"""HTTP/1.1 client for kubelets, Pods and Services; each request uses a new or a pooled connection.
 
-Answers are passed on in pieces as they come; an upgraded connection is handed over.
+Responses are streamed as they arrive; upgraded connections are handed over.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 #: As upstream's dialer.
 _DIAL_SECONDS: Final = 30.0
 _PIECE_BYTES: Final = 64 * 1024
-#: Of what a proxy says about why it made no connection.
+#: Maximum size of a proxy's error response.
 _REASON_BYTES_MAX: Final = 1024
-#: Bytes that wait for a slow reader; the sender waits when there are more.
+#: Buffered bytes for a slow reader, above which the sender is paused.
 _BUFFER_BYTES: Final = 256 * 1024
-#: A head that is longer is no head.
+#: Maximum size of a response head.
 _HEAD_BYTES_MAX: Final = 1 << 20
-#: These concern one connection, not what is sent over it (RFC 9110, 7.6.1).
+#: Hop-by-hop headers (RFC 9110, 7.6.1).
 HOP_BY_HOP: Final = frozenset(
     (b"connection", b"keep-alive", b"proxy-authenticate", b"proxy-authorization", b"te", b"trailer",
      b"transfer-encoding", b"upgrade", b"proxy-connection")
@@ -43,18 +43,18 @@ HOP_BY_HOP: Final = frozenset(
 
 
 class DialError(Exception):
-    """Nobody could be reached, or what came back was no HTTP; the text says why."""
+    """No connection, or no valid HTTP response; the text is the reason."""
 
 
 class Outgoing(msgspec.Struct, frozen=True, kw_only=True):
-    """What is sent."""
+    """Outgoing request."""
 
     method: str
     #: Path and query.
     target: str
     headers: Headers = []
     body: bytes = b""
-    #: Pieces of a body that is sent as it comes, instead of ``body``; the headers give its length, or it is chunked.
+    #: Streamed body instead of ``body``; its length is in the headers, or it is chunked.
     stream: AsyncIterator[bytes] | None = None
 
     @property
@@ -63,7 +63,7 @@ class Outgoing(msgspec.Struct, frozen=True, kw_only=True):
         return self.stream is not None and not any(name == b"content-length" for name, _ in self.headers)
 
     def head(self, authority: str) -> bytes:
-        """Its bytes up to the body."""
+        """Encode the request head."""
         lines = [f"{self.method} {self.target} HTTP/1.1".encode(), b"host: " + authority.encode()]
         lines += [name + b": " + value for name, value in self.headers]
         if self.is_chunked:
@@ -74,20 +74,23 @@ class Outgoing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Answer:
-    """An answer whose head has come. Somebody must read ``pieces`` to the end, hand the connection on, or ``close``."""
+    """Response whose head is complete.
+
+    The caller reads ``pieces`` to the end, takes over the connection, or calls ``close``.
+    """
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, has_body: bool) -> None:
         self.reader: Final = reader
         self.writer: Final = writer
         self.code = 0
         self.headers: Headers = []
-        #: What followed the head of an upgraded connection already.
+        #: Bytes after the head of an upgraded connection.
         self.rest = b""
-        #: Receives the connection, and whether it can carry another request, instead of it being closed.
+        #: Receives the connection and whether it is reusable, instead of closing it.
         self.on_close: Callable[[bool], None] | None = None
         self._is_closed = False
         self._is_keep_alive = False
-        #: The whole request was sent; the task that sends a streamed body.
+        #: True once the request is sent; the task that sends a streamed body.
         self.is_sent = True
         self.sending: asyncio.Task[None] | None = None
         self._has_body = has_body
@@ -95,14 +98,14 @@ class Answer:
         self._pieces: list[bytes] = []
         self._head_is_whole = self._is_whole = False
 
-    # What the parser calls
+    # Callbacks of the parser
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """One header."""
+        """Add a header."""
         self.headers.append((name.lower(), value))
 
     def on_headers_complete(self) -> None:
-        """The head's end; that of a 1xx answer which is no upgrade is not the one that is waited for."""
+        """Complete the head, unless it is a 1xx response other than an upgrade."""
         self.code = self._parser.get_status_code()
         if self.code != 101 and self.code < 200:
             self.headers.clear()
@@ -112,17 +115,17 @@ class Answer:
         self._is_whole = not self._has_body
 
     def on_body(self, body: bytes) -> None:
-        """A piece."""
+        """Add a piece of the body."""
         self._pieces.append(body)
 
     def on_message_complete(self) -> None:
-        """The end."""
+        """Complete the message."""
         self._is_whole = self._head_is_whole
 
-    # What the server calls
+    # Methods of the server
 
     async def read_head(self) -> None:
-        """Raises ``DialError``."""
+        """Wait for the head. Raises ``DialError``."""
         size = 0
         while not self._head_is_whole:
             data = await self.reader.read(_PIECE_BYTES)
@@ -137,13 +140,13 @@ class Answer:
         except httptools.HttpParserUpgrade as upgrade:
             self.rest = data[upgrade.args[0] :]
         except httptools.HttpParserError as error:
-            if self._is_whole:  # data after the end of the answer belongs to no request
+            if self._is_whole:  # surplus data belongs to no request
                 self._is_keep_alive = False
                 return
             raise DialError(f"malformed HTTP response: {error}") from error
 
     async def pieces(self) -> AsyncIterator[bytes]:
-        """The body as it comes. Raises ``DialError`` when it breaks off."""
+        """Yield the body as it arrives. Raises ``DialError`` if it is cut off."""
         try:
             while True:
                 for piece in self._pieces:
@@ -164,19 +167,19 @@ class Answer:
         return any(name in (b"content-length", b"transfer-encoding") for name, _ in self.headers)
 
     async def text(self, size_max: int) -> bytes:
-        """The body, up to so much of it."""
-        found = b""
+        """Read the body up to ``size_max`` bytes."""
+        text = b""
         async for piece in self.pieces():
-            found += piece
-            if len(found) >= size_max:
+            text += piece
+            if len(text) >= size_max:
                 break
         self.close()
-        return found[:size_max]
+        return text[:size_max]
 
     def close(self) -> None:
-        """Be done with the connection, whose last bytes nobody waits for. Idempotent.
+        """Close the connection and drop unread data. Idempotent.
 
-        An orderly end of TLS would wait for the other side's part of it.
+        A graceful TLS shutdown would wait for the peer.
         """
         if self._is_closed:
             return
@@ -191,23 +194,23 @@ class Answer:
 
 
 class Connections:
-    """Opens connections. Kubelets are asked with a client certificate, once there is one."""
+    """Opens connections; those to kubelets use the server's client certificate."""
 
     def __init__(self, clock: Clock, *, address_types: Sequence[str] = ADDRESS_TYPES) -> None:
         self._clock = clock
-        #: Types of a Node's addresses, in the order in which they are tried.
+        #: Address types of Nodes in order of preference.
         self.address_types: Final = tuple(address_types)
-        #: With the server's certificate as a client of kubelets; None: this server has no way to nodes, pods and services.
+        #: TLS context with the kubelet client certificate; None: proxying is unavailable.
         self.kubelet_tls: ssl.SSLContext | None = None
         self._insecure: ssl.SSLContext | None = None
 
     @property
     def is_open(self) -> bool:
-        """Whether there is a way to anybody."""
+        """Report whether proxying is available."""
         return self.kubelet_tls is not None
 
     async def ask(self, location: Location, sent: Outgoing, *, as_kubelets_client: bool) -> Answer:
-        """Send, and wait for the head of the answer. Raises ``DialError``."""
+        """Send a request and wait for the head of the response. Raises ``DialError``."""
         tls = None
         if location.scheme == "https":
             tls = self.kubelet_tls if as_kubelets_client else self._without_identity()
@@ -215,7 +218,7 @@ class Connections:
         return await exchange(reader, writer, sent, location.authority)
 
     async def dial(self, location: Location, tls: ssl.SSLContext | None, *, server_hostname: str = "") -> Streams:
-        """Open a connection. ``server_hostname``: the name to verify, unless it is the host's. Raises ``DialError``."""
+        """Open a connection. ``server_hostname``: name to verify instead of the host. Raises ``DialError``."""
         port = int(location.port) if location.port.isdigit() else {"https": 443}.get(location.scheme, 80)
         target = msgspec.structs.replace(location, port=str(port)).authority
         name = server_hostname or location.host if tls is not None else None
@@ -238,7 +241,7 @@ class Connections:
     async def _dial_through(
         self, way: Location, target: str, tls: ssl.SSLContext | None, *, server_hostname: str | None
     ) -> Streams:
-        """A connection that a proxy makes (RFC 9110, 9.3.6). Raises ``DialError``, ``OSError``."""
+        """Open a connection through a proxy by CONNECT (RFC 9110, 9.3.6). Raises ``DialError``, ``OSError``."""
         answer = await self.ask(way, Outgoing(method="CONNECT", target=target), as_kubelets_client=way.is_kubelet)
         if answer.code != 200:
             why = (await answer.text(_REASON_BYTES_MAX)).decode(errors="replace")
@@ -260,7 +263,10 @@ class Connections:
 async def exchange(
     reader: asyncio.StreamReader, writer: asyncio.StreamWriter, sent: Outgoing, authority: str
 ) -> Answer:
-    """Send a request over a connection, and wait for the head of the answer. Raises ``DialError``, and closes it then."""
+    """Send a request on a connection and wait for the response head.
+
+    Raises ``DialError`` and closes the connection then.
+    """
     answer = Answer(reader, writer, has_body=sent.method != "HEAD")
     sending: asyncio.Task[None] | None = None
     try:
@@ -283,7 +289,7 @@ async def exchange(
 
 
 async def _head_or_failure(answer: Answer, sending: asyncio.Task[None]) -> None:
-    """Wait for the head. An answer may come before the body is sent; without one, a failure to send it is raised."""
+    """Wait for the head, which may precede the end of the body. Without a response, raise the send error."""
     reading = asyncio.create_task(answer.read_head(), name="answer of a backend")
     try:
         await asyncio.wait([reading, sending], return_when=asyncio.FIRST_COMPLETED)
@@ -310,7 +316,9 @@ async def _send_stream(answer: Answer, sent: Outgoing) -> None:
 
 
 def client_tls() -> ssl.SSLContext:
-    """TLS to servers whose certificates nobody we know has signed: pods, and kubelets that sign their own (upstream's default)."""
+    """Return a TLS context without verification, for Pods and kubelets with self-signed certificates (upstream's
+    default).
+    """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
@@ -318,7 +326,7 @@ def client_tls() -> ssl.SSLContext:
 
 
 def end_to_end(headers: Iterable[tuple[bytes, bytes]]) -> Headers:
-    """Without those of one connection, and those that its ``Connection`` names."""
+    """Return the end-to-end headers: without hop-by-hop ones and those listed in ``Connection``."""
     listed = list(headers)
     named = {word.strip().lower() for name, value in listed if name == b"connection" for word in value.split(b",")}
     return [(name, value) for name, value in listed if name not in HOP_BY_HOP and name not in named]

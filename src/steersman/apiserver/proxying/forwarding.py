@@ -1,4 +1,4 @@
-"""Requests that are answered by somebody else: passed on to a kubelet, a pod or a service, and the answer passed back."""
+"""Forwarding of requests to kubelets, Pods and Services, and of their responses and upgrades to clients."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 if TYPE_CHECKING:
     Headers = list[tuple[bytes, bytes]]
 
-#: Of an error's text, as upstream's response checker.
+#: Maximum size of an error text, as upstream's response checker.
 _ERROR_BYTES_MAX: Final = 50_000
-#: What a client proves itself with is for this server alone.
+#: Credentials for this server, which are not forwarded.
 _CREDENTIALS: Final = frozenset((b"authorization", b"cookie"))
 _TOKEN_PROTOCOL: Final = TOKEN_PREFIX.encode()
 _BODILESS: Final = (204, 304)
@@ -37,7 +37,7 @@ _BODILESS: Final = (204, 304)
 async def read_from_kubelet(
     connections: Connections, location: Location, *, group_resource: str, name: str
 ) -> Response:
-    """A stream of plain text. Raises 500, and what the kubelet refuses with as upstream's checker has it."""
+    """Stream plain text from a kubelet. Raises 500, or the kubelet's error as converted by upstream's checker."""
     if not connections.is_open:
         raise no_answer(location)
     try:
@@ -46,11 +46,11 @@ async def read_from_kubelet(
         raise plain_error(f"Get {quote(location.url)}: {error}") from error
     if not 200 <= answer.code <= 206:
         text = (await answer.text(_ERROR_BYTES_MAX)).decode(errors="replace")
-        raise _refused(answer.code, text, group_resource, name)
+        raise _convert_error(answer.code, text, group_resource, name)
     return Response(answer.code, content_type=b"text/plain", stream=answer.pieces())
 
 
-def _refused(code: int, text: str, group_resource: str, name: str) -> StatusError:
+def _convert_error(code: int, text: str, group_resource: str, name: str) -> StatusError:
     if code == 500:
         return internal_error(text)
     if code == 400:
@@ -59,14 +59,14 @@ def _refused(code: int, text: str, group_resource: str, name: str) -> StatusErro
 
 
 async def upgrade_at_kubelet(connections: Connections, location: Location, request: Request) -> Response:
-    """Bytes both ways, once the kubelet agrees to what the client wants to speak; its refusal otherwise. Raises 400, 500."""
+    """Tunnel bytes after the kubelet's 101; return its response otherwise. Raises 400, 500."""
     if not wants_upgrade(request) or not connections.is_open:
         raise no_stream(location, request)
     return await _upgrade(connections, location, request, as_kubelets_client=True)
 
 
 def wants_upgrade(request: Request) -> bool:
-    """Whether the client asks to go on in another protocol."""
+    """Report whether the client requests an upgrade."""
     words = ",".join(request.header_all(b"connection")).lower().split(",")
     return "upgrade" in {word.strip() for word in words} and bool(request.header(b"upgrade"))
 
@@ -88,15 +88,15 @@ async def _upgrade(
         raise plain_error(f"error dialing backend: {error}") from error
     if answer.code != 101:
         return pass_back(answer)
-    made = Response(101, content_type=b"", headers=answer.headers)
-    made.tunnel = Tunnel(answer.reader, answer.writer, answer.rest)
-    return made
+    response = Response(101, content_type=b"", headers=answer.headers)
+    response.tunnel = Tunnel(answer.reader, answer.writer, answer.rest)
+    return response
 
 
 async def proxy(
     connections: Connections, location: Location, request: Request, *, as_kubelets_client: bool
 ) -> Response:
-    """Any request, and its answer as it is. Raises 500 for an upgrade and 503 otherwise when nobody answers."""
+    """Forward a request and return the response. Raises 500 (upgrades) or 503 if the backend is unreachable."""
     if not connections.is_open:
         raise no_proxy(location)
     if wants_upgrade(request):
@@ -120,15 +120,15 @@ def pass_back(answer: Answer) -> Response:
 
 
 def forwarded_headers(request: Request) -> Headers:
-    """The client's headers without what is this server's alone."""
+    """Return the client's headers without credentials and hop-by-hop headers, with ``X-Forwarded-For``."""
     left_out = (*_CREDENTIALS, b"host", b"content-length")
-    found = [(name, value) for name, value in end_to_end(request.headers) if name not in left_out]
+    headers = [(name, value) for name, value in end_to_end(request.headers) if name not in left_out]
     client = request.scope.get("client")
     if client:
-        known = [value for name, value in found if name == b"x-forwarded-for"]
-        found = [(name, value) for name, value in found if name != b"x-forwarded-for"]
-        found.append((b"x-forwarded-for", b", ".join([*known, client[0].encode()])))
-    return [(name, _without_token(value) if name == b"sec-websocket-protocol" else value) for name, value in found]
+        known = [value for name, value in headers if name == b"x-forwarded-for"]
+        headers = [(name, value) for name, value in headers if name != b"x-forwarded-for"]
+        headers.append((b"x-forwarded-for", b", ".join([*known, client[0].encode()])))
+    return [(name, _without_token(value) if name == b"sec-websocket-protocol" else value) for name, value in headers]
 
 
 def _without_token(protocols: bytes) -> bytes:

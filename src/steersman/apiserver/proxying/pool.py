@@ -1,9 +1,9 @@
 """Pool of connections to one backend.
 
-Bounds: ``OPEN_MAX`` connections, watches included; a request beyond it fails at once. ``IDLE_MAX`` of them are kept for
-``IDLE_SECONDS`` after their last answer. A request without a body that fails on a kept connection before any answer is
-repeated once on a new one, because the backend may have closed the kept one at that moment; others are not repeated, and get
-a kept connection only while that is younger than ``FRESH_SECONDS``.
+Bounds: ``OPEN_MAX`` connections, including watches; further requests fail at once. Up to ``IDLE_MAX`` connections stay
+idle for ``IDLE_SECONDS``. A request without body that fails on a reused connection before any response is retried once
+on a new one, as the backend may have just closed it; other requests are not retried, and reuse only connections idle
+for less than ``FRESH_SECONDS``.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class ConnectionPool:
         self._tls: Final = tls
         self._server_hostname: Final = server_hostname
         self._clock: Final = clock
-        #: By where they lead; each with the time at which it became idle, oldest first.
+        #: By location; each with the time at which it became idle, oldest first.
         self._idle: dict[Location, list[tuple[float, Streams]]] = {}
         self._idle_count = 0
         self._open_count = 0
@@ -44,16 +44,16 @@ class ConnectionPool:
 
     @property
     def open_count(self) -> int:
-        """Number of open connections, idle ones included."""
+        """Return the number of open connections, including idle ones."""
         return self._open_count
 
     async def ask(self, location: Location, sent: Outgoing) -> Answer:
-        """Send, and wait for the head of the answer. ``location`` without a path. Raises ``DialError``."""
+        """Send a request and wait for the response head. ``location`` has no path. Raises ``DialError``."""
         is_repeatable = sent.method in _REPEATABLE and sent.stream is None and not sent.body
-        kept = self._take(location, IDLE_SECONDS if is_repeatable else FRESH_SECONDS)
-        if kept is not None:
+        idle = self._take(location, IDLE_SECONDS if is_repeatable else FRESH_SECONDS)
+        if idle is not None:
             try:
-                return await self._exchange(location, kept, sent)
+                return await self._exchange(location, idle, sent)
             except DialError:
                 if not is_repeatable:
                     raise
@@ -71,7 +71,7 @@ class ConnectionPool:
         return streams
 
     def close(self) -> None:
-        """Close idle connections now, and others when their answer is complete."""
+        """Close idle connections now, and others after their response."""
         self._is_closed = True
         while self._idle_count:
             self._drop_oldest()
@@ -107,7 +107,7 @@ class ConnectionPool:
         self._idle_count += 1
 
     def _take(self, location: Location, age_max: float) -> Streams | None:
-        """Return the idle connection used last, if it is young enough; close those that are too old for any request."""
+        """Return the most recently used idle connection if young enough; close expired ones."""
         now = self._clock.monotonic()
         idle = self._idle.get(location, [])
         while idle:

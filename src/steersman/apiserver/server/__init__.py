@@ -1,12 +1,12 @@
-"""Where the API server meets the network: one ASGI application, and the HTTP server ``http1`` around it.
+"""ASGI application of the API server, and the HTTP server ``http1`` that runs it.
 
-Promises, which ``tests/unit/apiserver/server`` checks:
+Guarantees, covered by ``tests/unit/apiserver/server``:
 
-* ``app`` turns a scope into a ``Request``, walks the filter chain (``chain``: one visible list), and sends the
-  ``Response``. It knows no server: any ASGI 3 server with the TLS extension can run it.
-* Every answer has an ``Audit-Id``; every exception is an answer; none takes the server down.
-* A stream's next piece is asked for when the last one was taken by the transport. A client that goes away ends its
-  stream, a client that stops reading is cut off after ``Timeouts.write_stall`` of ``http1.limits``.
-* A client that does not complete a head or a body in time is cut off; heads are bounded.
-* ``http1.serving`` drains: no new connections, watches end cleanly, what runs is finished within a bound.
+* ``app`` converts a scope into a ``Request``, calls the handler chain (``chain``: one visible list), and sends the
+  ``Response``. It does not depend on the HTTP server: any ASGI 3 server with the TLS extension works.
+* Every response has an ``Audit-Id``; every exception becomes a response.
+* The next piece of a stream is requested after the transport took the last one. A client that disconnects ends its
+  stream; a client that stops reading is disconnected after ``Timeouts.write_stall`` of ``http1.limits``.
+* Heads are bounded in size and time; bodies must complete in time.
+* ``http1.serving`` drains on shutdown: no new connections, watches end, running requests complete within a bound.
 """

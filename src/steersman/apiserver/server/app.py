@@ -1,4 +1,4 @@
-"""The ASGI application: a scope becomes a ``Request``, walks the chain, and its ``Response`` is sent."""
+"""ASGI application: converts a scope to a ``Request``, calls the handler chain, and sends its ``Response``."""
 
 from __future__ import annotations
 
@@ -24,18 +24,19 @@ if TYPE_CHECKING:
 
     Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
-#: How often requests are looked at whether they take too long.
+#: Interval of checks for requests that exceed their timeout.
 _SWEEP_SECONDS: Final = 1.0
-#: As upstream: longer ids that clients bring are cut.
+#: As upstream, longer audit IDs of clients are truncated.
 _AUDIT_ID_MAX: Final = 64
-#: Bounds of what Warning headers may hold in all, in characters (upstream's ``truncateAtTotalRunes``).
+#: Maximum number of characters in all Warning headers (upstream's ``truncateAtTotalRunes``).
 _CACHE_CONTROL: Final = (b"cache-control", b"no-cache, private")
 
 
 class Application:
-    """One ASGI 3 application (``http`` scopes only).
+    """ASGI 3 application for ``http`` scopes.
 
-    A request that does not begin to answer within ``timeout_seconds`` is answered with 504. ``drain`` ends watches.
+    A request whose response does not start within ``timeout_seconds`` gets a 504. ``end_watches`` ends long-running
+    streams.
     """
 
     def __init__(
@@ -47,15 +48,15 @@ class Application:
         randomness: Callable[[int], bytes] = os.urandom,
         request_log: RequestLog | None = None,
     ) -> None:
-        """``request_log``: logs each request; None when that is not enabled."""
+        """``request_log``: log of requests; None if disabled."""
         self._handler = handler
         self._request_log = request_log
         self._clock = clock
         self._timeout_seconds = timeout_seconds
         self._audit_ids = AuditIds(randomness)
-        #: Requests whose answer has not begun, by the task that serves each, with the time of their start, oldest first.
+        #: Task and start time of requests whose response has not started, oldest first.
         self._running: dict[asyncio.Task[Any], tuple[float, Request]] = {}
-        #: Those that were cancelled because they take too long, and not from outside.
+        #: Tasks cancelled by the timeout, as opposed to cancellation from outside.
         self._stopped: set[asyncio.Task[Any]] = set()
         self._streams = Streams()
         self.loop_guard = LoopGuard(clock)
@@ -66,8 +67,8 @@ class Application:
         if scope["type"] != "http":
             raise ValueError(f"no {scope['type']} here, only http")
         request = Request(scope, receive)
-        brought = request.first_headers.get(b"audit-id")
-        audit_id = brought[:_AUDIT_ID_MAX] if brought else self._audit_ids.next()
+        client_audit_id = request.first_headers.get(b"audit-id")
+        audit_id = client_audit_id[:_AUDIT_ID_MAX] if client_audit_id else self._audit_ids.next()
         request.audit_id = audit_id.decode("latin-1")
         log = self._request_log
         received = 0.0 if log is None else log.now()
@@ -97,12 +98,12 @@ class Application:
     async def _stream(
         self, request: Request, response: Response, headers: list[tuple[bytes, bytes]], send: Send
     ) -> None:
-        """Send an answer without a known length, or hand its connection over."""
+        """Send a response of unknown length, or hand over its connection."""
         if response.tunnel is not None:
             await self._streams.hand_over(request, response.tunnel, headers)
             return
         if response.code == 101:
-            await self._streams.converse(request, response, headers)
+            await self._streams.serve_websocket(request, response, headers)
             return
         await send({"type": "http.response.start", "status": response.code, "headers": headers})
         await self.loop_guard.watch(self._streams.send(request, response, send), request)
@@ -124,7 +125,7 @@ class Application:
             del self._running[task]
 
     def _stop_slow(self) -> None:
-        """Cancel what has taken too long. Runs while anything is running, as looking is cheaper than a timer a request."""
+        """Cancel requests that exceed their timeout. A periodic check is cheaper than one timer per request."""
         self._sweep = self._clock.timer(_SWEEP_SECONDS, self._stop_slow) if self._running else None
         latest = self._clock.monotonic() - self._timeout_seconds
         for task, (started, request) in self._running.items():
@@ -135,12 +136,12 @@ class Application:
                 task.cancel()
 
     def end_watches(self) -> None:
-        """End every long-running stream as if it had nothing more to say, and every one that begins from now on."""
+        """End every long-running stream without an error, including those that start later."""
         self._streams.end_watches()
 
     @property
     def busy(self) -> int:
-        """How many requests are being served."""
+        """Return the number of requests in progress."""
         return len(self._running) + len(self._streams)
 
 

@@ -1,4 +1,4 @@
-"""The way of every request, in one list (``DefaultBuildHandlerChain`` upstream)."""
+"""Handler chain: all filters in one list. Upstream: ``DefaultBuildHandlerChain``."""
 
 from __future__ import annotations
 
@@ -32,28 +32,32 @@ if TYPE_CHECKING:
 
 
 class ChainOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What the filters need to know."""
+    """Options of the filters."""
 
     authenticator: ServerAuthenticator
     authorizer: Authorizer
     metrics: RequestMetrics
     in_flight: InFlight
-    #: None: no request is recorded.
+    #: Audit; None if disabled.
     auditor: Auditor | None = None
-    #: None: only the number of requests at once is limited.
+    #: Priority and fairness; None: only the number of concurrent requests is limited.
     flow_control: PriorityAndFairness | None = None
     #: ``--max-requests-inflight`` and ``--max-mutating-requests-inflight``.
     reading_max: int = 400
     mutating_max: int = 200
-    #: ``--request-timeout``: no request may ask for more.
+    #: ``--request-timeout``, the upper limit of request deadlines.
     request_timeout_seconds: float = 60.0
+    #: Filters of an embedding program, which see the impersonated user; the first is the outermost.
+    extra: Sequence[Filter] = ()
 
 
 def build_chain(
     options: ChainOptions, *, resources: Handler, routes: Routes, aggregator: Aggregator | None = None
 ) -> Handler:
-    """Return the handler of all requests: the filters from the outside in, then ``aggregator``, ``resources`` or ``routes``."""
-    around, inside = ((), ()) if options.auditor is None else _recording(options.auditor)
+    """Return the handler of all requests: the filters, outermost first, then ``aggregator``, ``resources`` or
+    ``routes``.
+    """
+    around, inside = ((), ()) if options.auditor is None else _audit_filters(options.auditor)
     filters: list[Filter] = [
         errors(),
         request_info(),
@@ -63,6 +67,7 @@ def build_chain(
         *inside,
         audit(options.metrics),
         impersonation(options.authorizer),
+        *options.extra,
         _limits(options),
         authorization(options.authorizer),
     ]
@@ -73,14 +78,14 @@ def build_chain(
 
 
 def _limits(options: ChainOptions) -> Filter:
-    """What bounds how much runs at once."""
+    """Return the filters that limit concurrency."""
     if options.flow_control is not None:
         return priority_and_fairness(options.flow_control, options.in_flight)
     return fairness(options.in_flight, reading_max=options.reading_max, mutating_max=options.mutating_max)
 
 
-def _recording(auditor: Auditor) -> tuple[Sequence[Filter], Sequence[Filter]]:
-    """The audit log's filters: around authentication, and inside it (it tells of the end of streams after all others)."""
+def _audit_filters(auditor: Auditor) -> tuple[Sequence[Filter], Sequence[Filter]]:
+    """Return the audit filters: outside of authentication, and inside (which records the end of streams last)."""
     from steersman.apiserver.filters.audit import auditing, failed_authentication  # noqa: PLC0415 — few servers record
 
     return [failed_authentication(auditor)], [auditing(auditor)]

@@ -1,4 +1,4 @@
-"""End of the chain of filters: aggregated API servers, then resources, then other paths."""
+"""End of the handler chain: aggregated API servers, then resources, then other paths."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Detection of requests that hold the event loop: a metric by what was asked for, and a log line for each, rate limited.
+"""Detection of requests that block the event loop: a metric by request attributes, and a rate-limited log line.
 
-The guard measures and reports. What bounds the work are the rules themselves and ``apiserver.workers``.
+It measures and reports only. ``apiserver.workers`` and limits of the rules bound the work.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ T = TypeVar("T")
 
 _log: Final = logging.getLogger(__name__)
 
-#: Longer slices are reported.
+#: Blocking times above this are reported.
 LIMIT_SECONDS: Final = 0.05
-#: Upper bounds of ``steersman_loop_blocked_seconds``; nothing below the first is counted.
+#: Buckets of ``steersman_loop_blocked_seconds``; smaller values are not counted.
 _BUCKETS_SECONDS: Final[tuple[float, ...]] = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 #: Verb, group, resource, subresource.
 _Key = tuple[str, str, str, str]
-#: Beyond this many label sets all are counted as one.
+#: Maximum number of label sets; further ones share one.
 _SERIES_MAX: Final = 1024
 _OTHER: Final[_Key] = ("other", "", "", "")
 _LINES_PER_SECOND: Final = 1.0
@@ -47,22 +47,22 @@ class _Series:
 
 
 class LoopGuard:
-    """Measures the requests of one application."""
+    """Monitor of the requests of one application."""
 
     def __init__(self, clock: Clock) -> None:
         self._monotonic: Final = clock.monotonic
         self._lines: Final = TokenBucket(_LINES_PER_SECOND, _LINES_AT_ONCE, clock=clock)
         self._series: Final[dict[_Key, _Series]] = {}
         self._unlogged = 0
-        #: Requests of a start load modules that later ones have: they are counted, not logged.
+        #: Requests during startup import modules: they are counted, not logged.
         self._logs = False
 
     def begin_logging(self) -> None:
-        """Log from now on."""
+        """Start logging."""
         self._logs = True
 
     def watch(self, work: Awaitable[T], request: Request) -> Awaitable[T]:
-        """Await ``work``, a coroutine that serves ``request``."""
+        """Await ``work``, the coroutine that serves ``request``, and measure its blocking slices."""
         return measured(cast("Coroutine[Any, Any, T]", work), self._monotonic, LIMIT_SECONDS, self._report, request)
 
     def _report(self, request: Request, seconds: float) -> None:
@@ -93,7 +93,7 @@ class LoopGuard:
         self._unlogged = 0
 
     async def collect(self) -> Iterable[Family]:
-        """For ``/metrics``."""
+        """Return metrics for ``/metrics``."""
         return [
             Family(
                 "steersman_loop_blocked_seconds",

@@ -1,44 +1,48 @@
-"""The server's own client: calls the application in this process, without a socket, and streams as a socket would.
+"""In-process client of the application, without a socket, with the streaming behaviour of one.
 
-Upstream's API server talks to itself over loopback with a token of its own; so do our post-start hooks and the tests.
+Upstream's API server uses a loopback connection with its own token; here, post-start hooks and tests use this client.
 """
 
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Self
 from urllib.parse import unquote
 
 import msgspec
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping, MutableMapping
+    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping, Sequence
     from types import TracebackType
 
-    from steersman.apiserver.server.app import Application
+    Message = MutableMapping[str, Any]
+    Application = Callable[
+        [Message, Callable[[], Awaitable[Message]], Callable[[Message], Awaitable[None]]], Awaitable[None]
+    ]
 
-#: Pieces that wait for a reader who is slow; the application waits when there are more.
+#: Buffered pieces for a slow reader, above which the application waits.
 _PIECES_MAX: Final = 16
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """A whole answer."""
+    """Complete response."""
 
     code: int
     headers: list[tuple[bytes, bytes]]
     body: bytes
 
     def header(self, name: str) -> str:
-        """The first header of that name, or an empty text."""
+        """Return the first header of that name, or an empty string."""
         return next((value.decode("latin-1") for key, value in self.headers if key == name.lower().encode()), "")
 
     def json(self) -> Any:
-        """The body, decoded."""
+        """Decode the body."""
         return msgspec.json.decode(self.body)
 
 
 class Exchange:
-    """One request under way; a context manager. Leaving it early is what a client that hangs up does."""
+    """Request in progress, as context manager. Leaving it early acts like a client that disconnects."""
 
     def __init__(self, app: Application, scope: MutableMapping[str, Any], body: bytes) -> None:
         self._app = app
@@ -55,7 +59,7 @@ class Exchange:
         try:
             start = await self._messages.get()
         except asyncio.CancelledError:
-            await self.__aexit__(None, None, None)  # nobody else would: it was never entered
+            await self.__aexit__(None, None, None)  # not entered, so the caller will not exit it
             raise
         if start is None:
             await self._task
@@ -69,26 +73,40 @@ class Exchange:
     ) -> None:
         assert self._task is not None
         self._gone.set()
-        while not self._task.done():
-            # Whatever is on its way is thrown away, so that the application comes to its end.
-            while not self._messages.empty():
-                self._messages.get_nowait()
-            await asyncio.wait([self._task], timeout=0.01)
-        await self._task
+        # Messages that wait are dropped, and ``_send`` drops the later ones, so that the application ends.
+        while not self._messages.empty():
+            self._messages.get_nowait()
+        if not self._task.done():
+            await asyncio.wait([self._task])
+        with suppress(ConnectionError):  # raised to the reader, if there was one
+            await self._task
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        while (message := await self._messages.get()) is not None:
+        """Yield the chunks of the body. Raises ConnectionError if the application aborts the response."""
+        assert self._task is not None
+        while (message := await self._next()) is not None:
             if message.get("body"):
                 yield message["body"]
             if not message.get("more_body"):
                 return
+        if not self._gone.is_set():
+            await self._task
+
+    async def _next(self) -> Message | None:
+        """Return the next message; None when the application has ended, which it cannot add to a full queue."""
+        assert self._task is not None
+        return None if self._task.done() and self._messages.empty() else await self._messages.get()
 
     async def _run(self) -> None:
         try:
-            await self._app(self._scope, self._receive, self._messages.put)
+            await self._app(self._scope, self._receive, self._send)
         finally:
             if not self._messages.full():
                 self._messages.put_nowait(None)
+
+    async def _send(self, message: Message) -> None:
+        if not self._gone.is_set():
+            await self._messages.put(message)
 
     async def _receive(self) -> MutableMapping[str, Any]:
         if self._to_send is not None:
@@ -99,16 +117,30 @@ class Exchange:
 
 
 class Loopback:
-    """Makes requests to one application."""
+    """In-process client of one application."""
 
-    def __init__(self, app: Application, *, headers: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        app: Application,
+        *,
+        headers: Mapping[str, str] | None = None,
+        more_headers: Sequence[tuple[str, str]] = (),
+    ) -> None:
+        """``more_headers`` may repeat names; they are sent with every request."""
         self._app = app
         self._headers = dict(headers or {})
+        self._more_headers = [(key.lower().encode(), value.encode("latin-1")) for key, value in more_headers]
+
+    def through(self, app: Application, *, headers: Sequence[tuple[str, str]] = ()) -> Loopback:
+        """Return a client with the same credentials whose requests pass ``app``, with further headers."""
+        client = Loopback(app, headers=self._headers, more_headers=headers)
+        client._more_headers[:0] = self._more_headers
+        return client
 
     def open(
         self, method: str, target: str, *, body: bytes | None = None, headers: Mapping[str, str] | None = None
     ) -> Exchange:
-        """Begin a request for ``target`` (path and query); enter what it returns."""
+        """Start a request for ``target`` (path and query); enter the returned context manager."""
         path, _, query = target.partition("?")
         sent = {**self._headers, **(headers or {})}
         if body is not None:
@@ -123,7 +155,10 @@ class Loopback:
             "raw_path": path.encode(),
             "query_string": query.encode(),
             "root_path": "",
-            "headers": [(key.lower().encode(), value.encode("latin-1")) for key, value in sent.items()],
+            "headers": [
+                *((key.lower().encode(), value.encode("latin-1")) for key, value in sent.items()),
+                *self._more_headers,
+            ],
             "client": None,
             "server": None,
         }
@@ -132,7 +167,7 @@ class Loopback:
     async def request(
         self, method: str, target: str, *, body: bytes | None = None, headers: Mapping[str, str] | None = None
     ) -> Answer:
-        """The whole answer."""
+        """Send a request and return the complete response."""
         async with self.open(method, target, body=body, headers=headers) as exchange:
             pieces = [piece async for piece in exchange]
         return Answer(exchange.code, exchange.headers, b"".join(pieces))

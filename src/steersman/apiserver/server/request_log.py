@@ -1,4 +1,4 @@
-"""Log of requests, enabled by ``-v 3``: one line when an answer has ended, a watch's when the watch ends.
+"""Log of requests, enabled by ``-v 3``: one line at the end of each response, including watches.
 
 Upstream: staging/src/k8s.io/apiserver/pkg/server/httplog/httplog.go. ``user`` is an addition to its keys.
 """
@@ -22,7 +22,7 @@ _CONNECT: Final = frozenset({"attach", "exec", "portforward", "proxy"})
 
 
 class RequestLog:
-    """Writes the lines of one server."""
+    """Request log of one server."""
 
     def __init__(self, clock: Clock, *, log: logging.Logger = _log) -> None:
         self._clock = clock
@@ -30,15 +30,15 @@ class RequestLog:
 
     @classmethod
     def if_enabled(cls, clock: Clock) -> RequestLog | None:
-        """Return a log if the verbosity asks for one."""
+        """Return a log if the verbosity enables it."""
         return cls(clock) if _log.isEnabledFor(V3) else None
 
     def now(self) -> float:
-        """Return the time by which latencies are measured."""
+        """Return the time base of latencies."""
         return self._clock.monotonic()
 
     def done(self, request: Request, code: int, received: float, *, hijacked: bool = False) -> None:
-        """Log a request that was received at ``received`` (see ``now``) and has been answered with ``code``."""
+        """Log a request received at ``received`` (see ``now``) and its response ``code``."""
         fields: dict[str, Any] = {
             "verb": normalized_verb(request),
             "URI": request_uri(request),
@@ -58,7 +58,7 @@ class RequestLog:
 
 
 def normalized_verb(request: Request) -> str:
-    """Return the method, or ``LIST``, ``WATCH``, ``APPLY``, ``CONNECT`` for what it stands for (``NormalizedVerb``)."""
+    """Return the method, or ``LIST``, ``WATCH``, ``APPLY``, ``CONNECT`` instead of it. Upstream: ``NormalizedVerb``."""
     info = getattr(request, "info", None)
     if info is None:
         return request.method
@@ -72,7 +72,7 @@ def normalized_verb(request: Request) -> str:
 
 
 def request_uri(request: Request) -> str:
-    """Return path and query as the client sent them."""
+    """Return path and query as received."""
     path = (request.scope.get("raw_path") or request.path.encode()).decode("latin-1")
     return f"{path}?{request.raw_query.decode('latin-1')}" if request.raw_query else path
 

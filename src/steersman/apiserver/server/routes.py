@@ -1,4 +1,4 @@
-"""Paths that name no resource (``/version``, ``/healthz``, ``/apis``, …): a table that the parts of the server add to."""
+"""Table of non-resource paths (``/version``, ``/healthz``, ``/apis``, …). Upstream: ``mux.PathRecorderMux``."""
 
 from __future__ import annotations
 
@@ -14,37 +14,37 @@ if TYPE_CHECKING:
 
     from steersman.apiserver.http import Handler, Request
 
-#: Any method is served, as upstream's plain handlers do.
+#: Handlers that serve every method, as upstream's plain handlers do.
 ANY_METHOD: frozenset[str] = frozenset()
 READ = frozenset({"GET"})
 
 
 class Route:
-    """One entry of the table."""
+    """Entry of the table."""
 
     __slots__ = ("handler", "methods", "path")
 
     def __init__(self, path: str, handler: Handler, methods: frozenset[str]) -> None:
         self.path: Final = path
         self.handler: Final = handler
-        #: Others are answered with 405; ``ANY_METHOD`` takes all.
+        #: Allowed methods; others get a 405. ``ANY_METHOD`` allows all.
         self.methods: Final = methods
 
 
 class Routes:
-    """The table. An exact path goes before prefixes, a longer prefix before a shorter one."""
+    """Table of routes. Exact paths precede prefixes, longer prefixes precede shorter ones."""
 
     def __init__(self) -> None:
         self._exact: dict[str, Route] = {}
         self._listed: list[str] = []
         self._prefixes: list[Route] = []
-        #: Called for ``/``: paths that have no route of their own (those below a prefix).
+        #: Suppliers of paths below prefixes, for the index at ``/``.
         self._more_paths: list[Callable[[], Iterable[str]]] = []
         self.add("/", self.index, methods=ANY_METHOD, listed=False)
         self.add("/index.html", self.index, methods=ANY_METHOD, listed=False)
 
     def add(self, path: str, handler: Handler, *, methods: frozenset[str] = READ, listed: bool = True) -> None:
-        """Serve exactly ``path``, and name it at ``/`` unless not ``listed``. Raises ValueError when it is taken."""
+        """Serve exactly ``path``; list it at ``/`` if ``listed``. Raises ValueError if it exists."""
         if path in self._exact:
             raise ValueError(f"two handlers for {path}")
         self._exact[path] = Route(path, handler, methods)
@@ -52,9 +52,9 @@ class Routes:
             self._listed.append(path)
 
     def add_prefix(self, prefix: str, handler: Handler, *, methods: frozenset[str] = READ) -> None:
-        """Serve everything that starts with ``prefix`` (which ends in ``/``) and has no exact route.
+        """Serve everything below ``prefix`` (which ends in ``/``) without an exact route.
 
-        A handler that knows nothing at the path answers with ``page_not_found()`` or raises ``path_not_found()``.
+        The handler responds to unknown paths with ``page_not_found()`` or raises ``path_not_found()``.
         """
         if not prefix.endswith("/") or any(route.path == prefix for route in self._prefixes):
             raise ValueError(f"not a prefix, or taken: {prefix}")
@@ -62,11 +62,11 @@ class Routes:
         self._prefixes.sort(key=lambda route: -len(route.path))
 
     def add_paths(self, paths: Callable[[], Iterable[str]]) -> None:
-        """Name paths for ``/`` that are served below a prefix."""
+        """Add a supplier of paths that are served below a prefix, for ``/``."""
         self._more_paths.append(paths)
 
     async def dispatch(self, request: Request) -> Response:
-        """The answer of whoever serves the path; 404 in plain text when nobody does. Raises a 405 StatusError."""
+        """Return the response of the route; 404 in plain text without one. Raises a 405 StatusError."""
         route = self._find(request.path)
         if route is None:
             return page_not_found()
@@ -81,7 +81,7 @@ class Routes:
         return route
 
     async def index(self, request: Request) -> Response:
-        """``/``: every listed path, sorted."""
+        """Serve ``/``: all listed paths, sorted."""
         paths = set(self._listed)
         for more in self._more_paths:
             paths.update(more())

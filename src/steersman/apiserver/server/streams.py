@@ -1,6 +1,6 @@
-"""Answers that come piece by piece, and connections handed over: each in the task of its request, until somebody ends it.
+"""Streamed responses and handed-over connections; each runs in the task of its request until one side ends it.
 
-Not compiled (decision 0006): of what ends a stream the compiler makes something else.
+Not compiled (decision 0006): compiled code handles the exceptions that end a stream differently.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from steersman.apiserver.filters.max_in_flight import is_long_running
-from steersman.apiserver.server.conversation import converse
-from steersman.apiserver.server.tunnel import carry
+from steersman.apiserver.server.tunnel import copy_both_ways
+from steersman.apiserver.server.websocket_stream import serve_websocket
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, MutableMapping
@@ -24,12 +24,12 @@ _log = logging.getLogger(__name__)
 
 
 class Streams:
-    """Those under way."""
+    """Streams in progress."""
 
     def __init__(self) -> None:
-        #: By the task that sends; True for those that stay open until somebody ends them.
+        #: By sending task; True for long-running streams.
         self._running: dict[asyncio.Task[Any], bool] = {}
-        #: Tasks cancelled here and not from outside.
+        #: Tasks cancelled here, as opposed to cancellation from outside.
         self._stopped: set[asyncio.Task[Any]] = set()
         self._draining = False
 
@@ -37,7 +37,7 @@ class Streams:
         return len(self._running)
 
     async def send(self, request: Request, response: Response, send: Send) -> None:
-        """Piece by piece; the end of the stream, of the client, or of the server ends it."""
+        """Send a stream until it ends, the client disconnects, or the server shuts down."""
         stream = response.stream
         assert stream is not None
         task = task_of(request)
@@ -56,7 +56,7 @@ class Streams:
                 raise
             task.uncancel()
         except Exception:  # noqa: BLE001 — it is logged, and the answer broken off
-            # The answer has begun, so the server can only break it off: it does when the end is not sent.
+            # The response has started, so the server can only cut it off: it does so if the end is not sent.
             _log.exception("%s %s failed while streaming, audit id %s", request.method, request.path, request.audit_id)
             return
         finally:
@@ -71,13 +71,13 @@ class Streams:
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def hand_over(self, request: Request, tunnel: Tunnel, headers: list[tuple[bytes, bytes]]) -> None:
-        """Bytes both ways until one side closes, or the server ends."""
+        """Tunnel bytes until one side closes or the server shuts down."""
         task = task_of(request)
         self._running[task] = True
         if self._draining:
             self._stop(task)
         try:
-            await carry(request.scope["extensions"]["steersman.upgrade"], tunnel, headers)
+            await copy_both_ways(request.scope["extensions"]["steersman.upgrade"], tunnel, headers)
         except asyncio.CancelledError:
             if task not in self._stopped:
                 raise
@@ -86,8 +86,8 @@ class Streams:
             self._stopped.discard(task)
             del self._running[task]
 
-    async def converse(self, request: Request, response: Response, headers: list[tuple[bytes, bytes]]) -> None:
-        """Frames of a WebSocket until the stream, the client or the server ends it."""
+    async def serve_websocket(self, request: Request, response: Response, headers: list[tuple[bytes, bytes]]) -> None:
+        """Send WebSocket frames until the stream ends, the client closes, or the server shuts down."""
         stream = response.stream
         assert stream is not None
         task = task_of(request)
@@ -95,7 +95,7 @@ class Streams:
         if self._draining:
             self._stop(task)
         try:
-            await converse(request.scope["extensions"]["steersman.upgrade"], stream, headers)
+            await serve_websocket(request.scope["extensions"]["steersman.upgrade"], stream, headers)
         except asyncio.CancelledError:
             if task not in self._stopped:
                 raise
@@ -121,7 +121,7 @@ class Streams:
             task.cancel()
 
     def end_watches(self) -> None:
-        """End every long-running stream as if it had nothing more to say, and every one that begins from now on."""
+        """End every long-running stream without an error, including those that start later."""
         self._draining = True
         for task, long_running in list(self._running.items()):
             if long_running:
@@ -129,7 +129,7 @@ class Streams:
 
 
 def task_of(request: Request) -> asyncio.Task[Any]:
-    """The task that serves the request: the connection tells it."""
+    """Return the task that serves the request, from its scope."""
     task = request.scope.get("steersman.task") or asyncio.current_task()
     assert task is not None
     return task

@@ -1,4 +1,4 @@
-"""Connections that are no HTTP any more: what one side sends is written to the other, until one of them closes."""
+"""Tunnels of upgraded connections: bytes are copied in both directions until one side closes."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
     Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
-#: At once; who reads slowly holds up who sends.
+#: Bytes copied at a time; a slow reader delays the sender.
 _PIECE_BYTES: Final = 64 * 1024
 
 
-async def carry(take: Callable[[], Streams], tunnel: Tunnel, headers: list[tuple[bytes, bytes]]) -> None:
-    """Answer 101 with ``headers`` on the connection that ``take`` gives, and carry bytes. Both ends are closed after it."""
+async def copy_both_ways(take: Callable[[], Streams], tunnel: Tunnel, headers: list[tuple[bytes, bytes]]) -> None:
+    """Respond with 101 and ``headers`` on the connection from ``take``, and copy bytes. Closes both connections."""
     reader, writer = take()
     lines = [b"HTTP/1.1 101 Switching Protocols", *(name + b": " + value for name, value in headers)]
     writer.write(b"\r\n".join(lines) + b"\r\n\r\n" + tunnel.rest)
@@ -28,7 +28,7 @@ async def carry(take: Callable[[], Streams], tunnel: Tunnel, headers: list[tuple
     ]
     try:
         await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
-        # What the far side has said until it closed is written already; a client that closed wants nothing more.
+        # Data of the backend up to its close is written already; a client that closed needs no more.
     finally:
         for way in ways:
             way.cancel()

@@ -91,7 +91,7 @@ def _addresses(
     services, slices, endpoints = caches
     entry = services.get(services.key(namespace, name))
     if entry is None:
-        raise not_found("services", name)
+        raise not_found("service", name)
     spec: Tree = entry.tree().get("spec") or {}
     if spec.get("type") == "ExternalName":
         return (Address(spec.get("externalName") or "", port),)

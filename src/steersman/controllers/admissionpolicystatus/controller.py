@@ -28,7 +28,7 @@ class PolicyStatus(ManagedController):
         self._policies = self.watch(ValidatingAdmissionPolicy, when=lambda change: not isinstance(change, Deleted))
 
     async def reconcile(self, key: str) -> None:
-        """Check the expressions against the types of what they match. That they compile, the API server saw to."""
+        """Check the expressions against the matched types; the API server has verified that they compile."""
         policy = self._policies.lister.get(key)
         if policy is None or is_checked(policy):
             return

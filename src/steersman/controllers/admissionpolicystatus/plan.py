@@ -24,7 +24,7 @@ class Matched(NamedTuple):
 
 
 def is_checked(policy: ValidatingAdmissionPolicy) -> bool:
-    """Report whether this generation was looked at."""
+    """Report whether this generation was checked."""
     observed = (policy.status.observedGeneration if policy.status else None) or 0
     return (metadata_field(policy, "generation") or 0) <= observed
 

@@ -147,7 +147,7 @@ class AttachDetach(ManagedController):
         return driver is None or driver.spec.attachRequired is not False
 
     async def reconcile(self, key: str) -> Result | None:
-        """Attach what pods of the Node need, and detach what they need no more."""
+        """Attach the volumes that pods of the Node need, and detach unneeded ones."""
         node = self._nodes.lister.get(key)
         if node is not None and not is_managed(node):
             return None

@@ -76,7 +76,7 @@ def new_attachment(volume: PersistentVolume, node: str) -> VolumeAttachment:
 
 
 def is_attached(attachment: VolumeAttachment) -> bool:
-    """Report whether the attacher says so."""
+    """Report whether the attacher has set ``status.attached``."""
     return attachment.status is not None and bool(attachment.status.attached)
 
 

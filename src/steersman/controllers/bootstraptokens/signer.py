@@ -36,7 +36,7 @@ class BootstrapSigner(ManagedController):
         self._infos = self.watch(ConfigMap, namespace=PUBLIC_NAMESPACE, field_selector={"metadata.name": CLUSTER_INFO})
 
     async def reconcile(self, key: str) -> Result | None:
-        """Write the signatures; come again when the next token expires."""
+        """Write the signatures; requeue for the expiration of the next token."""
         info = self._infos.lister.by_key(key)
         if info is None:
             return None

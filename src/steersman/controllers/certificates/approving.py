@@ -28,7 +28,7 @@ class Approver(ManagedController):
         self._requests = self.watch(CertificateSigningRequest, when=lambda change: not isinstance(change, Deleted))
 
     async def reconcile(self, key: str) -> Result | None:
-        """Approve it as what it is recognized, if its user may."""
+        """Approve the request as its recognized type, if its user has permission."""
         csr = self._requests.lister.get(key)
         if csr is None or not is_undecided(csr):
             return None

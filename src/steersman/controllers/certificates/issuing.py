@@ -74,7 +74,7 @@ class Authority:
     """Signing CA."""
 
     def __init__(self, certificate: bytes, key: bytes) -> None:
-        """PEM, both. Raises ValueError."""
+        """Load a CA from PEM texts. Raises ValueError."""
         self._certificate: Final = x509.load_pem_x509_certificate(certificate)
         self._key: Final = cast("Any", serialization.load_pem_private_key(key, password=None))
 
@@ -94,11 +94,12 @@ class Authority:
             .serial_number(x509.random_serial_number())
             .not_valid_before(validity[0])
             .not_valid_after(validity[1])
-            .add_extension(_key_usage(usages), critical=True)
             .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
             .add_extension(_authority_key(self._certificate), critical=False)
         )
-        extended = _extended_usage(usages)
+        key_usage, extended = _key_usage(usages), _extended_usage(usages)
+        if key_usage is not None:
+            builder = builder.add_extension(key_usage, critical=True)
         if extended is not None:
             builder = builder.add_extension(extended, critical=False)
         if names is not None:
@@ -124,8 +125,11 @@ def _authority_key(certificate: x509.Certificate) -> x509.AuthorityKeyIdentifier
     return x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(own.value)
 
 
-def _key_usage(usages: Iterable[str]) -> x509.KeyUsage:
+def _key_usage(usages: Iterable[str]) -> x509.KeyUsage | None:
+    """Return the extension; None without a usage, as in Go: OpenSSL rejects certificates with an empty one."""
     wanted = {_KEY_USAGES[usage] for usage in usages if usage in _KEY_USAGES}
+    if not wanted:
+        return None
     agreed = "key_agreement" in wanted  # the last two mean nothing without it
     flags = {name: name in wanted for name in dict.fromkeys(_KEY_USAGES.values())}
     flags["encipher_only"] &= agreed

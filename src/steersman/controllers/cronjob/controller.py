@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from steersman.client.informer import Informer
     from steersman.controllers.context import ControllerContext
 
-#: So far ahead one waits at most before looking at the clock again: it may be set meanwhile.
+#: Maximum wait before the clock is read again, as it may be set meanwhile.
 SLEEP_SECONDS_MAX: Final = 24 * 3600.0
-#: So short one waits at least: a timer may end a little before the time by the clock.
+#: Minimum wait: a timer may fire a little before the time by the clock.
 SLEEP_SECONDS_MIN: Final = 0.001
 
 #: Seconds, as upstream's ``ExponentialBuckets(1, 2, 10)``.
@@ -59,7 +59,7 @@ class CronJobController(ManagedController):
             yield f"{namespace_of(job)}/{owner.name}"
 
     async def reconcile(self, key: str) -> Result | None:
-        """Take in what became of its Jobs, and start one if one is due."""
+        """Update the status from the Jobs, and create a Job if a start is due."""
         cron = self.crons.lister.by_key(key)
         if cron is None:
             return None
@@ -78,7 +78,7 @@ class CronJobController(ManagedController):
         return self._until(start.wake)
 
     async def _clean_up(self, key: str, cron: CronJob, jobs: Sequence[Job]) -> CronJobStatus:
-        """Delete ended Jobs beyond the limits; they are active no more."""
+        """Delete finished Jobs beyond the limits, and remove them from the active ones."""
         status = plan.status_of(cron)
         for job in plan.superfluous(cron, [job for job in jobs if not is_being_deleted(job)]):
             if await self._delete(cron, name_of(job), uid_of(job)):

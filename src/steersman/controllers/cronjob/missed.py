@@ -1,4 +1,4 @@
-"""The start of a schedule that is due. Pure rules."""
+"""Due start of a schedule. Pure rules."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 if TYPE_CHECKING:
     from steersman.apimachinery.schedules import Schedule
 
-#: So many missed starts are a sign of a wrong clock, or of a controller that was away for long.
+#: More missed starts indicate a wrong clock, or a controller that was down for long.
 MANY: Final = 100
-#: How far one looks back for the latest start at first; then twice as far each time.
+#: First distance of the backward search for the latest start; each further one is twice as long.
 _FIRST_LOOK: Final = timedelta(minutes=2)
 
 
@@ -19,7 +19,7 @@ class Due(NamedTuple):
 
     #: The latest missed start; None if there is none since the last one.
     at: datetime | None
-    #: Whether more than ``MANY`` were missed.
+    #: True if more than ``MANY`` were missed.
     too_many: bool = False
 
 

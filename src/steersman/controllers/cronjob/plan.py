@@ -138,12 +138,12 @@ def _with_success(status: CronJobStatus, job: Job) -> CronJobStatus:
 class Start:
     """Decision about the schedule."""
 
-    #: The scheduled time for which to start a Job; None: none is to be started.
+    #: Scheduled time for which to create a Job; None: no Job is created.
     at: datetime | None = None
-    #: Whether active Jobs have to make way first.
+    #: True if active Jobs must be deleted first.
     replaces: bool = False
     events: tuple[Event, ...] = ()
-    #: The next time of the schedule; None: it waits for a change.
+    #: Next time of the schedule; None: wait for a change.
     wake: datetime | None = None
 
 

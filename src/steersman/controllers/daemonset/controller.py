@@ -15,9 +15,9 @@ from steersman.client.errors import NotFound
 from steersman.client.objects import key_of, labels_of, name_of, namespace_of, uid_of
 from steersman.controllers.daemonset import plan, rules
 from steersman.controllers.daemonset.failed_pods import FailedPods
-from steersman.controllers.daemonset.status import plan_status, seconds_to_look_again
+from steersman.controllers.daemonset.status import plan_status, seconds_to_requeue
 from steersman.controllers.shared.base import ManagedController
-from steersman.controllers.shared.pod_control import LOOK_AGAIN_SECONDS, PodControl
+from steersman.controllers.shared.pod_control import RECHECK_SECONDS, PodControl
 from steersman.controllers.shared.revision_control import RevisionControl
 from steersman.runtime.dependents import candidates, controlled_by, index_dependents
 from steersman.runtime.finalizers import is_being_deleted
@@ -158,10 +158,10 @@ class DaemonSetController(ManagedController):
             self.events.event(world.ds, "Normal", "SucceededDaemonPod", message)
         delete = (*needs.delete, *failed, *needs.succeeded)
         error = await self._apply(key, world, needs.create, delete)
-        outcome = _Outcome(error, _sooner(wait, needs.look_again_seconds))
+        outcome = _Outcome(error, _sooner(wait, needs.requeue_after_seconds))
         if error is None and not needs.create and not delete and rules.strategy_of(world.ds) == "RollingUpdate":
             step = plan.plan_update(world)
-            outcome = _Outcome(await self._apply(key, world, step.create, step.delete), outcome.look_again_seconds)
+            outcome = _Outcome(await self._apply(key, world, step.create, step.delete), outcome.requeue_after_seconds)
         if outcome.error is None:
             await self._clean_history(world, revisions, present)
         return outcome
@@ -223,9 +223,9 @@ class DaemonSetController(ManagedController):
             self.own_writes.note(key, self.sets, written)
 
     def _next_look(self, key: str, world: plan.World, status: DaemonSetStatus, done: _Outcome) -> Result | None:
-        seconds = _sooner(done.look_again_seconds, seconds_to_look_again(world, status))
+        seconds = _sooner(done.requeue_after_seconds, seconds_to_requeue(world, status))
         if not self.control.expectations.satisfied(key):
-            seconds = _sooner(seconds, LOOK_AGAIN_SECONDS)
+            seconds = _sooner(seconds, RECHECK_SECONDS)
         return None if seconds is None else Result(requeue_after_seconds=seconds)
 
 
@@ -233,7 +233,7 @@ class _Outcome(msgspec.Struct, frozen=True):
     """Result of the Pod writes of a reconcile."""
 
     error: Exception | None = None
-    look_again_seconds: float | None = None
+    requeue_after_seconds: float | None = None
 
 
 def _are_alike(old: Node, new: Node) -> bool:

@@ -56,7 +56,7 @@ class Needs:
     #: Succeeded Pods to delete, with an event.
     succeeded: tuple[Pod, ...] = ()
     #: When the next Pod becomes available.
-    look_again_seconds: float | None = None
+    requeue_after_seconds: float | None = None
 
 
 def see(ds: DaemonSet, nodes: Iterable[Node], pods: Iterable[Pod], revision_hash: str, *, now: datetime) -> World:

@@ -17,7 +17,7 @@ from lightkube.models.core_v1 import (
 from steersman.apimachinery.intstr import scaled_value
 from steersman.client.objects import annotations_of, labels_of, name_of, namespace_of
 from steersman.runtime.structs import replaced, with_metadata
-from steersman.workloads.node_matching import NO_EXECUTE, NO_SCHEDULE, is_chosen, untolerated
+from steersman.workloads.node_matching import NO_EXECUTE, NO_SCHEDULE, required_node_affinity_matches, untolerated
 from steersman.workloads.pods import node_of, pod_from_template
 from steersman.workloads.template_hash import template_hash
 
@@ -92,7 +92,7 @@ def judge(ds: DaemonSet, node: Node) -> Verdict:
     spec = pod_spec_of(ds)
     if spec.nodeName and spec.nodeName != name_of(node):
         return Verdict(should_run=False, may_stay=False)
-    if not is_chosen(spec, node):
+    if not required_node_affinity_matches(spec, node):
         return Verdict(should_run=False, may_stay=False)
     taints = (node.spec.taints if node.spec else None) or ()
     borne = tolerations(spec)

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def plan_status(world: World, *, observed: bool, collisions: int) -> DaemonSetStatus:
-    """Count nodes; of each the Pod that counts is the first of ``rules.by_node``.
+    """Count nodes; the first Pod of ``rules.by_node`` represents its node.
 
-    ``observed``: whether this generation was worked on, not only looked at.
+    ``observed``: True if this generation was acted on.
     """
     desired = {name for name, node in world.nodes.items() if rules.judge(world.ds, node).should_run}
     scheduled = {name for name in world.nodes if world.pods.get(name)}
@@ -41,7 +41,7 @@ def plan_status(world: World, *, observed: bool, collisions: int) -> DaemonSetSt
     )
 
 
-def seconds_to_look_again(world: World, status: DaemonSetStatus) -> float | None:
+def seconds_to_requeue(world: World, status: DaemonSetStatus) -> float | None:
     """Return when the next ready Pod becomes available; at most ``minReadySeconds``, as nodes' clocks may differ."""
     least = rules.spec_of(world.ds).minReadySeconds or 0
     if not least or status.numberReady == (status.numberAvailable or 0):

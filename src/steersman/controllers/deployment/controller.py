@@ -106,8 +106,8 @@ class DeploymentController(ManagedController):
         running = self._running(owned) if rules.strategy_of(deployment) == rules.RECREATE else OldPodsRun(())
         planned = plan(deployment, owned, old_pods_run=running, now=self.now())
         await self._apply(key, deployment, planned)
-        seconds = planned.look_again_seconds
-        # A second more, so that the deadline has passed for certain.
+        seconds = planned.requeue_after_seconds
+        # One second more, so that the deadline has certainly passed.
         return None if seconds is None else Result(requeue_after_seconds=max(0.0, seconds) + 1)
 
     async def _claim(self, deployment: Deployment) -> Sequence[ReplicaSet]:
@@ -159,7 +159,7 @@ class DeploymentController(ManagedController):
         self._record(deployment, action.message)
 
     async def _is_ours(self, deployment: Deployment, rs: ReplicaSet) -> bool:
-        """Report whether the one that has the name is this Deployment's, of this template: the cache was late."""
+        """Report whether the existing ReplicaSet is this Deployment's for this template: the cache was stale."""
         there = await self.client.get(ReplicaSet, name_of(rs), namespace=namespace_of(rs))
         template = template_of(there)
         assert deployment.spec is not None

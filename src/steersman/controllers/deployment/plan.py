@@ -66,8 +66,8 @@ class Plan:
     #: The Deployment as its status subresource is to be written.
     deployment: Deployment
     changed: bool
-    #: Look again then, though nothing happens: the rollout may be stuck.
-    look_again_seconds: float | None = None
+    #: Requeue after this time even without changes: the rollout may be stuck.
+    requeue_after_seconds: float | None = None
 
 
 def plan(deployment: Deployment, owned: Sequence[ReplicaSet], *, old_pods_run: OldPodsRun, now: datetime) -> Plan:
@@ -99,7 +99,7 @@ class OldPodsRun:
     """Predicate for running Pods of earlier templates; called when all old ReplicaSets are scaled down."""
 
     def __init__(self, owners_of_running: Iterable[str]) -> None:
-        """UIDs of the ReplicaSets that have Pods which have not ended."""
+        """``owners_of_running``: UIDs of the ReplicaSets with Pods that have not terminated."""
         self._owners = set(owners_of_running)
 
     def __call__(self, old: Iterable[ReplicaSet], new: ReplicaSet | None) -> bool:
@@ -199,15 +199,16 @@ class _Draft:
         return any(size is not None and size != rules.wanted(self.deployment) for size in desired)
 
     def can_scale(self) -> bool:
-        """Report whether there is a rule for it: a Deployment that recreates while several run first ends the old ones.
+        """Report whether proportional scaling applies.
 
-        (Upstream does nothing at all then, for ever.)
+        A Recreate Deployment with several active sets first ends the old ones. (Upstream does nothing in that
+        case, forever.)
         """
         rolls = rules.strategy_of(self.deployment) == rules.ROLLING_UPDATE
         return rolls or rules.active_or_latest(self.new, self.old) is not None
 
     def scale(self, rs: ReplicaSet, replicas: int) -> bool:
-        """Give a ReplicaSet a size, noting for which size of the Deployment; whether it is another one."""
+        """Set a ReplicaSet's size and its replica annotations; report whether the size changed."""
         before = rules.size(rs)
         scaled = self._annotated(rs if before == replicas else revisions.with_size(rs, replicas))
         if scaled is rs:
@@ -233,7 +234,7 @@ class _Draft:
         return revisions.with_replica_annotations(rs, desired=size, most=size + rules.max_surge(self.deployment))
 
     def _update(self, rs: ReplicaSet, message: str = "") -> None:
-        """Write it, together with what was to be written of it before."""
+        """Write the ReplicaSet, merged with an earlier write of it in this step."""
         uid = uid_of(rs)
         earlier = [a for a in self.actions if isinstance(a, UpdateSet) and uid_of(a.rs) == uid and not a.message]
         self.actions = [action for action in self.actions if action not in earlier]
@@ -288,8 +289,8 @@ def _scale(draft: _Draft) -> None:
     deployment = draft.deployment
     only = rules.active_or_latest(draft.new, draft.old)
     if only is not None:
-        # Noted also where the size is right: one that was taken over may have been scaled for another Deployment, and
-        # would look like a change of size for ever (as it does upstream).
+        # Also if the size is right: an adopted ReplicaSet may have been scaled for another Deployment, which would look
+        # like a resize forever (as upstream).
         if rules.size(only) != rules.wanted(deployment) or revisions.desired_annotation(only) is not None:
             draft.scale(only, rules.wanted(deployment))
     elif rules.is_saturated(deployment, draft.new):

@@ -29,7 +29,7 @@ _OWN: Final = frozenset(
     {"kubectl.kubernetes.io/last-applied-configuration", REVISION, REVISION_HISTORY, DESIRED_REPLICAS, MAX_REPLICAS,
      ROLLBACK_TO}
 )  # fmt: skip
-#: Characters of the list of earlier revisions; the oldest are dropped beyond it.
+#: Maximum characters of the list of earlier revisions; the oldest are dropped beyond it.
 HISTORY_CHARS_MAX: Final = 2000
 
 
@@ -56,7 +56,7 @@ def max_annotation(rs: ReplicaSet) -> int | None:
 
 
 def created(rs: ReplicaSet) -> tuple[datetime | None, str]:
-    """Order of creation; names decide between those of one second."""
+    """Return the sort key of creation order; names order those of one second."""
     metadata = rs.metadata
     return (metadata.creationTimestamp if metadata else None, (metadata.name if metadata else None) or "")
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 ROLLING_UPDATE: Final = "RollingUpdate"
 RECREATE: Final = "Recreate"
-#: A history or a deadline of so many is none at all: old clients wrote it for "not given".
+#: A history limit or deadline of this value is unlimited: old clients wrote it for "not given".
 NO_LIMIT: Final = 2**31 - 1
 
 
@@ -78,7 +78,7 @@ def new_size(deployment: Deployment, everyone: Iterable[ReplicaSet], current: in
     """Return the replicas of the new ReplicaSet, from ``current``; ``everyone`` lacks it if it does not exist yet."""
     if strategy_of(deployment) == RECREATE:
         return wanted(deployment)
-    # The raw value: with maxSurge 0 none is added before an old one is removed.
+    # The raw value: with maxSurge 0 no replica is added before an old one is removed.
     strategy = deployment.spec.strategy if deployment.spec else None
     surge = (strategy.rollingUpdate.maxSurge if strategy and strategy.rollingUpdate else None) or 0
     most = wanted(deployment) + scaled_value(surge, wanted(deployment), round_up=True)
@@ -114,10 +114,10 @@ def is_saturated(deployment: Deployment, rs: ReplicaSet | None) -> bool:
 
 
 def proportional_sizes(deployment: Deployment, sets: Sequence[ReplicaSet]) -> list[tuple[ReplicaSet, int]]:
-    """Spread what a change of size adds or takes over active ReplicaSets, in proportion to their sizes.
+    """Distribute a resize over active ReplicaSets in proportion to their sizes.
 
-    The larger come first; of equal ones the newer when growing, the older when shrinking. What rounding leaves over
-    is the first one's.
+    Larger ones come first; among equal ones the newer when growing, the older when shrinking. The first one
+    receives the rounding remainder.
     """
     allowed = wanted(deployment) + max_surge(deployment) if wanted(deployment) > 0 else 0
     to_add = allowed - sum(map(size, sets))
@@ -150,7 +150,7 @@ def _fraction(rs: ReplicaSet, deployment: Deployment) -> int:
     if wanted(deployment) == 0:
         return -size(rs)
     before = max_annotation(rs)
-    if not before:  # someone took the annotation away: the present size must do
+    if not before:  # the annotation was removed: use the present size
         before = (deployment.status.replicas if deployment.status else None) or 0
     if not before:
         return 0

@@ -94,7 +94,7 @@ class Disruption(ManagedController):
                     self.enqueue(budget)
 
     async def reconcile(self, key: str) -> Result | None:
-        """Count, and write what differs."""
+        """Compute the status, and write it if it changed."""
         if key.startswith(_POD):
             return await self._take_back(key.removeprefix(_POD))
         budget = self._budgets.lister.by_key(key)

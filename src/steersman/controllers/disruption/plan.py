@@ -83,7 +83,7 @@ def selected(budget: PodDisruptionBudget, pods: Iterable[Pod]) -> list[Pod]:
 
 
 def needs_scale(budget: PodDisruptionBudget) -> bool:
-    """Report whether it counts what controllers want, not the pods there are."""
+    """Report whether the budget is relative to the desired replicas of controllers."""
     spec = budget.spec
     if spec is None:
         return False
@@ -192,7 +192,7 @@ def failed_status(budget: PodDisruptionBudget, why: str, *, now: datetime) -> Po
 
 
 def is_written(budget: PodDisruptionBudget, new: PodDisruptionBudgetStatus) -> bool:
-    """Report whether the budget says so already, whatever the times of its conditions."""
+    """Report whether the budget has this status, apart from times of conditions."""
     old = budget.status
     return old is not None and msgspec.structs.replace(old, disruptedPods=old.disruptedPods or None) == new
 

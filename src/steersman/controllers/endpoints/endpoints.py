@@ -60,7 +60,7 @@ class EndpointsController(ManagedController):
         if not has_endpoints(service):
             return
         pods = [pod for pod in self._pods.lister.list(namespace=namespace_of(service)) if selects(service, pod)]
-        wanted = plan_endpoints(service, pods, current, self._times.look(key, service, pods))
+        wanted = plan_endpoints(service, pods, current, self._times.last_change_trigger_time(key, service, pods))
         if wanted is not None:
             await self._write(key, wanted)
 

@@ -78,7 +78,7 @@ class EndpointSlices(ManagedController):
             for each in of_service(self._slices, key, manager=CONTROLLER)
             if metadata_field(each, "deletionTimestamp") is None
         ]
-        trigger = self._times.look(key, service, pods)
+        trigger = self._times.last_change_trigger_time(key, service, pods)
         plan = plan_slices(service, pods, slices, nodes, max_endpoints=self.options.max_endpoints_per_slice)
         try:
             await write_slices(self, key, self._slices, plan.changes, notes={TRIGGER_TIME: trigger})

@@ -45,7 +45,7 @@ class _Mirror:
 
 
 def is_mirrored(endpoints: Endpoints | None, service: Service | None) -> bool:
-    """Report whether slices are to be made of these Endpoints: they are no lock, and no controller's."""
+    """Report whether these Endpoints are mirrored: not a leader election lock, nor managed by a controller."""
     if endpoints is None or service is None or (service.spec is not None and service.spec.selector):
         return False
     return labels_of(endpoints).get(_SKIP) != "true" and LEADER not in annotations_of(endpoints)

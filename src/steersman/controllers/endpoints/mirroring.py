@@ -39,7 +39,7 @@ class Mirroring(ManagedController):
         self.queue.add_after(key_of(change.latest), period_seconds)
 
     async def reconcile(self, key: str) -> None:
-        """Make the slices say what the Endpoints say, or remove them."""
+        """Make the slices equal to the Endpoints, or delete them."""
         endpoints = self._endpoints.lister.by_key(key)
         slices = of_service(self._slices, key, manager=CONTROLLER)
         if endpoints is None or not is_mirrored(endpoints, self._services.lister.by_key(key)):

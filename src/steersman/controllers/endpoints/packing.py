@@ -57,7 +57,7 @@ def pack(
     make: Callable[[list[Endpoint]], EndpointSlice],
     max_endpoints: int,
 ) -> Changes:
-    """Pack ``wanted`` into slices with the same ports.
+    """Pack endpoints into slices with the same ports.
 
     Existing endpoints stay in their slice; new ones go into slices that change anyway, the fullest first; then, if the
     rest fits into one slice, into the one it fills best; else into new slices from ``make``.

@@ -30,7 +30,7 @@ class TriggerTimes:
         """Remove a deleted Service."""
         self._seen.pop(key, None)
 
-    def look(self, key: str, service: Service, pods: Sequence[Pod]) -> str | None:
+    def last_change_trigger_time(self, key: str, service: Service, pods: Sequence[Pod]) -> str | None:
         """Return the earliest change since the last call; of a new Service its creation time.
 
         None if no change has a time.

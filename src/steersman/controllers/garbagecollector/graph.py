@@ -58,7 +58,8 @@ class Node:
     identity: Identity
     owners: tuple[Owner, ...] = ()
     #: UIDs of nodes that name this one an owner.
-    dependents: set[str] = field(default_factory=set)
+    #: UIDs in the order in which they were seen, so that equal histories are processed equally.
+    dependents: dict[str, None] = field(default_factory=dict)
     virtual: bool = False
     being_deleted: bool = False
     #: It waits in foreground for its dependents.
@@ -191,10 +192,10 @@ class Graph:
             known = self.nodes.get(owner.uid)
             if known is None:
                 claimed = _claimed(owner, node.identity.namespace)
-                self.nodes[owner.uid] = Node(claimed, dependents={node.identity.uid}, virtual=True)
+                self.nodes[owner.uid] = Node(claimed, dependents={node.identity.uid: None}, virtual=True)
                 effects.delete[owner.uid] = None
                 continue
-            known.dependents.add(node.identity.uid)
+            known.dependents[node.identity.uid] = None
             foreign = bool(known.identity.namespace) and known.identity.namespace != node.identity.namespace
             if foreign and not known.virtual:
                 self._report(node, owner.uid, effects)
@@ -220,7 +221,7 @@ class Graph:
         """Remove an owner edge; a virtual node without dependents is removed."""
         owner = self.nodes.get(owner_uid)
         if owner is not None:
-            owner.dependents.discard(node.identity.uid)
+            owner.dependents.pop(node.identity.uid, None)
             if owner.virtual and not owner.dependents:
                 del self.nodes[owner_uid]
 
@@ -230,7 +231,7 @@ class Graph:
             effects.orphan[uid] = None
         elif seen.waits_for(FOREGROUND) and not (old is not None and old.waits_for(FOREGROUND)):
             node.deleting_dependents = True
-            effects.delete.update(dict.fromkeys(node.dependents))
+            effects.delete.update(node.dependents)
             effects.delete[uid] = None
 
     def _remove(self, node: Node, identity: Identity, effects: Effects) -> None:
@@ -242,7 +243,7 @@ class Graph:
             self._unlink(node, owner.uid)
         if node.dependents:
             effects.absent.append(identity)
-            effects.delete.update(dict.fromkeys(node.dependents))
+            effects.delete.update(node.dependents)
         del self.nodes[uid]
 
     def _split_dependents(self, node: Node, identity: Identity) -> tuple[list[Node], list[Node]]:

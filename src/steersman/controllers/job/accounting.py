@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from steersman.controllers.job.observed import Observed
 
-#: UIDs that a status lists at most, so that it does not grow too large.
+#: Maximum number of UIDs in a status, so that it does not grow too large.
 UNCOUNTED_MAX: Final = 500
 
 
@@ -39,19 +39,19 @@ class Accounting:
     """First status to write, Pods to remove the finalizer from, last status to write."""
 
     status: JobStatus
-    let_go: tuple[Pod, ...]
+    to_untrack: tuple[Pod, ...]
     #: Final condition, written once all Pods are counted and terminated.
     final: JobCondition | None
 
 
 def account(seen: Observed, status: JobStatus, ending: JobCondition | None, *, now: datetime) -> Accounting:
-    """Return the status but for uncounted Pods; ``ending`` is the result of ``judge``, or None."""
+    """Return the status except for uncounted Pods; ``ending`` is the result of ``judge``, or None."""
     tracked = {uid_of(pod) for pod in seen.tracked}
     status = settle(status, tracked)
     uncounted = status.uncountedTerminatedPods or UncountedTerminatedPods()
     succeeded, failed = list(uncounted.succeeded or ()), list(uncounted.failed or ())
     new_indexes: set[int] = set()
-    let_go: list[Pod] = []
+    to_untrack: list[Pod] = []
     full = False
     failing = ending is not None and ending.type == facts.FAILURE_TARGET
     for pod in _in_order(seen):
@@ -60,7 +60,7 @@ def account(seen: Observed, status: JobStatus, ending: JobCondition | None, *, n
         if len(new_indexes) + len(succeeded) + len(failed) >= UNCOUNTED_MAX:
             full = True
             break
-        let_go.append(pod)
+        to_untrack.append(pod)
         if facts.has_succeeded(pod) and uid_of(pod) not in failed:
             _count_success(seen, pod, succeeded, new_indexes)
         elif (facts.has_failed(pod, seen.job) or failing) and uid_of(pod) not in failed and _counts(seen, pod):
@@ -69,7 +69,7 @@ def account(seen: Observed, status: JobStatus, ending: JobCondition | None, *, n
     status = _with_indexes(seen, status, new_indexes)
     if ending is not None and not is_condition_true(status.conditions, ending.type):
         status = replaced(status, conditions=[*(status.conditions or ()), ending])
-    return Accounting(status, tuple(let_go), None if ending is None or full else _final(ending, now))
+    return Accounting(status, tuple(to_untrack), None if ending is None or full else _final(ending, now))
 
 
 def _in_order(seen: Observed) -> Sequence[Pod]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 FIRST_SECONDS: Final = 10.0
 MOST_SECONDS: Final = 600.0
-#: Doublings after which the wait is at its most.
+#: Doublings after which the delay is the maximum.
 _DOUBLINGS_MAX: Final = 16
 _LONG_AGO: Final = datetime.min.replace(tzinfo=UTC)
 

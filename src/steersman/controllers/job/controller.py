@@ -22,7 +22,7 @@ from steersman.controllers.job.backoff import Failures
 from steersman.controllers.job.observed import Observed, observe
 from steersman.controllers.job.templates import new_pod
 from steersman.controllers.shared.base import ManagedController
-from steersman.controllers.shared.pod_control import LOOK_AGAIN_SECONDS, PodControl
+from steersman.controllers.shared.pod_control import RECHECK_SECONDS, PodControl
 from steersman.runtime.dependents import candidates, controlled_by, index_dependents
 from steersman.runtime.finalizers import has_finalizer, is_being_deleted, with_finalizer
 from steersman.runtime.owners import controller_of, controller_reference, is_controlled_by
@@ -119,7 +119,7 @@ class JobController(ManagedController):
             self.orphans.add(key_of(pod))
 
     async def _let_orphan_go(self, key: str) -> None:
-        """Take the finalizer away when no Job, or an ended one, has the Pod; one of another manager is left to it."""
+        """Remove the finalizer of a Pod without an active Job; Pods of another manager are ignored."""
         pod = self.pods.lister.by_key(key)
         if pod is None or not has_finalizer(pod, facts.TRACKING):
             return
@@ -142,7 +142,7 @@ class JobController(ManagedController):
     # Reconcile
 
     async def reconcile(self, key: str) -> Result | None:
-        """Look at the Job and its Pods; create, delete, count."""
+        """Create and delete Pods, count finished ones, and update the status."""
         job = self.jobs.lister.by_key(key)
         if job is None or facts.is_managed_by_another(job) or facts.is_finished(job):
             self._forget(key)
@@ -179,7 +179,7 @@ class JobController(ManagedController):
         claimed = await references.claim(
             candidates(self.pods.lister, job), lambda pod: selector.matches(labels_of(pod))
         )
-        # One that was just adopted got the finalizer, though its copy in the cache is without.
+        # A Pod that was just adopted has the finalizer, but its cached copy does not.
         return [pod if is_controlled_by(pod, job) else with_finalizer(pod, facts.TRACKING) for pod in claimed]
 
     async def _go_on(self, key: str, seen: Observed, *, up_to_date: bool) -> Result | None:
@@ -197,11 +197,11 @@ class JobController(ManagedController):
             ending = ending if up_to_date and len(written.deleted) == len(seen.active) else None
         elif up_to_date and not is_being_deleted(seen.job):
             pods = plan.plan_pods(seen, now=precise)
-            waits = _sooner(waits, pods.look_again_seconds)
+            waits = _sooner(waits, pods.requeue_after_seconds)
             written = await self._apply(key, seen, pods)
         active = len(seen.active) + len(written.created) - len(written.deleted)
         if judged is None:
-            status, ending = self._look_for_success(seen, status, active, managed=written.managed)
+            status, ending = self._check_success(seen, status, active, managed=written.managed)
         status = replaced(
             status,
             active=active or None,
@@ -212,10 +212,10 @@ class JobController(ManagedController):
         if written.error is not None:
             raise written.error
         if not self.control.expectations.satisfied(key):
-            waits = _sooner(waits, LOOK_AGAIN_SECONDS)
+            waits = _sooner(waits, RECHECK_SECONDS)
         return None if waits is None else Result(requeue_after_seconds=waits)
 
-    def _look_for_success(
+    def _check_success(
         self, seen: Observed, status: JobStatus, active: int, *, managed: bool
     ) -> tuple[JobStatus, JobCondition | None]:
         """Return the ending if the Job is complete; else update the condition ``Suspended``."""
@@ -244,7 +244,7 @@ class JobController(ManagedController):
         return _Written(created=made.pods, deleted=(), error=made.error, managed=True)
 
     async def _delete(self, key: str, seen: Observed, pods: Sequence[Pod], *, count: bool) -> _Written:
-        """``count``: they are to count as failed, so their finalizers stay for now."""
+        """Delete Pods; with ``count`` they will count as failed, so their finalizers are kept."""
         self.control.expectations.expect(key, deletions=map(uid_of, pods))
         removed = await self.control.delete(key, seen.job, pods, before=None if count else self._untrack)
         if not count:
@@ -256,17 +256,17 @@ class JobController(ManagedController):
     async def _keep_account(self, key: str, seen: Observed, accounting: Accounting) -> None:
         job = await self._write(key, seen.job, accounting.status)
         self._failures[key] = seen.failures
-        gone = await self._let_go(key, accounting.let_go)
+        gone = await self._untrack_all(key, accounting.to_untrack)
         tracked = {uid_of(pod) for pod in seen.tracked} - gone
         status = settle(job.status or JobStatus(), tracked)
-        all_gone = len(gone) == len(accounting.let_go)
+        all_gone = len(gone) == len(accounting.to_untrack)
         if all_gone:
             status = finish(status, accounting.final)
         job = await self._write(key, job, status)
         if facts.is_finished(job):
             self._record_end(job)
         if not all_gone:
-            raise _UntrackError(f"finalizers of {len(accounting.let_go) - len(gone)} pods of {key} are still there")
+            raise _UntrackError(f"finalizers of {len(accounting.to_untrack) - len(gone)} pods of {key} are still there")
 
     async def _write(self, key: str, job: Job, status: JobStatus) -> Job:
         """Write the status if it changed; return the Job."""
@@ -276,8 +276,8 @@ class JobController(ManagedController):
         self.own_writes.note(key, self.jobs, written)
         return written
 
-    async def _let_go(self, key: str, pods: Sequence[Pod]) -> set[str]:
-        """Take finalizers away; the UIDs of those where that worked."""
+    async def _untrack_all(self, key: str, pods: Sequence[Pod]) -> set[str]:
+        """Remove the tracking finalizers; return the UIDs of the Pods for which it succeeded."""
         outcomes = await asyncio.gather(*map(self._untrack, pods), return_exceptions=True)
         gone = {uid_of(pod) for pod, outcome in zip(pods, outcomes, strict=True) if outcome is None}
         if gone:
@@ -306,7 +306,7 @@ class _Written(msgspec.Struct, frozen=True, kw_only=True):
     created: tuple[Pod, ...]
     deleted: tuple[Pod, ...]
     error: Exception | None = None
-    #: Whether Pods were seen to at all.
+    #: True if Pods were processed.
     managed: bool = False
 
 

@@ -37,17 +37,17 @@ def spec_of(job: Job) -> JobSpec:
 
 
 def is_indexed(job: Job) -> bool:
-    """Report whether each Pod has a number, and each number succeeds once."""
+    """Report whether the Job is Indexed: each index succeeds once."""
     return spec_of(job).completionMode == "Indexed"
 
 
 def is_suspended(job: Job) -> bool:
-    """Report whether it is to have no Pods for now."""
+    """Report whether the Job is suspended."""
     return bool(spec_of(job).suspend)
 
 
 def is_finished(job: Job) -> bool:
-    """Report whether it has ended, well or not."""
+    """Report whether the Job is complete or failed."""
     conditions = job.status.conditions if job.status else None
     return is_condition_true(conditions, COMPLETE) or is_condition_true(conditions, FAILED)
 
@@ -63,7 +63,7 @@ def counts_per_index(job: Job) -> bool:
 
 
 def waits_for_the_end(job: Job) -> bool:
-    """Report whether a Pod is replaced only when it has ended, not when it is deleted."""
+    """Report whether a Pod is replaced only after it has terminated, not when it is terminating."""
     spec = spec_of(job)
     if spec.podReplacementPolicy is not None:
         return spec.podReplacementPolicy == "Failed"
@@ -71,7 +71,7 @@ def waits_for_the_end(job: Job) -> bool:
 
 
 def has_succeeded(pod: Pod) -> bool:
-    """Report whether its phase says so."""
+    """Report whether the Pod's phase is ``Succeeded``."""
     return phase_of(pod) == "Succeeded"
 
 
@@ -109,7 +109,7 @@ def all_failures_of_index(pod: Pod) -> int:
 
 
 def fails_its_index(pod: Pod, job: Job) -> bool:
-    """Report whether this failure is one too many for its index."""
+    """Report whether this failure exceeds the index's backoff limit."""
     if not has_failed(pod, job):
         return False
     found = match_failure(spec_of(job).podFailurePolicy, pod)

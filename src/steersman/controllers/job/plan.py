@@ -136,7 +136,7 @@ class PodsPlan:
     #: The completion index of each new Pod; None where the Job has no indexes.
     create: tuple[int | None, ...] = ()
     #: When a Pod that has to wait may be created.
-    look_again_seconds: float | None = None
+    requeue_after_seconds: float | None = None
 
 
 def plan_pods(seen: Observed, *, now: datetime, burst: int = BURST) -> PodsPlan:
@@ -155,7 +155,7 @@ def plan_pods(seen: Observed, *, now: datetime, burst: int = BURST) -> PodsPlan:
         return _plan_indexes(seen, missing, now)
     left = seen.failures.seconds_left(now)
     if left > 0:
-        return PodsPlan(look_again_seconds=left)
+        return PodsPlan(requeue_after_seconds=left)
     if facts.is_indexed(seen.job):
         return PodsPlan(create=tuple(islice(_pending(seen), missing)))
     return PodsPlan(create=(None,) * missing)
@@ -217,7 +217,7 @@ def _plan_indexes(seen: Observed, missing: int, now: datetime) -> PodsPlan:
             waits.append(left)
         else:
             at_once.append(index)
-    return PodsPlan(create=tuple(at_once), look_again_seconds=min(waits, default=None))
+    return PodsPlan(create=tuple(at_once), requeue_after_seconds=min(waits, default=None))
 
 
 def _seconds_left_of(last: Pod | None, now: datetime) -> float:

@@ -25,14 +25,14 @@ FAIL_JOB: Final = "FailJob"
 class FailureMatch(NamedTuple):
     """Action and message for one failed Pod."""
 
-    #: Of the rule that matched; empty when none did.
+    #: Action of the matching rule; empty without a match.
     action: str = ""
     #: Why the Job fails; only for ``FailJob``.
     message: str = ""
 
     @property
     def counts(self) -> bool:
-        """Report whether it counts against backoff limits."""
+        """True if the failure counts against backoff limits."""
         return self.action != IGNORE
 
 
@@ -66,7 +66,7 @@ def _match(rule: PodFailurePolicyRule, pod: Pod) -> str:
 
 
 def _exit_code(status: ContainerStatus) -> int:
-    """Return the exit code; 0 for a container that has not terminated, which is no failure either."""
+    """Return the exit code; 0, i.e. no failure, for a container that has not terminated."""
     ended = status.state.terminated if status.state else None
     return ended.exitCode if ended else 0
 

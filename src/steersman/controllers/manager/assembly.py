@@ -100,7 +100,7 @@ class Managed:
             _log.warning("%s: some events could not be written", self.name)
 
     def stop(self) -> None:
-        """Finish what is under way."""
+        """Finish work in progress."""
         self._stop_requested.set()
         self._controller.stop()
 
@@ -111,7 +111,7 @@ class Managed:
 
 
 async def wait_for_server(client: Client, *, seconds: float | None = SERVER_WAIT_SECONDS) -> Served:
-    """Return what the server serves, asked for with backoff until it answers, for each of its group versions if it can.
+    """Return the served resources, with retries until the server responds for each group version if possible.
 
     Raises the last ``ClientError`` after so many seconds (None: never, as kubelets and schedulers), and a ``ConfigError``
     in any case after ``SERVER_WAIT_SECONDS``: credentials that cannot be read do not come by waiting for the server.
@@ -209,7 +209,7 @@ class Migration(NamedTuple):
     group: Group
 
     def group_of(self, entry: Registration, main: Group) -> Group | None:
-        """Return what runs a controller; None if another component does."""
+        """Return the group that runs a controller; None if another component does."""
         assignment = self.configuration.assignment(entry)
         if assignment is Assignment.UNOWNED:
             _log.info("controller %s is skipped: the leader migration assigns it to another component", entry.name)
@@ -218,7 +218,7 @@ class Migration(NamedTuple):
 
 
 class Group(Protocol):
-    """Interface of what runs added runnables; a ``Manager`` is one."""
+    """Interface of the runner of added runnables; a ``Manager`` is one."""
 
     def add(self, runnable: R) -> R:
         """Add a runnable."""

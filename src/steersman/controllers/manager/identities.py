@@ -59,7 +59,7 @@ class Identities(Protocol):
         """Return the client of a controller."""
 
     async def close(self) -> None:
-        """Give up all connections."""
+        """Close all connections."""
 
 
 class OneIdentity:

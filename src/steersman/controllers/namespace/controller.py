@@ -37,14 +37,14 @@ if TYPE_CHECKING:
 
 #: Deletions arrive in bursts; the next pass starts after this time without one.
 _SETTLE_SECONDS: Final = 0.1
-#: As long as upstream waits before it begins.
+#: Upstream's delay before the first pass.
 _YOUNG_SECONDS: Final = 5.0
-#: Resources of one namespace that are emptied at a time.
+#: Number of resources of one namespace that are deleted concurrently.
 _AT_ONCE: Final = 8
 
 
 class Namespaces(ManagedController):
-    """Reconciles namespaces by name."""
+    """Controller of namespaces by name."""
 
     name: ClassVar[str] = "namespace-controller"
     queue_name: ClassVar[str] = "namespace"
@@ -112,12 +112,12 @@ class Namespaces(ManagedController):
         return None
 
     def _is_young(self, namespace: Namespace) -> bool:
-        """Report whether a creation that began before the deletion may still come through, maybe at another server."""
+        """Report whether a create that began before the deletion may still be committed, perhaps by another server."""
         deleted = metadata_field(namespace, "deletionTimestamp")
         return (self.clock.now() - deleted).total_seconds() < _YOUNG_SECONDS if deleted else False
 
     def _anything(self, namespace: str) -> bool:
-        """Report whether a cache shows something in it: it came late, or its deletion was not seen yet."""
+        """Report whether a cache has objects of the namespace: created late, or with unobserved deletion."""
         return any(informer.lister.list(namespace=namespace) for informer in self._metadata.informers.values())
 
     async def _finalize(self, namespace: Namespace) -> None:
@@ -125,7 +125,7 @@ class Namespaces(ManagedController):
             await self.client.update_subresource(Namespace, name_of(namespace), "finalize", finalized(namespace))
 
     async def _empty(self, namespace: str) -> Progress:
-        """Ask for the deletion of everything, and see what is left."""
+        """Delete all contents, and return the remaining objects."""
         served = await self._metadata.refresh()
         progress = Progress(discovery_failed=served.failed)
         pods, rest = in_order(served.supporting("delete").values())
@@ -175,7 +175,7 @@ class Namespaces(ManagedController):
                 await self.client.delete(resource, name_of(obj), namespace=namespace, propagation_policy="Background")
 
     async def _left(self, resource: ResourceType[Any], namespace: str) -> list[Any]:
-        """Return the objects that are left, from the server: the cache may lack the latest ones."""
+        """Return the remaining objects from the server, as the cache may lack the latest ones."""
         try:
             return await self.client.list_all(metadata_only(resource), namespace=namespace)
         except (MethodNotAllowed, NotFound):

@@ -28,7 +28,7 @@ CONTENT_FAILURE: Final = "NamespaceDeletionContentFailure"
 CONTENT_REMAINING: Final = "NamespaceContentRemaining"
 FINALIZERS_REMAINING: Final = "NamespaceFinalizersRemaining"
 
-#: Type → reason and message when all is well, in the order in which they are written.
+#: Type → reason and message of success, in the order of writing.
 _WELL: Final = {
     DISCOVERY_FAILURE: ("ResourcesDiscovered", "All resources successfully discovered"),
     PARSING_FAILURE: ("ParsedGroupVersions", "All legacy kube types successfully parsed"),
@@ -59,23 +59,23 @@ class Progress:
     remains: dict[str, Remains] = field(default_factory=dict)
 
     def add(self, resource: ResourceType[Any], remains: Remains) -> None:
-        """Record what is left of a resource."""
+        """Record the remaining objects of a resource."""
         if remains.count:
             self.remains[f"{resource.info.name}.{resource.info.group}"] = remains
 
     @property
     def estimate_seconds(self) -> int:
-        """The longest that anything is thought to take."""
+        """Longest estimate of all resources."""
         return max((remains.estimate_seconds for remains in self.remains.values()), default=0)
 
     @property
     def is_empty(self) -> bool:
-        """Report whether nothing is left, and all that could be was looked at."""
+        """True if no object remains and all resources were checked."""
         return not (self.remains or self.errors or self.discovery_failed)
 
 
 def is_to_be_emptied(namespace: Namespace | None) -> bool:
-    """Report whether deletion was asked for and this controller has not let it go yet."""
+    """Report whether the namespace is terminating and still has this controller's finalizer."""
     if namespace is None or namespace.metadata is None or namespace.metadata.deletionTimestamp is None:
         return False
     return FINALIZER in ((namespace.spec and namespace.spec.finalizers) or ())
@@ -100,7 +100,7 @@ def in_order(resources: Iterable[ResourceType[Any]]) -> tuple[list[ResourceType[
 
 
 def remains_of(resource: ResourceType[Any], objects: list[Any]) -> Remains:
-    """Return what is left. Raises UnexpectedRemains for objects without finalizers or grace period."""
+    """Return the remaining objects. Raises UnexpectedRemains for objects without finalizers or grace period."""
     if not objects:
         return Remains()
     finalizers: dict[str, int] = {}

@@ -72,7 +72,7 @@ class NodeIPAM(ManagedController):
                 self.queue.add(name_of(node))
 
     async def reconcile(self, key: str) -> None:
-        """Give it ranges if it has none."""
+        """Allocate CIDRs to a Node without any."""
         node = self._nodes.lister.get(key)
         if node is None:
             return

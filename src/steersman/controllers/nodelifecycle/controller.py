@@ -93,15 +93,15 @@ class NodeLifecycle(ManagedController):
         else:
             if isinstance(change, Added):
                 self._record(node, "RegisteredNode", "Registered Node {} in Controller")
-            self._look(node)
+            self._observe(node)
         self.queue.add(name)
 
-    def _look(self, node: Node) -> None:
+    def _observe(self, node: Node) -> None:
         name, monotonic = name_of(node), self.clock.monotonic()
         health = self._health.get(name)
         if health is None:
             self._health[name] = health = Health.of(node, now=self.clock.now(), monotonic=monotonic)
-        health.look(node, monotonic=monotonic)
+        health.observe(node, monotonic=monotonic)
         health.renew(self._leases.lister.get(name, namespace=LEASE_NAMESPACE), monotonic=monotonic)
         if is_counted(node):
             news = self._zones.put(name, zone_of(node), ready=ready_status(node) == "True")
@@ -208,7 +208,7 @@ class NodeLifecycle(ManagedController):
             return node
         written = await self.client.update_status(wanted)
         self.own_writes.note(key, self._nodes, written)
-        self._look(written)  # its zone must know before anything follows from it
+        self._observe(written)  # its zone must know before anything follows from it
         if ready_status(node) == "True":
             reference = {"apiVersion": "v1", "kind": "Node", "name": key, "uid": uid_of(node)}
             self.events.event(reference, "Normal", "NodeNotReady", f"Node {key} status is now: NodeNotReady")

@@ -47,7 +47,7 @@ class Health:
         age_seconds = max(0.0, (now - created).total_seconds()) if created is not None else 0.0
         return cls(monotonic - age_seconds, had_ready=False, heartbeat=None)
 
-    def look(self, node: Node, *, monotonic: float) -> None:
+    def observe(self, node: Node, *, monotonic: float) -> None:
         """Observe the Node's status; a changed heartbeat time counts as a heartbeat now."""
         ready = ready_of(node)
         if self.had_ready != (ready is not None) or (ready is not None and ready.lastHeartbeatTime != self.heartbeat):

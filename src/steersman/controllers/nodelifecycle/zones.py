@@ -77,7 +77,7 @@ def zone_of(node: Node) -> str:
 
 
 def is_counted(node: Node) -> bool:
-    """Report whether its readiness says anything about its zone."""
+    """Report whether the Node's readiness counts for its zone."""
     return _EXCLUDED not in labels_of(node)
 
 

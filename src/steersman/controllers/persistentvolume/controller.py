@@ -55,7 +55,7 @@ _SEEN_SECONDS: Final = 10.0
 
 
 class PersistentVolumeBinder(ManagedController):
-    """Reconciles ``claim:NAMESPACE/NAME`` and ``volume:NAME``."""
+    """Controller of ``claim:NAMESPACE/NAME`` and ``volume:NAME`` keys."""
 
     name: ClassVar[str] = "persistentvolume-binder-controller"
     queue_name: ClassVar[str] = "claims"
@@ -102,13 +102,13 @@ class PersistentVolumeBinder(ManagedController):
         if reference is not None:
             self.queue.add(f"{_CLAIM}{reference.namespace}/{reference.name}")
         elif not isinstance(change, Deleted):
-            self._look_at_waiting()
+            self._requeue_waiting()
 
     def _class_changed(self, change: Change[StorageClass]) -> None:
         if not isinstance(change, Deleted) and not (isinstance(change, Added) and change.is_initial):
-            self._look_at_waiting()
+            self._requeue_waiting()
 
-    def _look_at_waiting(self) -> None:
+    def _requeue_waiting(self) -> None:
         for claim in waiting_claims(self._claims.lister):
             self.queue.add(_CLAIM + key_of(claim))
 

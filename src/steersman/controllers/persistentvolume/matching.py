@@ -25,18 +25,18 @@ _SELECTED_NODE: Final = "volume.kubernetes.io/selected-node"
 
 
 def class_of_claim(claim: PersistentVolumeClaim) -> str:
-    """Name of its storage class; empty where it has none, or asks for none."""
+    """Return the name of the storage class; empty if the claim has none or requests none."""
     old = annotations_of(claim).get(_CLASS)
     return old if old is not None else (claim.spec.storageClassName if claim.spec else None) or ""
 
 
-def says_class(claim: PersistentVolumeClaim) -> bool:
-    """Report whether it speaks of a class at all, be it the empty one."""
+def has_class(claim: PersistentVolumeClaim) -> bool:
+    """Report whether the claim names a class, the empty one included. Upstream: ``PersistentVolumeClaimHasClass``."""
     return _CLASS in annotations_of(claim) or (claim.spec is not None and claim.spec.storageClassName is not None)
 
 
 def class_of_volume(volume: PersistentVolume) -> str:
-    """Name of its storage class; empty where it has none."""
+    """Return the name of the storage class; empty without one."""
     old = annotations_of(volume).get(_CLASS)
     return old if old is not None else (volume.spec.storageClassName if volume.spec else None) or ""
 
@@ -55,12 +55,12 @@ def is_delayed(found: StorageClass | None) -> bool:
 
 
 def has_selected_node(claim: PersistentVolumeClaim) -> bool:
-    """Report whether the scheduler chose a Node, and asks for a volume there."""
+    """Report whether the scheduler has selected a Node for the volume."""
     return _SELECTED_NODE in annotations_of(claim)
 
 
 def is_reserved_for(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
-    """Report whether the volume names the claim; a UID is compared only where it has one."""
+    """Report whether the volume's ``claimRef`` is the claim; a UID is compared only if set."""
     reference = volume.spec.claimRef if volume.spec else None
     if reference is None or (reference.namespace, reference.name) != (namespace_of(claim), name_of(claim)):
         return False
@@ -68,7 +68,7 @@ def is_reserved_for(volume: PersistentVolume, claim: PersistentVolumeClaim) -> b
 
 
 def misfit(volume: PersistentVolume, claim: PersistentVolumeClaim) -> str:
-    """Return why a claim cannot use the volume that it names; empty if it can."""
+    """Return why a claim cannot use its named volume; empty if it can."""
     if metadata_field(volume, "deletionTimestamp") is not None:
         return f'the volume is marked for deletion "{name_of(volume)}"'
     if _capacity(volume) < _request(claim):
@@ -85,7 +85,7 @@ def misfit(volume: PersistentVolume, claim: PersistentVolumeClaim) -> str:
 
 
 def modes_differ(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
-    """Block device or file system."""
+    """Report whether the volume modes differ (block device or file system)."""
     return _mode(volume) != _mode(claim)
 
 

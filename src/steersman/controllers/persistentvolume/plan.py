@@ -11,12 +11,12 @@ from steersman.controllers.persistentvolume.matching import (
     best_volume,
     class_of_claim,
     default_class,
+    has_class,
     has_selected_node,
     is_delayed,
     is_reserved_for,
     misfit,
     modes_differ,
-    says_class,
 )
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _PROVISIONED_BY: Final = "pv.kubernetes.io/provisioned-by"
 _MIGRATED_TO: Final = "pv.kubernetes.io/migrated-to"
 _BUILT_IN: Final = "kubernetes.io/"
-#: Provisioners that were part of Kubernetes once → the CSI drivers that took over.
+#: In-tree provisioners → CSI drivers that replaced them.
 _MIGRATED: Final = {
     "kubernetes.io/aws-ebs": "ebs.csi.aws.com", "kubernetes.io/azure-disk": "disk.csi.azure.com",
     "kubernetes.io/azure-file": "file.csi.azure.com", "kubernetes.io/cinder": "cinder.csi.openstack.org",
@@ -143,7 +143,7 @@ def plan_claim(
     found = best_volume(claim, volumes.values(), delayed=delayed)
     if found is not None:
         return Bind(found)
-    if not says_class(claim):
+    if not has_class(claim):
         default = default_class(classes.values())
         if default is not None:
             return AssignClass(name_of(default))
@@ -216,7 +216,7 @@ def _provision(name: str, found: StorageClass | None) -> ClaimPlan:
 
 
 def plan_volume(volume: PersistentVolume, claim: PersistentVolumeClaim | None) -> VolumePlan:
-    """``claim``: the one that it names, if that is still there with the UID that it names."""
+    """Return the action for a volume. ``claim``: the claim of ``claimRef`` if it exists with that UID."""
     reference = volume.spec.claimRef if volume.spec else None
     if reference is None or not reference.uid:
         return InPhase("Available")

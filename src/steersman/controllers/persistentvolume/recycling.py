@@ -45,7 +45,7 @@ _GIB: Final = 1 << 30
 class SourceSettings(msgspec.Struct, frozen=True):
     """Recycler settings of one volume source."""
 
-    #: Seconds that the pod may run: at least the minimum, and the increment for each GiB.
+    #: Deadline of the pod in seconds: the minimum, and the increment for each GiB.
     minimum_seconds: int
     increment_seconds: int
     #: Pod whose first volume is replaced by the source; None: the default pod.
@@ -85,9 +85,9 @@ _DEFAULT_SETTINGS: Final = RecyclerSettings()
 
 
 def read_template(path: str) -> Pod | None:
-    """Return the pod of a file in YAML or JSON; None without a path. Raises ``ValueError``.
+    """Return the pod of a YAML or JSON file; None without a path. Raises ``ValueError``.
 
-    Upstream: ``ValidateRecyclerPodTemplate``, which asks for a volume to replace.
+    Upstream: ``ValidateRecyclerPodTemplate``, which requires a volume to replace.
     """
     if not path:
         return None
@@ -105,7 +105,7 @@ def read_template(path: str) -> Pod | None:
 
 
 class Recycler:
-    """Runs one recycler pod per volume; its phase holds the state."""
+    """Runner of one recycler pod per volume; the pod's phase is the state."""
 
     def __init__(
         self, client: Client, pods: Informer[Pod], wake: Callable[[str], None], *, settings: RecyclerSettings
@@ -177,7 +177,7 @@ def _default_pod() -> Pod:
 
 
 def _with_source(template: Pod, source: Volume) -> Pod:
-    """Return the pod with the source in place of its first volume, under the name of that."""
+    """Return the pod with the source as its first volume, under the original name."""
     assert template.spec is not None
     first, *others = template.spec.volumes or [source]
     volumes = [msgspec.structs.replace(source, name=first.name), *others]

@@ -46,12 +46,12 @@ class _Scaled(NamedTuple):
 
     @property
     def spec_replicas(self) -> int:
-        """How many are wanted of it."""
+        """Desired replicas of the target."""
         return int((self.scale.get("spec") or {}).get("replicas") or 0)
 
     @property
     def status_replicas(self) -> int:
-        """How many there are."""
+        """Present replicas of the target."""
         return int((self.scale.get("status") or {}).get("replicas") or 0)
 
     @property
@@ -70,7 +70,7 @@ class _Case(NamedTuple):
 
     @property
     def namespace(self) -> str:
-        """Its own, which is its target's."""
+        """Namespace of the autoscaler and its target."""
         return namespace_of(self.autoscaler)
 
 
@@ -83,7 +83,7 @@ class _Wanted(NamedTuple):
 
 
 class PodAutoscaler(ManagedController):
-    """Reconciles HorizontalPodAutoscalers."""
+    """Controller of HorizontalPodAutoscalers."""
 
     name: ClassVar[str] = "horizontal-pod-autoscaler-controller"
     queue_name: ClassVar[str] = "horizontalpodautoscaler"
@@ -103,7 +103,7 @@ class PodAutoscaler(ManagedController):
         ).set_function(lambda: sum(1 for _ in self._autoscalers.lister))  # fmt: skip
 
     async def reconcile(self, key: str) -> Result | None:
-        """Measure, decide, scale; the status is written whatever came of it."""
+        """Measure, decide and scale; the status is written in any case."""
         autoscaler = self._autoscalers.lister.by_key(key)
         if autoscaler is None or autoscaler.spec is None:
             self._histories.pop(key, None)

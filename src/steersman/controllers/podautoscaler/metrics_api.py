@@ -27,13 +27,13 @@ _EXTERNAL: Final = "/apis/external.metrics.k8s.io/v1beta1"
 
 
 class MetricsAPI:
-    """Each method raises MetricError with the text of upstream's client."""
+    """Client of the metrics APIs. Methods raise MetricError with the text of upstream's client."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
 
     async def resource(self, name: str, namespace: str, selector: str, *, container: str = "") -> dict[str, Measured]:
-        """Use of a resource by pod; of one container of each if it is named."""
+        """Return the usage of a resource by pod, or of one named container of each."""
         path = f"{_RESOURCE}/namespaces/{namespace}/pods"
         items = await self._items(path, "resource", "pods.metrics.k8s.io", labelSelector=selector)
         found: dict[str, Measured] = {}

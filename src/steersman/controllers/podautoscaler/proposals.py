@@ -94,7 +94,7 @@ class Measuring:
     timing: Timing
 
     async def propose(self, spec: MetricSpec) -> Proposal:
-        """Raise MetricError."""
+        """Return the proposal of a metric. Raises MetricError."""
         if spec.resource is not None:
             return await self._resource(spec.resource.name, spec.resource.target, "")
         if spec.containerResource is not None:

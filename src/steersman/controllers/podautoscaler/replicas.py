@@ -38,7 +38,7 @@ class Tolerance:
     up: float = 0.1
 
     def covers(self, ratio: float) -> bool:
-        """Report whether nothing is to be done."""
+        """Report whether the ratio is within the tolerance."""
         return 1.0 - self.down <= ratio <= 1.0 + self.up
 
 

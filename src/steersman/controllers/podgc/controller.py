@@ -87,7 +87,7 @@ class PodGarbageCollector(ManagedController):
             self.queue.add(_NODE + name)
 
     async def reconcile(self, key: str) -> None:
-        """End what the key stands for, if the rules say so."""
+        """Delete the pods of a key as far as the rules require."""
         if key == _ENDED:
             for pod in surplus(self._pods.lister, threshold=self.options.terminated_pod_gc_threshold):
                 await self._end(pod, "terminated")

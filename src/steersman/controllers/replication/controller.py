@@ -1,4 +1,4 @@
-"""Controller of both kinds: watches them and their Pods, claims, and executes the plan."""
+"""Controller of both kinds: watches objects and their Pods, claims Pods, and executes the plan."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from steersman.client.objects import (
 )
 from steersman.controllers.replication import plan
 from steersman.controllers.shared.base import ManagedController
-from steersman.controllers.shared.pod_control import LOOK_AGAIN_SECONDS, PodControl
+from steersman.controllers.shared.pod_control import RECHECK_SECONDS, PodControl
 from steersman.runtime.dependents import candidates, index_dependents
 from steersman.runtime.finalizers import is_being_deleted
 from steersman.runtime.owners import controller_of, controller_reference
@@ -44,15 +44,15 @@ if TYPE_CHECKING:
     from steersman.controllers.context import ControllerContext
     from steersman.runtime.owners import Owner
 
-#: Writes of a status that are tried in one reconcile.
+#: Attempts to write a status in one reconcile.
 STATUS_TRIES: Final = 2
 
 
 class ReplicationBase(ManagedController):
-    """Keeps as many Pods as an object asks for. A subclass says what is special about its kind."""
+    """Base of controllers that maintain a number of Pods. Subclasses define what differs between the kinds."""
 
     model: ClassVar[type[Any]]
-    #: Of the kind's conditions.
+    #: Condition class of the kind.
     condition: ClassVar[type[Any]]
 
     def __init__(self, context: ControllerContext, *, workers: int) -> None:
@@ -103,7 +103,7 @@ class ReplicationBase(ManagedController):
     # Reconcile
 
     async def reconcile(self, key: str) -> Result | None:
-        """Look at the object and its Pods, and make the one as the other says."""
+        """Create or delete Pods until ``spec.replicas`` match, then update the status."""
         obj = self.objects.lister.by_key(key)
         if obj is None:
             self.pod_control.forget(key)
@@ -125,7 +125,7 @@ class ReplicationBase(ManagedController):
         if failure is not None:
             raise failure
         if not self.expectations.satisfied(key):
-            return Result(requeue_after_seconds=LOOK_AGAIN_SECONDS)
+            return Result(requeue_after_seconds=RECHECK_SECONDS)
         return self._next_look(obj, active, counts)
 
     async def _claim(self, obj: Any, pods: Sequence[Pod], selector: LabelSelector) -> list[Pod]:
@@ -133,7 +133,7 @@ class ReplicationBase(ManagedController):
         return await references.claim(pods, lambda pod: selector.matches(labels_of(pod)))
 
     async def _manage(self, key: str, obj: Any, active: Sequence[Pod], now: datetime) -> Exception | None:
-        """Create or delete; what went wrong, if anything did."""
+        """Create or delete Pods; return the error, if any."""
         planned = plan.plan_replicas(active, self.wanted(obj), related=self.related_pods(obj), now=now)
         if planned.create:
             return await self._create(key, obj, planned.create)

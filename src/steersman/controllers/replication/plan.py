@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from lightkube.models.core_v1 import Pod
 
-#: Pods that one reconcile creates or deletes at most; the rest waits until the cache has shown these.
+#: Maximum number of Pods that one reconcile creates or deletes; the rest waits until the cache has observed these.
 BURST_REPLICAS: Final = 500
 
 REPLICA_FAILURE: Final = "ReplicaFailure"
@@ -94,7 +94,7 @@ class Status:
 
     counts: Counts
     observed_generation: int
-    #: Of the kind's own class.
+    #: Class of the kind's condition.
     conditions: tuple[Any, ...] = ()
 
     def about(self, generation: int) -> Status:
@@ -126,7 +126,7 @@ def plan_status(
 
 
 def needs_write(old: Status, new: Status, generation: int) -> bool:
-    """Report whether the server does not know this yet."""
+    """Report whether the status differs from the stored one."""
     return old != new.about(generation)
 
 

@@ -30,7 +30,7 @@ class ReplicationControllerController(ReplicationBase):
     def selector_of(self, obj: ReplicationController) -> LabelSelector:
         """Return ``spec.selector``, which the server defaults from the template."""
         assert obj.spec is not None
-        # Without any label it would choose every Pod; the server does not let that through.
+        # Without labels it would select every Pod; the server rejects that.
         return from_label_selector({"matchLabels": obj.spec.selector} if obj.spec.selector else None)
 
     def status_of(self, obj: ReplicationController) -> Status:

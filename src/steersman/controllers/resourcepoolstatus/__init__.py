@@ -1,1 +1,1 @@
-"""Answers of ResourcePoolStatusRequests (``resourcepoolstatusrequest-controller``, KEP-5677)."""
+"""Status of ResourcePoolStatusRequests (``resourcepoolstatusrequest-controller``, KEP-5677)."""

@@ -111,7 +111,7 @@ class ResourceQuotas(ManagedController):
                 self.queue.add_after(key_of(quota), _SETTLE_SECONDS)
 
     async def reconcile(self, key: str) -> Result | None:
-        """Count, and write what differs."""
+        """Compute the usage, and write it if it changed."""
         found = self._quotas.lister.by_key(key)
         if found is None:
             return None

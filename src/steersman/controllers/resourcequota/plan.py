@@ -68,7 +68,7 @@ def _usage(quota: Tree, evaluator: Evaluator, objects: Iterable[Tree], *, now: d
 
 
 def is_written(quota: Tree, counted: Counted) -> bool:
-    """Report whether the status says so already."""
+    """Report whether the quota has this status."""
     status = quota.get("status") or {}
     if status.get("hard") is None or status.get("used") is None:
         return False
@@ -76,7 +76,7 @@ def is_written(quota: Tree, counted: Counted) -> bool:
 
 
 def lowers(quota: Tree, counted: Counted) -> bool:
-    """Report whether less would be used than the status says."""
+    """Report whether the status would report less usage than the stored one."""
     used = read((quota.get("status") or {}).get("used"))
     return any(name in counted.used and counted.used[name] < amount for name, amount in used.items())
 

@@ -13,7 +13,7 @@ from steersman.client.errors import AlreadyExists, ApiError, NotFound
 from steersman.client.objects import name_of, namespace_of
 from steersman.controllers.rootca.plan import NAME, corrected, takes_one, wanted
 from steersman.controllers.rootca.source import root_ca
-from steersman.controllers.shared.base import SECOND_LOOK_SECONDS, ManagedController
+from steersman.controllers.shared.base import CREATED_RECHECK_SECONDS, ManagedController
 
 if TYPE_CHECKING:
     from steersman.controllers.context import ControllerContext
@@ -76,7 +76,7 @@ class RootCAPublisher(ManagedController):
         try:
             created = await self.client.create(wanted(key, self._root_ca))
         except AlreadyExists:  # the cache is behind
-            self.queue.add_after(key, SECOND_LOOK_SECONDS)
+            self.queue.add_after(key, CREATED_RECHECK_SECONDS)
         except ApiError as error:
             if not (isinstance(error, NotFound) or is_namespace_terminating(error)):
                 raise

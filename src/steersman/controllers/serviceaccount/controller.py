@@ -11,7 +11,7 @@ from steersman.client.changes import Deleted
 from steersman.client.errors import AlreadyExists, ApiError, NotFound
 from steersman.client.objects import name_of, namespace_of
 from steersman.controllers.serviceaccount.plan import ENSURED, missing_accounts
-from steersman.controllers.shared.base import SECOND_LOOK_SECONDS, ManagedController
+from steersman.controllers.shared.base import CREATED_RECHECK_SECONDS, ManagedController
 
 if TYPE_CHECKING:
     from steersman.controllers.context import ControllerContext
@@ -42,7 +42,7 @@ class ServiceAccounts(ManagedController):
             try:
                 created = await self.client.create(account)
             except AlreadyExists:  # the cache is behind
-                self.queue.add_after(key, SECOND_LOOK_SECONDS)
+                self.queue.add_after(key, CREATED_RECHECK_SECONDS)
             except ApiError as error:
                 if not (isinstance(error, NotFound) or is_namespace_terminating(error)):
                     raise

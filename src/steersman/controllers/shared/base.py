@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 #: Maximum backoff; after an outage every key is retried within it. Upstream: 1000 s for most keys, 60 s for namespaces.
 BACKOFF_SECONDS_MAX: Final = 60.0
 #: Delay before a created object is verified.
-SECOND_LOOK_SECONDS: Final = 5.0
+CREATED_RECHECK_SECONDS: Final = 5.0
 
 
 async def is_deleted(client: Client, obj: Any, error: Exception) -> bool:
@@ -86,7 +86,7 @@ class ManagedController(Controller):
         An object that is deleted before a disconnected cache has seen it leaves no event.
         """
         self.own_writes.note(key, informer, created)
-        self.queue.add_after(key, SECOND_LOOK_SECONDS)
+        self.queue.add_after(key, CREATED_RECHECK_SECONDS)
 
     async def delete_seen(self, obj: Any, *, unchanged: bool = False) -> None:
         """Delete an object by its UID; with ``unchanged`` only if its resourceVersion is that of ``obj``.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from steersman.controllers.shared.base import ManagedController
 
 #: While own writes are not in the cache: how soon to look whether they passed without an event for the key.
-LOOK_AGAIN_SECONDS: Final = 5.0
+RECHECK_SECONDS: Final = 5.0
 
 
 class Created(NamedTuple):
@@ -41,7 +41,7 @@ class Removed(NamedTuple):
 
 
 class PodControl:
-    """Writes Pods for a controller and tracks expectations by owner key (``namespace/name``)."""
+    """Writer of Pods for a controller that tracks expectations by owner key (``namespace/name``)."""
 
     def __init__(self, controller: ManagedController, pods: Informer[Pod]) -> None:
         self._client = controller.client

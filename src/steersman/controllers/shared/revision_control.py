@@ -38,7 +38,7 @@ class Present(NamedTuple):
 
 
 class RevisionControl:
-    """Writes ControllerRevisions for owners of one kind."""
+    """Writer of ControllerRevisions for owners of one kind."""
 
     def __init__(
         self,
@@ -111,7 +111,7 @@ class RevisionControl:
         return False
 
     async def delete(self, revisions: Iterable[ControllerRevision]) -> None:
-        """Delete revisions; one that does not exist any more is no error (see ``ManagedController.delete_seen``)."""
+        """Delete revisions; a missing one is not an error (see ``ManagedController.delete_seen``)."""
         for revision in revisions:
             await self._controller.delete_seen(revision)
 

@@ -29,7 +29,7 @@ from steersman.controllers.statefulset.plan import (
     names_of_claims,
     plan,
 )
-from steersman.controllers.statefulset.status import plan_status, seconds_to_look_again
+from steersman.controllers.statefulset.status import plan_status, seconds_to_requeue
 from steersman.runtime.dependents import candidates, index_dependents
 from steersman.runtime.expectations import Expectations
 from steersman.runtime.finalizers import is_being_deleted
@@ -51,8 +51,8 @@ if TYPE_CHECKING:
     from steersman.controllers.context import ControllerContext
     from steersman.controllers.shared.revision_control import Present
 
-#: While own deletions are not in the cache: how soon to look whether they passed without an event.
-LOOK_AGAIN_SECONDS: Final = 5.0
+#: Delay until unobserved own deletions are checked without an event.
+RECHECK_SECONDS: Final = 5.0
 
 
 class StatefulSetController(ManagedController):
@@ -121,7 +121,7 @@ class StatefulSetController(ManagedController):
         revisions = await self.revisions.claim(sts, selector)
         pods = await self._claim(sts, selector)
         if not self._deletions_seen(key, pods):
-            return Result(requeue_after_seconds=LOOK_AGAIN_SECONDS)
+            return Result(requeue_after_seconds=RECHECK_SECONDS)
         collisions = (sts.status.collisionCount if sts.status else None) or 0
         present = await self.revisions.settle(key, sts, revisions, collisions=collisions)
         world = self._world(sts, pods, revisions, present)
@@ -130,7 +130,7 @@ class StatefulSetController(ManagedController):
         if failure is not None:
             raise failure
         await self._clean_history(world, revisions, present)
-        seconds = seconds_to_look_again(world)
+        seconds = seconds_to_requeue(world)
         return None if seconds is None else Result(requeue_after_seconds=seconds)
 
     async def _claim(self, sts: StatefulSet, selector: LabelSelector) -> list[Pod]:
@@ -139,7 +139,7 @@ class StatefulSetController(ManagedController):
         return await references.claim(mine, lambda pod: selector.matches(labels_of(pod)))
 
     def _deletions_seen(self, key: str, pods: Iterable[Pod]) -> bool:
-        """Report whether the cache shows all that was deleted; asked directly, as an event may have been missed."""
+        """Report whether the cache shows all own deletions; checked directly, as an event may have been missed."""
         staying = {uid_of(pod) for pod in pods if not is_being_deleted(pod)}
         for uid in self.expectations.pending(key)[1] - staying:
             self.expectations.deletion_observed(key, uid)
@@ -163,7 +163,7 @@ class StatefulSetController(ManagedController):
         )
 
     async def _apply(self, key: str, world: World, actions: Sequence[Action]) -> Exception | None:
-        """Do them, one after the other or, in a Parallel set, ever more at once; what went wrong, if anything did."""
+        """Execute the actions sequentially, or in growing batches for a Parallel set; return the error, if any."""
         deleted = [uid_of(action.pod) for action in actions if isinstance(action, DeletePod)]
         if deleted:
             self.expectations.expect(key, deletions=deleted)

@@ -26,7 +26,7 @@ REVISION: Final = "controller-revision-hash"
 REVISION_HASH: Final = "controller.kubernetes.io/hash"
 
 _NAME: Final = re.compile(r"(.*)-([0-9]+)", re.ASCII | re.DOTALL)
-#: Larger ordinals than these are no 32-bit numbers.
+#: Larger ordinals exceed a 32-bit number.
 _ORDINAL_MAX: Final = 2**31 - 1
 
 
@@ -89,7 +89,7 @@ def with_identity(pod: Pod) -> Pod:
 
 
 def has_identity(pod: Pod) -> bool:
-    """Report whether the label with its name is right."""
+    """Report whether the label with the Pod's name is correct."""
     return labels_of(pod).get(POD_NAME) == name_of(pod)
 
 
@@ -127,7 +127,7 @@ def with_storage(pod: Pod, sts: StatefulSet) -> Pod:
 
 
 def has_storage(pod: Pod, sts: StatefulSet) -> bool:
-    """Report whether its claims are mounted under their names."""
+    """Report whether the claims are mounted under their names."""
     mounted = {volume.name: volume.persistentVolumeClaim for volume in (pod.spec.volumes if pod.spec else None) or ()}
     return all(
         (source := mounted.get(name)) is not None and source.claimName == name_of(claim)
@@ -139,15 +139,15 @@ def has_storage(pod: Pod, sts: StatefulSet) -> bool:
 
 
 def _policies(sts: StatefulSet) -> tuple[bool, bool]:
-    """Report whether claims go with the set, and whether with a Pod that scaling removes."""
+    """Report whether claims are deleted with the set, and whether with a Pod that scaling removes."""
     policy = spec_of(sts).persistentVolumeClaimRetentionPolicy
     if policy is None:
         return False, False
     return policy.whenDeleted == "Delete", policy.whenScaled == "Delete"
 
 
-def goes_with_pods(sts: StatefulSet) -> bool:
-    """Report whether claims go with Pods that scaling removes."""
+def deletes_claims_when_scaled(sts: StatefulSet) -> bool:
+    """Report whether claims are deleted with Pods that scaling removes."""
     return _policies(sts)[1]
 
 
@@ -182,5 +182,5 @@ def _is_former_pod(owner: Owner, pod: Pod) -> bool:
 
 
 def is_stale(claim: PersistentVolumeClaim, pod: Pod) -> bool:
-    """Report whether the claim goes with an earlier Pod of the same name; a new Pod has to wait for that."""
+    """Report whether the claim is deleted with an earlier Pod of the same name, which a new Pod must wait for."""
     return any(_is_former_pod(owner, pod) for owner in owners_of(claim))

@@ -45,7 +45,7 @@ class MakePod:
 
     pod: Pod
     claims: tuple[MakeClaim, ...]
-    #: Why it cannot be; empty when it can.
+    #: Reason why it cannot be created; empty if it can.
     obstacle: str = ""
 
 
@@ -72,16 +72,16 @@ class World:
 
     sts: StatefulSet
     pods: tuple[Pod, ...]
-    #: Of the namespace, by name.
+    #: Claims of the namespace, by name.
     claims: Mapping[str, PersistentVolumeClaim]
-    #: Names of revisions, and the templates they hold.
+    #: Templates by revision name.
     current: tuple[str, PodTemplateSpec]
     update: tuple[str, PodTemplateSpec]
     now: datetime
 
     @property
     def ordered(self) -> bool:
-        """Report whether one waits for the other."""
+        """True if Pods wait for each other."""
         return identity.spec_of(self.sts).podManagementPolicy != "Parallel"
 
     def runs(self, pod: Pod) -> bool:
@@ -102,15 +102,15 @@ def plan(world: World) -> list[Action]:
     """Return the next actions, in order."""
     if is_being_deleted(world.sts):
         return []
-    actions, goes_on = _living(world)
-    if not goes_on:
+    actions, should_continue = _living(world)
+    if not should_continue:
         return actions
     condemned = _condemned(world)
     for pod in condemned:
         actions += _own_claims(world, pod)
-    removals, goes_on = _removals(world, condemned)
+    removals, should_continue = _removals(world, condemned)
     actions += removals
-    if goes_on:
+    if should_continue:
         actions += _updates(world)
     return actions
 
@@ -130,22 +130,22 @@ def _condemned(world: World) -> list[Pod]:
 
 
 def _living(world: World) -> tuple[list[Action], bool]:
-    """Make what is missing and mend what is wrong; and whether to go on after that."""
+    """Create missing Pods and update existing ones; return the actions, and whether later steps may continue."""
     present = _by_ordinal(world)
     actions: list[Action] = []
-    goes_on = True
+    should_continue = True
     for ordinal in identity.ordinals(world.sts):
         pod = present.get(ordinal)
-        mine, waits = _make(world, ordinal) if pod is None else _look_after(world, pod)
+        mine, waits = _make(world, ordinal) if pod is None else _maintain(world, pod)
         actions += mine
         if waits and world.ordered:
             return actions, False
-        goes_on &= not (pod is None or is_finished(pod))
-    return actions, goes_on or not world.ordered
+        should_continue &= not (pod is None or is_finished(pod))
+    return actions, should_continue or not world.ordered
 
 
-def _look_after(world: World, pod: Pod) -> tuple[list[Action], bool]:
-    """Return what an existing Pod needs, and whether other Pods have to wait for it."""
+def _maintain(world: World, pod: Pod) -> tuple[list[Action], bool]:
+    """Return the actions for an existing Pod, and whether other Pods must wait for it."""
     if is_finished(pod):
         return ([] if is_being_deleted(pod) else [DeletePod(pod)]), True
     actions: list[Action] = [*_own_claims(world, pod)]
@@ -163,7 +163,9 @@ def _make(world: World, ordinal: int) -> tuple[list[Action], bool]:
     revision, template = world.current if _needs_current(world, ordinal) else world.update
     pod = identity.new_pod(world.sts, template, revision, ordinal)
     claims = [world.claims.get(name_of(claim)) for claim in identity.claims_of(world.sts, pod).values()]
-    if identity.goes_with_pods(world.sts) and any(claim and identity.is_stale(claim, pod) for claim in claims):
+    if identity.deletes_claims_when_scaled(world.sts) and any(
+        claim and identity.is_stale(claim, pod) for claim in claims
+    ):
         return [], True  # deleted with the preceding Pod; both are recreated
     missing = _missing_claims(world, pod)
     obstacle = next((each for each in missing if isinstance(each, str)), "")

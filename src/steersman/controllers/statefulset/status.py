@@ -56,7 +56,7 @@ def _completed(world: World, status: StatefulSetStatus) -> StatefulSetStatus:
     return replaced(status, currentReplicas=status.updatedReplicas, currentRevision=status.updateRevision)
 
 
-def seconds_to_look_again(world: World) -> float | None:
+def seconds_to_requeue(world: World) -> float | None:
     """Return when the next ready Pod becomes available; at most ``minReadySeconds``, as nodes' clocks may differ."""
     least = identity.spec_of(world.sts).minReadySeconds or 0
     waiting = [pod for pod in world.pods if world.runs(pod) and not world.is_available(pod)]

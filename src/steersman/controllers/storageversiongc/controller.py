@@ -46,7 +46,7 @@ class StorageVersionGC(ManagedController):
                 self.enqueue(obj)
 
     async def reconcile(self, key: str) -> None:
-        """Take out what is gone."""
+        """Remove the entries of deleted servers."""
         obj = self._versions.lister.get(key)
         if obj is None:
             return

@@ -1,4 +1,4 @@
-"""How long a pod may stay on a tainted Node. Pure rules of ``pkg/controller/tainteviction``."""
+"""Time that a pod may stay on a tainted Node. Pure rules of ``pkg/controller/tainteviction``."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class TTLAfterFinished(ManagedController):
         )  # fmt: skip
 
     async def reconcile(self, key: str) -> Result | None:
-        """Wait, or look at the Job afresh (its time may have been changed) and delete it."""
+        """Requeue for the expiration, or read the live Job (its TTL may have changed) and delete it."""
         job = self._jobs.lister.by_key(key)
         wait = seconds_to_deletion(job, now=self.clock.now()) if job is not None else None
         if wait is None:

@@ -25,7 +25,7 @@ def event_type(volume: PersistentVolume) -> str:
 
 
 def volume_to_expand(claim: PersistentVolumeClaim) -> str:
-    """Name of the volume that is smaller than its claim asks for; empty where nothing is to be done."""
+    """Return the name of a volume smaller than its claim requests; empty if there is none."""
     if claim.spec is None or claim.status is None or claim.status.phase != "Bound":
         return ""
     asked = _size(claim.spec.resources.requests if claim.spec.resources else None)

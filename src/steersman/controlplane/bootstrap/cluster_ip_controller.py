@@ -33,7 +33,7 @@ _SETTLE_SECONDS: Final = 0.3
 
 
 class ClusterIPRepair(Controller):
-    """Watches Services and IPAddresses; a fault in the caches is verified with the server."""
+    """Controller of Services and IPAddresses; an inconsistency of the caches is verified with the server."""
 
     name: ClassVar[str] = "ipallocator-repair-controller"
 
@@ -48,11 +48,11 @@ class ClusterIPRepair(Controller):
         self._suspects: set[str] = set()
         self._addresses.add_index("parent", lambda one: ("/".join(parent_key(one)),))
         self._services.add_index("address", cluster_ips)
-        self._services.add_callback(lambda change: self._look_at_addresses_of(change.latest))
-        self._addresses.add_callback(lambda change: self._look_at_services_of(change.latest))
+        self._services.add_callback(lambda change: self._enqueue_addresses_of(change.latest))
+        self._addresses.add_callback(lambda change: self._enqueue_services_of(change.latest))
 
-    async def look_at_everything(self) -> None:
-        """Repair all objects, in case the watches missed an event. The slow pass."""
+    async def enqueue_all(self) -> None:
+        """Enqueue all objects, in case the watches missed an event. Upstream: the repair loop's interval."""
         for service in self._services.lister:
             self.queue.add(SERVICE + key_of(service), priority=LOW_PRIORITY)
         for address in self._addresses.lister:
@@ -83,12 +83,12 @@ class ClusterIPRepair(Controller):
     def _ranges(self) -> list[IPNetwork]:
         return service_ranges(self._cidrs.lister, self._own)
 
-    def _look_at_addresses_of(self, service: Tree) -> None:
+    def _enqueue_addresses_of(self, service: Tree) -> None:
         """Enqueue the addresses that a deleted or changed Service leaves behind."""
         for address in self._addresses.lister.by_index("parent", key_of(service)):
             self.queue.add(ADDRESS + key_of(address))
 
-    def _look_at_services_of(self, address: Tree) -> None:
+    def _enqueue_services_of(self, address: Tree) -> None:
         """Enqueue the Services that may lack a deleted or changed address."""
         for service in self._services.lister.by_index("address", address["metadata"]["name"]):
             self.queue.add(SERVICE + key_of(service))

@@ -37,7 +37,7 @@ CIDRS: Final = tree("networking.k8s.io/v1", "ServiceCIDR")
 #: What keys of work begin with.
 SERVICE, ADDRESS = "service:", "address:"
 
-#: A Service that is being changed is looked at again after so many seconds.
+#: Delay before a Service that is being changed is checked again, in seconds.
 _SOON: Final = 0.5
 
 
@@ -63,7 +63,7 @@ class ClusterIPRepairer:
             await self.check(key)
 
     async def check(self, key: str) -> float | None:
-        """Look at the Service or address of a key, and repair; when to look again, in seconds."""
+        """Verify the Service or address of a key and repair it; return the seconds until the next check."""
         if key.startswith(SERVICE):
             plan = await self._plan_service(key.removeprefix(SERVICE))
         else:
@@ -118,6 +118,6 @@ def _key_of(obj: Tree) -> str:
 
 
 async def _unless_raced(write: Awaitable[Tree]) -> None:
-    """Await a write; a lost race is no error, as the winner repaired the object or changed it."""
+    """Await a write; a lost race is not an error, as the winner repaired or changed the object."""
     with suppress(AlreadyExists, Conflict, NotFound):
         await write

@@ -59,7 +59,7 @@ class Known(msgspec.Struct, frozen=True):
 
 
 def known(services: Iterable[Tree], addresses: Iterable[Tree], ranges: Sequence[IPNetwork]) -> Known:
-    """Index the objects by the keys they are looked up by."""
+    """Index the objects by the keys of their look-ups."""
     by_key = {(one["metadata"]["namespace"], one["metadata"]["name"]): one for one in services}
     return Known(by_key.get, {one["metadata"]["name"]: one for one in addresses}.get, ranges)
 

@@ -19,7 +19,7 @@ import socket
 import sys
 from ipaddress import ip_network
 from typing import TYPE_CHECKING, Any, Final
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 from steersman.apiserver.kinds.core.service.node_port_registry import NodePortRegistry
 from steersman.apiserver.kinds.shared.allocation import AddressRange, PortRange
@@ -38,6 +38,7 @@ from steersman.controlplane.bootstrap.endpoint_reconcilers import (
 from steersman.controlplane.bootstrap.errors import BootstrapError
 from steersman.controlplane.bootstrap.identity import Identity, take_identity
 from steersman.controlplane.bootstrap.kubernetes_service import DesiredService
+from steersman.controlplane.bootstrap.loop_options import LoopOptions
 from steersman.controlplane.bootstrap.master_leases import MasterLeases
 from steersman.controlplane.bootstrap.node_port_repair import NodePortRepairer
 from steersman.controlplane.bootstrap.reporting import Reporter
@@ -87,11 +88,13 @@ class BootstrapController:
         *,
         clock: Clock,
         defaults: DefaultObjects,
+        loop_options: LoopOptions | None = None,
     ) -> None:
         """``loopback`` calls the server; ``store`` holds the endpoint leases and the node port allocator."""
         self.options: Final = options
         self.clock: Final = clock
         self.defaults: Final = defaults
+        self.loop_options: Final = loop_options or LoopOptions()
         #: Address and port to publish in the Endpoints ``kubernetes``; None to publish none.
         self.public_endpoint: PublicEndpoint | None = None
         #: Contents of the ConfigMap ``extension-apiserver-authentication``; None to leave it alone.
@@ -99,7 +102,7 @@ class BootstrapController:
         self.client: Final = Client(
             LoopbackTransport(loopback), clock=clock, user_agent=f"kube-apiserver/{KUBERNETES_VERSION}"
         )
-        self.leases: Final = MasterLeases(store)
+        self.leases: Final = MasterLeases(store, media_type=options.stored_media_type)
         self.service_ranges: Final = tuple(
             ip_network(text.strip()) for text in options.service_cluster_ip_range.split(",")
         )
@@ -110,11 +113,12 @@ class BootstrapController:
         )
         self.node_ports: Final = NodePortRepairer(
             self.client,
-            NodePortRegistry(store, PortRange(*options.service_node_port_range)),
+            NodePortRegistry(store, PortRange(*options.service_node_port_range), media_type=options.stored_media_type),
             reporter=self.node_port_reporter,
         )
         self.hostname: Final = socket.gethostname()
-        self._holder_suffix: Final = str(uuid4())
+        dice = self.loop_options.dice
+        self._holder_suffix: Final = str(uuid4() if dice is None else UUID(int=dice.getrandbits(128), version=4))
         self._tasks = Supervisor("bootstrap controller")
         self._is_started = False
         self._loops: BootstrapLoops | None = None
@@ -124,7 +128,7 @@ class BootstrapController:
 
     @property
     def desired_service(self) -> DesiredService:
-        """The Service ``kubernetes`` by the options of this server."""
+        """Service ``kubernetes`` by the options of this server."""
         endpoint = self.public_endpoint
         return DesiredService(
             ip=str(AddressRange(self.service_ranges[0]).first),

@@ -12,6 +12,7 @@ from steersman.controlplane.bootstrap.flow_control import bootstrap_flow_control
 from steersman.controlplane.bootstrap.post_start_hooks import create_default_service_accounts, create_system_namespaces
 from steersman.controlplane.bootstrap.priority_classes import bootstrap_priority_classes
 from steersman.controlplane.bootstrap.rbac import bootstrap_roles
+from steersman.controlplane.runtime_config import serves_migrations
 
 if TYPE_CHECKING:
     from steersman.apiserver.server.loopback import Loopback
@@ -37,6 +38,7 @@ class DefaultObjects:
         self._authorization: Final = authorization
         self._namespaces: Final = options.system_namespaces
         self._service_cidrs: Final = [text.strip() for text in options.service_cluster_ip_range.split(",")]
+        self._with_migrations: Final = serves_migrations(options)
         #: True to create the ServiceAccounts ``default`` of system namespaces, too; see ``APIServer.start``.
         self.makes_service_accounts = False
 
@@ -67,4 +69,4 @@ class DefaultObjects:
     async def _create_roles(self) -> None:
         await self._authorization.ready()
         if self._authorization.uses_rbac:
-            await bootstrap_roles(self._client)
+            await bootstrap_roles(self._client, with_migrations=self._with_migrations)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 ENDPOINTS: Final = tree("v1", "Endpoints")
 SLICES: Final = tree("discovery.k8s.io/v1", "EndpointSlice")
 
-#: Every server writes these objects; who loses a race reads again.
+#: Attempts of a write: every server writes these objects, and the loser of a race reads again.
 _RACES_MAX: Final = 5
 
 
@@ -41,13 +41,13 @@ class EndpointReconciler(Protocol):
 
 
 class EndpointsWriter:
-    """Reads Endpoints and EndpointSlice, and writes the result of a plan."""
+    """Reader and writer of the Endpoints and EndpointSlice of ``kubernetes``."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
 
     async def write(self, plan: Callable[[Tree | None], Tree | None]) -> bool:
-        """Write what ``plan`` says the Endpoints should be, and the slice after them; whether anything was written."""
+        """Write the Endpoints of ``plan``, then the slice; report whether anything was written."""
         for _ in range(_RACES_MAX - 1):
             try:
                 return await self._write_once(plan)
@@ -83,7 +83,7 @@ class EndpointsWriter:
 
 
 class LeaseReconciler:
-    """Publishes servers whose lease in the store has not expired."""
+    """Reconciler that publishes servers whose lease in the store has not expired."""
 
     def __init__(self, writer: EndpointsWriter, leases: MasterLeases, *, address: str, port: int) -> None:
         self._writer = writer
@@ -97,7 +97,7 @@ class LeaseReconciler:
         await self._publish(correct_ports=correct_ports)
 
     async def remove(self) -> bool:
-        """End the own lease, and publish what is left, though that be nothing."""
+        """Revoke the own lease, and publish the remaining addresses, even if there are none."""
         was_there = await self._leases.release(self._address)
         if was_there:
             await self._publish(correct_ports=False)
@@ -111,7 +111,7 @@ class LeaseReconciler:
 
 
 class MasterCountReconciler:
-    """Publishes a fixed number of servers; a stopped one stays until another one replaces it."""
+    """Reconciler for a fixed number of servers; a stopped one stays until another one replaces it."""
 
     def __init__(self, writer: EndpointsWriter, *, address: str, port: int, count: int) -> None:
         self._writer = writer

@@ -31,7 +31,7 @@ class Wanted(msgspec.Struct, frozen=True):
     tree: dict[str, Any]
     #: (found, wanted) → what to store instead; None when what is found will do. An object without a resourceVersion
     #: takes the other's place. None: whatever is found will do.
-    mend: Callable[[dict[str, Any], dict[str, Any]], dict[str, Any] | None] | None = None
+    repair: Callable[[dict[str, Any], dict[str, Any]], dict[str, Any] | None] | None = None
 
     @property
     def path(self) -> str:
@@ -41,7 +41,7 @@ class Wanted(msgspec.Struct, frozen=True):
 
 
 async def ensure(client: Loopback, objects: Sequence[Wanted]) -> None:
-    """Make and mend. Raises ``BootstrapError`` when a call is refused, the first of them."""
+    """Make and repair. Raises ``BootstrapError`` when a call is refused, the first of them."""
     found = {}
     for collection in dict.fromkeys(wanted.collection for wanted in objects):
         path = collection.partition("?")[0]
@@ -57,8 +57,8 @@ async def ensure(client: Loopback, objects: Sequence[Wanted]) -> None:
         async with turns:
             if existing is None:
                 _check(wanted, await _post(client, wanted), (201, 409))
-            elif wanted.mend is not None and (mended := wanted.mend(existing, wanted.tree)) is not None:
-                await _mend(client, wanted, mended)
+            elif wanted.repair is not None and (repaired := wanted.repair(existing, wanted.tree)) is not None:
+                await _repair(client, wanted, repaired)
 
     try:
         async with asyncio.TaskGroup() as group:
@@ -72,10 +72,10 @@ async def _post(client: Loopback, wanted: Wanted) -> Answer:
     return await client.request("POST", wanted.collection, body=msgspec.json.encode(wanted.tree))
 
 
-async def _mend(client: Loopback, wanted: Wanted, mended: Tree) -> None:
-    if "resourceVersion" in mended["metadata"]:
+async def _repair(client: Loopback, wanted: Wanted, repaired: Tree) -> None:
+    if "resourceVersion" in repaired["metadata"]:
         # a 409 means that another server does the same
-        body = msgspec.json.encode({"kind": wanted.tree["kind"], "apiVersion": wanted.tree["apiVersion"], **mended})
+        body = msgspec.json.encode({"kind": wanted.tree["kind"], "apiVersion": wanted.tree["apiVersion"], **repaired})
         _check(wanted, await client.request("PUT", wanted.path, body=body), (200, 409))
         return
     _check(wanted, await client.request("DELETE", wanted.path), (200, 404))

@@ -127,10 +127,10 @@ async def bootstrap_flow_control(client: Loopback) -> None:
 
 
 def _wanted(plural: str, trees: list[Tree]) -> list[Wanted]:
-    return [Wanted(f"{_API}/{plural}?fieldManager={_MANAGER}", tree, _mend) for tree in trees]
+    return [Wanted(f"{_API}/{plural}?fieldManager={_MANAGER}", tree, _repair) for tree in trees]
 
 
-def _mend(found: Tree, wanted: Tree) -> Tree | None:
+def _repair(found: Tree, wanted: Tree) -> Tree | None:
     annotations = found["metadata"].get("annotations") or {}
     if annotations.get(_AUTOUPDATE) == "false" or found.get("spec") == wanted["spec"]:
         return None

@@ -87,6 +87,7 @@ def identity_heartbeat(
     clock: Clock,
     dice: Random | None = None,
     metrics: HeartbeatMetrics | None = None,
+    renew_seconds: float = RENEW_SECONDS,
 ) -> LeaseHeartbeat:
     """Return the heartbeat that creates, takes over and renews the Lease of the server."""
     return LeaseHeartbeat(
@@ -95,7 +96,7 @@ def identity_heartbeat(
         lease_name=identity.id,
         namespace=NAMESPACE,
         lease_duration_seconds=DURATION_SECONDS,
-        renew_interval_seconds=RENEW_SECONDS,
+        renew_interval_seconds=renew_seconds,
         process_lease=identity.process_lease,
         metrics=metrics,
         clock=clock,

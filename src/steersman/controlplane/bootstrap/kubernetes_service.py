@@ -72,10 +72,11 @@ def build_service(desired: DesiredService) -> Tree:
 def plan_service(
     found: Tree | None, desired: DesiredService, *, ranges: Iterable[IPv4Network | IPv6Network], at_start: bool
 ) -> Correction | None:
-    """Return the write that makes the Service as desired; None when it is.
+    """Return the write that makes the Service as desired; None if it already is.
 
-    ``ranges`` are the networks of service addresses. At its start a server corrects ports and type, as upstream. Later it
-    corrects them only if another client changed them: two servers with different options would correct each other for ever.
+    ``ranges`` are the networks of service addresses. At start a server corrects ports and type, as upstream. Later
+    it corrects them only if another client changed them: two servers with different options would otherwise correct
+    each other forever.
     """
     if found is None:
         return Correction(build_service(desired), "it is missing")
@@ -83,17 +84,17 @@ def plan_service(
     ip = spec.get("clusterIP") or ""
     if ip and ip != desired.ip and (ip == "None" or _is_within(ip, ranges)):
         return Correction(build_service(desired), f"its address is {ip}, not {desired.ip}", replaces=True)
-    mended, reasons = dict(spec), []
+    repaired, reasons = dict(spec), []
     is_ours = not at_start and _is_as_a_server_wrote_it(found)
     if not is_ours and (spec.get("type") != desired.type or not _same_ports(spec.get("ports"), desired.ports)):
-        mended |= {"type": desired.type, "ports": desired.ports}
+        repaired |= {"type": desired.type, "ports": desired.ports}
         reasons.append("ports or type are wrong")
     if not ip:
-        mended |= {"clusterIP": desired.ip, "clusterIPs": [desired.ip]}
-        mended.pop("externalName", None)
+        repaired |= {"clusterIP": desired.ip, "clusterIPs": [desired.ip]}
+        repaired.pop("externalName", None)
         reasons.append("it has no address")
     if spec.get("selector"):
-        mended.pop("selector")
+        repaired.pop("selector")
         reasons.append("it has a selector")
     labels = found["metadata"].get("labels") or {}
     if not labels.items() >= _LABELS.items():
@@ -101,7 +102,7 @@ def plan_service(
     if not reasons:
         return None
     metadata = {**found["metadata"], "labels": {**labels, **_LABELS}}
-    return Correction({**found, "metadata": metadata, "spec": mended}, "; ".join(reasons))
+    return Correction({**found, "metadata": metadata, "spec": repaired}, "; ".join(reasons))
 
 
 def _is_within(text: str, ranges: Iterable[IPv4Network | IPv6Network]) -> bool:

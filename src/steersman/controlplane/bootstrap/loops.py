@@ -14,12 +14,17 @@ from steersman.controlplane.bootstrap.authentication_controller import Authentic
 from steersman.controlplane.bootstrap.cluster_ip_controller import ClusterIPRepair
 from steersman.controlplane.bootstrap.identity import (
     COLLECT_SECONDS,
+    RENEW_SECONDS,
     collect_identities,
     identity_heartbeat,
 )
 from steersman.controlplane.bootstrap.legacy_token_tracking_controller import LegacyTokenTrackingController
+from steersman.controlplane.bootstrap.namespace_controller import INTERVAL_SECONDS as NAMESPACES_SECONDS
 from steersman.controlplane.bootstrap.namespace_controller import NamespaceController
 from steersman.controlplane.bootstrap.service_cidr_controller import ServiceCIDRController
+from steersman.controlplane.bootstrap.service_controller import (
+    INTERVAL_SECONDS as SERVICE_SECONDS,
+)
 from steersman.controlplane.bootstrap.service_controller import (
     KubernetesServiceController,
     follow_leases,
@@ -50,14 +55,24 @@ class BootstrapLoops:
 
     def __init__(self, bootstrap: BootstrapController) -> None:
         self._bootstrap = bootstrap
-        self._context = context = ControllerContext(bootstrap.client, metrics=RuntimeMetrics(process=False))
+        self._factor = factor = bootstrap.loop_options.period_factor
+        self._context = context = ControllerContext(
+            bootstrap.client,
+            dice=bootstrap.loop_options.dice,
+            metrics=RuntimeMetrics(process=False),
+            reflector=bootstrap.loop_options.reflector,
+        )
         options, ranges = bootstrap.options, bootstrap.service_ranges
         self._service = KubernetesServiceController(
-            context, desired=bootstrap.desired_service, ranges=ranges, reconciler=bootstrap.reconciler
+            context,
+            desired=bootstrap.desired_service,
+            ranges=ranges,
+            reconciler=bootstrap.reconciler,
+            interval_seconds=SERVICE_SECONDS * factor,
         )
         self._cluster_ips = ClusterIPRepair(context, bootstrap.cluster_ips, own=ranges)
         self._controllers: list[Controller] = [
-            NamespaceController(context, options.system_namespaces),
+            NamespaceController(context, options.system_namespaces, interval_seconds=NAMESPACES_SECONDS * factor),
             self._service,
             self._cluster_ips,
             ServiceCIDRController(
@@ -74,7 +89,7 @@ class BootstrapLoops:
             self._controllers.append(AuthenticationController(context, bootstrap.authentication))
 
     async def run(self) -> None:
-        """Run until cancelled. Raises what a loop raises."""
+        """Run until cancelled. Raises the error of a loop."""
         context, bootstrap = self._context, self._bootstrap
         for name, reporter in (
             ("ipallocator", bootstrap.cluster_ip_reporter),
@@ -97,7 +112,14 @@ class BootstrapLoops:
             yield "endpoint lease", keep_lease(bootstrap.leases, endpoint.address, clock=clock)
             yield "endpoint leases", follow_leases(bootstrap.leases, self._service, clock=clock)
         dice, metrics = self._context.dice, self._context.metrics.heartbeats
-        heartbeat = identity_heartbeat(client, bootstrap.identity, clock=clock, dice=dice, metrics=metrics)
+        heartbeat = identity_heartbeat(
+            client,
+            bootstrap.identity,
+            clock=clock,
+            dice=dice,
+            metrics=metrics,
+            renew_seconds=RENEW_SECONDS * self._factor,
+        )
         yield "identity lease", heartbeat.run()
 
         async def identities() -> None:
@@ -114,12 +136,12 @@ class BootstrapLoops:
         if self._elections is not None:
             yield "candidate collector", self._elections.collect()
         yield "node port repair", self._every(REPAIR_SECONDS, node_ports)
-        yield "cluster IP repair", self._every(REPAIR_SECONDS, self._cluster_ips.look_at_everything)
+        yield "cluster IP repair", self._every(REPAIR_SECONDS, self._cluster_ips.enqueue_all)
         yield "default objects", self._every(DEFAULTS_SECONDS, bootstrap.defaults.reconcile)
 
     async def _every(self, seconds: float, work: Callable[[], Awaitable[None]]) -> None:
         """Run ``work`` periodically, with jitter. The first run is one period after the start, which has just done it."""
-        clock, dice = self._context.clock, self._context.dice
+        clock, dice, seconds = self._context.clock, self._context.dice, seconds * self._factor
         await clock.sleep(seconds)
         await run_every(seconds, work, clock=clock, dice=dice, log=_log, jitter=0.1)
 

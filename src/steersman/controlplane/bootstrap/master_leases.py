@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from steersman.schema.protobuf import MEDIA_TYPE, encode_body
 from steersman.storage.store import Delete, LeaseNotFound, Put, StoreError
 
 if TYPE_CHECKING:
@@ -28,8 +29,10 @@ _log = logging.getLogger(__name__)
 class MasterLeases:
     """Leases of all API servers' addresses. All methods raise ``StoreError``."""
 
-    def __init__(self, store: Store, *, ttl_seconds: int = TTL_SECONDS) -> None:
+    def __init__(self, store: Store, *, ttl_seconds: int = TTL_SECONDS, media_type: str = "") -> None:
+        """``media_type`` of the stored values; empty: JSON."""
         self._store = store
+        self._media_type = media_type
         self._ttl_seconds = ttl_seconds
         #: Ours; 0 before we hold one.
         self._lease_id = 0
@@ -51,7 +54,7 @@ class MasterLeases:
             return
         if not self._lease_id:
             self._lease_id = await self._store.grant_lease(self._ttl_seconds)
-        await self._store.txn([Put(PREFIX + address, _value(address), lease_id=self._lease_id)])
+        await self._store.txn([Put(PREFIX + address, _value(address, self._media_type), lease_id=self._lease_id)])
 
     async def release(self, address: str) -> bool:
         """Delete the lease of ``address``; return whether it existed."""
@@ -76,7 +79,8 @@ class MasterLeases:
         return await self._store.watch(PREFIX, sink, after_revision=self._store.revision, on_lost=lost)
 
 
-def _value(address: str) -> bytes:
+def _value(address: str, media_type: str) -> bytes:
     metadata = {"generation": 1, "creationTimestamp": None}
     subsets = [{"addresses": [{"ip": address}]}]
-    return msgspec.json.encode({"kind": "Endpoints", "apiVersion": "v1", "metadata": metadata, "subsets": subsets})
+    endpoints = {"kind": "Endpoints", "apiVersion": "v1", "metadata": metadata, "subsets": subsets}
+    return encode_body(endpoints) if media_type == MEDIA_TYPE else msgspec.json.encode(endpoints) + b"\n"

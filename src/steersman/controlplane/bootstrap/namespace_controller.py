@@ -1,6 +1,6 @@
 """Controller that recreates system namespaces.
 
-Upstream: ``pkg/controlplane/controller/systemnamespaces``, which looks once a minute.
+Upstream: ``pkg/controlplane/controller/systemnamespaces`` (every minute).
 """
 
 from __future__ import annotations
@@ -29,12 +29,15 @@ class NamespaceController(Controller):
 
     name: ClassVar[str] = "system-namespaces"
 
-    def __init__(self, context: ControllerContext, names: Iterable[str]) -> None:
+    def __init__(
+        self, context: ControllerContext, names: Iterable[str], *, interval_seconds: float = INTERVAL_SECONDS
+    ) -> None:
         backoff = ItemExponentialFailureRateLimiter(
             base_delay_seconds=_FIRST_RETRY_SECONDS, max_delay_seconds=INTERVAL_SECONDS
         )
         super().__init__(context, rate_limiter=backoff)
         self._names = tuple(names)
+        self._interval_seconds = interval_seconds
         self.watch(
             NAMESPACES,
             keys=lambda namespace: [_KEY] if namespace["metadata"]["name"] in self._names else [],
@@ -47,4 +50,4 @@ class NamespaceController(Controller):
     async def reconcile(self, key: str) -> Result | None:
         """Create missing namespaces by a fresh list."""
         await create_namespaces(self.client, self._names)
-        return Result(requeue_after_seconds=INTERVAL_SECONDS)
+        return Result(requeue_after_seconds=self._interval_seconds)

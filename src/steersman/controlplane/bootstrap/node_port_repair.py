@@ -21,7 +21,7 @@ _RACES_MAX: Final = 5
 
 
 class NodePortRepairer:
-    """Keeps possibly leaked ports between passes."""
+    """Repair of node ports; remembers possibly leaked ports between passes."""
 
     def __init__(self, client: Client, registry: NodePortRegistry, *, reporter: Reporter) -> None:
         self._client = client

@@ -41,7 +41,10 @@ class PortPlan(msgspec.Struct, frozen=True, kw_only=True):
 def plan_node_ports(
     services: Iterable[Tree], taken: frozenset[int], *, ports: PortRange, suspects: Mapping[int, int]
 ) -> PortPlan:
-    """Compare. ``taken`` is what the allocator holds, ``suspects`` what the last pass's plan said of them."""
+    """Compare Services with the allocator.
+
+    ``taken`` are the allocated ports, ``suspects`` the possible leaks of the last pass's plan.
+    """
     findings: list[Finding] = []
     seen: set[int] = set()
     for service in services:

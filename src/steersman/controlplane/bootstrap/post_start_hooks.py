@@ -63,9 +63,10 @@ class PostStartHooks:
         return self._hooks[name].probe
 
     def add(self, name: str, work: Callable[[], Awaitable[None]] | None = None, *, after: Iterable[str] = ()) -> None:
-        """Add a hook that runs once the hooks named by ``after`` are done. Without ``work`` those do what it names.
+        """Add a hook that runs once the hooks named by ``after`` are done.
 
-        Those were added before, so that dependencies have no cycle. Raises ``KeyError`` for an unknown one.
+        Without ``work`` the hooks of ``after`` already do its work. They must have been added before, so that
+        dependencies have no cycle. Raises ``KeyError`` for an unknown hook.
         """
         self._hooks[name] = _Hook(work, [self._hooks[other] for other in after])
 

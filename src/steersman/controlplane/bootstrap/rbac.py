@@ -31,13 +31,23 @@ _ACCOUNTS: Final = "kube-system"
 _CONTROLLER: Final = "system:controller:"
 
 
-async def bootstrap_roles(client: Loopback) -> None:
-    """Make and mend them all. Raises RuntimeError."""
-    objects = read_policy(_TABLE.read_text(encoding="utf-8"))
+#: Role of the migration controller, which exists if its API is served. Upstream: the feature gate StorageVersionMigrator.
+_MIGRATIONS: Final = """
+controller storage-version-migrator-controller
+    * | * : get list patch
+    storagemigration.k8s.io | storageversionmigrations : get list watch
+    storagemigration.k8s.io | storageversionmigrations/status : patch update
+"""
+
+
+async def bootstrap_roles(client: Loopback, *, with_migrations: bool = False) -> None:
+    """Create and repair the bootstrap roles and bindings. Raises RuntimeError."""
+    text = _TABLE.read_text(encoding="utf-8")
+    objects = read_policy(text + _MIGRATIONS if with_migrations else text)
     # roles first, so that no binding ever lacks its role
     for bindings in (False, True):
         chosen = [tree for tree in objects if ("roleRef" in tree) is bindings]
-        await ensure(client, [Wanted(_collection(tree), tree, _mend) for tree in chosen])
+        await ensure(client, [Wanted(_collection(tree), tree, _repair) for tree in chosen])
 
 
 def system_node_rules() -> list[PolicyRule]:
@@ -144,25 +154,25 @@ def _object(kind: str, path: str) -> Tree:
 # -- mending -----------------------------------------------------------------------------------------------------------
 
 
-def _mend(found: Tree, wanted: Tree) -> Tree | None:
+def _repair(found: Tree, wanted: Tree) -> Tree | None:
     """Return the object to store instead of ``found``; None if up to date."""
     annotations = found["metadata"].get("annotations") or {}
     if annotations.get(_AUTOUPDATE) == "false":
         return None
     if found.get("roleRef") != wanted.get("roleRef"):
         return wanted  # roleRef is immutable, so the binding is recreated
-    mended = {**found, "metadata": {**found["metadata"]}}
+    repaired = {**found, "metadata": {**found["metadata"]}}
     for name in ("labels", "annotations"):
-        mended["metadata"][name] = {**wanted["metadata"][name], **(found["metadata"].get(name) or {})}
+        repaired["metadata"][name] = {**wanted["metadata"][name], **(found["metadata"].get(name) or {})}
     if wanted.get("rules") and wanted["rules"] != found.get("rules"):
-        mended["rules"] = [*(found.get("rules") or ()), *_uncovered(found.get("rules") or (), wanted["rules"])]
+        repaired["rules"] = [*(found.get("rules") or ()), *_uncovered(found.get("rules") or (), wanted["rules"])]
     if wanted.get("subjects"):
-        mended["subjects"] = _joined(found.get("subjects"), wanted["subjects"])
+        repaired["subjects"] = _joined(found.get("subjects"), wanted["subjects"])
     if "aggregationRule" in wanted:
         selectors = (found.get("aggregationRule") or {}).get("clusterRoleSelectors")
         wanted_selectors = wanted["aggregationRule"]["clusterRoleSelectors"]
-        mended["aggregationRule"] = {"clusterRoleSelectors": _joined(selectors, wanted_selectors)}
-    return None if mended == found else mended
+        repaired["aggregationRule"] = {"clusterRoleSelectors": _joined(selectors, wanted_selectors)}
+    return None if repaired == found else repaired
 
 
 def _joined(found: list[Tree] | None, wanted: list[Tree]) -> list[Tree]:

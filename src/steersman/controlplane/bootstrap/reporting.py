@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _log: Final = logging.getLogger(__name__)
 
-#: Findings of a start that wait until events can be written; more are only logged.
+#: Findings during start that are queued until events can be written; further ones are only logged.
 _WAITING_MAX: Final = 100
 
 
@@ -24,7 +24,7 @@ class Reporter:
     """Reporter of one loop. Events are buffered until there is a recorder."""
 
     def __init__(self, metric: str, what: str) -> None:
-        """``metric``: what its counters' names begin with, ``what``: what they count, in words."""
+        """Create a reporter; ``metric`` is the prefix of its counters' names, ``what`` describes their unit."""
         self._metric = metric
         self._what = what
         self._recorder: SeriesRecorder | None = None

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from steersman.runtime.context import ControllerContext
 
 
-#: Field manager of the finalizer; upstream it is another component's.
+#: After a deletion an allocation that began before may still be written; the next check observes it.
 _FINALIZER_MANAGER: Final = "kube-controller-manager"
 
 #: Delay for the creator's further writes, which have the resourceVersion as precondition; the range is usable.
@@ -37,7 +37,7 @@ class ServiceCIDRController(Controller):
     def __init__(
         self, context: ControllerContext, *, own: Sequence[str], make_default: Callable[[], Awaitable[None]]
     ) -> None:
-        """``own``: the ranges that the server was started with; ``make_default`` makes the object that says so."""
+        """Create the controller; ``own`` are the server's ranges, ``make_default`` creates their ServiceCIDR."""
         super().__init__(context)
         self._own = list(own)
         self._make_default = make_default
@@ -45,7 +45,7 @@ class ServiceCIDRController(Controller):
         self._cidrs.add_callback(self._changed)
         self._addresses = self.informer(ADDRESSES)
         self._addresses.add_callback(
-            lambda change: self._look_at_those_that_go() if isinstance(change, Deleted) else None
+            lambda change: self._enqueue_terminating() if isinstance(change, Deleted) else None
         )
 
     async def reconcile(self, key: str) -> Result | None:
@@ -99,10 +99,10 @@ class ServiceCIDRController(Controller):
             self.queue.add(key)
         else:
             self.queue.add_after(key, SETTLE_SECONDS)
-        self._look_at_those_that_go()
+        self._enqueue_terminating()
 
-    def _look_at_those_that_go(self) -> None:
-        """Enqueue terminating ServiceCIDRs, which a change elsewhere may unblock."""
+    def _enqueue_terminating(self) -> None:
+        """Enqueue terminating ServiceCIDRs, which the change of another object may unblock."""
         for cidr in self._cidrs.lister:
             if cidr["metadata"].get("deletionTimestamp"):
                 self.queue.add(key_of(cidr))

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _log: Final = logging.getLogger(__name__)
 
-#: How often addresses are renewed and looked at though nothing changes (``DefaultEndpointReconcilerInterval``).
+#: Interval of renewals and checks without changes (``DefaultEndpointReconcilerInterval``).
 INTERVAL_SECONDS: Final = 10.0
 
 _KEY: Final = f"{NAMESPACE}/{NAME}"
@@ -50,6 +50,7 @@ class KubernetesServiceController(Controller):
         desired: DesiredService,
         ranges: Sequence[IPv4Network | IPv6Network],
         reconciler: EndpointReconciler,
+        interval_seconds: float = INTERVAL_SECONDS,
     ) -> None:
         backoff = ItemExponentialFailureRateLimiter(
             base_delay_seconds=_FIRST_RETRY_SECONDS, max_delay_seconds=INTERVAL_SECONDS
@@ -58,22 +59,23 @@ class KubernetesServiceController(Controller):
         self._desired = desired
         self._ranges = ranges
         self._reconciler = reconciler
+        self._interval_seconds = interval_seconds
         for what in (SERVICES, ENDPOINTS, SLICES):
             self.watch(what, keys=lambda _: (_KEY,), namespace=NAMESPACE, field_selector=f"metadata.name={NAME}")
 
     async def start(self) -> None:
         """Look once, whatever is there."""
-        self.look()
+        self.enqueue_service()
 
-    def look(self) -> None:
-        """Look now: a server came or went."""
+    def enqueue_service(self) -> None:
+        """Enqueue the Service: a server started or stopped."""
         self.queue.add(_KEY)
 
     async def reconcile(self, key: str) -> Result | None:
         """Write the Service first, as its endpoints depend on it."""
         await correct_service(self.client, self._desired, ranges=self._ranges, at_start=False)
         await self._reconciler.reconcile(correct_ports=False)
-        return Result(requeue_after_seconds=INTERVAL_SECONDS)
+        return Result(requeue_after_seconds=self._interval_seconds)
 
 
 async def keep_lease(leases: MasterLeases, address: str, *, clock: Clock) -> None:
@@ -93,12 +95,12 @@ async def follow_leases(leases: MasterLeases, controller: KubernetesServiceContr
     while True:
         lost: asyncio.Queue[StoreError] = asyncio.Queue()  # at most one comes
         try:
-            subscription = await leases.watch(controller.look, lost=lost.put_nowait)
+            subscription = await leases.watch(controller.enqueue_service, lost=lost.put_nowait)
             try:
                 raise await lost.get()
             finally:
                 subscription.close()
         except StoreError as error:
             _log.warning("cannot follow the servers' leases: %s", error)
-        controller.look()
+        controller.enqueue_service()
         await clock.sleep(_RETRY_SECONDS)

@@ -75,9 +75,9 @@ class ElectionController(Controller):
         self._report(key, decision, written or stored)
         if not is_complete:
             return Result(requeue_after_seconds=_PING_RETRY_SECONDS)
-        if decision.look_again is None:
+        if decision.next_check is None:
             return None
-        return Result(requeue_after_seconds=(decision.look_again - self.clock.now()).total_seconds())
+        return Result(requeue_after_seconds=(decision.next_check - self.clock.now()).total_seconds())
 
     async def collect(self) -> None:
         """Delete expired candidates every hour, until cancelled."""

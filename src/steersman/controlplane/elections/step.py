@@ -88,7 +88,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     #: Candidates to ping, concurrently.
     ask: tuple[str, ...] = ()
     #: Time of the next step without any change; None: only changes matter.
-    look_again: datetime | None = None
+    next_check: datetime | None = None
 
 
 def decide(
@@ -114,20 +114,20 @@ def _decide_held(lease: Lease, roll: Roll, now: datetime) -> Decision:
         return _clear_preferred(lease, "no candidate answers") or Decision(
             reason=Reason.HOLDER_IS_BEST,
             why=f"{lease.holder} holds it, and no candidate answers",
-            look_again=next_change,
+            next_check=next_change,
         )
     outcome = choose(roll.present, holder=lease.holder)
     if isinstance(outcome, StrategyConflict):
         return _conflict(outcome, refresh, next_change)
     if isinstance(outcome, ThirdPartyStrategy):
         why = f"{outcome.strategy} is not ours to follow"
-        return Decision(reason=Reason.FOREIGN_STRATEGY, why=why, ask=refresh, look_again=next_change)
+        return Decision(reason=Reason.FOREIGN_STRATEGY, why=why, ask=refresh, next_check=next_change)
     if outcome.name == lease.holder:
         return _clear_preferred(lease, f"{lease.holder} is the best that answers") or Decision(
             reason=Reason.HOLDER_IS_BEST,
             why=f"{lease.holder} holds it and is the best",
             ask=refresh,
-            look_again=next_change,
+            next_check=next_change,
         )
     if (lease.preferred, lease.strategy) == (outcome.name, outcome.strategy):
         return _await_hand_over(lease, roll, now, next_change)
@@ -137,7 +137,7 @@ def _decide_held(lease: Lease, roll: Roll, now: datetime) -> Decision:
         reason=Reason.PREFERRED,
         why=f"{outcome.name} is better than {lease.holder}, who holds it",
         write=Prefer(outcome.name, outcome.strategy),
-        look_again=next_change,
+        next_check=next_change,
     )
 
 
@@ -146,8 +146,8 @@ def _ping_before_expiry(decision: Decision, lease: Lease, roll: Roll, now: datet
     assert lease.duration_seconds is not None
     late = lease.expires - min(ACK_TIMEOUT, timedelta(seconds=lease.duration_seconds) / 3)
     ask = decision.ask if late > now else tuple(dict.fromkeys((*decision.ask, *_names(roll.stale))))
-    look_again = _earliest(now, decision.look_again, late, lease.expires)
-    return msgspec.structs.replace(decision, ask=ask, look_again=look_again)
+    next_check = _earliest(now, decision.next_check, late, lease.expires)
+    return msgspec.structs.replace(decision, ask=ask, next_check=next_check)
 
 
 def _await_hand_over(lease: Lease, roll: Roll, now: datetime, next_change: datetime | None) -> Decision:
@@ -160,7 +160,7 @@ def _await_hand_over(lease: Lease, roll: Roll, now: datetime, next_change: datet
         reason=Reason.HAND_OVER_PENDING,
         why=f"{lease.holder} has been asked to leave it to {lease.preferred}",
         ask=tuple({*_names(roll.to_refresh(now)), *([preferred.name] if overdue else ())}),
-        look_again=_earliest(now, next_change, due),
+        next_check=_earliest(now, next_change, due),
     )
 
 
@@ -169,7 +169,7 @@ def _clear_preferred(lease: Lease, why: str) -> Decision | None:
     if not lease.preferred:
         return None
     why = f"{lease.preferred} is not preferred any more: {why}"
-    return Decision(reason=Reason.NOT_PREFERRED, why=why, write=Prefer("", lease.strategy), look_again=lease.expires)
+    return Decision(reason=Reason.NOT_PREFERRED, why=why, write=Prefer("", lease.strategy), next_check=lease.expires)
 
 
 # -- the Lease is released or expired ----------------------------------------------------------------------------------
@@ -197,21 +197,21 @@ def _settle(lease: Lease | None, outcome: Outcome, roll: Roll, now: datetime) ->
         holder = outcome.name if isinstance(outcome, Winner) else ""
         reason = Reason.ELECTED if holder else Reason.STRATEGY_PUBLISHED
         why = f"there is no Lease; {holder} is the best" if holder else f"{outcome.strategy} is not ours to follow"
-        return Decision(reason=reason, why=why, write=Create(holder, outcome.strategy), ask=ask, look_again=soon)
+        return Decision(reason=reason, why=why, write=Create(holder, outcome.strategy), ask=ask, next_check=soon)
     if isinstance(outcome, ThirdPartyStrategy) or (outcome.name == lease.holder and not lease.preferred):
         return _keep_holder(lease, outcome, roll, now)
     if outcome.name == lease.holder:
         # A holder that yielded does not acquire the Lease by itself.
         why = f"{lease.preferred} did not come; {lease.holder} is the best that answers"
         write = Assign(outcome.name, outcome.strategy)
-        return Decision(reason=Reason.ELECTED, why=why, write=write, ask=ask, look_again=soon)
+        return Decision(reason=Reason.ELECTED, why=why, write=write, ask=ask, next_check=soon)
     state = f"{lease.holder} did not renew it" if lease.holder else "nobody holds it"
     return Decision(
         reason=Reason.ELECTED,
         why=f"{state}; {outcome.name} is the best",
         write=Assign(outcome.name, outcome.strategy),
         ask=ask,
-        look_again=soon,
+        next_check=soon,
     )
 
 
@@ -224,12 +224,12 @@ def _keep_holder(lease: Lease, outcome: Winner | ThirdPartyStrategy, roll: Roll,
     if lease.strategy != outcome.strategy:
         why = f"{outcome.strategy} rules"
         write = Publish(outcome.strategy)
-        return Decision(reason=Reason.STRATEGY_PUBLISHED, why=why, write=write, ask=refresh, look_again=next_change)
+        return Decision(reason=Reason.STRATEGY_PUBLISHED, why=why, write=write, ask=refresh, next_check=next_change)
     if isinstance(outcome, ThirdPartyStrategy):
         why = f"{outcome.strategy} is not ours to follow"
-        return Decision(reason=Reason.FOREIGN_STRATEGY, why=why, ask=refresh, look_again=next_change)
+        return Decision(reason=Reason.FOREIGN_STRATEGY, why=why, ask=refresh, next_check=next_change)
     why = f"{lease.holder} is the best and alive, but does not renew it"
-    return Decision(reason=Reason.HOLDER_LATE, why=why, look_again=_earliest(now, now + ACK_TIMEOUT, next_change))
+    return Decision(reason=Reason.HOLDER_LATE, why=why, next_check=_earliest(now, now + ACK_TIMEOUT, next_change))
 
 
 def _decide_without_fresh(roll: Roll, now: datetime) -> Decision:
@@ -240,7 +240,7 @@ def _decide_without_fresh(roll: Roll, now: datetime) -> Decision:
         reason=Reason.NOBODY_ANSWERS,
         why=f"none of {len(roll.silent)} candidates answers",
         ask=tuple(name for name, moment in due.items() if moment <= now),
-        look_again=_earliest(now, *due.values()),
+        next_check=_earliest(now, *due.values()),
     )
 
 
@@ -254,14 +254,14 @@ def _await_acknowledgements(roll: Roll, now: datetime, why: str) -> Decision:
         reason=reason,
         why=why,
         ask=_names(roll.stale),
-        look_again=_earliest(now, now + ACK_TIMEOUT, roll.next_change(now)),
+        next_check=_earliest(now, now + ACK_TIMEOUT, roll.next_change(now)),
     )
 
 
 def _conflict(conflict: StrategyConflict, ask: tuple[str, ...], next_change: datetime | None) -> Decision:
     requests = ", ".join(f"{name} wants {strategy}" for strategy, name in conflict.strategies)
     why = f"candidates of the newest binary version do not agree: {requests}"
-    return Decision(reason=Reason.STRATEGY_CONFLICT, why=why, ask=ask, look_again=next_change)
+    return Decision(reason=Reason.STRATEGY_CONFLICT, why=why, ask=ask, next_check=next_change)
 
 
 def _names(candidates: Sequence[Candidate]) -> tuple[str, ...]:

@@ -102,6 +102,6 @@ def _next(decision: Decision, now: datetime) -> str:
         parts.append(f"ask {', '.join(decision.ask)} whether they live")
     if not parts:
         parts.append("nothing")
-    if decision.look_again is not None:
-        parts.append(f"look again in {(decision.look_again - now).total_seconds():.1f} s")
+    if decision.next_check is not None:
+        parts.append(f"look again in {(decision.next_check - now).total_seconds():.1f} s")
     return ", ".join(parts)

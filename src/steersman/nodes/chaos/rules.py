@@ -115,7 +115,7 @@ class Chaos:
                 yield behavior.START_SECONDS, str(rule.duration)
 
     def _after(self, rule: Rule, pod: Tree, container: str, restarts: int) -> float:
-        """Seconds until the failure: fixed, or exponentially distributed around the mean time between failures."""
+        """Return the seconds until the failure: fixed, or exponentially distributed around the mean."""
         if rule.every is None:
             return rule.after
         metadata = pod["metadata"]

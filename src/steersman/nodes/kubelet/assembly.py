@@ -10,6 +10,7 @@ from steersman.nodes.kubelet.simulated import SimulatedHost
 from steersman.nodes.node_object import KubeletAddress, is_simulated
 from steersman.nodes.pod_status import is_finished
 from steersman.nodes.pods import NODES, PODS
+from steersman.runtime.http import ListenError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -21,12 +22,13 @@ if TYPE_CHECKING:
     from steersman.nodes.kubelet.server import KubeletServer
     from steersman.nodes.options import NodesOptions
     from steersman.nodes.pod_addresses import PodAddresses
+    from steersman.nodes.pod_admission import PodAdmission
     from steersman.runtime.context import ControllerContext
     from steersman.runtime.manager import Manager
 
 
 class Kubelet(NamedTuple):
-    """The kubelet as other components of the nodes see it."""
+    """Interface of the kubelet for other components of the nodes."""
 
     #: Address for API servers; None: it does not listen.
     address: KubeletAddress | None = None
@@ -172,10 +174,15 @@ def metrics_page(
 
 
 def add_kubelet(
-    manager: Manager, context: ControllerContext, options: NodesOptions, *, addresses: PodAddresses
+    manager: Manager,
+    context: ControllerContext,
+    options: NodesOptions,
+    *,
+    addresses: PodAddresses,
+    admission: PodAdmission,
 ) -> Kubelet:
-    """Listen if certificates are configured, and add the controllers; ``addresses`` are shared by all pods. Raises
-    ``OSError``.
+    """Listen if certificates are configured, and add the controllers; ``addresses`` and ``admission`` are shared by all
+    pods. Raises ``ListenError``.
     """
     lookup = _InformerLookup(context)
     hosts: list[Host] = []
@@ -184,7 +191,13 @@ def add_kubelet(
         from steersman.nodes.processes.controller import ProcessPodController  # noqa: PLC0415 — off unless asked for
 
         controller = ProcessPodController(
-            context, addresses=addresses, kubeconfig=options.kubeconfig, directory=options.process_dir
+            context,
+            addresses=addresses,
+            admission=admission,
+            kubeconfig=options.kubeconfig,
+            directory=options.process_dir,
+            isolation=options.process_isolation,
+            images=options.local_images(),
         )
         manager.add(controller)
         hosts.append(controller.host)
@@ -192,7 +205,7 @@ def add_kubelet(
     if not options.serves_kubelet:
         return Kubelet(None, is_others)
     hosts.append(SimulatedHost(lookup.newest, lookup.node_of, clock=context.clock))
-    sock = socket.create_server((options.kubelet_address, options.kubelet_port))
+    sock = _listen(options.kubelet_address, options.kubelet_port)
     sock.setblocking(False)
     manager.add(
         LazyKubeletServer(
@@ -200,3 +213,10 @@ def add_kubelet(
         )
     )
     return Kubelet(KubeletAddress(options.kubelet_address, sock.getsockname()[1]), is_others)
+
+
+def _listen(address: str, port: int) -> socket.socket:
+    try:
+        return socket.create_server((address, port))
+    except OSError as error:
+        raise ListenError.of(f"{address} port {port}", error) from error

@@ -10,6 +10,7 @@ from steersman.asynckit.backoff import Backoff, BackoffPolicy
 from steersman.asynckit.tasks import Supervisor
 from steersman.asynckit.timeouts import wait_for, woken
 from steersman.nodes.processes.fields import ContainerConfigError
+from steersman.nodes.processes.hooks import run_hook
 from steersman.nodes.processes.log_file import LogFile
 from steersman.nodes.processes.probes import ProbeThreshold, passes
 from steersman.nodes.processes.process import Process
@@ -17,6 +18,7 @@ from steersman.nodes.processes.statuses import ContainerFacts, Running, Terminat
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
+    from datetime import datetime
     from pathlib import Path
 
     from steersman.apimachinery.trees import Tree
@@ -53,6 +55,9 @@ class ContainerContext(Protocol):
 
     def event(self, kind: str, reason: str, message: str) -> None:
         """Record an event of type ``Normal`` or ``Warning``."""
+
+    def termination_message(self, container: Tree, *, code: int, log: bytes) -> str:
+        """Return the message of a container that has ended with a code and this log."""
 
 
 class ContainerRunner:
@@ -140,20 +145,18 @@ class ContainerRunner:
         except OSError as error:
             self.log.close()
             message = f'exec: "{launch.words[0]}": {(error.strerror or str(error)).lower()}'
-            self._set_state(Terminated(_START_ERROR_CODE, since, clock.now(), instance, "StartError", message))
-            self._context.event("Warning", "Failed", f"Error: {message}")
+            self._set_start_error(message, since, instance)
             return
         self._context.event("Normal", "Started", f"Started container {self.name}")
         probed = any(self.container.get(each) for each in ("startupProbe", "readinessProbe", "livenessProbe"))
-        self.facts.started = not self.container.get("startupProbe")
+        self.facts.started = not self.container.get("startupProbe") and not self._hook("postStart")
         self.facts.ready = self.facts.started and not self.container.get("readinessProbe")
         self._set_state(Running(since, instance), keep=True)
         if self.facts.started:
             self.startup_done.set()
         tasks = Supervisor(f"container {self.name}")
         try:
-            if probed:
-                tasks.start("probes", self._probe(process))
+            tasks.start("hook and probes", self._attend(process, probed=probed))
             code = await process.wait(self._handle_output)
         except BaseException:
             process.signal(signal.SIGKILL)
@@ -163,7 +166,16 @@ class ContainerRunner:
             self.log.close()
             await tasks.close()
             self._broadcast(None)
-        self._set_state(Terminated(code, since, clock.now(), instance))
+        if message := launch.take_start_error():
+            self._set_start_error(message, since, instance)
+            return
+        message = self._context.termination_message(self.container, code=code, log=self.log.text())
+        self._set_state(Terminated(code, since, clock.now(), instance, message=message))
+
+    def _set_start_error(self, message: str, since: datetime, instance: str) -> None:
+        now = self._context.clock.now()
+        self._set_state(Terminated(_START_ERROR_CODE, since, now, instance, "StartError", message))
+        self._context.event("Warning", "Failed", f"Error: {message}")
 
     def _set_state(self, state: Running | Terminated | Waiting, *, keep: bool = False) -> None:
         self.facts.state = state
@@ -196,14 +208,34 @@ class ContainerRunner:
 
     async def execute(self, words: Sequence[str]) -> int:
         """Run a command in the container's environment, discarding its output; return its exit code."""
-        if self.launched is None:
+        if self.launched is None or self.process is None:
             return 1
-        launch = self.launched._replace(words=list(words))
+        launch = self.launched.exec_in(self.process, list(words))
         process = await Process.start(launch, guard=self._context.guard)
         try:
             return await process.wait(_drop)
         finally:
             process.signal(signal.SIGKILL)
+            launch.take_start_error()
+
+    def _hook(self, name: str) -> Tree:
+        hook: Tree = (self.container.get("lifecycle") or {}).get(name) or {}
+        return hook
+
+    async def _attend(self, process: Process, *, probed: bool) -> None:
+        """Run the ``postStart`` hook, then the probes. A hook that fails ends the container."""
+        if hook := self._hook("postStart"):
+            problem = await run_hook(hook, self.container, execute=self.execute, clock=self._context.clock)
+            if problem:
+                self._context.event("Warning", "FailedPostStartHook", f"PostStartHook failed: {problem}")
+                process.signal(signal.SIGKILL)
+                return
+            if not probed:
+                self.facts.started = self.facts.ready = True
+                self.startup_done.set()
+                self._changed()
+        if probed:
+            await self._probe(process)
 
     async def _probe(self, process: Process) -> None:
         startup = self.container.get("startupProbe")
@@ -263,12 +295,15 @@ class ContainerRunner:
         self._context.event("Normal", "Killing", f"Stopping container {self.name}")
         clock = self._context.clock
         startup_done = clock.monotonic()
-        hook = ((self.container.get("lifecycle") or {}).get("preStop") or {}).get("exec")
+        hook = self._hook("preStop")
         if hook and grace_seconds > 0:
             try:
-                await wait_for(self.execute(hook.get("command") or ()), grace_seconds, clock=clock)
-            except (OSError, TimeoutError):
-                self._broadcast((b"", True))  # a failing hook does not delay termination
+                running = run_hook(hook, self.container, execute=self.execute, clock=clock)
+                problem = await wait_for(running, grace_seconds, clock=clock)
+            except TimeoutError:
+                problem = "timed out"
+            if problem:  # it does not delay termination
+                self._context.event("Warning", "FailedPreStopHook", f"PreStopHook failed: {problem}")
         self._signal(signal.SIGTERM if grace_seconds > 0 else signal.SIGKILL)
         remaining = max(0.0, grace_seconds - (clock.monotonic() - startup_done))
         if not await self._ends_within(remaining):

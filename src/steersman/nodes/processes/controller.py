@@ -19,6 +19,7 @@ from steersman.nodes.pods import BY_NODE, NODES, PODS, adopt_addresses, nodes_of
 from steersman.nodes.processes.fields import ContainerConfigError
 from steersman.nodes.processes.files import make_private, remove
 from steersman.nodes.processes.host import ProcessHost
+from steersman.nodes.processes.isolation import find_obstacle
 from steersman.nodes.processes.pod_worker import PodWorker
 from steersman.nodes.processes.process import Guard
 from steersman.nodes.processes.resources import ApiAddress, PodResources
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from steersman.apimachinery.trees import Tree
     from steersman.client.changes import Change
     from steersman.nodes.pod_addresses import PodAddresses
+    from steersman.nodes.pod_admission import PodAdmission
+    from steersman.nodes.processes.images import LocalImages
     from steersman.runtime.context import ControllerContext
     from steersman.runtime.result import Result
 
@@ -38,6 +41,10 @@ _WORKERS: Final = 8
 REFRESH_SECONDS: Final = 60.0
 #: Grace period of running containers when this process exits.
 _EXIT_GRACE_SECONDS: Final = 5.0
+
+
+class IsolationError(RuntimeError):
+    """Isolation of process pods was required, and this machine does not allow it."""
 
 
 class ProcessPodController(Controller):
@@ -50,10 +57,14 @@ class ProcessPodController(Controller):
         context: ControllerContext,
         *,
         addresses: PodAddresses,
+        admission: PodAdmission,
+        isolation: str = "none",
+        images: LocalImages | None = None,
         kubeconfig: Path | None = None,
         directory: Path | None = None,
     ) -> None:
-        """``addresses`` are shared with simulated pods.
+        """``addresses`` and ``admission`` are shared with simulated pods; ``isolation`` is one of
+        ``nodes.options.ISOLATIONS``; ``images``: local commands in place of images.
 
         ``directory`` of the pods' files; None: a temporary directory that is removed when this process exits.
         """
@@ -64,6 +75,11 @@ class ProcessPodController(Controller):
         self._directory = directory or Path()
         self._guard = Guard()
         self._addresses = addresses
+        self._admission = admission
+        self._isolation = isolation
+        self._images = images
+        #: Why containers are not isolated although they should be; empty otherwise.
+        self._obstacle = ""
         self._running = Supervisor("process pods")
         self._pod_workers: dict[str, PodWorker] = {}
         self._resources: dict[str, PodResources] = {}
@@ -92,6 +108,7 @@ class ProcessPodController(Controller):
         if isinstance(change, Deleted):
             self._pod_deleted(change.latest)
             return False
+        self._admission.observe(change.latest, old=getattr(change, "old", None))
         return self._node_of(change.latest) is not None
 
     def _node_changed(self, change: Change[Tree]) -> None:
@@ -108,15 +125,18 @@ class ProcessPodController(Controller):
             self.enqueue(pod)
 
     async def start(self) -> None:
-        """Adopt the addresses of existing pods, and enqueue pods observed before their node."""
+        """Adopt addresses and resources of existing pods, and enqueue pods observed before their node."""
         adopt_addresses(self._addresses, self._pods.lister, self._nodes.lister)
         for pod in self._pods.lister:
+            if (node := self._node_of(pod)) is not None:
+                self._admission.adopt(pod, node)
             self._enqueue_if_concerned(pod)
 
     def _pod_deleted(self, pod: Tree) -> None:
         """Stop the containers and remove the files of a deleted pod."""
         uid = uid_of(pod)
         self._addresses.forget(uid)
+        self._admission.forget(uid)
         if uid in self._pod_workers and uid not in self._stopping:
             self._stopping.add(uid)
             self._running.start(f"end of {key_of(pod)}", self._stop(uid, key_of(pod), 0.0))
@@ -129,9 +149,18 @@ class ProcessPodController(Controller):
             self._directory = self._guard.folder = Path(tempfile.mkdtemp(prefix="steersman-pods-"))
         make_private(self._directory)
         try:
+            await self._probe_isolation()
             await super().run()
         finally:
             await self._stop_all()
+
+    async def _probe_isolation(self) -> None:
+        """Find out whether this machine can isolate containers. Raises ``IsolationError`` if it must."""
+        if self._isolation == "none":
+            return
+        self._obstacle = await find_obstacle()
+        if self._obstacle and self._isolation == "namespaces":
+            raise IsolationError(f"--process-isolation=namespaces: {self._obstacle}")
 
     async def _stop_all(self) -> None:
         workers = [worker for worker in self._pod_workers.values() if not worker.is_over]
@@ -156,18 +185,37 @@ class ProcessPodController(Controller):
             if is_terminating(pod):
                 await self._delete(pod)
             elif not is_finished(pod):
-                self._start_worker(key, pod, node)
+                await self._admit(key, pod, node)
             return None
         await self._report_status(key, pod, node, worker)
         if is_terminating(pod):
             await self._terminate(key, pod, worker)
         return None
 
+    async def _admit(self, key: str, pod: Tree, node: Tree) -> None:
+        """Start the pod's containers, or fail it if the node rejects it."""
+        rejection = self._admission.admit(pod, node)
+        if rejection is None:
+            self._start_worker(key, pod, node)
+        else:
+            self._recorder.event(pod, "Warning", *rejection)
+            await self._write_status(key, pod, rejection.status(pod, now=self.clock.now()))
+
     def _start_worker(self, key: str, pod: Tree, node: Tree) -> None:
         uid = uid_of(pod)
         resources = PodResources(
-            self.client, pod, node, directory=self._directory, guard=self._guard, api=self._api, recorder=self._recorder
+            self.client,
+            pod,
+            node,
+            directory=self._directory,
+            guard=self._guard,
+            api=self._api,
+            recorder=self._recorder,
+            images=self._images,
+            is_isolated=self._isolation != "none" and not self._obstacle,
         )
+        if self._obstacle:
+            self._recorder.event(pod, "Warning", "NotIsolated", f"Containers run without isolation: {self._obstacle}")
         worker = PodWorker(pod, resources, changed=lambda: self.queue.add(key))
         self._resources[uid], self._pod_workers[uid] = resources, worker
         self._running.start(key, worker.run())
@@ -177,15 +225,18 @@ class ProcessPodController(Controller):
         ip = host_ip if spec_of(pod).get("hostNetwork") else pod_address(pod, node, self._addresses)
         status = worker.status(pod, host_ip=host_ip, pod_ip=ip)
         if _differs(status, status_of(pod)):
-            patch = {"metadata": {"uid": uid_of(pod)}, "status": status}
-            try:
-                written = await self.client.patch(
-                    PODS, name_of(pod), patch, patch_type=PatchType.STRATEGIC, namespace=namespace_of(pod),
-                    subresource="status",
-                )  # fmt: skip
-            except NotFound:
-                return
-            self.own_writes.note(key, self._pods, written)
+            await self._write_status(key, pod, status)
+
+    async def _write_status(self, key: str, pod: Tree, status: Tree) -> None:
+        patch = {"metadata": {"uid": uid_of(pod)}, "status": status}
+        try:
+            written = await self.client.patch(
+                PODS, name_of(pod), patch, patch_type=PatchType.STRATEGIC, namespace=namespace_of(pod),
+                subresource="status",
+            )  # fmt: skip
+        except NotFound:
+            return
+        self.own_writes.note(key, self._pods, written)
 
     async def _terminate(self, key: str, pod: Tree, worker: PodWorker) -> None:
         uid = uid_of(pod)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
-from typing import TYPE_CHECKING
+import stat
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,20 +23,35 @@ def inside(directory: Path, path: str) -> Path:
     return directory / os.path.normpath("/" + path).lstrip("/")
 
 
-def write_files(directory: Path, files: Mapping[str, bytes]) -> None:
+class VolumeFile(NamedTuple):
+    """Content and mode of a file in a volume."""
+
+    data: bytes
+    mode: int = 0o600
+
+
+def write_files(directory: Path, files: Mapping[str, VolumeFile]) -> None:
     """Make the directory hold exactly these files; unchanged files are not rewritten."""
     make_private(directory)
-    desired = {inside(directory, path): data for path, data in files.items()}
+    desired = {inside(directory, path): file for path, file in files.items()}
     for path in [path for path in directory.rglob("*") if path.is_file() and path not in desired]:
         path.unlink()
-    for path, data in desired.items():
-        if path.is_file() and path.read_bytes() == data:
+    for path, (data, mode) in desired.items():
+        if _holds(path, data) and stat.S_IMODE(path.stat().st_mode) == mode:
             continue
         make_private(path.parent)
         fresh = path.with_name(f".{path.name}.new")
         fresh.touch(mode=0o600)
         fresh.write_bytes(data)
+        fresh.chmod(mode)
         fresh.replace(path)
+
+
+def _holds(path: Path, data: bytes) -> bool:
+    try:
+        return path.read_bytes() == data
+    except OSError:  # missing, or a mode without permission to read
+        return False
 
 
 def link(at: Path, target: Path) -> None:

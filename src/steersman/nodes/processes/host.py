@@ -67,9 +67,10 @@ class ProcessHost:
         """Run a command in the container's directory with its environment."""
         runner = self._running(pod, container)
         assert runner.launched is not None
+        assert runner.process is not None
         if not command:
             raise RequestError("you must specify at least one command for the container")
-        launch = runner.launched._replace(words=list(command))
+        launch = runner.launched.exec_in(runner.process, list(command))
         try:
             process = await Process.start(launch, guard=self._guard, stdin=streams.wants_stdin, tty=streams.tty)
         except OSError as error:
@@ -85,7 +86,10 @@ class ProcessHost:
                 tasks.start("input", _forward_input(process, streams))
             if streams.tty:
                 tasks.start("size", _resize(process, streams))
-            return await process.wait(sink)
+            code = await process.wait(sink)
+            if problem := launch.take_start_error():
+                raise RequestError(f"failed to exec in container: {problem}", code=500)
+            return code
         finally:
             process.signal(signal.SIGKILL)
             await tasks.close()

@@ -104,6 +104,10 @@ class LogFile:
             if not new_data:
                 await changed.wait()
 
+    def text(self) -> bytes:
+        """Return the output in the file, without streams and times."""
+        return b"".join(line.render(timestamps=False) for line in _lines(self._stored()))
+
     def _stored(self) -> bytes:
         found = b""
         for path in (self._rotated_path, self._path):

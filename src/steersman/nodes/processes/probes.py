@@ -1,12 +1,13 @@
-"""Probes of process containers: exec, and HTTP or TCP on loopback. gRPC and HTTPS probes always pass."""
+"""Probes of process containers: exec, and HTTP, HTTPS or TCP on loopback. gRPC probes always pass."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
 from steersman.asynckit.timeouts import wait_for
 from steersman.nodes.processes.fields import LOOPBACK
+from steersman.nodes.processes.http import get, port_number
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -15,18 +16,6 @@ if TYPE_CHECKING:
     from steersman.asynckit.clock import Clock
 
     Execute = Callable[[Sequence[str]], Awaitable[int]]
-
-_HEAD_BYTES_MAX: Final = 4096
-
-
-def port_number(port: Any, container: Tree) -> int:
-    """Return a port given by number or name; 0 for an unknown name."""
-    if isinstance(port, int):
-        return port
-    for each in container.get("ports") or ():
-        if each.get("name") == port:
-            return int(each["containerPort"])
-    return int(port) if str(port).isdigit() else 0
 
 
 async def passes(probe: Tree, container: Tree, *, execute: Execute, clock: Clock) -> bool:
@@ -40,23 +29,12 @@ async def passes(probe: Tree, container: Tree, *, execute: Execute, clock: Clock
 async def _probe(probe: Tree, container: Tree, execute: Execute) -> bool:
     if probe.get("exec"):
         return await execute(probe["exec"].get("command") or ()) == 0
-    target = probe.get("httpGet") or probe.get("tcpSocket")
-    if not target or target.get("scheme") == "HTTPS":
-        return True
-    reader, writer = await asyncio.open_connection(LOOPBACK, port_number(target.get("port"), container))
-    try:
-        if probe.get("tcpSocket"):
-            return True
-        host = target.get("host") or LOOPBACK
-        head = [f"GET {target.get('path') or '/'} HTTP/1.1", f"Host: {host}", "User-Agent: kube-probe/1.36"]
-        head += [f"{each['name']}: {each['value']}" for each in target.get("httpHeaders") or ()]
-        writer.write("\r\n".join([*head, "Accept: */*", "Connection: close", "", ""]).encode())
-        line = (await reader.readline())[:_HEAD_BYTES_MAX]
-        return 200 <= int(line.split()[1]) < 400
-    except IndexError:
-        return False
-    finally:
+    if probe.get("httpGet"):
+        return 200 <= await get(probe["httpGet"], container, agent="kube-probe/1.36") < 400
+    if probe.get("tcpSocket"):
+        _, writer = await asyncio.open_connection(LOOPBACK, port_number(probe["tcpSocket"].get("port"), container))
         writer.close()
+    return True
 
 
 class ProbeThreshold:

@@ -10,15 +10,20 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import termios
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
+
+import msgspec
 
 from steersman.nodes.processes import guard as guard_program
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
-    from pathlib import Path
+
+    from steersman.nodes.processes.isolation import Sandbox
 
     Sink = Callable[[bytes, bool], Awaitable[None]]
 
@@ -35,6 +40,38 @@ class Launch(NamedTuple):
     words: Sequence[str]
     environment: Mapping[str, str]
     directory: Path
+    #: Sandbox to run it in; None: none.
+    sandbox: Sandbox | None = None
+    #: Process whose sandbox a command of ``kubectl exec``, a probe or a hook runs in; None: a new one.
+    inside: int | None = None
+
+    def exec_in(self, process: Process, words: Sequence[str]) -> Launch:
+        """Return the launch of another command in the container of a running process."""
+        sandbox = self.sandbox
+        if sandbox is not None:
+            descriptor, errors = tempfile.mkstemp(prefix="errors-", dir=Path(sandbox.errors).parent)
+            os.close(descriptor)
+            sandbox = msgspec.structs.replace(sandbox, errors=errors)
+        return self._replace(words=words, inside=process.pid, sandbox=sandbox)
+
+    @property
+    def command_line(self) -> Sequence[str]:
+        """Command line of the process, with the sandbox's."""
+        if self.sandbox is None:
+            return self.words
+        return self.sandbox.run(self.words) if self.inside is None else self.sandbox.enter(self.inside, self.words)
+
+    def take_start_error(self) -> str:
+        """Return why the sandbox could not start the command, once; empty if it did, or without a sandbox."""
+        if self.sandbox is None:
+            return ""
+        path = Path(self.sandbox.errors)
+        try:
+            text = path.read_text(errors="replace")
+            path.unlink()
+        except OSError:  # the pod's directory has been removed
+            return ""
+        return text
 
 
 class Guard:
@@ -103,7 +140,7 @@ class Process:
         path = launch.environment.get("PATH")
         try:
             process = await asyncio.create_subprocess_exec(
-                *launch.words,
+                *launch.command_line,
                 stdin=secondary if secondary is not None else pipe if stdin else null,
                 stdout=secondary if secondary is not None else pipe,
                 stderr=secondary if secondary is not None else pipe,

@@ -12,14 +12,17 @@ from urllib.parse import urlsplit
 
 from steersman.client import tree
 from steersman.client.errors import ClientError, NotFound
+from steersman.nodes.expansion import expand
 from steersman.nodes.processes.environment import Sources, command_line, container_environment
 from steersman.nodes.processes.fields import ContainerConfigError
-from steersman.nodes.processes.files import inside, link, make_private, write_files
+from steersman.nodes.processes.files import VolumeFile, inside, link, make_private, write_files
+from steersman.nodes.processes.images import LocalImages
+from steersman.nodes.processes.isolation import Mount, container_sandbox, hostname
 from steersman.nodes.processes.process import Launch
-from steersman.nodes.processes.volumes import is_directory, token_projections, volume_files
+from steersman.nodes.processes.volumes import host_path, is_directory, is_read_only, token_projections, volume_files
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from steersman.apimachinery.trees import Tree
     from steersman.client import Client
@@ -33,6 +36,10 @@ SERVICE_ACCOUNT: Final = "/var/run/secrets/kubernetes.io/serviceaccount"
 #: Variables with the container's root directory, and with a JSON object of mount paths and actual paths.
 ROOT: Final = "STEERSMAN_ROOT"
 MOUNTS: Final = "STEERSMAN_MOUNTS"
+#: Limits of termination messages. Upstream: pkg/kubelet/kuberuntime.
+MESSAGE_BYTES_MAX: Final = 4096
+LOG_BYTES_MAX: Final = 2048
+LOG_LINES_MAX: Final = 80
 _INHERITED: Final = ("LANG", "LC_ALL", "TZ", "USER", "LOGNAME", "SSL_CERT_FILE", "SSL_CERT_DIR")
 _CONFIG_MAP, _SECRET, _ACCOUNT = tree("v1", "ConfigMap"), tree("v1", "Secret"), tree("v1", "ServiceAccount")
 
@@ -67,7 +74,12 @@ class PodResources:
         guard: Guard,
         api: ApiAddress,
         recorder: EventRecorder,
+        is_isolated: bool = False,
+        images: LocalImages | None = None,
     ) -> None:
+        """``is_isolated``: containers run in sandboxes; ``images``: local commands in place of images."""
+        self._is_isolated = is_isolated
+        self._images = images or LocalImages()
         self.clock = client.clock
         self._recorder = recorder
         self._claims = directory / "claims"
@@ -106,29 +118,71 @@ class PodResources:
             await self._write_volumes(sources)
         except ClientError as error:
             raise ContainerConfigError(str(error)) from error
-        root = make_private(self.directory / "containers" / container["name"])
-        mounts = self._mount(container, root)
-        base = {**_machine_environment(root), **self._api.variables, "HOSTNAME": self.pod["metadata"]["name"]}
-        base |= {ROOT: str(root), MOUNTS: json.dumps(mounts, separators=(",", ":"))}
-        if SERVICE_ACCOUNT in mounts:
-            base["KUBECONFIG"] = str(_write_kubeconfig(root, mounts[SERVICE_ACCOUNT], self._api.url, self._namespace))
+        private = make_private(self.directory / "containers" / container["name"])
+        image = self._images.find(container.get("image") or "")
+        path = ""
+        if image is not None:
+            container, path = image.applied_to(container), image.directory
+        variables = _machine_environment(path) | self._api.variables | {"HOSTNAME": hostname(self.pod)}
+        mounts = [self._mount(each, container, sources) for each in container.get("volumeMounts") or ()]
+        return (self._isolated if self._is_isolated else self._exposed)(container, sources, mounts, private, variables)
+
+    def _isolated(
+        self, container: Tree, sources: Sources, mounts: Sequence[Mount], private: Path, variables: Mapping[str, str]
+    ) -> Launch:
+        """Return the launch in a sandbox, with volumes at their mount paths."""
+        paths = {mount.path: mount.path for mount in mounts}
+        base = {**variables, "HOME": "/tmp", ROOT: "/", MOUNTS: json.dumps(paths, separators=(",", ":"))}  # noqa: S108
+        environment = container_environment(container, sources, base)
+        sandbox = container_sandbox(self.pod, container, mounts, private=private)
+        return Launch(command_line(container, environment), environment, Path("/"), sandbox)
+
+    def _exposed(
+        self, container: Tree, sources: Sources, mounts: Sequence[Mount], root: Path, variables: Mapping[str, str]
+    ) -> Launch:
+        """Return the launch without isolation: symbolic links below a private directory stand for the mounts."""
+        for mount in sorted(mounts, key=lambda each: each.path):
+            link(inside(root, mount.path), Path(mount.source or ""))
+        paths = {mount.path: mount.source or "" for mount in mounts}
+        temporary = make_private(root / "tmp")
+        base = {**variables, "HOME": str(root), "TMPDIR": str(temporary), ROOT: str(root)}
+        base[MOUNTS] = json.dumps(paths, separators=(",", ":"))
+        if SERVICE_ACCOUNT in paths:
+            base["KUBECONFIG"] = str(_write_kubeconfig(root, paths[SERVICE_ACCOUNT], self._api.url, self._namespace))
         environment = container_environment(container, sources, base)
         directory = inside(root, container.get("workingDir") or "/")
         make_private(directory)
         return Launch(command_line(container, environment), environment, directory)
 
-    def _mount(self, container: Tree, root: Path) -> dict[str, str]:
-        """Create symbolic links in place of mounts; return their targets by mount path."""
-        targets = {}
-        for mount in sorted(container.get("volumeMounts") or (), key=lambda each: each["mountPath"]):
-            source = self.directory / "volumes" / mount["name"]
-            if mount.get("subPath"):
-                source = inside(source, mount["subPath"])
-                if not source.exists():
-                    make_private(source)
-            link(inside(root, mount["mountPath"]), source)
-            targets[mount["mountPath"]] = str(source)
-        return targets
+    def _mount(self, mount: Tree, container: Tree, sources: Sources) -> Mount:
+        """Return the mount of a volume or of a path in it, which is created if it does not exist. Raises
+        ``ContainerConfigError``, also for a path that leads out of the volume.
+        """
+        volume = next(each for each in self.pod["spec"]["volumes"] if each["name"] == mount["name"])
+        top = host_path(volume) if volume.get("hostPath") else self.directory / "volumes" / mount["name"]
+        source, path = top, mount.get("subPath")
+        if mount.get("subPathExpr"):
+            path = expand(mount["subPathExpr"], container_environment(container, sources, {}))
+        if path:
+            source = inside(top, path)
+            if not source.resolve().is_relative_to(top.resolve()):
+                raise ContainerConfigError(f'failed to prepare subPath for volumeMount "{mount["name"]}"')
+            if not source.exists():
+                make_private(source)
+        return Mount(mount["mountPath"], str(source), bool(mount.get("readOnly")) or is_read_only(volume))
+
+    def termination_message(self, container: Tree, *, code: int, log: bytes) -> str:
+        """Return the message of a container that has ended: its termination log, or else the end of its log if it
+        failed and asks for that.
+        """
+        path = self.directory / "containers" / container["name"] / "termination-log"
+        data = b""
+        if self._is_isolated and path.is_file():
+            with path.open("rb") as file:
+                data = file.read(MESSAGE_BYTES_MAX)
+        if not data and code != 0 and container.get("terminationMessagePolicy") == "FallbackToLogsOnError":
+            data = b"".join(log.splitlines(keepends=True)[-LOG_LINES_MAX:])[-LOG_BYTES_MAX:]
+        return data.decode(errors="replace")
 
     async def _sources(self) -> Sources:
         """Return the sources with the current ConfigMaps and Secrets that the pod references."""
@@ -162,6 +216,8 @@ class PodResources:
             if is_directory(volume):
                 make_private(directory)
                 continue
+            if volume.get("hostPath"):
+                continue
             tokens = {projection: await self._token(projection) for projection in token_projections(volume)}
             write_files(directory, volume_files(volume, sources, tokens.__getitem__))
 
@@ -192,14 +248,13 @@ def _referenced(pod: Tree, kind: str) -> set[str]:
     return {name for name in found if name}
 
 
-def _machine_environment(root: Path) -> dict[str, str]:
+def _machine_environment(folder: str) -> dict[str, str]:
     """Return the variables inherited from this machine. The directory of this Python interpreter comes first in
     ``PATH``.
     """
     inherited = {name: os.environ[name] for name in _INHERITED if name in os.environ}
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
-    temporary = make_private(root / "tmp")
-    return {**inherited, "PATH": path, "HOME": str(root), "TMPDIR": str(temporary)}
+    path = os.pathsep.join(filter(None, (folder, str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath))))
+    return {**inherited, "PATH": path}
 
 
 def _write_kubeconfig(root: Path, account: str, url: str, namespace: str) -> Path:
@@ -214,5 +269,5 @@ def _write_kubeconfig(root: Path, account: str, url: str, namespace: str) -> Pat
         "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u", "namespace": namespace}}],
         "current-context": "c",
     }
-    write_files(root / ".kube", {"config": json.dumps(config).encode()})
+    write_files(root / ".kube", {"config": VolumeFile(json.dumps(config).encode())})
     return root / ".kube" / "config"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -16,10 +16,14 @@ if TYPE_CHECKING:
     from steersman.apimachinery.trees import Tree
 
 
+#: Reason of a container before its first start.
+CREATING: Final = "ContainerCreating"
+
+
 class Waiting(msgspec.Struct, frozen=True):
     """The container has not started, or waits for its restart."""
 
-    reason: str = "ContainerCreating"
+    reason: str = CREATING
     message: str = ""
 
 
@@ -56,7 +60,7 @@ class ContainerFacts(msgspec.Struct):
 
 
 class End(msgspec.Struct, frozen=True):
-    """Reason why a pod failed for good, independent of its containers."""
+    """Final failure of a pod, independent of its containers."""
 
     reason: str
     message: str
@@ -80,6 +84,8 @@ def pod_status(
     """Return the whole status. ``is_over``: all containers have terminated for good."""
     spec = spec_of(pod)
     mains, inits = spec.get("containers") or [], spec.get("initContainers") or []
+    if inits:
+        facts = {name: _while_initializing(each) for name, each in facts.items()}
     phase = _phase([facts[each["name"]] for each in mains], is_over=is_over, end=end)
     has_started = any(not isinstance(each.state, Waiting) for each in facts.values())
     status: Tree = {
@@ -149,7 +155,7 @@ def _container(container: Tree, facts: ContainerFacts) -> Tree:
     status: Tree = {
         "name": container["name"],
         "image": container.get("image", ""),
-        "imageID": "",
+        "imageID": container.get("image", "") if current is not None else "",
         "ready": facts.ready,
         "started": facts.started,
         "restartCount": facts.restarts,
@@ -158,7 +164,18 @@ def _container(container: Tree, facts: ContainerFacts) -> Tree:
     }
     if current is not None:
         status["containerID"] = current.id
+    resources = container.get("resources") or {}
+    if isinstance(facts.state, Running) and resources:
+        status["resources"] = resources
+        if resources.get("requests"):
+            status["allocatedResources"] = resources["requests"]
     return status
+
+
+def _while_initializing(facts: ContainerFacts) -> ContainerFacts:
+    """Return the facts of a container of a pod with init containers, which waits for these before it is created."""
+    is_new = isinstance(facts.state, Waiting) and facts.state.reason == CREATING
+    return msgspec.structs.replace(facts, state=Waiting("PodInitializing")) if is_new else facts
 
 
 def _init_container(container: Tree, facts: ContainerFacts) -> Tree:

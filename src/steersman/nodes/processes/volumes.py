@@ -1,16 +1,40 @@
-"""Contents of a pod's volumes, as files by path: ConfigMaps, Secrets, downward API and projections."""
+"""Contents of a pod's volumes: files of ConfigMaps, Secrets, downward API and projections, and paths of the machine."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from steersman.nodes.processes.fields import ContainerConfigError, field_text, resource_text
+from steersman.nodes.processes.files import VolumeFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from steersman.apimachinery.trees import Tree
     from steersman.nodes.processes.environment import Sources
+
+_KINDS: Final = ("configMap", "secret", "downwardAPI")
+#: Mode of files without ``defaultMode``.
+DEFAULT_MODE: Final = 0o644
+_HOST_PATH_TYPES: Final = {
+    "Directory": Path.is_dir,
+    "DirectoryOrCreate": Path.is_dir,
+    "File": Path.is_file,
+    "FileOrCreate": Path.is_file,
+    "Socket": Path.is_socket,
+    "CharDevice": Path.is_char_device,
+    "BlockDevice": Path.is_block_device,
+}
+_HOST_PATH_NAMES: Final = {
+    "Directory": "directory",
+    "DirectoryOrCreate": "directory",
+    "File": "file",
+    "FileOrCreate": "file",
+    "Socket": "socket file",
+    "CharDevice": "character device",
+    "BlockDevice": "block device",
+}
 
 
 class TokenProjection(NamedTuple):
@@ -35,54 +59,82 @@ def is_directory(volume: Tree) -> bool:
     return "emptyDir" in volume or "ephemeral" in volume
 
 
-def volume_files(volume: Tree, sources: Sources, token: Callable[[TokenProjection], str]) -> dict[str, bytes]:
+def volume_files(volume: Tree, sources: Sources, token: Callable[[TokenProjection], str]) -> dict[str, VolumeFile]:
     """Return the files of a volume. Raises ``ContainerConfigError``, also for an unsupported type of volume."""
-    for kind in ("configMap", "secret", "downwardAPI"):
+    for kind in _KINDS:
         if volume.get(kind) is not None:
             name = "secretName" if kind == "secret" else "name"
-            return dict(_source(kind, {**volume[kind], "name": volume[kind].get(name, "")}, sources))
+            source = {**volume[kind], "name": volume[kind].get(name, "")}
+            return dict(_source(kind, source, sources, mode=_mode(source, DEFAULT_MODE)))
     if volume.get("projected") is None:
         raise ContainerConfigError(f"volume {volume.get('name', '')} is of a kind that process pods cannot have")
-    found: dict[str, bytes] = {}
+    found: dict[str, VolumeFile] = {}
+    mode = _mode(volume["projected"], DEFAULT_MODE)
     for source in volume["projected"].get("sources") or ():
         if source.get("serviceAccountToken"):
             projection = source["serviceAccountToken"]
-            found[projection["path"]] = token(_token(projection)).encode()
-        for kind in ("configMap", "secret", "downwardAPI"):
+            found[projection["path"]] = VolumeFile(token(_token(projection)).encode(), mode)
+        for kind in _KINDS:
             if source.get(kind) is not None:
-                found.update(_source(kind, source[kind], sources))
+                found.update(_source(kind, source[kind], sources, mode=mode))
     return found
 
 
-def _source(kind: str, source: Tree, sources: Sources) -> Iterator[tuple[str, bytes]]:
+def is_read_only(volume: Tree) -> bool:
+    """True for a volume whose files the kubelet writes: containers cannot."""
+    return any(volume.get(kind) is not None for kind in (*_KINDS, "projected"))
+
+
+def host_path(volume: Tree) -> Path:
+    """Return the path of a ``hostPath`` volume, created if its type says so. Raises ``ContainerConfigError``."""
+    source = volume["hostPath"]
+    path, kind = Path(source["path"]), source.get("type") or ""
+    try:
+        if kind == "DirectoryOrCreate":
+            path.mkdir(parents=True, exist_ok=True, mode=0o755)
+        elif kind == "FileOrCreate":
+            path.touch(mode=0o644)
+    except OSError as error:
+        raise ContainerConfigError(f"hostPath {path}: {(error.strerror or str(error)).lower()}") from error
+    if kind and not _HOST_PATH_TYPES[kind](path):
+        raise ContainerConfigError(f"hostPath type check failed: {path} is not a {_HOST_PATH_NAMES[kind]}")
+    if not path.exists():
+        raise ContainerConfigError(f"hostPath {path}: no such file or directory")
+    return path
+
+
+def _mode(fields: Tree, default: int, name: str = "defaultMode") -> int:
+    mode = fields.get(name)
+    return default if mode is None else int(mode)
+
+
+def _source(kind: str, source: Tree, sources: Sources, *, mode: int) -> Iterator[tuple[str, VolumeFile]]:
     if kind == "downwardAPI":
-        yield from _fields(source, sources)
+        yield from _fields(source, sources, mode)
         return
     name = source.get("name", "")
     data = (sources.config_map if kind == "configMap" else sources.secret)(name)
-    optional = source.get("optional")
-    if data is None:
-        if optional:
-            return
+    if data is not None:
+        yield from _items(data, source, name, mode)
+    elif not source.get("optional"):
         raise ContainerConfigError(f'{kind.lower()} "{name}" not found')
-    yield from _items(data, source, name)
 
 
-def _items(data: Mapping[str, bytes], source: Tree, name: str) -> Iterator[tuple[str, bytes]]:
+def _items(data: Mapping[str, bytes], source: Tree, name: str, mode: int) -> Iterator[tuple[str, VolumeFile]]:
     if not source.get("items"):
-        yield from data.items()
+        yield from ((key, VolumeFile(value, mode)) for key, value in data.items())
         return
     for item in source["items"]:
         if item["key"] in data:
-            yield item["path"], data[item["key"]]
+            yield item["path"], VolumeFile(data[item["key"]], _mode(item, mode, "mode"))
         elif not source.get("optional"):
             raise ContainerConfigError(f"references non-existent config key: {item['key']} of {name}")
 
 
-def _fields(source: Tree, sources: Sources) -> Iterator[tuple[str, bytes]]:
+def _fields(source: Tree, sources: Sources, mode: int) -> Iterator[tuple[str, VolumeFile]]:
     for item in source.get("items") or ():
         if item.get("fieldRef"):
             text = field_text(sources.pod, item["fieldRef"].get("fieldPath", ""))
         else:
             text = resource_text(sources.pod, sources.node, item.get("resourceFieldRef") or {}, container="")
-        yield item["path"], text.encode()
+        yield item["path"], VolumeFile(text.encode(), _mode(item, mode, "mode"))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import msgspec
 from lightkube.models.resource_v1 import ResourceClaim
 
-from steersman.scheduler.resources import parse_resource
+from steersman.workloads.resources import parse_resource
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

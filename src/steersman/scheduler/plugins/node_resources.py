@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 from steersman.scheduler.framework import SCORE_MAX, LocalPlugin, Rejection
-from steersman.scheduler.resources import CPU, EPHEMERAL_STORAGE, MEMORY, is_extended, is_scalar
+from steersman.workloads.resources import CPU, EPHEMERAL_STORAGE, MEMORY, is_extended, is_scalar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

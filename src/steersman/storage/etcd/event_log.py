@@ -10,8 +10,8 @@ Promises:
 * The log survives the loss of members: it resumes at the next revision on another one.
 * When it cannot resume without a gap (history compacted, etcd restored to an older state), every watch ends with
   ``Compacted`` and the log restarts at the newest revision.
-* A stream that stands still while etcd moves on (a paused or partitioned member) is noticed while a caller waits
-  for a revision, and replaced.
+* A stream that stands still while etcd moves on (a paused or partitioned member) is detected by a waiter for a
+  revision, and replaced.
 
 Upstream: staging/src/k8s.io/apiserver/pkg/storage/etcd3/watcher.go.
 """

@@ -33,7 +33,7 @@ class StallDetector:
         """Record that work is in flight."""
         if self._timer is None and not self.is_stalled:
             self._has_progress = False
-            self._timer = self._clock.timer(STALL_SECONDS, self._look)
+            self._timer = self._clock.timer(STALL_SECONDS, self._check)
 
     def progressed(self) -> None:
         """Record progress."""
@@ -45,7 +45,7 @@ class StallDetector:
             self._timer.cancel()
             self._timer = None
 
-    def _look(self) -> None:
+    def _check(self) -> None:
         self._timer = None
         if not self._has_work():
             return

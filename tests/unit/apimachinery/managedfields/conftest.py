@@ -1,4 +1,4 @@
-"""Types to own fields of: two built-in kinds, and one that has every sort of list and map."""
+"""Sample types: two built-in kinds, and a custom one with every type of list and map."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def deployment() -> Struct:
 
 @pytest.fixture(scope="session")
 def widget() -> Struct:
-    """A custom kind."""
+    """Return a custom kind."""
     metadata = struct_for("", "v1", "ConfigMap").fields["metadata"]
     fields = {"apiVersion": Field("apiVersion", TEXT), "kind": Field("kind", TEXT), "metadata": metadata}
     return Struct("Widget", {**fields, "spec": Field("spec", SPEC), "status": Field("status", SPEC)})

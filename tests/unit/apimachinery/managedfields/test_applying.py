@@ -21,14 +21,14 @@ T1, T2 = "2024-01-01T00:00:01Z", "2024-01-01T00:00:02Z"
 
 
 def without_nulls(tree):
-    """What decoding does."""
+    """Drop nulls, as decoding does."""
     if isinstance(tree, dict):
         return {key: without_nulls(value) for key, value in tree.items() if value is not None}
     return [without_nulls(item) for item in tree] if isinstance(tree, list) else tree
 
 
 class Cluster:
-    """One object of a kind, and those who write to it."""
+    """One object of a kind, and its writers."""
 
     def __init__(self, struct, kind, api_version) -> None:
         self.struct = struct
@@ -81,27 +81,27 @@ def widgets(widget):
     return Cluster(widget, "Widget", "e/v1")
 
 
-def test_an_applier_owns_what_it_names(maps):
+def test_apply_owns_the_applied_fields(maps):
     maps.apply("one", {"data": {"k": "v"}}, metadata={"labels": {"x": "y"}, "namespace": "ns"})
     assert maps.live["data"] == {"k": "v"}
     assert maps.owners() == {"one": ({"f:data": {"f:k": {}}, "f:metadata": {"f:labels": {"f:x": {}}}}, T1)}
 
 
-def test_what_is_no_longer_applied_goes(maps):
+def test_apply_removes_fields_that_are_no_longer_applied(maps):
     maps.apply("one", {"data": {"k": "v", "l": "w"}})
     maps.apply("one", {"data": {"l": "w"}}, time=T2)
     assert maps.live["data"] == {"l": "w"}
     assert maps.owners() == {"one": ({"f:data": {"f:l": {}}}, T2)}
 
 
-def test_the_last_key_of_a_map_takes_the_map_along(maps):
+def test_apply_removes_a_map_with_its_last_key(maps):
     maps.apply("one", {"data": {"k": "v"}})
     maps.apply("one", {})
     assert "data" not in maps.live
     assert maps.owners() == {}
 
 
-def test_a_shared_field_outlives_one_owner(maps):
+def test_apply_keeps_a_field_that_another_manager_owns(maps):
     maps.apply("one", {"data": {"k": "v"}})
     maps.apply("two", {"data": {"k": "v"}})
     maps.apply("one", {})
@@ -110,18 +110,18 @@ def test_a_shared_field_outlives_one_owner(maps):
     assert "data" not in maps.live
 
 
-def test_an_owner_who_changed_nothing_has_no_time(maps):
+def test_apply_sets_no_time_for_an_owner_without_changes(maps):
     maps.apply("one", {"data": {"k": "v"}})
     maps.apply("two", {"data": {"k": "v"}}, time=T2)
     assert maps.owners()["two"] == ({"f:data": {"f:k": {}}}, None)
 
 
-def test_applying_again_changes_nothing(maps):
+def test_apply_is_a_no_op_when_repeated(maps):
     before = copy.deepcopy(maps.apply("one", {"data": {"k": "v"}}))
     assert maps.apply("one", {"data": {"k": "v"}}, time=T2) == before
 
 
-def test_anothers_value_is_a_conflict(maps):
+def test_apply_conflicts_with_the_value_of_another_manager(maps):
     maps.apply("one", {"data": {"k": "v"}})
     with pytest.raises(StatusError) as error:
         maps.apply("two", {"data": {"k": "w"}})
@@ -132,7 +132,7 @@ def test_anothers_value_is_a_conflict(maps):
     ]
 
 
-def test_all_conflicts_are_listed_by_owner(maps):
+def test_apply_lists_all_conflicts_by_owner(maps):
     maps.apply("one", {"data": {"k": "v", "l": "v"}})
     maps.apply("two", {"data": {"l": "v"}})
     maps.update("scaler", {"data": {"k": "v", "l": "v", "m": "v"}})
@@ -145,21 +145,21 @@ def test_all_conflicts_are_listed_by_owner(maps):
     assert len(error.value.causes) == 4
 
 
-def test_force_takes_the_field_over(maps):
+def test_apply_with_force_takes_ownership(maps):
     maps.apply("one", {"data": {"k": "v", "l": "v"}})
     maps.apply("two", {"data": {"k": "w"}}, force=True)
     assert maps.live["data"] == {"k": "w", "l": "v"}
     assert maps.fields() == {"one": {"f:data": {"f:l": {}}}, "two": {"f:data": {"f:k": {}}}}
 
 
-def test_an_atomic_field_conflicts_whole(widgets):
+def test_apply_conflicts_on_an_atomic_field_as_a_whole(widgets):
     widgets.apply("one", {"spec": {"args": ["a"], "selector": {"a": "b"}}})
     with pytest.raises(StatusError) as error:
         widgets.apply("two", {"spec": {"args": ["b"], "selector": {"a": "b", "c": "d"}}})
     assert [cause["field"] for cause in error.value.causes] == [".spec.args", ".spec.selector"]
 
 
-def test_an_update_takes_fields_from_an_applier_who_may_leave_them_out(maps):
+def test_apply_may_omit_fields_that_an_update_took_over(maps):
     maps.apply("one", {"data": {"k": "v", "l": "v"}})
     maps.update("two", {"data": {"k": "v", "l": "w"}})
     maps.apply("one", {"data": {"k": "v"}})
@@ -167,14 +167,14 @@ def test_an_update_takes_fields_from_an_applier_who_may_leave_them_out(maps):
     assert maps.fields() == {"one": {"f:data": {"f:k": {}}}, "two": {"f:data": {"f:l": {}}}}
 
 
-def test_managers_own_items_of_one_list(widgets):
+def test_apply_lets_managers_own_items_of_one_list(widgets):
     widgets.apply("one", {"spec": {"ports": [{"port": 53, "name": "a"}]}})
     widgets.apply("two", {"spec": {"ports": [{"port": 53, "protocol": "UDP"}]}})
     widgets.apply("one", {"spec": {"ports": [{"port": 54, "name": "a"}]}})
     assert widgets.live["spec"]["ports"] == [{"port": 53, "protocol": "UDP"}, {"port": 54, "name": "a"}]
 
 
-def test_what_nobody_owns_goes_with_its_item_only(widgets):
+def test_apply_removes_unowned_fields_only_with_their_item(widgets):
     widgets.apply("one", {"spec": {"parts": [{"name": "a", "size": 1}], "enabled": True}})
     widgets.live["spec"]["parts"][0]["tags"] = ["added by admission"]
     widgets.live["spec"]["replicas"] = 3
@@ -184,19 +184,19 @@ def test_what_nobody_owns_goes_with_its_item_only(widgets):
     assert widgets.live["spec"] == {"enabled": True, "replicas": 3}
 
 
-def test_an_item_stays_as_far_as_another_owns_it(widgets):
+def test_apply_keeps_the_part_of_an_item_that_another_manager_owns(widgets):
     widgets.apply("one", {"spec": {"parts": [{"name": "a", "size": 1, "tags": ["x"]}]}})
     widgets.apply("two", {"spec": {"parts": [{"name": "a", "tags": ["y"]}]}})
     widgets.apply("one", {"spec": {}})
     assert widgets.live["spec"]["parts"] == [{"name": "a", "tags": ["y"]}]
 
 
-def test_an_applied_empty_map_is_owned_whole(maps):
+def test_apply_owns_an_empty_map_itself(maps):
     maps.apply("one", {"data": {}})
     assert maps.fields() == {"one": {"f:data": {}}}
 
 
-def test_an_applied_null_is_owned_and_deletes_nothing_of_others(maps):
+def test_apply_owns_a_null_without_deleting_fields_of_others(maps):
     maps.apply("one", {"data": {"k": "v"}})
     maps.apply("two", {"data": None})
     assert maps.live["data"] == {"k": "v"}
@@ -205,7 +205,7 @@ def test_an_applied_null_is_owned_and_deletes_nothing_of_others(maps):
         maps.apply("two", {"data": {"k": None}})
 
 
-def test_what_stood_there_before_the_first_apply_has_an_owner(maps):
+def test_apply_assigns_existing_fields_to_before_first_apply(maps):
     maps.live = maps.config({"data": {"k": "v"}}, uid="u")
     maps.apply("one", {"data": {"l": "v"}})
     assert maps.owners() == {
@@ -218,14 +218,14 @@ def test_what_stood_there_before_the_first_apply_has_an_owner(maps):
     assert error.value.message == 'Apply failed with 1 conflict: conflict with "before-first-apply" using v1: .data.k'
 
 
-def test_reset_fields_are_not_owned_and_do_not_conflict(widgets):
+def test_apply_ignores_reset_fields(widgets):
     reset = (("status",),)
     widgets.apply("one", {"spec": {"replicas": 1}, "status": {"replicas": 1}}, reset_fields=reset)
     widgets.apply("two", {"status": {"replicas": 2}}, reset_fields=reset)
     assert widgets.fields() == {"one": {"f:spec": {"f:replicas": {}}}}
 
 
-def test_a_subresource_has_owners_of_its_own(widgets):
+def test_apply_has_separate_entries_for_a_subresource(widgets):
     widgets.apply("one", {"spec": {"replicas": 1}})
     widgets.apply("one", {"status": {"replicas": 1}}, subresource="status", reset_fields=(("spec",),))
     assert [(entry["manager"], entry.get("subresource")) for entry in widgets.live["metadata"]["managedFields"]] == [
@@ -249,7 +249,7 @@ def test_a_subresource_has_owners_of_its_own(widgets):
         ),
     ],
 )
-def test_a_config_of_another_kind_or_with_owners_is_refused(config_map, config, text):
+def test_apply_rejects_another_kind_and_managed_fields(config_map, config, text):
     with pytest.raises(StatusError) as error:
         apply(
             None,
@@ -265,7 +265,7 @@ def test_a_config_of_another_kind_or_with_owners_is_refused(config_map, config, 
     assert (error.value.code, error.value.message) == (400, text)
 
 
-def test_a_config_that_does_not_fit_is_a_plain_500(maps):
+def test_apply_of_a_mistyped_config_is_a_plain_500(maps):
     with pytest.raises(StatusError) as error:
         maps.apply("one", {"dat": {}}, metadata={"namespace": "ns"})
     assert (error.value.code, error.value.reason) == (500, "")
@@ -274,7 +274,7 @@ def test_a_config_that_does_not_fit_is_a_plain_500(maps):
     )
 
 
-def test_arguments_stay_as_they_are_and_results_are_new(widgets):
+def test_apply_does_not_mutate_or_share_its_arguments(widgets):
     widgets.apply("one", {"spec": {"parts": [{"name": "a", "tags": ["x"]}], "limits": {"a": "1"}}})
     live = widgets.live
     for spec in ({"parts": [{"name": "a"}]}, {"parts": [{"name": "a", "tags": ["x"]}], "limits": {"a": "1"}}):
@@ -285,14 +285,14 @@ def test_arguments_stay_as_they_are_and_results_are_new(widgets):
         assert live == before
 
 
-def test_true_over_one_is_a_change(widgets):
+def test_apply_distinguishes_true_from_one(widgets):
     widgets.apply("one", {"spec": {"anything": {"a": 1}}})
     widgets.apply("one", {"spec": {"anything": {"a": True}}}, time=T2)
     assert widgets.live["spec"]["anything"]["a"] is True
     assert widgets.owners()["one"][1] == T2
 
 
-def test_live_items_that_are_there_twice_do_not_hinder(widgets):
+def test_apply_accepts_duplicate_live_items(widgets):
     widgets.live = widgets.config({"spec": {"parts": [{"name": "a"}, {"name": "a"}]}}, uid="u")
     widgets.apply("one", {"spec": {"parts": [{"name": "b"}]}})
     assert [part["name"] for part in widgets.live["spec"]["parts"]] == ["a", "a", "b"]
@@ -306,7 +306,7 @@ def with_annotation(data):
     return {"annotations": {ANNOTATION: text}}
 
 
-def test_kubectl_takes_over_what_it_applied_client_side(maps):
+def test_apply_by_kubectl_takes_over_its_client_side_fields(maps):
     maps.update(CSA, {"data": {"k": "v"}}, **with_annotation({"k": "v"}))
     maps.apply("kubectl", {"data": {"k": "w"}})
     assert maps.live["data"] == {"k": "w"}
@@ -316,7 +316,7 @@ def test_kubectl_takes_over_what_it_applied_client_side(maps):
     )
 
 
-def test_kubectl_conflicts_where_the_value_is_no_longer_its_own(maps):
+def test_apply_by_kubectl_conflicts_when_the_value_has_changed(maps):
     maps.update(CSA, {"data": {"k": "v", "l": "v"}}, **with_annotation({"k": "v", "l": "v"}))
     maps.update("other", {"data": {"k": "v", "l": "z"}}, **with_annotation({"k": "v", "l": "v"}))
     with pytest.raises(StatusError) as error:
@@ -325,33 +325,33 @@ def test_kubectl_conflicts_where_the_value_is_no_longer_its_own(maps):
 
 
 @pytest.mark.parametrize("annotation", ["", "{", "[]", '{"apiVersion":"v2"}', '{"apiVersion":"v1","data":[]}'])
-def test_an_annotation_that_says_nothing_excuses_no_conflict(maps, annotation):
+def test_apply_by_kubectl_conflicts_with_an_empty_annotation(maps, annotation):
     maps.update(CSA, {"data": {"k": "v"}}, annotations={ANNOTATION: annotation})
     with pytest.raises(StatusError):
         maps.apply("kubectl", {"data": {"k": "w"}})
 
 
-def test_other_managers_leave_the_annotation_alone(maps):
+def test_apply_by_other_managers_keeps_the_annotation(maps):
     maps.update(CSA, {"data": {"k": "v"}}, **with_annotation({"k": "v"}))
     before = maps.live["metadata"]["annotations"]
     maps.apply("one", {"data": {"l": "v"}})
     assert maps.live["metadata"]["annotations"] == before
 
 
-def test_the_annotation_never_holds_itself(maps):
+def test_apply_excludes_the_annotation_from_itself(maps):
     maps.update(CSA, {"data": {"k": "v"}}, **with_annotation({"k": "v"}))
     maps.apply("kubectl", {"data": {"k": "v"}}, metadata={"annotations": {ANNOTATION: "x", "y": "z"}}, force=True)
     assert json.loads(maps.live["metadata"]["annotations"][ANNOTATION])["metadata"]["annotations"] == {"y": "z"}
 
 
-def test_an_annotation_too_large_is_dropped(maps):
+def test_apply_drops_an_oversized_annotation(maps):
     maps.update(CSA, {"data": {"k": "v"}}, **with_annotation({"k": "v"}))
     maps.apply("kubectl", {"data": {"k": "w" * 300_000}})
     assert ANNOTATION not in maps.live["metadata"]["annotations"]
 
 
 class Renamed:
-    """A second version of config maps that calls ``k`` of the data ``K``."""
+    """Second version of config maps, in which the data key ``k`` is ``K``."""
 
     def __init__(self, struct) -> None:
         self.of_all = struct
@@ -368,7 +368,7 @@ class Renamed:
         return {**tree, "apiVersion": api_version, "data": data}
 
 
-def test_conflicts_show_across_versions(maps, config_map):
+def test_apply_detects_conflicts_across_versions(maps, config_map):
     maps.apply("one", {"data": {"K": "v"}})
     entry = maps.live["metadata"]["managedFields"][0]
     maps.live = maps.config({"data": {"k": "v"}}, uid="u", managedFields=[{**entry, "apiVersion": "v2"}])
@@ -377,7 +377,7 @@ def test_conflicts_show_across_versions(maps, config_map):
     assert error.value.causes[0]["field"] == ".data.K"
 
 
-def test_an_apply_through_another_version_replaces_the_entry_and_prunes(maps, config_map):
+def test_apply_in_another_version_replaces_the_entry_and_prunes(maps, config_map):
     maps.apply("one", {"data": {"K": "v", "l": "v"}})
     entry = maps.live["metadata"]["managedFields"][0]
     maps.live = maps.config({"data": {"k": "v", "l": "v"}}, uid="u", managedFields=[{**entry, "apiVersion": "v2"}])
@@ -386,7 +386,7 @@ def test_an_apply_through_another_version_replaces_the_entry_and_prunes(maps, co
     assert [entry["apiVersion"] for entry in maps.live["metadata"]["managedFields"]] == ["v1"]
 
 
-def test_what_was_applied_in_a_version_that_is_gone_stays(maps, config_map):
+def test_apply_keeps_fields_of_a_version_that_is_not_served(maps, config_map):
     maps.apply("one", {"data": {"k": "v", "l": "v"}})
     entry = maps.live["metadata"]["managedFields"][0]
     maps.live["metadata"]["managedFields"] = [{**entry, "apiVersion": "v0"}]
@@ -394,7 +394,7 @@ def test_what_was_applied_in_a_version_that_is_gone_stays(maps, config_map):
     assert maps.live["data"] == {"k": "v", "l": "v"}
 
 
-# No empty objects and lists where nothing of them is owned: decoding may take those that an apply has emptied for null.
+# Without empty objects and lists that are not owned: decoding drops those that an apply has emptied.
 NAMES = st.sampled_from(["a", "b", "c"])
 PARTS = st.lists(
     st.fixed_dictionaries(
@@ -432,7 +432,7 @@ def test_apply_is_idempotent(widget, first, second):
 
 @settings(max_examples=60)
 @given(SPECS, SPECS)
-def test_one_manager_alone_gets_what_it_applied_last(widget, first, second):
+def test_apply_by_a_single_manager_results_in_its_last_config(widget, first, second):
     cluster = Cluster(widget, "Widget", "e/v1")
     cluster.apply("one", {"spec": first})
     cluster.apply("one", {"spec": second})
@@ -443,14 +443,14 @@ def test_one_manager_alone_gets_what_it_applied_last(widget, first, second):
 
 
 def named(widget, obj):
-    """The leaves of an object, whatever empty parts stand around them."""
+    """Return the leaves of an object, without empty containers around them."""
     spec = {name: value for name, value in obj.get("spec", {}).items() if value not in ({}, [])}
     return leaves(root_shape(widget).below({"spec": spec}))
 
 
 @settings(max_examples=60)
 @given(SPECS, SPECS)
-def test_leaving_all_out_takes_just_what_was_owned_alone(widget, first, second):
+def test_apply_of_an_empty_config_removes_solely_owned_fields(widget, first, second):
     cluster = Cluster(widget, "Widget", "e/v1")
     cluster.apply("one", {"spec": first})
     alone = copy.deepcopy(cluster.live["spec"])

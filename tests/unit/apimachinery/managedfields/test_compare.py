@@ -1,4 +1,4 @@
-"""How two objects differ."""
+"""Difference of two objects."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ CASES = {
 
 
 @pytest.mark.parametrize(("old", "new", "changed", "removed"), CASES.values(), ids=CASES)
-def test_difference(widget, old, new, changed, removed):
+def test_compare_objects_returns_changed_and_removed_fields(widget, old, new, changed, removed):
     assert compare(widget, old, new) == (changed, removed)
 
 
@@ -90,12 +90,12 @@ DUPLICATES = {
 
 
 @pytest.mark.parametrize(("old", "new", "changed", "removed"), DUPLICATES.values(), ids=DUPLICATES)
-def test_items_that_are_there_twice_are_one_leaf(widget, old, new, changed, removed):
+def test_compare_objects_treats_duplicate_items_as_one_leaf(widget, old, new, changed, removed):
     got = compare(widget, {"parts": old}, {"parts": new})
     assert got == (changed and {"f:parts": changed}, removed and {"f:parts": removed})
 
 
-def test_identity_is_nobodys(widget):
+def test_compare_objects_ignores_identity_fields(widget):
     live = {
         "apiVersion": "v1",
         "kind": "Widget",
@@ -106,6 +106,6 @@ def test_identity_is_nobodys(widget):
     assert comparison == ({"f:metadata": {"f:labels": {"f:a": {}}}}, {})
 
 
-def test_an_item_without_its_key_cannot_be_compared(widget):
+def test_compare_objects_raises_for_an_item_without_key(widget):
     with pytest.raises(UnkeyedItemError):
         compare(widget, {}, {"parts": [{"size": 1}]})

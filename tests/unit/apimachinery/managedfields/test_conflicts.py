@@ -1,4 +1,4 @@
-"""The refusal of an apply."""
+"""Conflicts of an apply."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ ONE = owner_of("one", APPLY, "v1", "status")
 TWO = owner_of("two", UPDATE, "apps/v1", "")
 
 
-def test_one_conflict_stands_in_one_line():
+def test_status_of_one_conflict_is_one_line():
     status = OwnershipError({ONE: {"f:status": {"f:replicas": {}}}}).status()
     assert (status.code, status.reason) == (409, "Conflict")
     assert status.message == (
@@ -17,7 +17,7 @@ def test_one_conflict_stands_in_one_line():
     )
 
 
-def test_more_are_grouped_by_owner():
+def test_status_groups_conflicts_by_owner():
     status = OwnershipError({TWO: {"f:b": {"f:c": {}}, "f:a": {}}, ONE: {"f:a": {}}}).status()
     assert status.message == (
         'Apply failed with 3 conflicts: conflicts with "one" with subresource "status":\n- .a\n'

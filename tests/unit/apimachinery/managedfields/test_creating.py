@@ -1,4 +1,4 @@
-"""What creators own is remembered by the form of objects, and is what a comparison finds."""
+"""Cached fields of creators equal those of a comparison."""
 
 from __future__ import annotations
 
@@ -37,40 +37,40 @@ services = st.fixed_dictionaries(
 
 
 @given(st.lists(config_maps, max_size=4))
-def test_remembered_answers_are_those_of_a_comparison(objects):
+def test_fields_of_equals_a_comparison_with_and_without_cache(objects):
     zero, creation = zero_value(CONFIG_MAP), Creation(CONFIG_MAP)
     for new in objects * 2:
         assert creation.fields_of(new) == compare_objects(zero, new, CONFIG_MAP).changed
 
 
 @given(st.lists(services, max_size=4))
-def test_what_every_object_has_is_owned_as_far_as_it_differs(objects):
+def test_fields_of_excludes_common_metadata(objects):
     zero, creation = zero_value(SERVICE), Creation(SERVICE)
     for new in objects * 2:
         assert creation.fields_of(new) == compare_objects(zero, new, SERVICE).changed
 
 
 @pytest.mark.parametrize("wrong", [5, "a", None, ["a"], {"a": {"b": 1}}])
-def test_values_of_a_wrong_type_are_told_apart(wrong):
+def test_fields_of_distinguishes_values_of_a_wrong_type(wrong):
     zero, creation = zero_value(CONFIG_MAP), Creation(CONFIG_MAP)
     for new in ({"data": {"a": "b"}}, {"data": wrong}, {"metadata": wrong}, {"metadata": {"labels": wrong}}):
         assert creation.fields_of(new) == compare_objects(zero, new, CONFIG_MAP).changed
 
 
-def test_objects_of_one_form_share_the_answer():
+def test_fields_of_is_shared_by_objects_of_one_outline():
     creation = Creation(CONFIG_MAP)
     first, second, third = ({"metadata": {"name": name}, "data": {"key": name}} for name in ("a", "b", "c"))
     creation.fields_of(first)
     assert creation.fields_of(second) is creation.fields_of(third)
 
 
-def test_large_maps_are_not_remembered():
+def test_fields_of_does_not_cache_large_maps():
     creation = Creation(CONFIG_MAP)
     large = {"data": {str(number): "" for number in range(100)}}
     assert creation.fields_of(large) is not creation.fields_of(large)
 
 
-def test_a_spec_that_somebody_knows_is_not_looked_at_again():
+def test_fields_of_uses_the_identity_of_a_known_spec():
     creation, known = Creation(SERVICE), object()
     creation.fields_of({"spec": {"type": "a"}}, known)
     first = creation.fields_of({"spec": {"type": "a"}}, known)

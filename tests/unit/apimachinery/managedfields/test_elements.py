@@ -29,12 +29,12 @@ def test_set_item_is_escaped_json(value, element):
         ("z:later", None),
     ],
 )
-def test_canonical_text_of_what_others_wrote(written, kept):
+def test_canonical_normalizes_elements_of_clients(written, kept):
     assert canonical(written) == kept
 
 
 @pytest.mark.parametrize("written", ["", "f", "fx", "k:[]", "k:{", "v:", "i:x"])
-def test_text_that_is_no_element_is_refused(written):
+def test_canonical_rejects_malformed_elements(written):
     with pytest.raises(ValueError):
         canonical(written)
 
@@ -48,7 +48,7 @@ def test_text_that_is_no_element_is_refused(written):
         ("i:3", "[3]"),
     ],
 )
-def test_element_text_is_what_messages_show(element, text):
+def test_element_text_formats_each_type_of_element(element, text):
     assert element_text(element) == text
 
 
@@ -56,7 +56,7 @@ def test_path_text_joins_elements():
     assert path_text(("f:spec", 'k:{"name":"c"}', "f:image")) == '.spec[name="c"].image'
 
 
-def test_order_is_fields_then_items_then_values_then_positions():
+def test_order_sorts_fields_items_values_positions():
     elements = ["i:1", 'v:"a"', 'k:{"port":80}', "f:b", 'k:{"port":443}', "f:a", ".", "v:2", "v:10"]
     assert sorted(elements, key=order) == [
         ".",

@@ -32,7 +32,7 @@ def entry(manager="m", operation="Update", version="v1", fields=None, **more):
     }
 
 
-def test_entries_read_and_written_are_the_same():
+def test_write_restores_the_entries_of_read():
     given = [
         entry("b", "Apply", time="2024-01-01T00:00:00Z"),
         entry("a", "Update", time="2024-01-01T00:00:00Z", subresource="status"),
@@ -41,11 +41,11 @@ def test_entries_read_and_written_are_the_same():
 
 
 @pytest.mark.parametrize("stored", [None, [], [{}], ["x"], "x", 3, [{"operation": "Apply"}]])
-def test_stored_entries_that_make_no_sense_are_none(stored):
+def test_read_ignores_malformed_entries(stored):
     assert read(stored) == {}
 
 
-def test_new_entries_have_the_fields_in_upstreams_order():
+def test_write_orders_fields_as_upstream():
     managed = {owner_of("m", UPDATE, "v1", "status"): Owned({"f:a": {}}, "v1", "2024-01-01T00:00:00Z")}
     assert list(write(managed)[0]) == [
         "manager",
@@ -58,11 +58,11 @@ def test_new_entries_have_the_fields_in_upstreams_order():
     ]
 
 
-def test_an_owner_without_time_has_none():
+def test_write_omits_an_empty_time():
     assert "time" not in write({owner_of("m", APPLY, "v1", ""): Owned({"f:a": {}}, "v1", "")})[0]
 
 
-def test_order_is_appliers_then_time_then_manager_then_version_then_subresource():
+def test_write_sorts_by_operation_time_manager_version_subresource():
     ordered = [
         entry("z", "Apply"),
         entry("a", "Apply", time="2024-01-01T00:00:00Z"),
@@ -75,12 +75,12 @@ def test_order_is_appliers_then_time_then_manager_then_version_then_subresource(
     assert write(read(reversed(ordered))) == ordered
 
 
-def test_versions_of_an_applier_are_one_owner_and_those_of_an_updater_are_not():
+def test_owner_of_ignores_the_version_for_apply_only():
     assert len(read([entry(operation="Apply", version="v1"), entry(operation="Apply", version="v2")])) == 1
     assert len(read([entry(version="v1"), entry(version="v2")])) == 2
 
 
-def test_a_nameless_manager_is_unknown():
+def test_owner_of_names_an_empty_manager_unknown():
     assert owner_of("", UPDATE, "v1", "").manager == "unknown"
 
 
@@ -95,7 +95,7 @@ def test_a_nameless_manager_is_unknown():
         ([{}, {}], False),
     ],
 )
-def test_an_empty_list_or_one_empty_entry_asks_for_a_reset(given, expected):
+def test_is_reset_for_an_empty_list_or_one_empty_entry(given, expected):
     assert is_reset(given) is expected
 
 
@@ -110,13 +110,13 @@ def test_an_empty_list_or_one_empty_entry_asks_for_a_reset(given, expected):
         ({"fieldsV1": {"x": {}}}, "error decoding versioned set: key must be 2 characters long: x"),
     ],
 )
-def test_malformed_entries_are_told(change, why):
+def test_parse_raises_for_malformed_entries(change, why):
     with pytest.raises(MalformedError):
         parse([{**entry(), **change}])
     assert fault_in([{**entry(), **change}]) == why
 
 
-def test_well_formed_entries_have_no_fault():
+def test_fault_in_is_empty_for_valid_entries():
     assert fault_in([entry()]) == ""
     assert fault_in(None) == ""
 
@@ -130,7 +130,7 @@ def test_well_formed_entries_have_no_fault():
         (Owner("m", APPLY, "", "status"), '"m" with subresource "status"'),
     ],
 )
-def test_owners_as_conflicts_name_them(owner, text):
+def test_owner_text_is_that_of_conflicts(owner, text):
     assert str(owner) == text
 
 
@@ -143,13 +143,13 @@ def updaters(count, version="v1"):
     }
 
 
-def test_ten_update_managers_may_stay():
+def test_cap_update_managers_keeps_ten():
     managed = updaters(entries.UPDATE_MANAGERS_MAX)
     cap_update_managers(managed)
     assert managed == updaters(entries.UPDATE_MANAGERS_MAX)
 
 
-def test_more_than_ten_lose_the_oldest_to_one_bucket_with_the_newest_time_of_them():
+def test_cap_update_managers_merges_the_oldest_into_one_bucket():
     managed = updaters(12)
     cap_update_managers(managed)
     bucket = managed[Owner("ancient-changes", UPDATE, "v1", "")]
@@ -158,7 +158,7 @@ def test_more_than_ten_lose_the_oldest_to_one_bucket_with_the_newest_time_of_the
     assert bucket.time == "2024-01-01T00:00:02Z"
 
 
-def test_a_bucket_takes_in_the_next_oldest():
+def test_cap_update_managers_extends_an_existing_bucket():
     managed = updaters(11)
     cap_update_managers(managed)
     managed[Owner("new", UPDATE, "v1", "")] = Owned({"f:new": {}}, "v1", "2024-02-01T00:00:00Z")
@@ -167,14 +167,14 @@ def test_a_bucket_takes_in_the_next_oldest():
     assert set(managed[Owner("ancient-changes", UPDATE, "v1", "")].fields) == {"f:v1-0", "f:v1-1", "f:v1-2"}
 
 
-def test_versions_have_buckets_of_their_own():
+def test_cap_update_managers_has_one_bucket_per_version():
     managed = {**updaters(6, "v1"), **updaters(6, "v2")}
     cap_update_managers(managed)
     assert len(managed) == 10
     assert {owner.api_version for owner in managed if owner.manager == "ancient-changes"} == {"v1", "v2"}
 
 
-def test_appliers_are_never_joined():
+def test_cap_update_managers_never_merges_appliers():
     managed = {Owner(f"a{number}", APPLY, "", ""): Owned({"f:a": {}}, "v1", "") for number in range(20)}
     cap_update_managers(managed)
     assert len(managed) == 20

@@ -7,13 +7,13 @@ from steersman.apimachinery.managedfields.lastapplied import ANNOTATION, keep_up
 CONFIG = {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "a"}, "data": {"k": "<b>"}}
 
 
-def test_an_object_without_the_annotation_gets_none():
+def test_keep_up_adds_no_annotation():
     obj = {"metadata": {"annotations": {"x": "y"}}}
     keep_up(obj, CONFIG)
     assert obj == {"metadata": {"annotations": {"x": "y"}}}
 
 
-def test_the_annotation_is_sorted_escaped_and_ends_its_line():
+def test_keep_up_sorts_escapes_and_ends_with_a_newline():
     obj = {"metadata": {"annotations": {ANNOTATION: "old"}}}
     keep_up(obj, CONFIG)
     assert obj["metadata"]["annotations"][ANNOTATION] == (

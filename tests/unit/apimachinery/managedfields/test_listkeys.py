@@ -1,4 +1,4 @@
-"""Which item of a list is which."""
+"""Item keys of sets and associative lists."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BY_PORT = ListOf(ITEM, list_type=ListType.MAP, keys=("protocol", "port"), key_de
 SET = ListOf(TEXT, list_type=ListType.SET)
 
 
-def test_items_are_told_apart_by_their_key():
+def test_element_of_uses_the_item_key():
     keys = item_keys(BY_NAME)
     assert keys.elements_of([{"name": "a"}, {"name": "b", "x": 1}, {"name": "a"}]) == [
         'k:{"name":"a"}',
@@ -30,23 +30,23 @@ def test_items_are_told_apart_by_their_key():
     ]
 
 
-def test_a_key_left_out_takes_its_default():
+def test_element_of_uses_the_default_of_a_missing_key():
     assert item_keys(BY_PORT).element_of({"port": 53}) == 'k:{"port":53,"protocol":"TCP"}'
     assert item_keys(BY_PORT).element_of({"port": 53, "protocol": "TCP"}) == 'k:{"port":53,"protocol":"TCP"}'
 
 
-def test_an_item_without_one_of_its_keys_is_another_than_those_with_it():
+def test_element_of_distinguishes_items_with_a_missing_key():
     keys = item_keys(ListOf(ITEM, list_type=ListType.MAP, keys=("name", "protocol")))
     items = [{"name": "a"}, {"name": "a", "protocol": "TCP"}, {"protocol": "TCP"}]
     elements = ['k:{"name":"a"}', 'k:{"name":"a","protocol":"TCP"}', 'k:{"protocol":"TCP"}']
     assert keys.elements_of(items) == keys.elements_of(items) == elements
 
 
-def test_a_key_that_go_always_writes_has_its_zero_value_as_default():
+def test_element_of_uses_the_zero_value_of_fields_without_omitempty():
     assert item_keys(BY_PORT).element_of({}) == 'k:{"port":0,"protocol":"TCP"}'
 
 
-def test_booleans_and_numbers_are_different_keys():
+def test_element_of_distinguishes_booleans_and_numbers():
     keys = item_keys(BY_NAME)
     assert [keys.element_of({"name": value}) for value in (1, True, 1)] == [
         'k:{"name":1}',
@@ -55,11 +55,11 @@ def test_booleans_and_numbers_are_different_keys():
     ]
 
 
-def test_a_key_may_be_any_value():
+def test_element_of_accepts_any_scalar_key():
     assert item_keys(BY_NAME).element_of({"name": ["x"]}) == 'k:{"name":["x"]}'
 
 
-def test_set_items_are_their_values():
+def test_element_of_a_set_item_is_its_value():
     assert item_keys(SET).elements_of(["a", "b", 1]) == ['v:"a"', 'v:"b"', "v:1"]
 
 
@@ -81,13 +81,13 @@ def test_set_items_are_their_values():
         (SET, None, "associative list without keys has an element that's an explicit null"),
     ],
 )
-def test_an_item_without_a_usable_key_is_refused(list_type, item, why):
+def test_element_of_raises_for_an_unusable_key(list_type, item, why):
     with pytest.raises(UnkeyedItemError) as error:
         item_keys(list_type).element_of(item)
     assert str(error.value) == why
 
 
-def test_memory_of_elements_is_bounded():
+def test_element_cache_is_bounded():
     keys = item_keys(ListOf(TEXT, list_type=ListType.SET))
     elements = keys.elements_of([str(number) for number in range(5000)])
     assert len(set(elements)) == 5000

@@ -1,4 +1,4 @@
-"""An applied tree laid over the live one."""
+"""Merge of an applied tree into the live one."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ CASES = {
 
 
 @pytest.mark.parametrize(("live", "applied", "expected"), CASES.values(), ids=CASES)
-def test_merge(widget, live, applied, expected):
+def test_merge_objects_prefers_applied_values(widget, live, applied, expected):
     assert merged(widget, live, applied) == expected
 
 
@@ -65,11 +65,11 @@ ORDERS = [
 
 
 @pytest.mark.parametrize(("live", "applied", "expected"), ORDERS)
-def test_applied_items_keep_their_order_and_others_their_places(widget, live, applied, expected):
+def test_merge_objects_keeps_the_order_of_applied_items(widget, live, applied, expected):
     assert merged(widget, {"tags": list(live)}, {"tags": list(applied)}) == {"tags": list(expected)}
 
 
-def test_live_items_that_are_there_twice_stay_until_one_is_applied(widget):
+def test_merge_objects_keeps_duplicate_live_items_until_applied(widget):
     twice = [{"name": "a", "size": 1}, {"name": "a", "size": 2}]
     assert merged(widget, {"parts": twice}, {"parts": [{"name": "b"}]})["parts"] == [*twice, {"name": "b"}]
     assert merged(widget, {"parts": twice}, {"parts": [{"name": "a", "size": 3}]})["parts"] == [
@@ -77,7 +77,7 @@ def test_live_items_that_are_there_twice_stay_until_one_is_applied(widget):
     ]
 
 
-def test_result_shares_nothing_with_its_sources(widget):
+def test_merge_objects_shares_nothing_with_its_arguments(widget):
     live = {"limits": {"a": "1"}, "args": ["x"], "parts": [{"name": "a", "tags": ["t"]}]}
     applied = {"nested": {"n": {"size": 1}}, "parts": [{"name": "b", "tags": ["u"]}]}
     before = copy.deepcopy((live, applied))

@@ -1,4 +1,4 @@
-"""Who owns what after a write: the parts that updates and applies share."""
+"""Owners after a write: the rules shared by update and apply."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ def owned(fields):
     return Owned(fields, "v1", "")
 
 
-def test_identity_is_not_ownable():
+def test_ownable_excludes_identity_fields():
     fields = {"f:apiVersion": {}, "f:metadata": {".": {}, "f:name": {}, "f:labels": {"f:x": {}}}, "f:spec": {}}
     assert ownable(fields) == {"f:metadata": {"f:labels": {"f:x": {}}}, "f:spec": {}}
     assert ownable({"f:kind": {}, "f:metadata": {"f:uid": {}}}) == {}
 
 
-def test_reset_fields_are_paths_a_filter_or_nothing():
+def test_filter_of_accepts_paths_a_filter_or_none():
     node = {"f:spec": {}, "f:status": {"f:a": {}}}
     assert filter_of(()) is None
     assert filter_of([("status",)])(node) == {"f:spec": {}}
@@ -38,7 +38,7 @@ def settled(managed, *, own=None, force=True, data=None):
     return settle(live, new, managed, schema=schema, reset=None, own=own, force=force)
 
 
-def test_everybody_but_the_writer_loses_what_changes_and_what_goes():
+def test_settle_removes_changed_and_removed_fields_from_other_owners():
     managed = {
         A: owned({"f:data": {".": {}, "f:k": {}, "f:l": {}}}),
         B: owned({"f:data": {"f:k": {}, "f:l": {}}}),
@@ -48,13 +48,13 @@ def test_everybody_but_the_writer_loses_what_changes_and_what_goes():
     assert comparison == ({"f:data": {"f:k": {}}}, {"f:data": {"f:l": {}}})
 
 
-def test_who_has_nothing_left_is_dropped():
+def test_settle_drops_owners_without_fields():
     managed = {A: owned({"f:data": {"f:k": {}}})}
     settled(managed)
     assert managed == {}
 
 
-def test_without_force_nothing_is_taken():
+def test_settle_raises_conflicts_without_force():
     managed = {A: owned({"f:data": {"f:k": {}}})}
     with pytest.raises(OwnershipError) as error:
         settled(managed, force=False)
@@ -62,13 +62,13 @@ def test_without_force_nothing_is_taken():
     assert managed == {A: owned({"f:data": {"f:k": {}}})}
 
 
-def test_removal_is_no_conflict():
+def test_settle_does_not_conflict_on_removal():
     managed = {A: owned({"f:data": {"f:l": {}}})}
     settled(managed, force=False, data={"k": "1"})
     assert managed == {}
 
 
-def test_owners_are_reconciled_with_the_type(widget):
+def test_reconcile_all_follows_the_present_type(widget):
     managed = {A: owned({"f:spec": {"f:ref": {"f:name": {}}}}), B: Owned({"f:x": {}}, "v0", "")}
     reconcile_all(managed, Schema(widget, "v1", None))
     assert managed == {A: owned({"f:spec": {"f:ref": {}}}), B: Owned({"f:x": {}}, "v0", "")}

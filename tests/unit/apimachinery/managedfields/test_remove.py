@@ -26,5 +26,5 @@ CASES = {
 
 
 @pytest.mark.parametrize(("spec", "fields", "expected"), CASES.values(), ids=CASES)
-def test_remove(widget, spec, fields, expected):
+def test_remove_fields_returns_the_tree_without_the_members(widget, spec, fields, expected):
     assert remove_fields({"spec": spec}, {"f:spec": fields}, root_shape(widget)) == {"spec": expected}

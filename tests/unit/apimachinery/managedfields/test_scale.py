@@ -28,32 +28,32 @@ def for_parent(parent, scale):
     return entries_for_parent(parent, scale, api_version="apps/v1", replicas_paths=PATHS)
 
 
-def test_a_scale_shows_the_owners_of_the_replicas():
+def test_entries_for_scale_has_the_owners_of_replicas():
     parent = [OWNER, entry("two", "Update", {"f:spec": {"f:paused": {}}}), entry("three", "Update", REPLICAS, "e/v1")]
     assert entries_for_scale(parent, PATHS) == [entry("one", "Apply", REPLICAS, "autoscaling/v1")]
 
 
-def test_a_scale_write_takes_the_replicas_and_leaves_no_time():
+def test_entries_for_parent_transfers_replicas_without_time():
     scale = [entry("scaler", "Update", REPLICAS, "autoscaling/v1", subresource="scale")]
     expected = entry("scaler", "Update", REPLICAS, subresource="scale")
     del expected["time"]
     assert for_parent([OWNER], scale) == [entry("one", "Apply", {"f:spec": {"f:paused": {}}}), expected]
 
 
-def test_an_owner_of_just_the_replicas_disappears():
+def test_entries_for_parent_drops_an_owner_of_replicas_only():
     scale = [entry("scaler", "Apply", REPLICAS, "autoscaling/v1", subresource="scale")]
     assert [found["manager"] for found in for_parent([entry("one", "Apply", REPLICAS)], scale)] == ["scaler"]
 
 
-def test_owners_that_keep_the_replicas_keep_their_entries():
+def test_entries_for_parent_keeps_unchanged_owners():
     parent = [OWNER, entry("two", "Update", REPLICAS)]
     assert for_parent(parent, entries_for_scale(parent, PATHS)) == parent
 
 
-def test_entries_of_unknown_versions_are_dropped():
+def test_entries_for_scale_drops_unknown_versions():
     assert for_parent([entry("one", "Apply", REPLICAS, "apps/v0")], []) == []
 
 
-def test_without_owners_there_are_none():
+def test_entries_for_scale_is_empty_without_owners():
     assert entries_for_scale(None, PATHS) == []
     assert for_parent(None, None) == []

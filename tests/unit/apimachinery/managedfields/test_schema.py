@@ -7,7 +7,7 @@ import pytest
 from steersman.apimachinery.managedfields.schema import Schema, UnknownVersionError
 
 
-def test_without_other_versions_only_the_writes_own_is_known(widget):
+def test_schema_without_versions_has_only_that_of_the_write(widget):
     schema = Schema(widget, "e/v1", None)
     tree = {"a": 1}
     assert schema.struct_in("e/v1") is widget

@@ -1,4 +1,4 @@
-"""What is owned of a value."""
+"""Owned parts of values by type."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def everything(widget, spec):
     return root_shape(widget).everything({"spec": spec})["f:spec"]
 
 
-def test_leaves_and_map_keys_are_owned_and_objects_are_only_the_way(widget):
+def test_below_contains_leaves_and_map_keys_but_not_objects(widget):
     assert owned(widget, {"replicas": 1, "limits": {"cpu": "1"}, "nested": {"x": {"size": 1}}}) == {
         "f:limits": {"f:cpu": {}},
         "f:nested": {"f:x": {".": {}, "f:size": {}}},
@@ -21,7 +21,7 @@ def test_leaves_and_map_keys_are_owned_and_objects_are_only_the_way(widget):
     }
 
 
-def test_atomic_lists_maps_and_structs_are_leaves(widget):
+def test_shape_of_atomic_types_is_a_leaf(widget):
     spec = {"args": ["a"], "selector": {"a": "b"}, "ref": {"name": "x"}, "raw": {"a": [1]}}
     assert owned(widget, spec) == {"f:args": {}, "f:raw": {}, "f:ref": {}, "f:selector": {}}
     assert everything(widget, spec) == {".": {}, "f:args": {}, "f:raw": {}, "f:ref": {}, "f:selector": {}}
@@ -36,7 +36,7 @@ def test_shape_of_untyped_field_is_deduced_from_its_value(widget):
         assert owned(widget, {"anything": leaf}) == {"f:anything": {}}
 
 
-def test_items_of_list_maps_are_members(widget):
+def test_below_contains_items_of_associative_lists(widget):
     assert owned(widget, {"ports": [{"port": 80, "name": "x"}, {"port": 8, "protocol": "UDP"}]}) == {
         "f:ports": {
             'k:{"port":8,"protocol":"UDP"}': {".": {}, "f:port": {}, "f:protocol": {}},
@@ -45,17 +45,17 @@ def test_items_of_list_maps_are_members(widget):
     }
 
 
-def test_items_of_sets_are_members(widget):
+def test_below_contains_items_of_sets(widget):
     assert owned(widget, {"tags": ["b", "a"]}) == {"f:tags": {'v:"a"': {}, 'v:"b"': {}}}
 
 
-def test_items_that_are_there_twice_are_owned_whole(widget):
+def test_below_owns_duplicate_items_as_a_whole(widget):
     assert owned(widget, {"parts": [{"name": "a", "size": 1}, {"name": "a", "size": 2}]}) == {
         "f:parts": {'k:{"name":"a"}': {}}
     }
 
 
-def test_an_empty_list_of_items_is_not_owned_but_null_and_empty_objects_are(widget):
+def test_below_contains_nulls_and_empty_objects_but_not_empty_lists(widget):
     assert owned(widget, {"tags": [], "parts": None, "limits": {}, "args": [], "extra": {}}) == {
         "f:args": {},
         "f:extra": {},
@@ -64,7 +64,7 @@ def test_an_empty_list_of_items_is_not_owned_but_null_and_empty_objects_are(widg
     }
 
 
-def test_undeclared_fields_are_deduced_from_their_values(widget):
+def test_shape_of_undeclared_fields_is_deduced_from_the_value(widget):
     spec = {"extra": {"known": "x", "free": {"list": [1], "deep": {"a": 1}, "empty": {}}}}
     assert owned(widget, spec) == {
         "f:extra": {
@@ -74,7 +74,7 @@ def test_undeclared_fields_are_deduced_from_their_values(widget):
     }
 
 
-def test_everything_names_the_objects_too(widget):
+def test_everything_contains_objects_too(widget):
     assert everything(widget, {"nested": {"x": {"size": 1}}, "tags": []}) == {
         ".": {},
         "f:nested": {".": {}, "f:x": {".": {}, "f:size": {}}},
@@ -82,12 +82,12 @@ def test_everything_names_the_objects_too(widget):
     }
 
 
-def test_applied_items_without_a_key_are_passed_over(widget):
+def test_below_skips_items_without_key(widget):
     assert owned(widget, {"parts": [{"size": 1}, {"name": "a"}]}) == {
         "f:parts": {'k:{"name":"a"}': {".": {}, "f:name": {}}}
     }
 
 
-def test_types_are_strict_unless_they_hold_anything(widget, deployment):
+def test_is_strict_is_false_for_untyped_parts(widget, deployment):
     assert is_strict(deployment)
     assert not is_strict(widget)

@@ -1,4 +1,4 @@
-"""Times of entries that nothing happened to."""
+"""Times of unchanged entries."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ def later(**changes):
     return new
 
 
-def test_a_time_that_is_all_that_changes_is_put_back():
+def test_keep_times_of_unchanged_restores_times_of_a_no_op():
     new = later()
     keep_times_of_unchanged(LIVE, new)
     assert new == LIVE
 
 
-def test_times_of_a_changed_object_stay():
+def test_keep_times_of_unchanged_ignores_a_changed_object():
     new = {**later(), "data": {"k": "w"}}
     keep_times_of_unchanged(LIVE, new)
     assert new["metadata"]["managedFields"][0]["time"] == "2024-01-02T00:00:00Z"
 
 
-def test_times_of_changed_owners_stay():
+def test_keep_times_of_unchanged_ignores_changed_owners():
     new = later(fieldsV1={"f:a": {}, "f:b": {}})
     keep_times_of_unchanged(LIVE, new)
     assert new["metadata"]["managedFields"][0]["time"] == "2024-01-02T00:00:00Z"
 
 
-def test_more_or_no_owners_are_left_as_they_are():
+def test_keep_times_of_unchanged_ignores_added_or_removed_owners():
     more = later()
     more["metadata"]["managedFields"].append({"manager": "n", "operation": "Update"})
     none = {"metadata": {"name": "a"}}

@@ -1,4 +1,4 @@
-"""Telling a repeated apply without merging."""
+"""Detection of repeated applies without merging."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def fields_of(widget, config):
     return applying.ownable(root_shape(widget).below(config))
 
 
-def test_an_apply_of_what_stands_there_repeats(widget):
+def test_repeats_is_true_for_the_live_values(widget):
     assert repeats(CONFIG, LIVE, fields_of(widget, CONFIG), widget)
 
 
@@ -58,23 +58,23 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
-def test_an_apply_of_something_else_does_not(widget, change):
+def test_repeats_is_false_for_another_value(widget, change):
     config = {**CONFIG, "spec": {**SPEC, **change}}
     assert not repeats(config, LIVE, fields_of(widget, CONFIG), widget)
 
 
 @pytest.mark.parametrize("name", SPEC)
-def test_an_apply_of_less_does_not(widget, name):
+def test_repeats_is_false_for_fewer_fields(widget, name):
     spec = {key: value for key, value in SPEC.items() if key != name}
     assert not repeats({**CONFIG, "spec": spec}, LIVE, fields_of(widget, CONFIG), widget)
 
 
 @pytest.mark.parametrize("metadata", [{"name": "a"}, {"name": "a", "resourceVersion": "6", "labels": {"x": "y"}}, None])
-def test_metadata_counts(widget, metadata):
+def test_repeats_compares_metadata(widget, metadata):
     assert not repeats({**CONFIG, "metadata": metadata}, LIVE, fields_of(widget, CONFIG), widget)
 
 
-def test_a_lost_membership_is_taken_back_the_long_way(widget):
+def test_repeats_is_false_when_the_owner_lost_a_field(widget):
     fields = fields_of(widget, CONFIG)
     del fields["f:spec"]["f:ports"]['k:{"port":80,"protocol":"TCP"}']["."]
     assert not repeats(CONFIG, LIVE, fields, widget)
@@ -95,7 +95,7 @@ SPECS = st.fixed_dictionaries(
 
 @settings(max_examples=100)
 @given(SPECS, SPECS)
-def test_the_long_way_changes_nothing_either(widget, standing, applied):
+def test_repeats_agrees_with_a_full_apply(widget, standing, applied):
     def write(live, spec, manager):
         return applying.apply(
             live,

@@ -43,16 +43,16 @@ def live(write):
     return write(None, cm({"k": "v", "l": "w"}, uid="u", labels={"x": "y"}))
 
 
-def test_a_creator_owns_all_but_identity(live):
+def test_update_of_a_new_object_owns_all_but_identity(live):
     fields = {"f:data": {".": {}, "f:k": {}, "f:l": {}}, "f:metadata": {"f:labels": {".": {}, "f:x": {}}}}
     assert owners(live) == {("one", "Update", ""): (fields, T1)}
 
 
-def test_an_object_that_names_nothing_has_no_owners(write):
+def test_update_of_an_empty_object_has_no_owners(write):
     assert "managedFields" not in write(None, cm())["metadata"]
 
 
-def test_defaults_of_structs_held_by_value_are_no_members(deployment):
+def test_update_excludes_structs_held_by_value(deployment):
     new = {
         "metadata": {"name": "d"},
         "spec": {
@@ -69,44 +69,44 @@ def test_defaults_of_structs_held_by_value_are_no_members(deployment):
     assert "f:status" not in fields
 
 
-def test_of_a_custom_kind_objects_are_members(widget):
+def test_update_of_a_custom_kind_owns_objects(widget):
     new = {"metadata": {"name": "d"}, "spec": {"replicas": 1}}
     update(None, new, struct=widget, manager="m", api_version="e/v1", time=T1)
     assert new["metadata"]["managedFields"][0]["fieldsV1"] == {"f:spec": {".": {}, "f:replicas": {}}}
 
 
-def test_an_updater_takes_over_what_it_changes(live, write):
+def test_update_takes_ownership_of_changed_fields(live, write):
     new = write(live, cm({"k": "v2", "l": "w"}, uid="u", labels={"x": "y"}), "two", T2)
     rest = {"f:data": {".": {}, "f:l": {}}, "f:metadata": {"f:labels": {".": {}, "f:x": {}}}}
     assert owners(new) == {("one", "Update", ""): (rest, T1), ("two", "Update", ""): ({"f:data": {"f:k": {}}}, T2)}
 
 
-def test_what_is_removed_is_nobodys_and_moves_no_time(live, write):
+def test_update_that_removes_fields_sets_no_time(live, write):
     new = write(live, cm({"k": "v"}, uid="u", labels={"x": "y"}), "two", T2)
     rest = {"f:data": {".": {}, "f:k": {}}, "f:metadata": {"f:labels": {".": {}, "f:x": {}}}}
     assert owners(new) == {("one", "Update", ""): (rest, T1)}
 
 
-def test_a_manager_left_with_nothing_disappears(live, write):
+def test_update_drops_managers_without_fields(live, write):
     assert owners(write(live, cm(uid="u"), "two", T2)) == {}
 
 
-def test_a_write_without_effect_leaves_every_entry_as_it_is(live, write):
+def test_update_without_effect_keeps_all_entries(live, write):
     new = write(live, live, "two", T2)
     assert new["metadata"]["managedFields"] == live["metadata"]["managedFields"]
 
 
-def test_a_new_value_of_the_same_field_moves_the_time(live, write):
+def test_update_of_an_owned_field_sets_the_time(live, write):
     new = write(live, cm({"k": "v2", "l": "w"}, uid="u", labels={"x": "y"}), "one", T2)
     assert owners(new) == {("one", "Update", ""): (owners(live)["one", "Update", ""][0], T2)}
 
 
-def test_leaving_managed_fields_out_keeps_them(live, write):
+def test_update_without_managed_fields_keeps_them(live, write):
     assert owners(write(live, cm({"k": "v", "l": "w"}, uid="u", labels={"x": "y"}), "two")) == owners(live)
 
 
 @pytest.mark.parametrize("given", [[], [{}]])
-def test_a_reset_forgets_all_and_later_updates_do_not_start_again(live, write, given):
+def test_update_after_a_reset_tracks_nothing(live, write, given):
     cleared = write(live, cm({"k": "x"}, uid="u", managedFields=given), "two")
     assert "managedFields" not in cleared["metadata"]
     assert "managedFields" not in write(cleared, cm({"k": "y"}, uid="u"), "two")["metadata"]
@@ -115,20 +115,20 @@ def test_a_reset_forgets_all_and_later_updates_do_not_start_again(live, write, g
 @pytest.mark.parametrize(
     "change", [{"operation": "Guess"}, {"fieldsType": "FieldsV9"}, {"apiVersion": ""}, {"fieldsV1": {"x": {}}}]
 )
-def test_malformed_managed_fields_are_ignored(live, write, change):
+def test_update_ignores_malformed_managed_fields(live, write, change):
     new = copy.deepcopy(live)
     new["metadata"]["managedFields"][0].update(change)
     assert write(live, new, "two")["metadata"]["managedFields"] == live["metadata"]["managedFields"]
 
 
-def test_a_client_may_rename_an_owner(live, write):
+def test_update_accepts_a_renamed_owner(live, write):
     new = copy.deepcopy(live)
     new["metadata"]["managedFields"][0].update(manager="renamed", operation="Apply", time="2020-01-01T00:00:00Z")
     fields, _ = owners(live)["one", "Update", ""]
     assert owners(write(live, new, "two")) == {("renamed", "Apply", ""): (fields, "2020-01-01T00:00:00Z")}
 
 
-def test_owners_given_on_create_own_nothing_that_is_there(write):
+def test_update_ignores_managed_fields_of_a_create(write):
     given = {
         "manager": "x",
         "operation": "Update",
@@ -139,7 +139,7 @@ def test_owners_given_on_create_own_nothing_that_is_there(write):
     assert set(owners(write(None, cm({"k": "v"}, managedFields=[given])))) == {("one", "Update", "")}
 
 
-def test_a_subresource_has_entries_of_its_own_and_takes_none_from_the_request(live, write):
+def test_update_of_a_subresource_ignores_requested_entries(live, write):
     given = copy.deepcopy(live)
     given["data"]["k"] = "z"
     given["metadata"]["managedFields"] = []
@@ -148,19 +148,19 @@ def test_a_subresource_has_entries_of_its_own_and_takes_none_from_the_request(li
     assert owners(new)["one", "Update", ""][1] == T1
 
 
-def test_reset_fields_are_never_owned(widget):
+def test_update_never_owns_reset_fields(widget):
     new = {"metadata": {"name": "d"}, "spec": {"replicas": 1}, "status": {"replicas": 2}}
     update(None, new, struct=widget, manager="m", api_version="e/v1", time=T1, reset_fields=(("status",),))
     assert list(new["metadata"]["managedFields"][0]["fieldsV1"]) == ["f:spec"]
 
 
-def test_a_filter_may_say_what_is_owned(widget):
+def test_update_accepts_a_filter_of_owned_fields(widget):
     new = {"metadata": {"name": "d"}, "spec": {"replicas": 1}}
     update(None, new, struct=widget, manager="m", api_version="e/v1", time=T1, reset_fields=lambda _: {})
     assert "managedFields" not in new["metadata"]
 
 
-def test_an_object_that_cannot_be_walked_keeps_its_owners(widget):
+def test_update_of_an_incomparable_object_keeps_its_owners(widget):
     live = {"metadata": {"name": "d", "uid": "u"}, "spec": {"parts": [{"name": "a"}]}}
     update(None, live, struct=widget, manager="m", api_version="e/v1", time=T1)
     new = {"metadata": {"name": "d", "uid": "u"}, "spec": {"parts": [{"size": 1}]}}
@@ -168,14 +168,14 @@ def test_an_object_that_cannot_be_walked_keeps_its_owners(widget):
     assert new["metadata"]["managedFields"] == live["metadata"]["managedFields"]
 
 
-def test_the_live_object_stays_as_it_is(live, write, config_map):
+def test_update_does_not_mutate_the_live_object(live, write, config_map):
     before = copy.deepcopy(live)
     new = {**live, "data": {"k": "2"}}
     update(live, new, struct=config_map, manager="two", api_version="v1", time=T2)
     assert live == before
 
 
-def test_many_updaters_become_ancient(live, write):
+def test_update_merges_many_managers_into_ancient_changes(live, write):
     obj = live
     for number in range(12):
         changed = copy.deepcopy(obj)
@@ -187,7 +187,7 @@ def test_many_updaters_become_ancient(live, write):
 
 
 class Renamed:
-    """A second version that calls ``k`` of the data ``K``."""
+    """Second version, in which the data key ``k`` is ``K``."""
 
     def __init__(self, struct) -> None:
         self.of_all = struct
@@ -206,7 +206,7 @@ def entry_of(version, fields):
     return {"manager": "x", "operation": "Update", "apiVersion": version, "fieldsType": "FieldsV1", "fieldsV1": fields}
 
 
-def test_owners_of_other_versions_lose_what_changes_there(write, config_map):
+def test_update_removes_changed_fields_from_owners_of_other_versions(write, config_map):
     live = cm({"k": "v", "l": "w"}, uid="u", managedFields=[entry_of("v2", {"f:data": {"f:K": {}, "f:l": {}}})])
     new = write(live, cm({"k": "2", "l": "w"}, uid="u"), "two", versions=Renamed(config_map))
     assert owners(new) == {
@@ -215,7 +215,7 @@ def test_owners_of_other_versions_lose_what_changes_there(write, config_map):
     }
 
 
-def test_owners_of_versions_that_are_gone_are_dropped(write, config_map):
+def test_update_drops_owners_of_versions_that_are_not_served(write, config_map):
     live = cm({"k": "v"}, uid="u", managedFields=[entry_of("v0", {"f:data": {"f:k": {}}})])
     new = write(live, cm({"k": "v", "l": "w"}, uid="u"), "two", versions=Renamed(config_map))
     assert set(owners(new)) == {("two", "Update", "")}
@@ -237,7 +237,7 @@ SPECS = st.dictionaries(FIELDS, JSON, max_size=5) | JSON
 
 @settings(max_examples=150)
 @given(SPECS, SPECS, JSON)
-def test_an_update_never_raises_whatever_the_objects_hold(widget, before, after, given_fields):
+def test_update_never_raises_for_any_object(widget, before, after, given_fields):
     live = {"metadata": {"name": "d", "uid": "u"}, "spec": before}
     update(None, live, struct=widget, manager="one", api_version="e/v1", time=T1)
     new = {"metadata": {"name": "d", "managedFields": [given_fields]}, "spec": after, "status": before}
@@ -247,7 +247,7 @@ def test_an_update_never_raises_whatever_the_objects_hold(widget, before, after,
 
 @settings(max_examples=150)
 @given(SPECS, st.sampled_from(["one", ""]))
-def test_the_short_way_of_a_create_writes_what_the_long_one_does(widget, spec, manager):
+def test_own_new_equals_update(widget, spec, manager):
     long, short = ({"metadata": {"name": "d", "labels": {"a": "b"}}, "spec": spec} for _ in range(2))
     update(None, long, struct=widget, manager=manager, api_version="e/v1", time=T1)
     own_new(short, Creation(widget), manager=manager, api_version="e/v1", time=T1)

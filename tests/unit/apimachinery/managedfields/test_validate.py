@@ -1,4 +1,4 @@
-"""Whether an applied tree fits its type."""
+"""Validation of an applied tree against its type."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ CASES = {
 
 
 @pytest.mark.parametrize(("spec", "text"), CASES.values(), ids=CASES)
-def test_what_does_not_fit_is_told_with_its_path(widget, spec, text):
+def test_faults_of_reports_path_and_error(widget, spec, text):
     assert faults_text(faults_of({"spec": spec}, widget)) == text
 
 
-def test_several_faults_stand_in_one_message(widget):
+def test_faults_text_joins_errors(widget):
     faults = faults_of({"spec": {"replicas": "x", "enabled": 1}}, widget)
     assert (
         faults_text(faults)
@@ -71,7 +71,7 @@ def test_several_faults_stand_in_one_message(widget):
         {"size": 1, "since": 5},
     ],
 )
-def test_nulls_and_free_values_fit(widget, spec):
+def test_faults_of_accepts_nulls_and_untyped_values(widget, spec):
     assert faults_of({"spec": spec}, widget) == []
 
 

@@ -47,17 +47,17 @@ def op(kind: str, path: str, value: Any = None, **more: Any) -> dict[str, Any]:
         ([], {}),
     ],
 )
-def test_operations(operations: list[dict[str, Any]], expected: dict[str, Any]) -> None:
+def test_apply_json_patch_of_each_operation(operations: list[dict[str, Any]], expected: dict[str, Any]) -> None:
     result = apply_json_patch(OBJECT, operations)
     for key, members in expected.items():
         assert {name: result[key][name] for name in members} == members
 
 
-def test_only_what_follows_the_first_slash_counts() -> None:
+def test_apply_json_patch_ignores_text_before_the_first_slash() -> None:
     assert apply_json_patch({"a": {}}, [op("add", "ignored/b", 1)]) == {"a": {}, "b": 1}
 
 
-def test_the_whole_object_may_be_replaced() -> None:
+def test_apply_json_patch_replaces_the_whole_object() -> None:
     assert apply_json_patch({"a": 1}, [op("replace", "", {"b": 2})]) == {"b": 2}
 
 
@@ -88,7 +88,7 @@ def test_the_whole_object_may_be_replaced() -> None:
         op("test", "/metadata/name", None),
     ],
 )
-def test_what_does_not_apply_is_422(operation: dict[str, Any]) -> None:
+def test_apply_json_patch_is_422_when_an_operation_fails(operation: dict[str, Any]) -> None:
     with pytest.raises(StatusError) as caught:
         apply_json_patch(OBJECT, [operation])
     assert caught.value.code == 422
@@ -97,12 +97,12 @@ def test_what_does_not_apply_is_422(operation: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(("stored", "tested"), [(2, "2"), (2, 2.0), (1, True), (0, None)])
-def test_values_of_other_types_differ(stored: Any, tested: Any) -> None:
+def test_apply_json_patch_test_compares_types(stored: Any, tested: Any) -> None:
     with pytest.raises(StatusError):
         apply_json_patch({"n": stored}, [op("test", "/n", tested)])
 
 
-def test_neither_object_nor_patch_changes_and_nothing_is_shared() -> None:
+def test_apply_json_patch_does_not_mutate_or_share_its_arguments() -> None:
     obj, operations = deepcopy(OBJECT), [op("add", "/data/l", {"x": [1]}), op("add", "/metadata/finalizers/0", "z")]
     before = deepcopy(operations)
     result = apply_json_patch(obj, operations)
@@ -112,7 +112,7 @@ def test_neither_object_nor_patch_changes_and_nothing_is_shared() -> None:
     assert operations == before
 
 
-def test_copies_of_copies_are_bounded() -> None:
+def test_apply_json_patch_bounds_copies() -> None:
     operations = [op("add", "/a", {"x": "x" * 1000})]
     operations += [{"op": "copy", "from": "/a", "path": f"/a/{n}"} for n in range(50)]
     with pytest.raises(StatusError) as caught:
@@ -120,7 +120,7 @@ def test_copies_of_copies_are_bounded() -> None:
     assert caught.value.code == 422
 
 
-def test_moves_cannot_nest_without_bound() -> None:
+def test_apply_json_patch_bounds_nesting_by_moves() -> None:
     operations = [op("add", "/a", {})]
     for _ in range(2000):
         operations += [op("add", "/b", {}), {"op": "move", "from": "/a", "path": "/b/a"}]
@@ -143,17 +143,17 @@ def test_moves_cannot_nest_without_bound() -> None:
         ),
     ],
 )
-def test_what_is_no_patch_is_400(raw: bytes, message: str) -> None:
+def test_parse_json_patch_is_400_for_malformed_patches(raw: bytes, message: str) -> None:
     with pytest.raises(StatusError) as caught:
         parse_json_patch(raw)
     assert (caught.value.code, caught.value.message) == (400, message)
 
 
-def test_null_is_no_operation() -> None:
+def test_parse_json_patch_rejects_null_operations() -> None:
     assert parse_json_patch(b"null").operations == []
 
 
-def test_too_many_operations_are_413() -> None:
+def test_parse_json_patch_is_413_for_too_many_operations() -> None:
     one = b'{"op":"test","path":"/a"}'
     assert len(parse_json_patch(b"[" + b",".join([one] * 10_000) + b"]").operations) == 10_000
     with pytest.raises(StatusError) as caught:
@@ -164,7 +164,7 @@ def test_too_many_operations_are_413() -> None:
     )
 
 
-def test_unknown_and_doubled_members_are_told() -> None:
+def test_parse_json_patch_reports_unknown_and_duplicate_members() -> None:
     raw = b'[{"op":"add","path":"/a","value":1,"value":2,"typo":3}]'
     assert parse_json_patch(raw).strict_messages == [
         'json patch duplicate field "[0].value"',
@@ -180,7 +180,7 @@ OPERATIONS = st.fixed_dictionaries(
 
 
 @given(st.lists(OPERATIONS, max_size=6))
-def test_any_patch_applies_or_is_422(operations: list[dict[str, Any]]) -> None:
+def test_apply_json_patch_of_any_patch_applies_or_is_422(operations: list[dict[str, Any]]) -> None:
     try:
         result = apply_json_patch({"a": {"b": 1}, "l": [{}, {"x": 0}]}, operations)
     except StatusError as error:

@@ -35,12 +35,14 @@ OBJECTS = st.dictionaries(st.sampled_from("abc"), VALUES, max_size=3)
         ({"a": 1}, {}, {"a": 1}),
     ],
 )
-def test_merging(tree: dict[str, Any], patch: dict[str, Any], expected: dict[str, Any]) -> None:
+def test_apply_merge_patch_merges_removes_and_replaces(
+    tree: dict[str, Any], patch: dict[str, Any], expected: dict[str, Any]
+) -> None:
     assert apply_merge_patch(tree, patch) == expected
 
 
 def diff(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
-    """A patch that makes ``new`` of ``old``."""
+    """Return a patch that changes ``old`` to ``new``."""
     patch: dict[str, Any] = {key: None for key in old if key not in new}
     for key, value in new.items():
         both_objects = isinstance(value, dict) and isinstance(old.get(key), dict)
@@ -49,12 +51,12 @@ def diff(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
 
 
 @given(OBJECTS, OBJECTS)
-def test_a_computed_patch_gives_the_target(old: dict[str, Any], new: dict[str, Any]) -> None:
+def test_apply_merge_patch_of_a_computed_patch_returns_the_target(old: dict[str, Any], new: dict[str, Any]) -> None:
     assert apply_merge_patch(old, diff(old, new)) == new
 
 
 @given(OBJECTS, OBJECTS)
-def test_neither_object_nor_patch_changes(tree: dict[str, Any], patch: dict[str, Any]) -> None:
+def test_apply_merge_patch_does_not_mutate_its_arguments(tree: dict[str, Any], patch: dict[str, Any]) -> None:
     tree_before, patch_before = deepcopy(tree), deepcopy(patch)
     result = apply_merge_patch(tree, patch)
     for value in result.values():
@@ -74,11 +76,11 @@ def test_neither_object_nor_patch_changes(tree: dict[str, Any], patch: dict[str,
         ),
     ],
 )
-def test_what_is_no_patch_is_400(raw: bytes, message: str) -> None:
+def test_parse_merge_patch_is_400_for_malformed_patches(raw: bytes, message: str) -> None:
     with pytest.raises(StatusError) as caught:
         parse_merge_patch(raw)
     assert (caught.value.code, caught.value.message) == (400, message)
 
 
-def test_an_object_is_a_patch() -> None:
+def test_parse_merge_patch_accepts_any_object() -> None:
     assert parse_merge_patch(b'{"a":null}') == {"a": None}

@@ -29,7 +29,7 @@ TERMS = st.builds(FieldRequirement, st.sampled_from(["metadata.name", "a"]), st.
         ("metadata.name=a,", True),
     ],
 )
-def test_matching(text: str, expected: bool) -> None:
+def test_field_selector_matches_field_values(text: str, expected: bool) -> None:
     fields = {"metadata.name": "a", "status.phase": "Running"}
     assert parse_field_selector(text).matches(fields) is expected
 
@@ -45,33 +45,33 @@ def test_matching(text: str, expected: bool) -> None:
         ("metadata.name=a=b", "invalid field selector: unescaped character in value: 61"),
     ],
 )
-def test_faults(text: str, message: str) -> None:
+def test_parse_field_selector_rejects_malformed_text(text: str, message: str) -> None:
     with pytest.raises(SelectorError) as caught:
         parse_field_selector(text)
     assert str(caught.value) == message
 
 
-def test_escapes() -> None:
+def test_parse_field_selector_unescapes_values() -> None:
     assert parse_field_selector(r"a=x\,y\=z\\").requirements == (FieldRequirement("a", "x,y=z\\"),)
 
 
 @given(st.lists(TERMS, max_size=4))
-def test_the_text_of_a_selector_means_that_selector(terms: list[FieldRequirement]) -> None:
+def test_parse_field_selector_restores_a_selector_from_its_text(terms: list[FieldRequirement]) -> None:
     selector = FieldSelector(sorted(terms, key=str))
     assert parse_field_selector(str(selector)) == selector
 
 
 @given(st.text(alphabet="a.=!,\\"))
-def test_any_text_is_read_or_refused(text: str) -> None:
+def test_parse_field_selector_of_any_text_returns_or_raises_selector_error(text: str) -> None:
     with contextlib.suppress(SelectorError):
         parse_field_selector(text)
 
 
-def test_exact_value() -> None:
+def test_exact_value_of_a_field() -> None:
     selector = parse_field_selector("a=x,b!=y")
     assert (selector.exact_value("a"), selector.exact_value("b"), selector.exact_value("c")) == ("x", None, None)
 
 
-def test_empty_selectors_restrict_nothing() -> None:
+def test_empty_field_selector_matches_everything() -> None:
     assert parse_field_selector("").is_empty
     assert not parse_field_selector("a=").is_empty

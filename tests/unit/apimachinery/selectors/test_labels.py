@@ -1,4 +1,4 @@
-"""What label selectors mean."""
+"""Matching of label selectors."""
 
 from __future__ import annotations
 
@@ -53,21 +53,21 @@ from steersman.apimachinery.selectors import (
         ("a=b,c", {"a": "b"}, False),
     ],
 )
-def test_matching(text: str, labels: dict[str, str] | None, expected: bool) -> None:
+def test_label_selector_matches_labels(text: str, labels: dict[str, str] | None, expected: bool) -> None:
     assert parse_label_selector(text).matches(labels) is expected
 
 
-def test_a_requirement_matches_by_itself() -> None:
+def test_requirement_matches_labels() -> None:
     assert requirement("a", "in", ["b"]).matches({"a": "b"})
     assert not requirement("a", Operator.IN, ["b"]).matches(None)
 
 
-def test_requirements_are_sorted_by_key_and_values_by_text() -> None:
+def test_label_selector_sorts_requirements_and_values() -> None:
     selector = LabelSelector([requirement("b", "in", ["z", "y", "z"]), requirement("a", "exists")])
     assert str(selector) == "a,b in (y,z)"
 
 
-def test_nothing_and_everything() -> None:
+def test_empty_label_selector_matches_everything() -> None:
     assert EVERYTHING.matches({})
     assert EVERYTHING.is_empty
     assert not NOTHING.matches({})
@@ -75,7 +75,7 @@ def test_nothing_and_everything() -> None:
     assert EVERYTHING != NOTHING
 
 
-def test_selectors_of_one_meaning_are_equal() -> None:
+def test_label_selectors_with_equal_requirements_are_equal() -> None:
     assert parse_label_selector("a=b,c") == parse_label_selector(" c , a = b")
     assert len({parse_label_selector("a=b"), parse_label_selector(" a=b")}) == 1
 
@@ -83,7 +83,7 @@ def test_selectors_of_one_meaning_are_equal() -> None:
 @pytest.mark.parametrize(
     ("text", "value"), [("a=b", "b"), ("a in (b)", "b"), ("a in (b,c)", None), ("a!=b", None), ("b=c", None)]
 )
-def test_exact_value(text: str, value: str | None) -> None:
+def test_exact_value_of_a_label(text: str, value: str | None) -> None:
     assert parse_label_selector(text).exact_value("a") == value
 
 
@@ -102,7 +102,7 @@ def test_exact_value(text: str, value: str | None) -> None:
         ),
     ],
 )
-def test_wrong_requirements(operator: str, values: list[str], message: str) -> None:
+def test_requirement_rejects_invalid_arguments(operator: str, values: list[str], message: str) -> None:
     with pytest.raises(SelectorError) as caught:
         requirement("a", operator, values)
     assert str(caught.value) == message
@@ -127,20 +127,20 @@ def test_wrong_requirements(operator: str, values: list[str], message: str) -> N
         ),
     ],
 )
-def test_selectors_in_objects(tree: dict[str, Any], text: str) -> None:
+def test_from_label_selector_matches_labels(tree: dict[str, Any], text: str) -> None:
     assert str(from_label_selector(tree)) == text
 
 
-def test_a_missing_selector_in_an_object_means_nothing() -> None:
+def test_from_label_selector_of_none_matches_nothing() -> None:
     assert from_label_selector(None) is NOTHING
 
 
-def test_unknown_operator_in_an_object() -> None:
+def test_from_label_selector_rejects_an_unknown_operator() -> None:
     with pytest.raises(SelectorError, match='"Like" is not a valid label selector operator'):
         from_label_selector({"matchExpressions": [{"key": "a", "operator": "Like"}]})
 
 
-def test_validation_of_selectors_in_objects() -> None:
+def test_validate_label_selector_reports_errors() -> None:
     tree = {
         "matchLabels": {"/a": "b"},
         "matchExpressions": [
@@ -165,7 +165,7 @@ def test_validation_of_selectors_in_objects() -> None:
     ]
 
 
-def test_invalid_values_may_be_allowed() -> None:
+def test_validate_label_selector_allows_invalid_values_when_requested() -> None:
     tree = {"matchExpressions": [{"key": "a", "operator": "In", "values": ["-"]}]}
     assert validate_label_selector(tree, Path("s"), allow_invalid_values=True) == []
     assert validate_label_selector(None, Path("s")) == []

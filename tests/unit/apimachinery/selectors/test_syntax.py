@@ -21,7 +21,7 @@ REQUIREMENTS = st.one_of(
 
 
 @given(st.lists(REQUIREMENTS, max_size=5).map(LabelSelector))
-def test_the_text_of_a_selector_means_that_selector(selector: LabelSelector) -> None:
+def test_parse_label_selector_restores_a_selector_from_its_text(selector: LabelSelector) -> None:
     assert parse_label_selector(str(selector)) == selector
 
 
@@ -44,7 +44,7 @@ def test_the_text_of_a_selector_means_that_selector(selector: LabelSelector) -> 
         ("! a", "!a"),
     ],
 )
-def test_forms(text: str, canonical: str) -> None:
+def test_parse_label_selector_of_each_form(text: str, canonical: str) -> None:
     assert str(parse_label_selector(text)) == canonical
 
 
@@ -84,13 +84,13 @@ def test_forms(text: str, canonical: str) -> None:
         ),
     ],
 )
-def test_faults(text: str, message: str) -> None:
+def test_parse_label_selector_rejects_malformed_text(text: str, message: str) -> None:
     with pytest.raises(SelectorError) as caught:
         parse_label_selector(text)
     assert str(caught.value) == message
 
 
 @given(st.text(alphabet="ab=!<>(), in\t"))
-def test_any_text_is_read_or_refused(text: str) -> None:
+def test_parse_label_selector_of_any_text_returns_or_raises_selector_error(text: str) -> None:
     with contextlib.suppress(SelectorError):
         parse_label_selector(text)

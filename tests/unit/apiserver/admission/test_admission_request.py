@@ -1,4 +1,4 @@
-"""Writes as policies and webhooks see them."""
+"""AdmissionRequests of policies and webhooks."""
 
 from steersman.apiserver.admission.admission_request import kind_of
 from steersman.schema.resources import Resource, Subresource
@@ -15,7 +15,7 @@ POD = Resource(
 )
 
 
-def test_kind_of_a_request_is_that_of_its_body():
+def test_kind_of_returns_kind_of_request_body():
     assert kind_of(POD, "") == {"group": "", "version": "v1", "kind": "Pod"}
     assert kind_of(POD, "status") == {"group": "", "version": "v1", "kind": "Pod"}
     assert kind_of(POD, "eviction") == {"group": "policy", "version": "v1", "kind": "Eviction"}

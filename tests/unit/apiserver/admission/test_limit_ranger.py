@@ -29,7 +29,7 @@ def pod(*containers, inits=(), **spec):
     return {"metadata": {"name": "a"}, "spec": {"containers": numbered, "initContainers": inits, **spec}}
 
 
-def of(limit_range, obj):
+def violations_of(limit_range, obj):
     return list(pod_violations(obj, limit_range))
 
 
@@ -107,28 +107,28 @@ async def test_all_violated_bounds_are_reported():
     ],
 )
 def test_violated_bound_is_reported(item, resources, text):
-    assert of(limits(**item), pod(resources)) == [text]
+    assert violations_of(limits(**item), pod(resources)) == [text]
 
 
 def test_ratio_is_compared_exactly():
     item = {"maxLimitRequestRatio": {"cpu": "1500m"}}
-    assert of(limits(**item), pod({"requests": {"cpu": "2"}, "limits": {"cpu": "3"}})) == []
-    assert len(of(limits(**item), pod({"requests": {"cpu": "2"}, "limits": {"cpu": "3001m"}}))) == 1
+    assert violations_of(limits(**item), pod({"requests": {"cpu": "2"}, "limits": {"cpu": "3"}})) == []
+    assert len(violations_of(limits(**item), pod({"requests": {"cpu": "2"}, "limits": {"cpu": "3001m"}}))) == 1
 
 
 def test_pod_bounds_apply_to_the_sum_of_containers():
     whole = limits(type="Pod", max={"memory": "1500Mi"})
     gib = {"limits": {"memory": "1000Mi"}}
-    assert of(whole, pod(gib)) == []
-    assert of(whole, pod(gib, gib)) == ["maximum memory usage per Pod is 1500Mi, but limit is 2000Mi"]
-    assert of(whole, pod(gib, inits=[{"limits": {"memory": "2Gi"}}])) == [
+    assert violations_of(whole, pod(gib)) == []
+    assert violations_of(whole, pod(gib, gib)) == ["maximum memory usage per Pod is 1500Mi, but limit is 2000Mi"]
+    assert violations_of(whole, pod(gib, inits=[{"limits": {"memory": "2Gi"}}])) == [
         "maximum memory usage per Pod is 1500Mi, but limit is 2Gi"
     ]
 
 
 def test_pod_bounds_ignore_overhead():
     whole = limits(type="Pod", max={"cpu": "1"})
-    assert of(whole, pod({"limits": {"cpu": "1"}}, overhead={"cpu": "1"})) == []
+    assert violations_of(whole, pod({"limits": {"cpu": "1"}}, overhead={"cpu": "1"})) == []
 
 
 @pytest.mark.parametrize(

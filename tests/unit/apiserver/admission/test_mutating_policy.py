@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from typing import ClassVar
+
 import pytest
 from tests.unit.apiserver.admission.policies import GROUP, RULE, Policed, denial
 from tests.unit.apiserver.writing import DEPLOYMENTS, USER
 
-from steersman.apiserver.admission.interface import Attributes, Operation
+from steersman.apiserver.admission.interface import Attributes, Operation, Plugin
 from steersman.apiserver.admission.mutating_policy import MutatingAdmissionPolicy
 from steersman.apiserver.admission.validating_policy import ValidatingAdmissionPolicy
 from steersman.apiserver.request import RequestContext
@@ -127,6 +129,47 @@ async def test_policy_is_reinvoked_when_a_later_one_changed_the_object(repeats, 
         await mutate(server, applying(ANNOTATE), name="a", reinvocationPolicy=repeats)
         await mutate(server, applying("Object{data: {'l': 'x'}}"), name="b")
         assert (await server.write()).body["metadata"]["annotations"]["added"] == count
+
+
+APPEND = "Object{data: {'l': ('l' in object.data ? object.data.l : '') + 'x'}}"
+
+
+@pytest.mark.parametrize(("policy", "count"), [("IfNeeded", 2), ("Never", 1)])
+async def test_policy_is_reinvoked_after_its_own_change(policy, count):
+    async with mutating() as server:
+        await mutate(server, applying(APPEND), reinvocationPolicy=policy)
+        assert (await server.write()).body["data"]["l"] == "x" * count
+
+
+async def test_policy_without_match_in_the_first_run_is_not_invoked_in_the_second():
+    async with mutating() as server:
+        conditions = [{"name": "c", "expression": "'l' in object.data"}]
+        await mutate(server, applying(ANNOTATE), name="a", matchConditions=conditions, reinvocationPolicy="IfNeeded")
+        await mutate(server, applying(APPEND), name="b")
+        assert "annotations" not in (await server.write()).body["metadata"]
+
+
+class Counting(Plugin):
+    """An in-tree plugin that counts its runs."""
+
+    name: ClassVar[str] = "NamespaceLifecycle"
+
+    def __init__(self, registry, *, authorizer):
+        pass
+
+    def handles(self, resource, subresource, operation):
+        return resource.name == "configmaps"
+
+    async def admit(self, attributes):
+        notes = attributes.object["metadata"].setdefault("annotations", {})
+        notes["runs"] = str(int(notes.get("runs", "0")) + 1)
+
+
+async def test_in_tree_plugins_run_again_after_a_policy_was_applied():
+    async with mutating(Counting) as server:
+        assert (await server.write(name="a")).body["metadata"]["annotations"]["runs"] == "1"
+        await mutate(server, applying(APPEND))
+        assert (await server.write(name="b")).body["metadata"]["annotations"]["runs"] == "2"
 
 
 async def test_validating_policies_see_mutated_objects():

@@ -30,8 +30,8 @@ async def with_volume(server, claim):
     await server.make("/apis/storage.k8s.io/v1/csidrivers", metadata={"name": "d.example.com"}, spec=spec)
     source = {"csi": {"driver": "d.example.com", "volumeHandle": "h"}, "capacity": {"storage": "1Gi"}}
     await server.make("/api/v1/persistentvolumes", metadata={"name": "pv"}, spec={**AMOUNT, **source})
-    wanted = {"resources": {"requests": {"storage": "1Gi"}}, "volumeName": "pv"}
-    await server.make(CLAIMS, metadata={"name": claim}, spec={**AMOUNT, **wanted})
+    claim_spec = {"resources": {"requests": {"storage": "1Gi"}}, "volumeName": "pv"}
+    await server.make(CLAIMS, metadata={"name": claim}, spec={**AMOUNT, **claim_spec})
 
 
 @pytest.mark.parametrize(

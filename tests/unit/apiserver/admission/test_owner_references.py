@@ -48,8 +48,8 @@ async def test_blocking_owner_deletion_requires_permission_on_finalizers():
 
 async def test_blocking_an_owner_of_an_unknown_kind_is_rejected():
     async with guarded(Rights()) as server:
-        stranger = {**BLOCKING, "apiVersion": "example.com/v1", "kind": "Thing"}
-        body = {"metadata": {"name": "b", "ownerReferences": [stranger]}}
+        unknown_owner = {**BLOCKING, "apiVersion": "example.com/v1", "kind": "Thing"}
+        body = {"metadata": {"name": "b", "ownerReferences": [unknown_owner]}}
         assert refusal(await server.call("POST", CONFIG_MAPS, body)).endswith(
             'no matches for kind "Thing" in version "example.com/v1"'
         )

@@ -130,7 +130,7 @@ async def test_pod_update_that_changes_its_scope_is_charged_whole():
         assert await used(server, "ending") == {"pods": "1", "requests.cpu": "200m"}
 
 
-async def test_pod_update_within_its_scope_is_not_looked_at():
+async def test_pod_update_within_its_scope_is_not_charged():
     async with quotas() as server:
         name = (await server.pod()).body["metadata"]["name"]
         await limit(server, pods="0", requests_cpu="0")

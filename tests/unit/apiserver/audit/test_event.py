@@ -28,7 +28,7 @@ def event(of: Request, level=AuditLevel.METADATA, *, omit_managed_fields=False) 
     return AuditEvent(of, ALICE, Outcome(level, frozenset(), omit_managed_fields), received=NOW)
 
 
-def shown(made: AuditEvent, stage="ResponseComplete") -> dict:
+def tree_of(made: AuditEvent, stage="ResponseComplete") -> dict:
     return json.loads(json_line(made.tree(stage, now=NOW + timedelta(milliseconds=5))))
 
 
@@ -37,7 +37,7 @@ def test_event_has_upstreams_fields_in_order():
     made = event(of)
     made.notes.add("authorization.k8s.io/decision", "allow")
     made.answered(200)
-    assert list(shown(made).items()) == [
+    assert list(tree_of(made).items()) == [
         ("kind", "Event"),
         ("apiVersion", "audit.k8s.io/v1"),
         ("level", "Metadata"),
@@ -60,24 +60,24 @@ def test_request_received_has_no_status_and_no_body():
     made = event(request("POST"), AuditLevel.REQUEST_RESPONSE)
     made.request_body = RequestBody(POD, "application/json")
     made.answered(201)
-    assert not {"responseStatus", "requestObject"} & shown(made, "RequestReceived").keys()
+    assert not {"responseStatus", "requestObject"} & tree_of(made, "RequestReceived").keys()
 
 
 def test_event_has_no_headers_but_user_agent_and_addresses():
     of = request("GET", "/version", (b"authorization", b"Bearer s3cret"), (b"cookie", b"s3cret"))
     made = event(of, AuditLevel.REQUEST_RESPONSE)
     made.answered(200)
-    assert "s3cret" not in json.dumps(shown(made))
+    assert "s3cret" not in json.dumps(tree_of(made))
 
 
 def test_event_has_user_and_impersonated_user():
     of = request()
     made = event(of)
     of.user = UserInfo("bob")
-    assert (shown(made)["user"]["username"], shown(made)["impersonatedUser"]) == ("alice", {"username": "bob"})
-    assert "authenticationMetadata" not in shown(made)
+    assert (tree_of(made)["user"]["username"], tree_of(made)["impersonatedUser"]) == ("alice", {"username": "bob"})
+    assert "authenticationMetadata" not in tree_of(made)
     made.notes.impersonation_constraint = "impersonate:user-info"
-    assert shown(made)["authenticationMetadata"] == {"impersonationConstraint": "impersonate:user-info"}
+    assert tree_of(made)["authenticationMetadata"] == {"impersonationConstraint": "impersonate:user-info"}
 
 
 @pytest.mark.parametrize(
@@ -92,14 +92,14 @@ def test_level_selects_recorded_objects(level, has_request, has_response):
     made = event(request("POST"), level)
     made.request_body = RequestBody(POD, "application/json")
     made.response_body = ResponseBody([POD], "application/json", gzipped=False)
-    tree = shown(made)
+    tree = tree_of(made)
     assert (("requestObject" in tree), ("responseObject" in tree)) == (has_request, has_response)
 
 
 def test_created_object_is_identified_by_its_body():
     made = event(request("POST"))
     made.request_body = RequestBody(POD, "application/json")
-    ref = shown(made)["objectRef"]
+    ref = tree_of(made)["objectRef"]
     assert (ref["name"], ref["uid"], ref["resourceVersion"]) == ("b", "7", "5")
 
 
@@ -107,7 +107,7 @@ def test_managed_fields_are_omitted_by_policy():
     made = event(request("POST"), AuditLevel.REQUEST_RESPONSE, omit_managed_fields=True)
     made.request_body = RequestBody(POD, "application/json")
     made.response_body = ResponseBody([b'{"items":[', POD, b"]}"], "application/json", gzipped=False)
-    tree = shown(made)
+    tree = tree_of(made)
     assert "managedFields" not in tree["requestObject"]["metadata"]
     assert "managedFields" not in tree["responseObject"]["items"][0]["metadata"]
 
@@ -115,7 +115,7 @@ def test_managed_fields_are_omitted_by_policy():
 def test_patch_is_recorded_unchanged():
     made = event(request("PATCH"), AuditLevel.REQUEST, omit_managed_fields=True)
     made.request_body = RequestBody(b'[{"op":"remove","path":"/a"}]', "application/json-patch+json")
-    assert shown(made)["requestObject"] == [{"op": "remove", "path": "/a"}]
+    assert tree_of(made)["requestObject"] == [{"op": "remove", "path": "/a"}]
 
 
 def test_error_status_is_recorded_with_details():
@@ -123,7 +123,7 @@ def test_error_status_is_recorded_with_details():
     made.answered(
         404, {"kind": "Status", "metadata": {}, "status": "Failure", "message": "no", "details": {"name": "b"}}
     )
-    assert shown(made)["responseStatus"] == {
+    assert tree_of(made)["responseStatus"] == {
         "metadata": {},
         "status": "Failure",
         "message": "no",
@@ -148,7 +148,7 @@ def test_source_ips_include_proxies(headers, client, expected):
 
 def test_long_user_agent_is_truncated():
     of = request("GET", "/version", (b"user-agent", b"x" * 2000))
-    assert shown(event(of))["userAgent"] == "x" * 1024 + "...TRUNCATED"
+    assert tree_of(event(of))["userAgent"] == "x" * 1024 + "...TRUNCATED"
 
 
 def test_oversized_event_is_truncated_and_annotated():

@@ -51,8 +51,8 @@ def test_backups_are_compressed_on_request(tmp_path, opened):
 def test_newest_backups_are_kept(tmp_path, opened):
     path = tmp_path / "audit.log"
     opened(path, size_max_bytes=1, backups_max=2).write([b"1", b"2", b"3", b"4"])
-    kept = sorted(each.read_bytes() for each in tmp_path.iterdir())
-    assert kept == [b"2", b"3", b"4"]
+    contents = sorted(each.read_bytes() for each in tmp_path.iterdir())
+    assert contents == [b"2", b"3", b"4"]
 
 
 def test_old_backups_are_removed_and_other_files_kept(tmp_path, opened):

@@ -88,7 +88,7 @@ async def test_batch_mode_drops_and_counts_lines_when_full(started, caplog):
 
 
 async def written(file: Lines, count: int) -> None:
-    """Threads are not waited for by the fake clock."""
+    """Wait in real time for the writer thread, which the fake clock does not cover."""
     async with asyncio.timeout(5):
         while len(file.writes) < count:  # noqa: ASYNC110 — they come from a thread
             await asyncio.sleep(0.001)  # noqa: TID251

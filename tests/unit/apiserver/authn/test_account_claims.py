@@ -1,4 +1,4 @@
-"""What tokens of service accounts say."""
+"""Claims of service account tokens."""
 
 import msgspec
 import pytest
@@ -6,7 +6,7 @@ import pytest
 from steersman.apiserver.authn.account_claims import Bound, Ref, new_claims, read_claims
 
 
-def test_claims_are_as_upstream_writes_them():
+def test_new_claims_match_upstream():
     bound = Bound("ns", Ref("robot", "u1"), pod=Ref("p", "u2"), node=Ref("n"), warnafter=7)
     claims = new_claims(bound, issuer="i", audiences=("a", "b"), now_seconds=100, life_seconds=60, jti="j")
     assert claims == {
@@ -28,12 +28,12 @@ def test_claims_are_as_upstream_writes_them():
     assert read_claims(claims).bound == bound
 
 
-def test_an_audience_may_stand_alone():
+def test_audiences_accepts_string():
     assert read_claims({"aud": "a"}).audiences == ("a",)
     assert read_claims({}).audiences == ()
 
 
 @pytest.mark.parametrize("claims", [{"exp": "soon"}, {"aud": 7}, {"kubernetes.io": {"serviceaccount": "x"}}])
-def test_claims_of_other_types_are_refused(claims):
+def test_read_claims_rejects_wrong_types(claims):
     with pytest.raises(msgspec.ValidationError):
         read_claims(claims)

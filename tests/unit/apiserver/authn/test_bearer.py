@@ -1,4 +1,4 @@
-"""Tokens out of headers."""
+"""Bearer tokens in headers and subprotocols."""
 
 import base64
 
@@ -29,16 +29,16 @@ def subprotocol(token: str) -> str:
 
 
 @pytest.mark.parametrize("value", ["Bearer good", "bearer good", "BEARER good", "Bearer good more", " Bearer good "])
-async def test_a_known_token_names_its_bearer(value):
+async def test_authenticate_returns_user_of_known_token(value):
     assert await BearerToken(TOKENS, clock=FakeClock()).authenticate(request(("Authorization", value))) == ALICE
 
 
 @pytest.mark.parametrize("value", ["", "Basic YTpi", "Token good", "Bearer", "Bearer ", "good"])
-async def test_what_holds_no_bearer_token_is_no_credential(value):
+async def test_authenticate_ignores_headers_without_bearer_token(value):
     assert await BearerToken(TOKENS, clock=FakeClock()).authenticate(request(("Authorization", value))) is None
 
 
-async def test_an_extra_space_is_told_in_a_warning():
+async def test_authenticate_warns_about_extra_space():
     asked = request(("Authorization", "Bearer  good"))
     assert await BearerToken(TOKENS, clock=FakeClock()).authenticate(asked) is None
     assert asked.warnings.texts == [
@@ -49,16 +49,16 @@ async def test_an_extra_space_is_told_in_a_warning():
 FIXED = {"secret": UserInfo("ann"), "with space": UserInfo("bob"), "ümlaut": UserInfo("eve")}
 
 
-def test_bearer_of_fixed_token_is_known_at_once():
-    user = BearerToken([], clock=FakeClock(), fixed_tokens=FIXED).at_once(b"Bearer secret")
+def test_authenticate_cached_returns_user_of_fixed_token():
+    user = BearerToken([], clock=FakeClock(), fixed_tokens=FIXED).authenticate_cached(b"Bearer secret")
     assert user == UserInfo("ann", (AUTHENTICATED_GROUP,))
 
 
 @pytest.mark.parametrize(
     "header", [b"", b"secret", b"bearer secret", b"Bearer with space", "Bearer ümlaut".encode(), b"Bearer other"]
 )
-def test_other_headers_are_left_to_the_authenticators(header):
-    assert BearerToken([], clock=FakeClock(), fixed_tokens=FIXED).at_once(header) is None
+def test_authenticate_cached_returns_none_for_other_headers(header):
+    assert BearerToken([], clock=FakeClock(), fixed_tokens=FIXED).authenticate_cached(header) is None
 
 
 class State:
@@ -68,8 +68,8 @@ class State:
         return self.current
 
 
-class Remembering:
-    """Answers for ten seconds, while ``state`` is current."""
+class CachingAuthenticator:
+    """Token authenticator whose results are valid for ten seconds, while ``state`` is current."""
 
     def __init__(self, clock: FakeClock) -> None:
         self.clock = clock
@@ -79,39 +79,39 @@ class Remembering:
         return VerifiedUser(ALICE, (self.state,), until=self.clock.monotonic() + 10) if token == "good" else None
 
 
-async def test_verified_token_is_known_at_once_until_its_time_is_over():
+async def test_authenticate_cached_returns_verified_user_until_expiry():
     clock = FakeClock()
-    bearer = BearerToken(TOKENS, clock=clock, remembering=Remembering(clock))
-    assert bearer.at_once(b"Bearer good") is None
+    bearer = BearerToken(TOKENS, clock=clock, token_cache=CachingAuthenticator(clock))
+    assert bearer.authenticate_cached(b"Bearer good") is None
     await bearer.authenticate(request(("Authorization", "Bearer good")))
     await clock.advance(9.9)
-    assert bearer.at_once(b"Bearer good") is ALICE
+    assert bearer.authenticate_cached(b"Bearer good") is ALICE
     await clock.advance(0.1)
-    assert bearer.at_once(b"Bearer good") is None
-    assert bearer.at_once(b"Bearer bad") is None
+    assert bearer.authenticate_cached(b"Bearer good") is None
+    assert bearer.authenticate_cached(b"Bearer bad") is None
 
 
-async def test_verified_token_is_asked_for_again_when_a_bound_object_is_written():
+async def test_authenticate_cached_returns_none_after_bound_object_is_written():
     clock = FakeClock()
-    remembering = Remembering(clock)
-    bearer = BearerToken(TOKENS, clock=clock, remembering=remembering)
+    token_cache = CachingAuthenticator(clock)
+    bearer = BearerToken(TOKENS, clock=clock, token_cache=token_cache)
     await bearer.authenticate(request(("Authorization", "Bearer good")))
-    remembering.state.current = False
-    assert bearer.at_once(b"Bearer good") is None
+    token_cache.state.current = False
+    assert bearer.authenticate_cached(b"Bearer good") is None
 
 
-async def test_long_header_is_not_kept():
+async def test_long_headers_are_not_cached():
     clock = FakeClock()
-    bearer = BearerToken(TOKENS, clock=clock, remembering=Remembering(clock))
+    bearer = BearerToken(TOKENS, clock=clock, token_cache=CachingAuthenticator(clock))
     for length in (4096, 4097):
         header = "Bearer good ".ljust(length, "x")
         assert await bearer.authenticate(request(("Authorization", header))) == ALICE
-        assert (bearer.at_once(header.encode()) is ALICE) == (length == 4096)
+        assert (bearer.authenticate_cached(header.encode()) is ALICE) == (length == 4096)
 
 
-async def test_expired_headers_are_forgotten_when_another_is_verified():
+async def test_expired_headers_are_evicted_when_another_is_verified():
     clock = FakeClock()
-    bearer = BearerToken(TOKENS, clock=clock, remembering=Remembering(clock))
+    bearer = BearerToken(TOKENS, clock=clock, token_cache=CachingAuthenticator(clock))
     for spelling in ("Bearer good", "bearer good", "BEARER good"):
         await bearer.authenticate(request(("Authorization", spelling)))
     await clock.advance(10)
@@ -119,12 +119,12 @@ async def test_expired_headers_are_forgotten_when_another_is_verified():
     assert list(bearer._verified) == [b"Bearer good more"]
 
 
-async def test_an_unknown_token_is_invalid():
+async def test_authenticate_raises_for_unknown_token():
     with pytest.raises(InvalidCredentials):
         await BearerToken(TOKENS, clock=FakeClock()).authenticate(request(("Authorization", "Bearer bad")))
 
 
-async def test_a_websocket_may_carry_its_token_in_a_subprotocol():
+async def test_websocket_token_authenticates():
     asked = websocket(f"{subprotocol('good')}, v4.channel.k8s.io")
     assert await WebSocketToken(TOKENS).authenticate(asked) == ALICE
 
@@ -138,11 +138,11 @@ async def test_a_websocket_may_carry_its_token_in_a_subprotocol():
         "base64url.bearer.authorization.k8s.io.%, v4.channel.k8s.io",
     ],
 )
-async def test_a_bad_subprotocol_is_invalid(protocols):
+async def test_websocket_token_raises_for_invalid_subprotocol(protocols):
     with pytest.raises(InvalidCredentials):
         await WebSocketToken(TOKENS).authenticate(websocket(protocols))
 
 
-async def test_the_subprotocol_of_a_plain_request_is_ignored():
+async def test_websocket_token_ignores_requests_without_upgrade():
     asked = request(("Sec-WebSocket-Protocol", subprotocol("bad")))
     assert await WebSocketToken(TOKENS).authenticate(asked) is None

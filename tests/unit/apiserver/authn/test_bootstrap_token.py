@@ -1,4 +1,4 @@
-"""Tokens of nodes that join."""
+"""Bootstrap tokens."""
 
 import base64
 from datetime import UTC, datetime
@@ -38,7 +38,7 @@ def tokens(tree=None):
     return BootstrapTokens(Secrets(secret() if tree is None else tree), audiences=("api",), clock=clock)
 
 
-async def test_a_token_names_a_user_and_its_groups():
+async def test_authenticate_token_returns_user_and_groups():
     user = await tokens().authenticate_token(TOKEN)
     assert (user.name, user.groups) == ("system:bootstrap:abcdef", ("system:bootstrappers",))
     extra = secret(**{"auth-extra-groups": "system:bootstrappers:b,system:bootstrappers:a"})
@@ -62,19 +62,19 @@ async def test_a_token_names_a_user_and_its_groups():
         {**secret(), "data": None},
     ],
 )
-async def test_a_secret_that_does_not_allow_it_makes_nobody_known(tree):
+async def test_authenticate_token_returns_none_for_unusable_secret(tree):
     assert await tokens(tree).authenticate_token(TOKEN) is None
 
 
 @pytest.mark.parametrize("token", ["", "abcdef", "abcdef.0123", "ABCDEF.0123456789abcdef", "zzzzzz.0123456789abcdef"])
-async def test_other_texts_are_not_known(token):
+async def test_authenticate_token_returns_none_for_other_tokens(token):
     assert await tokens().authenticate_token(token) is None
 
 
-async def test_a_token_counts_until_it_expires():
+async def test_authenticate_token_returns_none_after_expiration():
     assert await tokens(secret(expiration="2030-01-01T00:00:01+00:00")).authenticate_token(TOKEN) is not None
 
 
-async def test_a_token_is_for_this_server_only():
+async def test_review_returns_none_for_other_audiences():
     assert (await tokens().review(TOKEN, ("api", "x"))).audiences == ("api",)
     assert await tokens().review(TOKEN, ("x",)) is None

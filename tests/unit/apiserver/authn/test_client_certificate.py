@@ -1,4 +1,4 @@
-"""Users from the TLS extension of a scope."""
+"""Users of client certificates."""
 
 import ssl
 from datetime import UTC, datetime
@@ -26,14 +26,14 @@ def tls(**more: object) -> dict[str, object]:
     return {"tls": base | more}
 
 
-async def test_common_name_is_the_user_and_organizations_are_the_groups():
+async def test_authenticate_maps_common_name_to_user_and_organizations_to_groups():
     user = await ClientCertificate(CLOCK).authenticate(request(tls()))
     assert (user.name, user.groups) == ("alice", ("devs", "ops"))
     assert user.extra["authentication.kubernetes.io/credential-id"][0].startswith("X509SHA256=")
 
 
 @pytest.mark.parametrize("extensions", [None, {}, {"tls": {"client_cert_chain": []}}])
-async def test_no_certificate_is_no_credential(extensions):
+async def test_authenticate_returns_none_without_certificate(extensions):
     assert await ClientCertificate(CLOCK).authenticate(request(extensions)) is None
 
 
@@ -41,18 +41,18 @@ async def test_no_certificate_is_no_credential(extensions):
     "more",
     [{"client_cert_error": "expired"}, {"client_cert_name": "O=devs"}, {"client_cert_name": None}],
 )
-async def test_an_unusable_certificate_is_invalid(more):
+async def test_authenticate_raises_for_unusable_certificate(more):
     with pytest.raises(InvalidCredentials):
         await ClientCertificate(CLOCK).authenticate(request(tls(**more)))
 
 
 @pytest.mark.parametrize("valid", [(NOW + 1, NOW + 2), (NOW - 2, NOW - 1), (float("inf"), float("-inf"))])
-async def test_a_certificate_outside_of_its_time_is_invalid(valid):
+async def test_authenticate_raises_outside_of_validity_period(valid):
     with pytest.raises(InvalidCredentials, match="expired or is not yet valid"):
         await ClientCertificate(CLOCK).authenticate(request(tls(client_cert_valid=valid)))
 
 
-async def test_a_certificate_that_expires_ends_with_the_next_request():
+async def test_authenticate_raises_once_certificate_expires():
     clock = FakeClock(datetime(2030, 1, 1, tzinfo=UTC))
     authenticator = ClientCertificate(clock)
     assert await authenticator.authenticate(request(tls())) is not None
@@ -61,27 +61,27 @@ async def test_a_certificate_that_expires_ends_with_the_next_request():
         await authenticator.authenticate(request(tls()))
 
 
-async def test_verified_certificate_is_known_at_once_in_the_group_of_the_authenticated():
+async def test_authenticate_cached_returns_verified_user_in_authenticated_group():
     authenticator = ClientCertificate(CLOCK)
-    assert authenticator.at_once(tls()["tls"]) is None
+    assert authenticator.authenticate_cached(tls()["tls"]) is None
     await authenticator.authenticate(request(tls()))
-    user = authenticator.at_once(tls()["tls"])
+    user = authenticator.authenticate_cached(tls()["tls"])
     assert (user.name, user.groups) == ("alice", ("devs", "ops", "system:authenticated"))
 
 
 @pytest.mark.parametrize(("seconds_left", "known_seconds"), [(1, 1), (100, 10)])
-async def test_verified_certificate_is_known_for_seconds_and_not_beyond_its_time(seconds_left, known_seconds):
+async def test_authenticate_cached_returns_none_after_seconds_or_expiry(seconds_left, known_seconds):
     clock = FakeClock(datetime(2030, 1, 1, tzinfo=UTC))
     authenticator = ClientCertificate(clock)
     extension = tls(client_cert_valid=(NOW - 1, NOW + seconds_left))
     await authenticator.authenticate(request(extension))
     await clock.advance(known_seconds - 0.1)
-    assert authenticator.at_once(extension["tls"]) is not None
+    assert authenticator.authenticate_cached(extension["tls"]) is not None
     await clock.advance(0.1)
-    assert authenticator.at_once(extension["tls"]) is None
+    assert authenticator.authenticate_cached(extension["tls"]) is None
 
 
-async def test_certificate_with_another_chain_is_verified_again():
+async def test_authenticate_cached_returns_none_for_other_chain():
     authenticator = ClientCertificate(CLOCK)
     await authenticator.authenticate(request(tls()))
-    assert authenticator.at_once(tls(client_cert_valid=(NOW - 2, NOW - 1))["tls"]) is None
+    assert authenticator.authenticate_cached(tls(client_cert_valid=(NOW - 2, NOW - 1))["tls"]) is None

@@ -1,4 +1,4 @@
-"""Names of certificates as text and back."""
+"""Certificate subjects as text."""
 
 import pytest
 from hypothesis import given
@@ -9,22 +9,22 @@ from steersman.apiserver.authn import distinguished_name
 VALUES = st.text(st.characters(blacklist_categories=["Cs"]), min_size=1)
 
 
-def test_the_last_part_comes_first_as_in_rfc_4514():
+def test_from_ssl_writes_last_rdn_first():
     subject = ((("organizationName", "system:masters"),), (("commonName", "admin"),))
     assert distinguished_name.from_ssl(subject) == "CN=admin,O=system:masters"
 
 
 @given(st.lists(st.tuples(st.sampled_from(["commonName", "organizationName"]), VALUES), min_size=1))
-def test_what_was_written_is_read_back(attributes):
+def test_parse_inverts_from_ssl(attributes):
     text = distinguished_name.from_ssl([[attribute] for attribute in attributes])
     short = {"commonName": "CN", "organizationName": "O"}
     assert distinguished_name.parse(text) == [(short[kind], value) for kind, value in attributes]
 
 
-def test_several_attributes_of_one_part_are_read():
+def test_parse_reads_multi_valued_rdns():
     assert distinguished_name.parse("CN=a+O=b,O=c") == [("O", "c"), ("CN", "a"), ("O", "b")]
 
 
-def test_nonsense_is_refused():
+def test_parse_raises_for_malformed_text():
     with pytest.raises(ValueError, match="not a distinguished name"):
         distinguished_name.parse("admin")

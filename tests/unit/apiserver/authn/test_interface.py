@@ -1,4 +1,4 @@
-"""The group of everybody who is known."""
+"""Group of authenticated users."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from steersman.apiserver.authn.interface import ANONYMOUS_USER, with_authenticat
 from steersman.apiserver.request import UserInfo
 
 
-def test_the_known_are_in_a_group_of_their_own():
+def test_with_authenticated_group_adds_group():
     user = UserInfo("alice", ("devs",), "u", {"k": ("v",)})
     assert with_authenticated_group(user) == UserInfo("alice", ("devs", "system:authenticated"), "u", {"k": ("v",)})
 
@@ -15,5 +15,5 @@ def test_the_known_are_in_a_group_of_their_own():
     "user",
     [ANONYMOUS_USER, UserInfo("a", ("system:authenticated", "b")), UserInfo("a", ("system:unauthenticated",))],
 )
-def test_nobody_is_in_it_twice_or_against_his_nature(user):
+def test_with_authenticated_group_skips_anonymous_and_members(user):
     assert with_authenticated_group(user) is user

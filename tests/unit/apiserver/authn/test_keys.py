@@ -38,7 +38,7 @@ CURVES = [ec.SECP256R1(), ec.SECP384R1(), ec.SECP521R1()]
 
 
 @pytest.mark.parametrize("made", [RSA, *map(ec.generate_private_key, CURVES)])
-def test_what_a_private_key_signs_its_public_key_verifies(made):
+def test_private_key_signatures_verify_with_public_key(made):
     private = keys.read_private_key(private_pem(made))
     [public] = keys.read_public_keys(public_pem(made))
     assert (private.kid, private.algorithm) == (public.kid, public.algorithm)
@@ -50,13 +50,13 @@ def test_what_a_private_key_signs_its_public_key_verifies(made):
     assert public.verified_claims(f"{head}.{payload}.") is None
 
 
-def test_algorithms_are_named_as_in_jose():
+def test_algorithms_have_jose_names():
     made = [keys.read_private_key(private_pem(ec.generate_private_key(curve))).algorithm for curve in CURVES]
     assert made == ["ES256", "ES384", "ES512"]
     assert keys.read_private_key(private_pem(RSA)).algorithm == "RS256"
 
 
-def test_an_rsa_key_is_told_by_its_numbers_and_named_by_its_hash():
+def test_rsa_jwk_has_modulus_exponent_and_hashed_key_id():
     key = keys.read_private_key(private_pem(RSA)).jwk()
     numbers = RSA.public_key().public_numbers()
     assert (key["kty"], key["alg"], key["use"]) == ("RSA", "RS256", "sig")
@@ -64,20 +64,20 @@ def test_an_rsa_key_is_told_by_its_numbers_and_named_by_its_hash():
     assert len(key["kid"]) == 43
 
 
-def test_an_elliptic_key_is_told_by_its_point():
+def test_elliptic_jwk_has_coordinates():
     made = ec.generate_private_key(ec.SECP384R1())
     key = keys.read_private_key(private_pem(made)).jwk()
     assert (key["kty"], key["crv"], key["alg"]) == ("EC", "P-384", "ES384")
     assert number(key["x"]) == made.public_key().public_numbers().x
 
 
-def test_a_file_may_hold_several_keys_of_both_kinds():
+def test_read_public_keys_reads_all_keys_of_a_file():
     other = ec.generate_private_key(ec.SECP256R1())
     found = keys.read_public_keys(b"# keys\n" + public_pem(RSA) + private_pem(other))
     assert [key.algorithm for key in found] == ["RS256", "ES256"]
 
 
-def test_a_new_key_can_be_written_and_read():
+def test_new_private_key_round_trips_through_pem():
     made = keys.new_private_key()
     assert keys.read_private_key(made.pem()).kid == made.kid
 
@@ -92,7 +92,7 @@ def test_a_new_key_can_be_written_and_read():
         private_pem(ec.generate_private_key(ec.SECP224R1())),
     ],
 )
-def test_other_files_are_refused(pem):
+def test_read_keys_raise_for_other_files(pem):
     with pytest.raises(keys.KeyFileError):
         keys.read_private_key(pem)
     with pytest.raises(keys.KeyFileError):
@@ -100,14 +100,14 @@ def test_other_files_are_refused(pem):
 
 
 @pytest.mark.parametrize("made", [RSA, *map(ec.generate_private_key, CURVES)])
-def test_a_key_is_read_back_from_its_jwk(made):
+def test_read_jwk_inverts_jwk(made):
     private = keys.read_private_key(private_pem(made))
     [read] = keys.read_jwk(private.jwk())
     assert (read.kid, read.algorithm) == (private.kid, private.algorithm)
     assert read.verified_claims(private.sign(CLAIMS)) == CLAIMS
 
 
-def test_an_rsa_jwk_without_an_algorithm_serves_for_all():
+def test_read_jwk_returns_rsa_key_for_each_algorithm_when_unspecified():
     jwk = keys.read_private_key(private_pem(RSA)).jwk()
     del jwk["alg"]
     assert {key.algorithm for key in keys.read_jwk(jwk)} == {"RS256", "RS384", "RS512", "PS256", "PS384", "PS512"}
@@ -127,7 +127,7 @@ def test_an_rsa_jwk_without_an_algorithm_serves_for_all():
         {"alg": "RS1"},
     ],
 )
-def test_other_jwks_are_no_keys_for_signatures(change):
+def test_read_jwk_returns_nothing_for_keys_that_do_not_verify(change):
     assert keys.read_jwk({**keys.read_private_key(private_pem(RSA)).jwk(), **change}) == []
 
 
@@ -136,7 +136,7 @@ TOKEN = SMALL.sign(CLAIMS)
 
 
 def signed_with(key, header, payload=CLAIMS) -> str:
-    """Sign by hand, so that the header may hold anything."""
+    """Sign by hand, with any header."""
     text = f"{text_part(header)}.{text_part(payload)}"
     signature = key._private.sign(text.encode(), padding.PKCS1v15(), hashes.SHA256())
     return f"{text}.{text_part(signature)}"
@@ -164,37 +164,37 @@ def test_verified_claims_rejects_any_changed_character(place, change):
         {"alg": "RS256", "b64": False},
     ],
 )
-def test_verified_claims_rejects_a_right_signature_under_another_header(header):
+def test_verified_claims_rejects_valid_signature_under_other_header(header):
     assert keys.PrivateKey(RSA).verified_claims(signed_with(keys.PrivateKey(RSA), header)) is None
 
 
-def test_verified_claims_accepts_header_parameters_without_a_meaning_here():
+def test_verified_claims_accepts_unknown_header_parameters():
     key = keys.PrivateKey(RSA)
     header = {"alg": "RS256", "typ": "JWT", "x5c": ["A" * 4000], "something": {"else": 1}}
     assert key.verified_claims(signed_with(key, header)) == CLAIMS
 
 
-def test_verified_claims_rejects_an_unsigned_token():
+def test_verified_claims_rejects_unsigned_token():
     assert keys.PrivateKey(RSA).verified_claims(f"{text_part({'alg': 'none'})}.{text_part(CLAIMS)}.") is None
 
 
-def test_verified_claims_rejects_a_public_key_used_as_an_hmac_secret():
+def test_verified_claims_rejects_public_key_used_as_hmac_secret():
     text = f"{text_part({'alg': 'HS256'})}.{text_part(CLAIMS)}"
     forged = hmac.new(public_pem(RSA), text.encode(), hashlib.sha256).digest()
     assert keys.PrivateKey(RSA).verified_claims(f"{text}.{text_part(forged)}") is None
 
 
 @pytest.mark.parametrize("payload", [b"[]", b"{", b"[" * 10_000, b'"text"', b""])
-def test_verified_claims_rejects_a_payload_that_is_no_object(payload):
+def test_verified_claims_rejects_payload_that_is_no_object(payload):
     key = keys.PrivateKey(RSA)
     assert key.verified_claims(signed_with(key, {"alg": "RS256"}, payload)) is None
 
 
-def test_an_rsa_key_below_1024_bits_is_rejected():
+def test_rsa_key_below_1024_bits_is_rejected():
     numbers = rsa.RSAPublicNumbers(65537, (1 << 1000) + 297)
     jwk = {"kty": "RSA", "n": text_part(numbers.n.to_bytes(126)), "e": "AQAB"}
     assert keys.read_jwk(jwk) == []
 
 
-def test_an_rsa_key_of_1024_bits_is_accepted_without_a_warning():
+def test_rsa_key_of_1024_bits_is_accepted_without_warning():
     assert keys.read_private_key(private_pem(rsa.generate_private_key(public_exponent=65537, key_size=1024)))

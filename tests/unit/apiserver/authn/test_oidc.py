@@ -46,7 +46,7 @@ class World:
         return str(refused.value)
 
 
-async def test_a_token_names_a_user_of_its_issuer():
+async def test_authenticate_token_returns_user_of_issuer():
     user = await World().user(jti="j")
     assert (user.name, user.groups) == (f"{URL}#alice", ())
     assert user.extra == {"authentication.kubernetes.io/credential-id": ("JTI=j",)}
@@ -61,13 +61,13 @@ async def test_a_token_names_a_user_of_its_issuer():
         ({"username_claim": "email", "username_prefix": "m:"}, "m:a@example.com"),
     ],
 )
-async def test_the_name_is_a_claim_with_a_prefix(options, name):
+async def test_username_has_claim_and_prefix(options, name):
     assert (await World(**options).user()).name == name
 
 
-@pytest.mark.parametrize(("said", "groups"), [("ops", ("g:ops",)), (["a", "b"], ("g:a", "g:b")), (None, ()), ([], ())])
-async def test_groups_are_one_or_many(said, groups):
-    assert (await World(groups_claim="roles", groups_prefix="g:").user(roles=said)).groups == groups
+@pytest.mark.parametrize(("claim", "groups"), [("ops", ("g:ops",)), (["a", "b"], ("g:a", "g:b")), (None, ()), ([], ())])
+async def test_groups_claim_may_be_string_or_list(claim, groups):
+    assert (await World(groups_claim="roles", groups_prefix="g:").user(roles=claim)).groups == groups
 
 
 @pytest.mark.parametrize(
@@ -86,11 +86,11 @@ async def test_groups_are_one_or_many(said, groups):
         ({"signing_algs": ("ES256",)}, {}, "signature"),
     ],
 )
-async def test_a_token_that_will_not_do_is_refused(options, claims, why):
+async def test_authenticate_token_raises_for_invalid_token(options, claims, why):
     assert why in await World(**options).refusal(**claims)
 
 
-async def test_tokens_of_others_are_none_of_its():
+async def test_authenticate_token_returns_none_for_other_issuers():
     world = World()
     assert await world.user(iss="https://other") is None
     assert await world.tokens.authenticate_token("opaque") is None
@@ -98,7 +98,7 @@ async def test_tokens_of_others_are_none_of_its():
     assert world.provider.asked == 0
 
 
-async def test_new_keys_are_asked_for_but_not_all_the_time():
+async def test_keys_are_refreshed_with_rate_limit():
     world = World()
     other = PrivateKey(rsa.generate_private_key(public_exponent=65537, key_size=2048))
     assert "signature" in await world.refusal(other)
@@ -112,7 +112,7 @@ async def test_new_keys_are_asked_for_but_not_all_the_time():
     assert world.provider.asked == 4
 
 
-async def test_curves_are_taken_when_they_are_listed():
+async def test_elliptic_keys_are_accepted_when_listed():
     key = PrivateKey(ec.generate_private_key(ec.SECP256R1()))
     world = World(signing_algs=("ES256",))
     world.provider.keys = [key]
@@ -122,14 +122,14 @@ async def test_curves_are_taken_when_they_are_listed():
 @pytest.mark.parametrize(
     "document", [b"nonsense", b"[]", b'{"issuer":"https://evil"}', b'{"issuer":"https://idp.example.com"}']
 )
-async def test_a_provider_that_makes_no_sense_makes_nobody_known(document, caplog):
+async def test_authenticate_token_raises_for_unusable_provider(document, caplog):
     world = World()
     world.provider.documents[f"{URL}/.well-known/openid-configuration"] = document
     assert "signature" in await world.refusal()
     assert "cannot get the keys" in caplog.text
 
 
-async def test_a_token_is_for_this_server_only():
+async def test_review_returns_none_for_other_audiences():
     world = World()
     token = KEY.sign(CLAIMS)
     assert (await world.tokens.review(token, ("api",))).audiences == ("api",)

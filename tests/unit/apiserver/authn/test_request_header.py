@@ -46,20 +46,20 @@ def request(signers=FRONT, name="CN=front-proxy-client", headers=HEADERS, valid=
     return Request(scope, None)
 
 
-async def test_user_is_read_from_the_headers_which_are_removed():
+async def test_authenticate_reads_and_removes_headers():
     made = request()
     user = await authenticator(FakeClock()).authenticate(made)
     assert (user.name, user.groups, user.extra) == ("jane", ("a", "b"), {"example.com/x": ("1",)})
     assert made.headers == [(b"accept", b"*/*")]
 
 
-async def test_headers_count_for_nothing_without_a_front_proxys_certificate():
+async def test_authenticate_returns_none_without_front_proxy_certificate():
     made = request(CLIENTS)
     assert await authenticator(FakeClock()).authenticate(made) is None
     assert made.headers == HEADERS
 
 
-async def test_front_proxy_without_a_user_header_authenticates_nobody():
+async def test_authenticate_returns_none_without_user_header():
     assert await authenticator(FakeClock()).authenticate(request(headers=[])) is None
 
 
@@ -74,6 +74,6 @@ async def test_expired_certificate_is_rejected():
         await authenticator(FakeClock()).authenticate(request(valid=(0.0, 1.0)))
 
 
-async def test_certificate_of_a_front_proxy_is_no_users():
+async def test_front_proxy_certificate_authenticates_no_user():
     with pytest.raises(InvalidCredentials, match="signed by unknown authority"):
         await ClientCertificate(FakeClock(), authorities()).authenticate(request())

@@ -1,4 +1,4 @@
-"""Tokens of service accounts, and when they end."""
+"""Service account tokens and their expiry."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -6,11 +6,11 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from steersman.apiserver.authn.account_claims import Bound, Ref
+from steersman.apiserver.authn.audit_context import set_current_request
 from steersman.apiserver.authn.interface import InvalidCredentials
-from steersman.apiserver.authn.issuing import TokenIssuer
 from steersman.apiserver.authn.keys import PrivateKey
-from steersman.apiserver.authn.notes import note_for
-from steersman.apiserver.authn.service_account import Found, ServiceAccountTokens
+from steersman.apiserver.authn.service_account import BoundObject, ServiceAccountTokens
+from steersman.apiserver.authn.token_issuer import TokenIssuer
 from steersman.apiserver.http import Request
 from steersman.apiserver.request import Annotations
 from steersman.asynckit.clock import FakeClock
@@ -34,10 +34,10 @@ class Ring:
 
 
 class Objects:
-    """What there is, by kind and name."""
+    """Objects by kind and name."""
 
     def __init__(self) -> None:
-        self.found = {("ServiceAccount", "ns", "robot"): Found("u1")}
+        self.found = {("ServiceAccount", "ns", "robot"): BoundObject("u1")}
 
     async def find(self, kind, name, *, namespace):
         return self.found.get((kind, namespace, name))
@@ -49,7 +49,7 @@ class Objects:
 
 
 class State:
-    """The object is current while ``Objects`` holds the very same value."""
+    """State that is current while ``Objects`` holds the same value."""
 
     def __init__(self, objects, key, found) -> None:
         self.objects, self.key, self.found = objects, key, found
@@ -81,34 +81,34 @@ def world():
     return World()
 
 
-async def test_a_token_names_its_account_and_its_groups(world):
+async def test_authenticate_token_returns_service_account_and_groups(world):
     user = await world.tokens.authenticate_token(await world.issue())
     assert (user.name, user.uid) == (USER, "u1")
     assert user.groups == ("system:serviceaccounts", "system:serviceaccounts:ns")
     assert user.extra == {"authentication.kubernetes.io/credential-id": ("JTI=00000000-0000-4000-8000-000000000000",)}
 
 
-async def test_a_signature_is_verified_once_and_the_user_stays_the_same_object(world):
+async def test_signature_is_verified_once_and_user_object_reused(world):
     token = await world.issue()
     first = await world.tokens.authenticate_token(token)
     assert await world.tokens.authenticate_token(token) is first
     assert world.ring.asked == 1
 
 
-async def test_older_issuers_are_believed_and_others_are_none_of_ours(world):
+async def test_older_issuers_are_accepted_and_others_skipped(world):
     assert await world.tokens.authenticate_token(await world.issue(issuer="old")) is not None
     assert await world.tokens.authenticate_token(await world.issue(issuer="other")) is None
     for text in ("opaque", "a.b.c"):
         assert await world.tokens.authenticate_token(text) is None
 
 
-async def test_a_forged_token_is_refused(world):
+async def test_forged_token_raises(world):
     token = await world.issue()
     world.ring.key = PrivateKey(ec.generate_private_key(ec.SECP256R1()))
     assert await world.refusal(token) == "invalid signature"
 
 
-async def test_a_token_ends_when_it_says_with_a_minute_for_clocks_that_differ(world):
+async def test_expired_token_raises_after_clock_skew(world):
     token = await world.issue(life_seconds=600)
     await world.clock.advance(659)
     assert await world.tokens.authenticate_token(token) is not None
@@ -116,7 +116,7 @@ async def test_a_token_ends_when_it_says_with_a_minute_for_clocks_that_differ(wo
     assert await world.refusal(token) == "service account token has expired"
 
 
-async def test_a_token_from_the_future_is_refused(world):
+async def test_token_not_yet_valid_raises(world):
     token = await world.issue()
     behind = FakeClock(world.clock.now() - timedelta(seconds=61))
     tokens = ServiceAccountTokens(world.ring, world.objects, issuers=("iss",), audiences=("api",), clock=behind)
@@ -124,7 +124,7 @@ async def test_a_token_from_the_future_is_refused(world):
         await tokens.authenticate_token(token)
 
 
-async def test_a_token_is_for_its_audiences_only(world):
+async def test_review_checks_audiences(world):
     token = await world.issue(audiences=("vault", "backup"))
     assert await world.refusal(token) == (
         'token audiences ["vault" "backup"] is invalid for the target audiences ["api"]'
@@ -133,7 +133,7 @@ async def test_a_token_is_for_its_audiences_only(world):
     assert reviewed.audiences == ("backup",)
 
 
-@pytest.mark.parametrize("now", [None, Found("u9")], ids=["gone", "made again"])
+@pytest.mark.parametrize("now", [None, BoundObject("u9")], ids=["gone", "made again"])
 @pytest.mark.parametrize(
     ("bound", "key"),
     [
@@ -144,26 +144,26 @@ async def test_a_token_is_for_its_audiences_only(world):
     ],
     ids=["account", "pod", "secret", "node"],
 )
-async def test_a_token_ends_with_its_account_and_with_what_it_is_bound_to(world, bound, key, now):
-    world.objects.found.setdefault(key, Found("u2"))
+async def test_token_raises_once_account_or_bound_object_is_deleted(world, bound, key, now):
+    world.objects.found.setdefault(key, BoundObject("u2"))
     token = await world.issue(bound)
     assert await world.tokens.authenticate_token(token) is not None
     world.objects.found[key] = now
     assert "is not there any more" in await world.refusal(token)
 
 
-async def test_an_object_on_its_way_out_counts_for_a_minute(world):
+async def test_token_of_deleted_object_is_valid_for_a_minute(world):
     token = await world.issue()
     deleted = world.clock.now().timestamp()
-    world.objects.found["ServiceAccount", "ns", "robot"] = Found("u1", deleted)
+    world.objects.found["ServiceAccount", "ns", "robot"] = BoundObject("u1", deleted)
     await world.clock.advance(59)
     assert await world.tokens.authenticate_token(token) is not None
     await world.clock.advance(2)
     assert "has been deleted" in await world.refusal(token)
 
 
-async def test_pod_and_node_are_told_and_a_pods_node_need_not_exist(world):
-    world.objects.found["Pod", "ns", "p"] = Found("u2")
+async def test_pod_and_node_are_in_extra_and_node_of_pod_need_not_exist(world):
+    world.objects.found["Pod", "ns", "p"] = BoundObject("u2")
     bound = Bound("ns", ROBOT.serviceaccount, pod=Ref("p", "u2"), node=Ref("n"))
     user = await world.tokens.authenticate_token(await world.issue(bound))
     extra = {key.removeprefix("authentication.kubernetes.io/"): value for key, value in user.extra.items()}
@@ -181,16 +181,16 @@ async def test_pod_and_node_are_told_and_a_pods_node_need_not_exist(world):
         },
     ],
 )
-async def test_a_token_has_to_name_its_account_alike_everywhere(world, claims):
+async def test_subject_must_match_account_claims(world, claims):
     assert "service account" in await world.refusal(world.ring.key.sign({"iss": "iss", "aud": "api", **claims}))
 
 
-async def test_a_token_that_should_have_been_renewed_is_noted(world):
+async def test_stale_token_is_annotated(world):
     after = int(world.clock.now().timestamp()) + 100
     token = await world.issue(Bound("ns", Ref("robot", "u1"), warnafter=after))
     request = Request({"method": "GET", "path": "/", "query_string": b"", "headers": []}, receive=None)
     request.annotations = Annotations()
-    note_for(request)
+    set_current_request(request)
     await world.tokens.authenticate_token(token)
     assert request.annotations.values == {}
     await world.clock.advance(130)
@@ -201,13 +201,13 @@ async def test_a_token_that_should_have_been_renewed_is_noted(world):
 
 
 async def verified(world, token):
-    """The user that the token is remembered for, now."""
+    """Return the user for which the token is cached now."""
     await world.tokens.authenticate_token(token)
-    remembered = world.tokens.verified(token)
-    return remembered, lambda: remembered.at(world.clock.monotonic())
+    cached = world.tokens.verified(token)
+    return cached, lambda: cached.at(world.clock.monotonic())
 
 
-async def test_verified_token_holds_for_ten_seconds(world):
+async def test_verified_expires_after_ten_seconds(world):
     _, user = await verified(world, await world.issue())
     assert user().groups == ("system:serviceaccounts", "system:serviceaccounts:ns", "system:authenticated")
     await world.clock.advance(9.9)
@@ -217,16 +217,16 @@ async def test_verified_token_holds_for_ten_seconds(world):
 
 
 @pytest.mark.parametrize("key", [("ServiceAccount", "ns", "robot"), ("Pod", "ns", "p")])
-@pytest.mark.parametrize("now", [None, Found("u2")], ids=["deleted", "written"])
-async def test_verified_token_ends_when_a_bound_object_is_deleted_or_written(world, key, now):
-    world.objects.found["Pod", "ns", "p"] = Found("u2")
+@pytest.mark.parametrize("now", [None, BoundObject("u2")], ids=["deleted", "written"])
+async def test_verified_ends_when_bound_object_is_deleted_or_written(world, key, now):
+    world.objects.found["Pod", "ns", "p"] = BoundObject("u2")
     _, user = await verified(world, await world.issue(Bound("ns", ROBOT.serviceaccount, pod=Ref("p", "u2"))))
     assert user() is not None
     world.objects.found[key] = now
     assert user() is None
 
 
-async def test_verified_token_does_not_outlive_its_expiry(world):
+async def test_verified_does_not_outlive_token(world):
     token = await world.issue(life_seconds=600)
     await world.clock.advance(655)
     _, user = await verified(world, token)
@@ -234,7 +234,7 @@ async def test_verified_token_does_not_outlive_its_expiry(world):
     assert user() is None
 
 
-async def test_verified_token_is_checked_again_once_its_use_is_worth_a_note(world):
+async def test_verified_ends_when_use_becomes_stale(world):
     after = int(world.clock.now().timestamp()) + 4
     _, user = await verified(world, await world.issue(Bound("ns", Ref("robot", "u1"), warnafter=after)))
     await world.clock.advance(3.9)
@@ -243,9 +243,9 @@ async def test_verified_token_is_checked_again_once_its_use_is_worth_a_note(worl
     assert user() is None
 
 
-async def test_token_is_not_verified_while_its_account_is_being_deleted_or_when_it_is_unknown(world):
+async def test_verified_is_none_while_account_is_deleted_or_unknown(world):
     token = await world.issue()
     assert world.tokens.verified(token) is None
-    world.objects.found["ServiceAccount", "ns", "robot"] = Found("u1", world.clock.now().timestamp())
+    world.objects.found["ServiceAccount", "ns", "robot"] = BoundObject("u1", world.clock.now().timestamp())
     assert await world.tokens.authenticate_token(token) is not None
     assert world.tokens.verified(token) is None

@@ -1,4 +1,4 @@
-"""The token file."""
+"""Token file."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from steersman.apiserver.authn.static_token import StaticTokens, TokenFileError,
 from steersman.apiserver.request import UserInfo
 
 
-def test_rows_name_token_user_uid_and_groups(tmp_path):
+def test_read_token_file_reads_token_user_uid_and_groups(tmp_path):
     path = tmp_path / "tokens.csv"
     path.write_text('t1,alice,u1,"devs,ops"\n\nt2, bob, u2\n,nobody,u3\n')
     assert read_token_file(path) == {
@@ -16,19 +16,19 @@ def test_rows_name_token_user_uid_and_groups(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["t1,alice\n", "t1\n", '"t1,alice,u1\x00\n'])
-def test_a_file_that_makes_no_sense_is_refused_with_its_place(tmp_path, text):
+def test_read_token_file_raises_with_line_for_invalid_file(tmp_path, text):
     path = tmp_path / "tokens.csv"
     path.write_text(text)
     with pytest.raises(TokenFileError, match=r"tokens\.csv"):
         read_token_file(path)
 
 
-def test_a_missing_file_is_refused(tmp_path):
+def test_read_token_file_raises_for_missing_file(tmp_path):
     with pytest.raises(TokenFileError, match="cannot read"):
         read_token_file(tmp_path / "none")
 
 
-async def test_only_whole_tokens_are_known():
+async def test_authenticate_token_matches_whole_tokens():
     tokens = StaticTokens({"secret": UserInfo("alice")})
     assert await tokens.authenticate_token("secret") == UserInfo("alice")
     assert await tokens.authenticate_token("secre") is None

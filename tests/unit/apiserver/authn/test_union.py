@@ -1,4 +1,4 @@
-"""One way to say who one is after the other."""
+"""Union of authenticators."""
 
 import pytest
 
@@ -13,7 +13,7 @@ from steersman.asynckit.clock import FakeClock
 CLOCK = FakeClock()
 
 
-def asking(authorization: bytes = b"", chain: list[str] | None = None) -> Request:
+def request_with(authorization: bytes = b"", chain: list[str] | None = None) -> Request:
     scope = {
         "method": "GET",
         "path": "/",
@@ -21,7 +21,7 @@ def asking(authorization: bytes = b"", chain: list[str] | None = None) -> Reques
         "headers": [(b"authorization", authorization)],
         "extensions": {"tls": {"client_cert_chain": chain}},
     }
-    return Request(scope, None)  # type: ignore[arg-type]  # nobody reads a body
+    return Request(scope, None)  # type: ignore[arg-type]  # the body is not read
 
 
 class Knows:
@@ -38,29 +38,31 @@ class Refuses:
         raise InvalidCredentials("no")
 
 
-async def test_the_first_that_knows_the_caller_decides():
+async def test_first_authenticator_with_user_wins():
     union = Union([Knows(None), Knows(UserInfo("alice")), Knows(UserInfo("bob"))], anonymous=True)
-    assert await union.authenticate(asking()) == UserInfo("alice", ("system:authenticated",))
+    assert await union.authenticate(request_with()) == UserInfo("alice", ("system:authenticated",))
 
 
-async def test_bad_credentials_do_not_hinder_good_ones():
-    assert (await Union([Refuses(), Knows(UserInfo("alice"))], anonymous=True).authenticate(asking())).name == "alice"
+async def test_invalid_credentials_are_ignored_when_another_succeeds():
+    assert (
+        await Union([Refuses(), Knows(UserInfo("alice"))], anonymous=True).authenticate(request_with())
+    ).name == "alice"
 
 
-async def test_bad_credentials_alone_are_invalid_and_not_anonymous():
+async def test_invalid_credentials_raise_and_are_not_anonymous():
     with pytest.raises(InvalidCredentials):
-        await Union([Refuses(), Knows(None)], anonymous=True).authenticate(asking())
+        await Union([Refuses(), Knows(None)], anonymous=True).authenticate(request_with())
 
 
-async def test_nobody_is_anonymous_where_that_is_allowed():
-    assert await Union([Knows(None)], anonymous=True).authenticate(asking()) == ANONYMOUS_USER
-    assert await Union([Knows(None)], anonymous=False).authenticate(asking()) is None
+async def test_request_without_credentials_is_anonymous_when_allowed():
+    assert await Union([Knows(None)], anonymous=True).authenticate(request_with()) == ANONYMOUS_USER
+    assert await Union([Knows(None)], anonymous=False).authenticate(request_with()) is None
 
 
 @pytest.mark.parametrize("group", ["system:authenticated", "system:unauthenticated"])
-async def test_a_group_that_tells_the_known_from_the_unknown_is_not_added_to_another(group):
+async def test_authenticated_group_is_not_added_to_anonymous(group):
     union = Union([Knows(UserInfo("alice", (group,)))], anonymous=True)
-    assert (await union.authenticate(asking())).groups == (group,)
+    assert (await union.authenticate(request_with())).groups == (group,)
 
 
 def with_known_callers() -> Union:
@@ -68,15 +70,17 @@ def with_known_callers() -> Union:
     return Union([], anonymous=False, certificates=ClientCertificate(CLOCK), bearer_tokens=bearer)
 
 
-def test_bearer_of_fixed_token_is_known_at_once():
-    assert with_known_callers().at_once(asking(b"Bearer secret")) == UserInfo("ann", (AUTHENTICATED_GROUP,))
+def test_authenticate_cached_returns_user_of_fixed_token():
+    assert with_known_callers().authenticate_cached(request_with(b"Bearer secret")) == UserInfo(
+        "ann", (AUTHENTICATED_GROUP,)
+    )
 
 
-def test_caller_without_credentials_is_not_known_at_once():
-    assert with_known_callers().at_once(asking()) is None
-    assert Union([], anonymous=True).at_once(asking(b"Bearer secret")) is None
+def test_authenticate_cached_returns_none_without_credentials():
+    assert with_known_callers().authenticate_cached(request_with()) is None
+    assert Union([], anonymous=True).authenticate_cached(request_with(b"Bearer secret")) is None
 
 
-def test_certificate_goes_before_a_fixed_token():
-    assert with_known_callers().at_once(asking(b"Bearer secret", ["a certificate"])) is None
-    assert Union([], anonymous=True).at_once(asking(chain=["a certificate"])) is None
+def test_authenticate_cached_prefers_certificate():
+    assert with_known_callers().authenticate_cached(request_with(b"Bearer secret", ["a certificate"])) is None
+    assert Union([], anonymous=True).authenticate_cached(request_with(chain=["a certificate"])) is None

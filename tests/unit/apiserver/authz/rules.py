@@ -1,4 +1,4 @@
-"""An index, and objects to put into it."""
+"""RBAC index and helpers to fill it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is allocated is for schedulers to write, what is said of devices for their drivers."""
+"""Authorization of ResourceClaim statuses."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FIELDS = [{"key": "metadata.name", "operator": "In", "values": ["worker"]}]
 ALLOCATION = {"nodeSelector": {"nodeSelectorTerms": [{"matchFields": FIELDS}]}, "devices": {"results": []}}
 ALLOCATED = {"allocation": ALLOCATION}
 DEVICE = {"driver": "d.com", "pool": "p", "device": "dev-0"}
-SAID = {**ALLOCATED, "devices": [DEVICE]}
+WITH_DEVICES = {**ALLOCATED, "devices": [DEVICE]}
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def grant(index, verb, resource, *, names="", who="alice", namespace=""):
     bind(index, "r", user(who), namespace=namespace)
 
 
-def test_an_allocation_needs_the_right_to_bind(texts, index):
+def test_allocation_requires_binding_permission(texts, index):
     refused = (
         "status: Forbidden: changing status.allocation or status.reservedFor requires"
         ' resource="resourceclaims/binding", verb="update" permission: resourceclaims.resource.k8s.io is forbidden:'
@@ -59,16 +59,16 @@ def test_an_allocation_needs_the_right_to_bind(texts, index):
     assert len(texts(ALLOCATED, {}, verb="patch")) == 1
 
 
-def test_the_right_to_bind_is_one_for_the_whole_cluster(texts, index):
+def test_binding_permission_is_cluster_wide(texts, index):
     grant(index, "update", "resourceclaims/binding", namespace="ns")
     assert len(texts(ALLOCATED, {})) == 1
 
 
-def test_nobody_needs_a_right_to_what_stays(texts):
-    assert texts(SAID, SAID) == texts({**SAID, "reservedFor": []}, SAID) == []
+def test_unchanged_status_requires_no_permission(texts):
+    assert texts(WITH_DEVICES, WITH_DEVICES) == texts({**WITH_DEVICES, "reservedFor": []}, WITH_DEVICES) == []
 
 
-def test_what_is_said_of_a_device_needs_a_right_to_its_driver(texts, index):
+def test_device_status_requires_permission_of_driver(texts, index):
     refused = (
         'status.devices: Forbidden: changing status.devices requires resource="resourceclaims/driver",'
         ' verb="[arbitrary-node:update]" permission: resourceclaims.resource.k8s.io "d.com" is forbidden:'
@@ -76,18 +76,18 @@ def test_what_is_said_of_a_device_needs_a_right_to_its_driver(texts, index):
         ' in the namespace "ns"'
     )
     grant(index, "arbitrary-node:update", "resourceclaims/driver", names="e.com", namespace="ns")
-    assert texts(SAID, ALLOCATED) == texts(ALLOCATED, SAID) == [refused]
-    more = {**SAID, "devices": [DEVICE, {**DEVICE, "driver": "e.com"}]}
-    assert texts(more, SAID) == []
+    assert texts(WITH_DEVICES, ALLOCATED) == texts(ALLOCATED, WITH_DEVICES) == [refused]
+    more = {**WITH_DEVICES, "devices": [DEVICE, {**DEVICE, "driver": "e.com"}]}
+    assert texts(more, WITH_DEVICES) == []
 
 
 @pytest.mark.parametrize("mode", ["associated", "arbitrary"])
-def test_a_driver_on_the_node_of_the_claim_has_two_ways(texts, index, mode):
-    [fault] = texts(SAID, ALLOCATED, who=DRIVER)
+def test_driver_on_node_of_claim_needs_associated_or_arbitrary_node_permission(texts, index, mode):
+    [fault] = texts(WITH_DEVICES, ALLOCATED, who=DRIVER)
     assert 'verb="[associated-node:update arbitrary-node:update]" permission' in fault
     assert f'User "{DRIVER.name}" cannot associated-node:update' in fault
     grant(index, f"{mode}-node:update", "resourceclaims/driver", who=DRIVER.name)
-    assert texts(SAID, ALLOCATED, who=DRIVER) == []
+    assert texts(WITH_DEVICES, ALLOCATED, who=DRIVER) == []
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_a_driver_on_the_node_of_the_claim_has_two_ways(texts, index, mode):
         (DRIVER, None),
     ],
 )
-def test_others_have_one(texts, who, terms):
+def test_other_drivers_need_arbitrary_node_permission(texts, who, terms):
     allocated = {"allocation": {"nodeSelector": {"nodeSelectorTerms": terms}}}
     [fault] = texts({**allocated, "devices": [DEVICE]}, allocated, who=who)
     assert 'verb="[arbitrary-node:update]" permission' in fault

@@ -1,4 +1,4 @@
-"""Nobody grants what he does not hold."""
+"""Escalation checks."""
 
 import pytest
 
@@ -35,12 +35,12 @@ def write_role(guard, who, rules, *, path_name="", **more):
     guard.check_role(who, rules, kind="Role", namespace="ns", name="new", path_name=path_name, **more)
 
 
-def test_what_is_held_may_be_granted(guard):
+def test_check_role_allows_held_rules(guard):
     write_role(guard, ALICE, PODS)
     write_role(guard, ADMIN, SECRETS)
 
 
-def test_what_is_not_held_is_told(guard):
+def test_check_role_lists_missing_rules(guard):
     with pytest.raises(StatusError) as refused:
         write_role(guard, ALICE, SECRETS)
     assert refused.value.code == 403
@@ -51,13 +51,13 @@ def test_what_is_not_held_is_told(guard):
     )
 
 
-def test_bindings_without_their_role_are_told_too(guard, index):
+def test_check_role_lists_bindings_to_missing_roles(guard, index):
     bind(index, "x", user("alice"), namespace="ns", to="gone")
     with pytest.raises(StatusError, match=r'resolution errors: .*"gone" not found'):
         write_role(guard, ALICE, SECRETS)
 
 
-def test_who_may_escalate_a_role_by_name_may_not_make_it(guard, index):
+def test_check_role_requires_escalate_without_name_for_create(guard, index):
     role(index, "e", rule("escalate", "roles", groups="rbac.authorization.k8s.io", names="new"), namespace="ns")
     bind(index, "e", user("alice"), namespace="ns")
     write_role(guard, ALICE, SECRETS, path_name="new")
@@ -65,7 +65,7 @@ def test_who_may_escalate_a_role_by_name_may_not_make_it(guard, index):
         write_role(guard, ALICE, SECRETS)
 
 
-def test_aggregating_takes_everything(guard, index):
+def test_check_role_requires_all_permissions_for_aggregation(guard, index):
     with pytest.raises(StatusError, match="must have cluster-admin privileges to use the aggregationRule"):
         write_role(guard, ALICE, PODS, aggregates=True)
     role(index, "all", rule("*", "*", groups="*"), {"verbs": ["*"], "nonResourceURLs": ["*"]})
@@ -77,7 +77,7 @@ def write_binding(guard, who, ref):
     guard.check_binding(who, ref, kind="RoleBinding", namespace="ns", name="b")
 
 
-def test_a_role_is_given_by_who_holds_it_or_may_bind_it(guard, index):
+def test_check_binding_requires_held_rules_or_bind(guard, index):
     role(index, "strong", rule("get", "secrets"))
     ref = RoleRef("ClusterRole", "strong")
     write_binding(guard, ADMIN, ref)
@@ -89,7 +89,7 @@ def test_a_role_is_given_by_who_holds_it_or_may_bind_it(guard, index):
     write_binding(guard, ALICE, RoleRef("Role", "r"))
 
 
-def test_a_role_that_is_not_there_cannot_be_given(guard):
+def test_check_binding_raises_404_for_missing_role(guard):
     with pytest.raises(StatusError) as refused:
         write_binding(guard, ALICE, RoleRef("Role", "none"))
     assert (refused.value.code, refused.value.message) == (404, 'role.rbac.authorization.k8s.io "none" not found')

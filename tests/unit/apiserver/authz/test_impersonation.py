@@ -1,4 +1,4 @@
-"""Who may act as whom."""
+"""Authorization of impersonation."""
 
 import pytest
 
@@ -14,7 +14,7 @@ LIST = RequestInfo("list", "/api/v1/namespaces/a/configmaps", True, "", "v1", "a
 
 
 class Rights:
-    """Allows exactly the given rights: verb, resource (with its subresource), name."""
+    """Authorizer that allows exactly the given verb, resource (with subresource) and name."""
 
     def __init__(self, *rights: tuple[str, str, str]) -> None:
         self.rights = set(rights)
@@ -25,15 +25,15 @@ class Rights:
         return ALLOW if (info.verb, resource, info.name) in self.rights else NO_OPINION
 
 
-def refused(rights: Rights, wanted: UserInfo) -> str:
+def refused(rights: Rights, target: UserInfo) -> str:
     with pytest.raises(StatusError) as error:
-        Impersonation(rights).impersonate(CALLER, wanted, LIST)
+        Impersonation(rights).impersonate(CALLER, target, LIST)
     assert error.value.code == 403
     return error.value.message
 
 
 @pytest.mark.parametrize(
-    ("wanted", "groups"),
+    ("target", "groups"),
     [
         (UserInfo("bob"), ("system:authenticated",)),
         (UserInfo("bob", ("devs",)), ("devs", "system:authenticated")),
@@ -49,19 +49,19 @@ def refused(rights: Rights, wanted: UserInfo) -> str:
         (UserInfo("system:node:n1"), ("system:nodes", "system:authenticated")),
     ],
 )
-def test_groups_come_with_the_user(wanted, groups):
-    user = Impersonation(AlwaysAllow()).impersonate(CALLER, wanted, LIST)
-    assert (user.name, user.groups) == (wanted.name, groups)
+def test_impersonate_adds_default_groups(target, groups):
+    user = Impersonation(AlwaysAllow()).impersonate(CALLER, target, LIST)
+    assert (user.name, user.groups) == (target.name, groups)
 
 
-def test_without_any_right_the_constrained_verb_on_the_request_is_named():
+def test_impersonate_reports_first_constrained_mode_without_permissions():
     assert refused(Rights(), UserInfo("bob")) == (
         'configmaps is forbidden: User "caller" cannot impersonate-on:user-info:list resource "configmaps"'
         ' in API group "" in the namespace "a"'
     )
 
 
-def test_the_right_on_the_request_needs_one_on_the_user_too():
+def test_impersonate_requires_permission_on_user_too():
     rights = Rights(("impersonate-on:user-info:list", "configmaps", ""))
     assert refused(rights, UserInfo("bob")) == (
         'users.authentication.k8s.io "bob" is forbidden: User "caller" cannot impersonate:user-info'
@@ -69,20 +69,20 @@ def test_the_right_on_the_request_needs_one_on_the_user_too():
     )
 
 
-def test_both_rights_suffice_and_groups_need_their_own():
+def test_impersonate_requires_permissions_on_groups():
     rights = Rights(
         ("impersonate-on:user-info:list", "configmaps", ""),
         ("impersonate:user-info", "users", "bob"),
         ("impersonate:user-info", "groups", "devs"),
         ("impersonate:user-info", "userextras/example.com/team", "blue"),
     )
-    wanted = UserInfo("bob", ("devs",), extra={"example.com/team": ("blue",)})
-    assert Impersonation(rights).impersonate(CALLER, wanted, LIST).groups == ("devs", "system:authenticated")
+    target = UserInfo("bob", ("devs",), extra={"example.com/team": ("blue",)})
+    assert Impersonation(rights).impersonate(CALLER, target, LIST).groups == ("devs", "system:authenticated")
     assert '"groups" in API group' in refused(rights, UserInfo("bob", ("ops",)))
     assert "userextras" in refused(rights, UserInfo("bob", extra={"team": ("blue",)}))
 
 
-def test_constrained_rights_never_reach_masters():
+def test_constrained_modes_reject_system_masters():
     rights = Rights(
         ("impersonate-on:user-info:list", "configmaps", ""),
         ("impersonate:user-info", "users", "bob"),
@@ -93,7 +93,7 @@ def test_constrained_rights_never_reach_masters():
     )
 
 
-def test_many_groups_are_allowed_by_one_right():
+def test_many_groups_are_authorized_by_wildcard():
     rights = Rights(
         ("impersonate-on:user-info:list", "configmaps", ""),
         ("impersonate:user-info", "users", "bob"),
@@ -103,7 +103,7 @@ def test_many_groups_are_allowed_by_one_right():
     assert "groups" in refused(rights, UserInfo("bob", ("a", "b", "c")))
 
 
-def test_a_caller_with_the_old_right_is_told_in_its_words():
+def test_legacy_permission_is_reported_in_legacy_words():
     rights = Rights(("impersonate", "users", "bob"))
     impersonation = Impersonation(rights)
     impersonation.impersonate(CALLER, UserInfo("bob"), LIST)
@@ -115,14 +115,14 @@ def test_a_caller_with_the_old_right_is_told_in_its_words():
     )
 
 
-def test_a_service_account_is_checked_in_its_namespace():
+def test_service_account_is_authorized_in_its_namespace():
     rights = Rights(("impersonate-on:serviceaccount:list", "configmaps", ""))
     assert 'resource "serviceaccounts" in API group "authentication.k8s.io" in the namespace "prod"' in refused(
         rights, UserInfo(ROBOT)
     )
 
 
-def test_a_service_account_acts_as_the_node_it_runs_on():
+def test_service_account_impersonates_associated_node():
     caller = UserInfo(ROBOT, extra={"authentication.kubernetes.io/node-name": ("n1",)})
     rights = Rights(
         ("impersonate-on:associated-node:list", "configmaps", ""), ("impersonate:associated-node", "nodes", "*")

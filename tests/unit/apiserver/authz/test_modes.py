@@ -1,4 +1,4 @@
-"""Authorizers that need no stored rules."""
+"""Authorizers without stored rules."""
 
 import pytest
 
@@ -17,13 +17,13 @@ def get(path: str) -> RequestInfo:
 
 
 @pytest.mark.parametrize("info", [PODS, get("/metrics"), RequestInfo("post", "/version")])
-def test_masters_may_do_everything(info):
+def test_privileged_groups_allow_system_masters(info):
     chain = Chain([PrivilegedGroups(), AlwaysDeny()])
     assert not chain.authorize(ALICE, info).allowed
     assert chain.authorize(ADMIN, info).allowed
 
 
-def test_what_resolvers_say_is_put_together():
+def test_chain_merges_rules_of_resolvers():
     class Partly:
         def rules_for(self, user, namespace):
             return Rules((), incomplete=True, error="cannot say")
@@ -40,7 +40,7 @@ def test_always_allow_and_always_deny():
     assert (denied.allowed, denied.reason) == (False, "Everything is forbidden.")
 
 
-def test_a_denial_ends_the_chain():
+def test_chain_ends_at_denial():
     class Denies:
         def authorize(self, user, info):
             return Decision(Verdict.DENY, "because")
@@ -48,7 +48,7 @@ def test_a_denial_ends_the_chain():
     assert Chain([Denies(), AlwaysAllow()]).authorize(ADMIN, PODS) == Decision(Verdict.DENY, "because")
 
 
-def test_a_refusal_names_user_verb_and_what_for():
+def test_refusal_has_user_verb_and_resource():
     assert refusal(ANONYMOUS, get("/x")).message == 'forbidden: User "system:anonymous" cannot get path "/x"'
     assert refusal(ALICE, PODS).message == (
         'pods is forbidden: User "alice" cannot list resource "pods" in API group "" at the cluster scope'

@@ -1,9 +1,9 @@
-"""What a kubelet may do."""
+"""Authorization of kubelets."""
 
 import pytest
 
 from steersman.apiserver.authz.node import NodeAuthorizer, node_of
-from steersman.apiserver.authz.node_graph import NodeGraph, PodNeeds
+from steersman.apiserver.authz.node_graph import NodeGraph, PodReferences
 from steersman.apiserver.authz.policy import PolicyRule
 from steersman.apiserver.request import RequestInfo, UserInfo
 
@@ -16,7 +16,7 @@ ON_NODE = (("spec.nodeName", "n1", True),)
 def nodes():
     graph = NodeGraph()
     refs = [("Secret", "ns", "s"), ("ServiceAccount", "ns", "a"), ("PersistentVolumeClaim", "ns", "c")]
-    graph.set_pod("ns", "p", PodNeeds("n1", frozenset(refs)))
+    graph.set_pod("ns", "p", PodReferences("n1", frozenset(refs)))
     graph.set_owned("ResourceSlice", "r", "n1")
     rules = [PolicyRule(("get", "list"), ("",), ("services",)), PolicyRule(("get",), non_resource_urls=("/x",))]
     return NodeAuthorizer(lambda: graph, lambda: rules)
@@ -55,7 +55,7 @@ def ask(verb, resource, name="", *, ns="", sub="", group="", fields=()):
         RequestInfo("get", "/x"),
     ],
 )
-def test_a_node_may_what_it_needs(nodes, info):
+def test_node_is_allowed_related_objects(nodes, info):
     assert nodes.authorize(NODE, info).allowed
 
 
@@ -88,16 +88,16 @@ def test_a_node_may_what_it_needs(nodes, info):
         (RequestInfo("get", "/metrics"), ""),
     ],
 )  # fmt: skip
-def test_a_refusal_says_why(nodes, info, reason):
+def test_node_is_denied_with_reason(nodes, info, reason):
     decision = nodes.authorize(NODE, info)
     assert (decision.allowed, decision.reason) == (False, reason)
 
 
-def test_only_users_that_are_nodes_are_told_anything():
-    def unwanted():
+def test_authorize_has_no_opinion_about_other_users():
+    def fail_if_called():
         raise AssertionError
 
-    nodes = NodeAuthorizer(unwanted, unwanted)
+    nodes = NodeAuthorizer(fail_if_called, fail_if_called)
     for user in (UserInfo("alice", ("system:nodes",)), UserInfo("system:node:n1", ())):
         assert not nodes.authorize(user, ask("list", "nodes")).reason
         assert not nodes.rules_for(user, "ns").incomplete
@@ -116,5 +116,5 @@ def test_only_users_that_are_nodes_are_told_anything():
         ("n", ("system:nodes",), None),
     ],
 )
-def test_who_is_which_node(name, groups, node):
+def test_node_of_requires_name_and_group(name, groups, node):
     assert node_of(UserInfo(name, groups)) == node

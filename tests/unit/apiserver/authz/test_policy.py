@@ -1,4 +1,4 @@
-"""When a rule allows something."""
+"""Matching of policy rules."""
 
 import pytest
 
@@ -24,17 +24,17 @@ def rule(resources, *, groups=("",), verbs=("get",), names=()):
         (("deployments/*",), "deployments", "", False),
     ],
 )
-def test_a_star_stands_for_all_resources_or_for_all_with_a_subresource(resources, resource, subresource, allowed):
+def test_resources_match_wildcards(resources, resource, subresource, allowed):
     assert rule(resources).allows_resource("", resource, subresource) is allowed
 
 
-def test_groups_count():
+def test_groups_match():
     assert not rule(("pods",)).allows_resource("apps", "pods", "")
     assert rule(("pods",), groups=("*",)).allows_resource("apps", "pods", "")
     assert not rule((), groups=("*",)).allows_resource("", "pods", "")
 
 
-def test_verbs_are_listed_or_all():
+def test_verbs_match():
     assert rule(("pods",), verbs=("get", "list")).allows_verb("list")
     assert not rule(("pods",), verbs=("get", "list")).allows_verb("watch")
     assert rule(("pods",), verbs=("*",)).allows_verb("fly")
@@ -52,16 +52,16 @@ def test_verbs_are_listed_or_all():
         ("/x/*/y", "/x/a/y", False),
     ],
 )
-def test_paths_are_whole_or_end_in_a_star(url, path, allowed):
+def test_paths_match_exactly_or_by_prefix(url, path, allowed):
     assert PolicyRule(verbs=("get",), non_resource_urls=(url,)).allows_path(path) is allowed
 
 
-def test_a_rule_is_told_in_gos_names_without_what_is_empty():
-    told = str(rule(("secrets", "pods"), names=("a",), verbs=("get",)))
-    assert told == '{APIGroups:[""], Resources:["secrets" "pods"], ResourceNames:["a"], Verbs:["get"]}'
+def test_rule_formats_non_empty_fields_with_go_names():
+    text = str(rule(("secrets", "pods"), names=("a",), verbs=("get",)))
+    assert text == '{APIGroups:[""], Resources:["secrets" "pods"], ResourceNames:["a"], Verbs:["get"]}'
 
 
-def test_objects_are_read_as_far_as_they_matter():
+def test_decode_reads_needed_fields():
     role = decode_role(b'{"metadata":{"name":"r"},"rules":[{"verbs":["get"],"nonResourceURLs":["/x"]}]}')
     assert role.rules == (PolicyRule(verbs=("get",), non_resource_urls=("/x",)),)
     assert decode_role(b'{"metadata":{},"rules":null}').rules is None

@@ -22,7 +22,7 @@ def setup() -> tuple[RBACIndex, RBAC]:
     return index, RBAC(index)
 
 
-def test_a_role_counts_in_its_namespace_only():
+def test_role_applies_in_its_namespace_only():
     index, rbac = setup()
     role(index, "r", rule("get", "pods"), namespace="ns")
     bind(index, "r", user("alice"), namespace="ns")
@@ -34,7 +34,7 @@ def test_a_role_counts_in_its_namespace_only():
     assert rbac.authorize(ALICE, ask("list", "pods")).reason == ""
 
 
-def test_what_holds_everywhere_is_asked_first():
+def test_cluster_wide_grants_precede_namespaced_ones():
     index, rbac = setup()
     role(index, "c", rule("get", "pods nodes"))
     bind(index, "c", group("devs"))
@@ -44,7 +44,7 @@ def test_what_holds_everywhere_is_asked_first():
     assert rbac.authorize(ALICE, ask("get", "nodes", namespace="")).allowed
 
 
-def test_named_objects_are_allowed_by_name():
+def test_resource_names_limit_rule():
     index, rbac = setup()
     role(index, "r", rule("get list", "pods", names="a b"))
     bind(index, "r", user("alice"))
@@ -72,7 +72,7 @@ def test_paths_are_granted_by_cluster_role_bindings_only():
     assert not rbac.authorize(ALICE, RequestInfo("post", "/livez/ping")).allowed
 
 
-def test_missing_roles_are_told_once_each():
+def test_missing_roles_are_reported_once_each():
     index, rbac = setup()
     bind(index, "a", user("alice"), to="gone")
     assert rbac.authorize(ALICE, ask("get", "pods")).reason == (
@@ -87,7 +87,7 @@ def test_missing_roles_are_told_once_each():
     assert rbac.rules_for(ALICE, "").error == 'clusterrole.rbac.authorization.k8s.io "gone" not found'
 
 
-def test_rights_end_and_come_with_every_change():
+def test_decision_follows_every_change():
     index, rbac = setup()
     pods = ask("get", "pods")
     steps = []
@@ -103,7 +103,7 @@ def test_rights_end_and_come_with_every_change():
     assert steps == [False, True, False, True, False]
 
 
-def test_rules_are_listed_as_they_are_held():
+def test_rules_for_lists_held_rules():
     index, rbac = setup()
     role(index, "c", rule("get", "nodes"))
     role(index, "r", rule("list", "pods"), namespace="ns")
@@ -124,7 +124,7 @@ RULES = st.builds(lambda v, r, n: rule(v, r, names=n), WORDS, WORDS, NAMES)
     st.dictionaries(st.sampled_from(["p", "q"]), st.lists(RULES, max_size=3)),
     st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from("ab"), st.sampled_from(["", "x", "y"])), min_size=1),
 )
-def test_kept_answers_are_those_of_a_scan_of_all_rules(roles, questions):
+def test_cached_decisions_equal_scan_of_all_rules(roles, questions):
     index, rbac = setup()
     for name, rules in roles.items():
         role(index, name, *rules)

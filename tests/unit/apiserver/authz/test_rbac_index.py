@@ -1,4 +1,4 @@
-"""Who holds what, found by name."""
+"""Index of roles and bindings by subject."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,7 +16,7 @@ def held(index: RBACIndex, name: str, *groups: str) -> list[str]:
     return [str(grant) for grants in index.grants(UserInfo(name, groups)).values() for grant in grants]
 
 
-def test_users_groups_and_accounts_are_found():
+def test_grants_by_user_group_and_service_account():
     index = RBACIndex()
     bind(index, "u", user("alice"))
     bind(index, "g", group("devs"))
@@ -29,19 +29,19 @@ def test_users_groups_and_accounts_are_found():
     assert held(index, "devs") == []
 
 
-def test_an_account_without_a_namespace_is_nobody_in_a_cluster_role_binding():
+def test_service_account_without_namespace_is_ignored_in_cluster_role_binding():
     index = RBACIndex()
     bind(index, "s", account("robot"))
     assert held(index, "system:serviceaccount::robot") == []
 
 
-def test_a_binding_that_fits_twice_is_told_once_by_its_first_subject():
+def test_grant_is_listed_once_with_first_matching_subject():
     index = RBACIndex()
     bind(index, "x", group("devs"), user("alice"))
     assert held(index, "alice", "devs") == ['ClusterRoleBinding "x" of ClusterRole "x" to Group "devs"']
 
 
-def test_a_changed_binding_is_forgotten_by_those_it_no_longer_names():
+def test_put_binding_removes_subjects_of_old_binding():
     index = RBACIndex()
     bind(index, "x", user("alice"))
     bind(index, "x", user("bob"))
@@ -50,7 +50,7 @@ def test_a_changed_binding_is_forgotten_by_those_it_no_longer_names():
     assert held(index, "bob") == []
 
 
-def test_a_role_that_is_not_there_is_named():
+def test_grant_reports_missing_role():
     index = RBACIndex()
     bind(index, "x", user("alice"), namespace="ns", kind="ClusterRole")
     bind(index, "y", user("alice"), kind="Role")
@@ -62,7 +62,7 @@ def test_a_role_that_is_not_there_is_named():
     assert len(index.rules(within)) == 1
 
 
-def test_what_cannot_be_read_grants_nothing(caplog):
+def test_put_ignores_malformed_objects(caplog):
     index = RBACIndex()
     index.put_role("", "x", b'{"rules":7}')
     index.put_binding("", "x", b'{"subjects":[1]}')
@@ -70,7 +70,7 @@ def test_what_cannot_be_read_grants_nothing(caplog):
     assert len(caplog.records) == 2
 
 
-def test_all_of_a_kind_can_be_forgotten():
+def test_clear_removes_all_objects_of_a_kind():
     index = RBACIndex()
     for namespace in ("", "ns"):
         bind(index, "x", user("alice"), namespace=namespace)
@@ -83,7 +83,7 @@ def test_all_of_a_kind_can_be_forgotten():
 
 
 @given(st.lists(st.tuples(NAMES, st.one_of(st.none(), SUBJECTS)), max_size=12))
-def test_the_index_names_just_the_bindings_that_are_there(steps):
+def test_index_has_stored_bindings_only(steps):
     index, model = RBACIndex(), {}
     for name, subjects in steps:
         if subjects is None:

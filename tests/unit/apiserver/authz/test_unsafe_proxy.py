@@ -12,7 +12,7 @@ ALICE = UserInfo("alice", ("system:authenticated",))
 
 
 class Recorder:
-    """Authorizer that records the subresources it is asked about."""
+    """Authorizer that records the requested subresources."""
 
     def __init__(self, decision=NO_OPINION):
         self.decision = decision
@@ -37,13 +37,13 @@ def test_unsafe_proxy_changes_the_subresource_of_anonymous_proxy_requests(resour
 
 
 @pytest.mark.parametrize("name", ["", "log", "exec", "attach", "portforward", "status"])
-def test_unsafe_proxy_leaves_other_subresources_alone(name):
+def test_unsafe_proxy_keeps_other_subresources(name):
     delegate = Recorder()
     assert UnsafeProxy(delegate).authorize(ANONYMOUS, subresource("pods", name)) is NO_OPINION
     assert delegate.subresources == [name]
 
 
-def test_unsafe_proxy_leaves_authenticated_users_alone():
+def test_unsafe_proxy_skips_authenticated_users():
     delegate = Recorder()
     UnsafeProxy(delegate).authorize(ALICE, subresource("pods", "proxy"))
     assert delegate.subresources == ["proxy"]
@@ -52,17 +52,17 @@ def test_unsafe_proxy_leaves_authenticated_users_alone():
 @pytest.mark.parametrize(
     "user", [UserInfo("system:anonymous"), UserInfo("bob", ("system:unauthenticated",))], ids=["by name", "by group"]
 )
-def test_unsafe_proxy_recognises_anonymous_users_by_name_and_by_group(user):
+def test_unsafe_proxy_recognises_anonymous_users_by_name_and_group(user):
     delegate = Recorder()
     UnsafeProxy(delegate).authorize(user, subresource("pods", "proxy"))
     assert delegate.subresources == ["unsafeproxy"]
 
 
-def test_unsafe_proxy_appends_to_the_reason_of_the_delegate():
+def test_unsafe_proxy_appends_to_reason_of_delegate():
     delegate = Recorder(Decision(Verdict.DENY, "no"))
     decision = UnsafeProxy(delegate).authorize(ANONYMOUS, subresource("pods", "proxy"))
     assert decision == Decision(Verdict.DENY, "no, proxy subresource changed to unsafeproxy")
 
 
-def test_unsafe_proxy_passes_an_allowing_decision_on():
+def test_unsafe_proxy_returns_allowing_decision():
     assert UnsafeProxy(AlwaysAllow()).authorize(ANONYMOUS, subresource("pods", "proxy")).allowed

@@ -1,6 +1,6 @@
 """Definitions read."""
 
-from steersman.apiserver.crd.definition import condition_is, is_established, served_versions, stored_form
+from steersman.apiserver.crd.definition import CustomVersion, all_versions, condition_is, is_established
 
 NAMES = {"plural": "shirts", "singular": "shirt", "kind": "Shirt", "listKind": "ShirtList", "shortNames": ["sh"]}
 VERSIONS = [
@@ -20,20 +20,29 @@ def definition(**spec: object) -> dict:
     return {"metadata": {"name": "shirts.example.com"}, "spec": whole, "status": {"acceptedNames": NAMES}}
 
 
-def test_only_served_versions_become_resources():
-    versions = served_versions(definition())
-    assert [v.resource.version for v in versions] == ["v1", "v1beta1"]
+def versions_of(tree: dict) -> list[CustomVersion]:
+    return list(all_versions(tree).values())
+
+
+def test_all_versions_become_resources():
+    versions = versions_of(definition())
+    assert [(v.resource.version, v.is_served) for v in versions] == [
+        ("v1", True),
+        ("v1beta1", True),
+        ("v1alpha1", False),
+    ]
     assert {v.resource.storage_api_version for v in versions} == {"example.com/v1"}
-    assert [v.is_stored for v in versions] == [True, False]
+    assert [v.is_stored for v in versions] == [True, False, False]
 
 
 def test_a_version_may_be_stored_and_not_served():
     stored = [{**version, "storage": version["name"] == "v1alpha1"} for version in VERSIONS]
-    assert stored_form(definition(versions=stored)).resource.api_version == "example.com/v1alpha1"
+    [version] = [version for version in versions_of(definition(versions=stored)) if version.is_stored]
+    assert (version.resource.api_version, version.is_served) == ("example.com/v1alpha1", False)
 
 
 def test_subresources_short_names_and_deprecation_are_read():
-    v1, v1beta1 = served_versions(definition())
+    v1, v1beta1, _ = versions_of(definition())
     assert [s.name for s in v1.resource.subresources] == ["status", "scale"]
     assert v1.resource.short_names == ("sh",)
     assert v1.resource.deprecation_warning == ""
@@ -41,19 +50,19 @@ def test_subresources_short_names_and_deprecation_are_read():
 
 
 def test_scope_and_place_in_the_store():
-    (resource, *_) = (v.resource for v in served_versions(definition(scope="Cluster")))
+    (resource, *_) = (v.resource for v in versions_of(definition(scope="Cluster")))
     assert not resource.namespaced
     assert resource.key_prefix == "/registry/example.com/shirts"
 
 
 def test_a_version_without_a_schema_keeps_everything():
-    assert served_versions(definition())[0].struct.preserve_unknown
+    assert versions_of(definition())[0].struct.preserve_unknown
 
 
 def test_preserving_unknown_fields_may_be_said_for_the_whole_definition():
     schema = {"openAPIV3Schema": {"type": "object", "properties": {"a": {"type": "string", "default": "x"}}}}
     versions = [{"name": "v1", "served": True, "storage": True, "schema": schema}]
-    (version,) = served_versions(definition(versions=versions, preserveUnknownFields=True))
+    (version,) = versions_of(definition(versions=versions, preserveUnknownFields=True))
     assert version.struct.preserve_unknown
     assert version.has_defaults
 

@@ -1,10 +1,12 @@
 """Definitions come, change and go on a whole server without sockets."""
 
 import asyncio
+from datetime import UTC, datetime
 
 import msgspec
 import pytest
 
+from steersman.asynckit.clock import FakeClock
 from steersman.testing import InProcessAPIServer
 
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -192,6 +194,23 @@ async def test_an_object_that_is_held_holds_its_definition(server):
     assert freed.code == 200
 
 
+async def test_definition_is_served_at_once_while_another_one_must_be_retried():
+    async with InProcessAPIServer(clock=FakeClock(datetime(2030, 1, 1, tzinfo=UTC))) as server:
+        await server.request("POST", DEFINITIONS, body=definition())
+        await until(server, SHIRTS, 200)
+        held = msgspec.json.decode(shirt(spec={}))
+        held["metadata"]["finalizers"] = ["example.com/hold"]
+        await server.request("POST", SHIRTS, body=msgspec.json.encode(held))
+        await server.request("DELETE", f"{DEFINITIONS}/shirts.example.com")
+        async with asyncio.timeout(20):
+            while (await conditions(server))[-1]["reason"] == PENDING:  # noqa: ASYNC110
+                await asyncio.sleep(0)  # noqa: TID251 — no time passes, others get their turn
+        await server.request(
+            "POST", DEFINITIONS, body=definition().replace(b"shirt", b"sock").replace(b"Shirt", b"Sock")
+        )
+        await until(server, SHIRTS.replace("shirts", "socks"), 200)
+
+
 async def conditions(server: InProcessAPIServer) -> list[dict]:
     definition = (await server.request("GET", f"{DEFINITIONS}/shirts.example.com")).json()
     return definition["status"]["conditions"]
@@ -207,8 +226,8 @@ async def test_a_definition_that_something_else_holds_tells_that_its_objects_are
     async with asyncio.timeout(20):
         while (await server.request("GET", path)).json()["metadata"]["finalizers"] != ["example.com/hold"]:  # noqa: ASYNC110
             await asyncio.sleep(0)  # noqa: TID251 — no time passes, others get their turn
-    told = next(c for c in await conditions(server) if c["type"] == "Terminating")
-    assert (told["status"], told["reason"]) == ("False", "InstanceDeletionCompleted")
+    condition = next(c for c in await conditions(server) if c["type"] == "Terminating")
+    assert (condition["status"], condition["reason"]) == ("False", "InstanceDeletionCompleted")
     assert (await server.request("GET", SHIRTS)).json()["items"] == []
 
 

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from steersman.apiserver.crd.definition import served_versions
+from steersman.apiserver.crd.definition import all_versions
 from steersman.apiserver.crd.strategy import CustomResourceStrategy, Life, labels_of
 from steersman.apiserver.request import RequestContext, UserInfo
 
@@ -16,8 +16,8 @@ def strategy(**version: object) -> CustomResourceStrategy:
     names = {"plural": "shirts", "singular": "shirt", "kind": "Shirt", "listKind": "ShirtList"}
     one = {"name": "v1", "served": True, "storage": True, **version}
     spec = {"group": "example.com", "scope": "Namespaced", "names": names, "versions": [one]}
-    (only,) = served_versions({"spec": spec, "status": {"acceptedNames": names}})
-    return CustomResourceStrategy(only, only, labels_of([only]), Life())
+    (only,) = all_versions({"spec": spec, "status": {"acceptedNames": names}}).values()
+    return CustomResourceStrategy(only, only, labels_of([only]), Life(), {})
 
 
 def shirt(**more: object) -> dict:
@@ -46,7 +46,9 @@ def test_columns_show_what_lies_at_their_paths():
     [
         ("string", {"b": 1, "a": [True]}, '{"a":[true],"b":1}'),
         ("string", 1.5, "1.5"),
-        ("string", None, None),
+        ("string", 1234567.5, "1.2345675e+06"),
+        ("string", True, "true"),
+        ("string", None, "<no value>"),
         ("integer", 2.7, 2),
         ("integer", "2", None),
         ("integer", True, None),
@@ -55,12 +57,21 @@ def test_columns_show_what_lies_at_their_paths():
         ("boolean", "true", None),
         ("date", "2026-01-01T00:00:00Z", "60s"),
         ("date", "yesterday", "<invalid>"),
+        ("date", "2026-01-01T00:00:00+0000", "<invalid>"),
+        ("date", "", "<unknown>"),
         ("date", 5, None),
     ],
 )
 def test_cells_are_of_their_columns_type(type_, value, cell):
     own = strategy(additionalPrinterColumns=[{"name": "C", "type": type_, "jsonPath": ".spec"}])
     assert own.cells(shirt(spec=value), NOW) == ["a", cell]
+
+
+def test_columns_end_before_the_first_malformed_path():
+    paths = {"A": ".spec.a", "B": ".spec[", "C": ".spec.c"}
+    own = strategy(additionalPrinterColumns=[{"name": n, "type": "string", "jsonPath": p} for n, p in paths.items()])
+    assert [column.name for column in own.columns] == ["Name", "A"]
+    assert own.cells(shirt(spec={"a": "x", "c": "y"}), NOW) == ["a", "x"]
 
 
 def test_columns_without_a_text_tell_their_paths():
@@ -116,9 +127,9 @@ def two_versions() -> tuple[CustomResourceStrategy, CustomResourceStrategy]:
         {"name": "v2", "served": True, "schema": schema_of(size=small, color={"type": "string"})},
     ]
     spec = {"group": "example.com", "scope": "Namespaced", "names": names, "versions": versions}
-    v1, v2 = served_versions({"spec": spec, "status": {"acceptedNames": names}})
+    v1, v2 = all_versions({"spec": spec, "status": {"acceptedNames": names}}).values()
     labels = labels_of([v1, v2])
-    return CustomResourceStrategy(v1, v1, labels, Life()), CustomResourceStrategy(v2, v1, labels, Life())
+    return CustomResourceStrategy(v1, v1, labels, Life(), {}), CustomResourceStrategy(v2, v1, labels, Life(), {})
 
 
 def schema_of(**properties: object) -> dict:

@@ -6,7 +6,7 @@ import pytest
 
 from steersman.apimachinery.codec import DecodeError
 from steersman.apiserver.crd import structure
-from steersman.apiserver.crd.definition import served_versions
+from steersman.apiserver.crd.definition import all_versions
 from steersman.schema.openapi_types import from_openapi
 
 SCHEMA = {
@@ -84,9 +84,9 @@ def test_another_version_shows_the_defaults_of_the_stored_one_and_only_what_it_s
         {"name": "v2", "served": True, "schema": {"openAPIV3Schema": v2}},
     ]
     spec = {"group": "example.com", "scope": "Namespaced", "names": names, "versions": versions}
-    stored, other = served_versions({"spec": spec, "status": {"acceptedNames": names}})
+    stored, other = all_versions({"spec": spec, "status": {"acceptedNames": names}}).values()
     tree = {"apiVersion": "example.com/v1", "kind": "Shirt", "metadata": {"name": "a"}, "spec": {"gone": 1}}
-    shown = structure.shown(other, stored, tree)
+    shown = structure.shown(other, stored, tree, {})
     assert shown == {
         "apiVersion": "example.com/v2",
         "kind": "Shirt",

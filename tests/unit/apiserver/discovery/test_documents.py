@@ -1,4 +1,4 @@
-"""The wire form of discovery."""
+"""Discovery documents."""
 
 from steersman.apiserver.discovery import documents
 from steersman.apiserver.discovery.catalog import Catalog
@@ -12,21 +12,21 @@ def rows_of(api_version: str) -> dict[str, dict]:
     return {row["name"]: row for row in documents.resource_list(found)["resources"]}
 
 
-def test_a_subresource_of_another_group_names_it():
+def test_subresource_of_other_group_has_group():
     row = rows_of("apps/v1")["deployments/scale"]
     assert (row["group"], row["version"], row["kind"]) == ("autoscaling", "v1", "Scale")
 
 
-def test_versions_that_are_stored_alike_have_one_hash():
+def test_storage_version_hash_is_equal_for_all_versions():
     hashes = {rows_of(f"autoscaling/{v}")["horizontalpodautoscalers"]["storageVersionHash"] for v in ("v1", "v2")}
     assert hashes == {"qwQve8ut294="}
 
 
-def test_what_is_not_stored_has_no_hash():
+def test_storage_version_hash_is_absent_when_not_stored():
     assert "storageVersionHash" not in rows_of("authentication.k8s.io/v1")["tokenreviews"]
 
 
-def test_only_named_groups_say_their_api_version():
+def test_resource_list_of_core_group_has_no_api_version():
     catalog = Catalog(table())
     core, apps = catalog.group_version("", "v1"), catalog.group_version("apps", "v1")
     assert core is not None
@@ -35,7 +35,7 @@ def test_only_named_groups_say_their_api_version():
     assert documents.resource_list(apps)["apiVersion"] == "v1"
 
 
-def test_the_aggregated_form_leaves_the_own_group_of_a_kind_empty():
+def test_aggregated_subresource_omits_own_group():
     items = documents.aggregated(Catalog(table()).groups())["items"]
     apps = next(item for item in items if item["metadata"]["name"] == "apps")
     deployments = next(r for r in apps["versions"][0]["resources"] if r["resource"] == "deployments")

@@ -24,31 +24,31 @@ def handlers() -> DiscoveryHandlers:
 
 
 @pytest.mark.parametrize("accept", ["", "*/*", "application/json", "text/html,application/json;q=0.1"])
-def test_plain_json_is_the_default(accept):
+def test_negotiate_defaults_to_plain_json(accept):
     assert negotiate(accept).content_type == b"application/json"
 
 
-def test_the_first_acceptable_alternative_wins():
+def test_negotiate_returns_first_acceptable_alternative():
     assert negotiate(f"{AGGREGATED},application/json").aggregated == "v2"
 
 
 @pytest.mark.parametrize(
     "accept", ["text/html", "application/json;as=Table;g=meta.k8s.io;v=v1", AGGREGATED.replace("v2", "v9")]
 )
-def test_what_is_not_served_is_406(accept):
+def test_negotiate_raises_406(accept):
     with pytest.raises(StatusError) as refused:
         negotiate(accept)
     assert refused.value.code == 406
 
 
-async def test_the_aggregated_form_has_a_tag_and_answers_304(handlers):
+async def test_aggregated_form_has_etag_and_304(handlers):
     first = await handlers.groups(request("/apis", accept=AGGREGATED))
     tag = dict(first.headers)[b"etag"].decode()
     second = await handlers.groups(request("/apis", accept=AGGREGATED, if_none_match=tag))
     assert (first.code, second.code, second.body) == (200, 304, b"")
 
 
-async def test_a_change_of_the_catalog_shows_at_once():
+async def test_catalog_change_is_visible_immediately():
     catalog = Catalog(table())
     handlers = DiscoveryHandlers(catalog, server_address=lambda: "")
     await handlers.groups(request("/apis"))
@@ -69,13 +69,13 @@ async def test_unknown_groups_are_404_in_plain_text(handlers, path):
 
 
 @pytest.mark.parametrize("path", ["/apis/apps/v9", "/api/v2"])
-async def test_unknown_versions_of_known_groups_are_404_in_a_status(handlers, path):
+async def test_unknown_versions_of_known_groups_are_404_status(handlers, path):
     with pytest.raises(StatusError) as caught:
         await handlers.below(request(path))
     assert caught.value.status["message"] == "the server could not find the requested resource"
 
 
-def test_negotiate_prefers_the_highest_quality():
+def test_negotiate_prefers_highest_quality():
     protobuf = "application/vnd.kubernetes.protobuf"
     assert negotiate(f"{protobuf},application/json").content_type == protobuf.encode()
     assert negotiate(f"{protobuf};q=0.5,application/json").content_type == b"application/json"

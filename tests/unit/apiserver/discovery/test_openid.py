@@ -1,4 +1,4 @@
-"""The issuer's documents."""
+"""OpenID Connect endpoints of the issuer."""
 
 import json
 
@@ -23,7 +23,7 @@ def request(accept: str = "") -> Request:
     return Request({"method": "GET", "path": "/", "query_string": b"", "headers": headers}, receive=None)
 
 
-async def test_the_configuration_names_issuer_keys_and_algorithms():
+async def test_configuration_has_issuer_keys_and_algorithms():
     response = await ENDPOINTS.configuration(request("application/json"))
     assert json.loads(response.body) == {
         "issuer": "https://issuer",
@@ -35,12 +35,12 @@ async def test_the_configuration_names_issuer_keys_and_algorithms():
 
 
 @pytest.mark.parametrize("accept", ["", "*/*", "application/jwk-set+json"])
-async def test_keys_have_a_media_type_of_their_own(accept):
+async def test_keys_have_own_media_type(accept):
     response = await ENDPOINTS.keys(request(accept))
     assert response.headers[0] == (b"content-type", b"application/jwk-set+json")
     assert json.loads(response.body) == {"keys": [KEY]}
 
 
-async def test_keys_are_no_plain_json():
+async def test_keys_raise_406_for_plain_json():
     with pytest.raises(StatusError, match="application/jwk-set"):
         await ENDPOINTS.keys(request("application/json"))

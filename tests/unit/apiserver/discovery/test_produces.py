@@ -1,4 +1,4 @@
-"""Forms that go-restful refuses on its own."""
+"""Check of Accept headers by produced media types."""
 
 import pytest
 
@@ -13,12 +13,12 @@ def request(accept: str) -> Request:
 
 
 @pytest.mark.parametrize("accept", ["", "*/*", "text/html;q=1, a/b;x=y"])
-def test_what_is_acceptable(accept):
+def test_require_accepted_accepts(accept):
     require_accepted(request(accept), "a/b")
 
 
 @pytest.mark.parametrize("accept", ["a/*", "a/c", "A/B", ","])
-def test_what_is_not(accept):
+def test_require_accepted_raises_406(accept):
     with pytest.raises(StatusError) as error:
         require_accepted(request(accept), "a/b")
     assert error.value.message == "406: Not Acceptable\n\nAvailable representations: a/b"

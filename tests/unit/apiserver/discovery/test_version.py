@@ -1,4 +1,4 @@
-"""What clients parse of the version."""
+"""Version document."""
 
 import json
 import re
@@ -19,13 +19,13 @@ def request(accept: str) -> Request:
 
 
 @pytest.mark.parametrize("accept", ["", "*/*", "application/json", "text/html, application/json;q=0.1"])
-async def test_the_version_is_one_that_clients_can_parse(accept):
+async def test_git_version_is_parsable_semver(accept):
     document = json.loads((await VersionEndpoint()(request(accept))).body)
     assert SEMVER.fullmatch(document["gitVersion"]).groups()[:2] == (document["major"], document["minor"])
     assert (document["minor"], document["minCompatibilityMinor"]) == ("36", "35")
 
 
-async def test_there_is_no_form_but_json():
+async def test_other_media_types_are_406():
     with pytest.raises(StatusError) as error:
         await VersionEndpoint()(request("application/yaml"))
     assert error.value.code == 406

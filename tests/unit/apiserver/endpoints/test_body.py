@@ -6,7 +6,7 @@ import pytest
 
 from steersman.apimachinery.codec import DecodeError
 from steersman.apimachinery.errors import StatusError
-from steersman.apiserver.endpoints.body import ObjectDecoder, drop_empty_lists, empty_lists_of, kin_of
+from steersman.apiserver.endpoints.body import ObjectDecoder, drop_empty_lists, empty_lists_of, equivalent_api_versions
 from steersman.apiserver.generic.options import WriteOptions
 from steersman.schema.decoding import decode
 from steersman.schema.loader import struct_for
@@ -18,7 +18,11 @@ def _decoder(kind: str = "ConfigMap", group: str = "", version: str = "v1") -> O
     api_version = f"{group}/{version}" if group else version
     struct = struct_for(group, version, kind)
     return ObjectDecoder(
-        kind, api_version, partial(decode, struct), kin=kin_of(kind, api_version), empty_lists=empty_lists_of(struct)
+        kind,
+        api_version,
+        partial(decode, struct),
+        kin=equivalent_api_versions(kind, api_version),
+        empty_lists=empty_lists_of(struct),
     )
 
 

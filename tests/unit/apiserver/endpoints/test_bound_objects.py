@@ -1,8 +1,8 @@
-"""What tokens are bound to."""
+"""Objects that tokens are bound to."""
 
 import json
 
-from steersman.apiserver.authn.service_account import Found
+from steersman.apiserver.authn.service_account import BoundObject
 from steersman.apiserver.endpoints.bound_objects import StoredObjects, _found
 from steersman.testing import InProcessAPIServer
 
@@ -14,7 +14,7 @@ async def test_objects_are_found_as_they_are_stored():
         objects.follow(server.core.resources.registry)
         body = json.dumps({"metadata": {"name": "s"}}).encode()
         made = (await server.request("POST", "/api/v1/namespaces/default/secrets", body=body)).json()
-        assert await objects.find("Secret", "s", namespace="default") == Found(made["metadata"]["uid"])
+        assert await objects.find("Secret", "s", namespace="default") == BoundObject(made["metadata"]["uid"])
         assert await objects.find("Secret", "t", namespace="default") is None
         assert (await objects.secret("default", "s"))["metadata"]["name"] == "s"
 
@@ -28,7 +28,7 @@ async def test_state_is_current_until_the_object_is_written_or_deleted():
         body = json.dumps({"metadata": {"name": "s"}}).encode()
         made = (await server.request("POST", path, body=body)).json()
         found, first = objects.state("Secret", "s", namespace="default")
-        assert (found, first.is_current()) == (Found(made["metadata"]["uid"]), True)
+        assert (found, first.is_current()) == (BoundObject(made["metadata"]["uid"]), True)
         await server.request("PUT", f"{path}/s", body=json.dumps({**made, "stringData": {"k": "v"}}).encode())
         assert not first.is_current()
         _, second = objects.state("Secret", "s", namespace="default")
@@ -40,4 +40,4 @@ async def test_state_is_current_until_the_object_is_written_or_deleted():
 
 def test_an_object_on_its_way_out_tells_since_when():
     tree = {"metadata": {"uid": "u", "deletionTimestamp": "1970-01-01T00:01:00Z"}}
-    assert _found(tree) == Found("u", 60.0)
+    assert _found(tree) == BoundObject("u", 60.0)

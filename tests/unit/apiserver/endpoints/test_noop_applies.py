@@ -16,7 +16,7 @@ def config(**data):
 
 
 class Watchful(Plugin):
-    """Counts what it is asked, and labels objects once it is told to."""
+    """Counts what it is asked, and labels objects when ``labels`` is set."""
 
     name = "RuntimeClass"
 
@@ -38,7 +38,7 @@ class Watchful(Plugin):
 
 @pytest.fixture
 def found(monkeypatch):
-    """Which applies were answered from memory."""
+    """Return the applies that were answered from the cache."""
     answers = []
     ask = NoopApplyCache.unchanged
 

@@ -54,10 +54,10 @@ async def test_a_token_lives_an_hour_and_is_for_this_server(server):
         "expirationSeconds": 3600,
     }
     assert request["status"]["expirationTimestamp"] == "2030-01-01T01:00:00Z"
-    said = claims(request["status"]["token"])
-    assert said["exp"] - said["iat"] == 3600
-    assert said["sub"] == "system:serviceaccount:default:robot"
-    assert request["metadata"]["uid"] == said["kubernetes.io"]["serviceaccount"]["uid"]
+    review = claims(request["status"]["token"])
+    assert review["exp"] - review["iat"] == 3600
+    assert review["sub"] == "system:serviceaccount:default:robot"
+    assert request["metadata"]["uid"] == review["kubernetes.io"]["serviceaccount"]["uid"]
 
 
 @pytest.mark.parametrize(
@@ -90,6 +90,14 @@ async def test_the_account_has_to_be_there(server):
     assert code == 404
 
 
+async def test_token_request_with_the_uid_of_another_account_is_a_conflict(server):
+    code, status = await post(server, TOKEN, {"metadata": {"uid": "other"}, "spec": {}})
+    assert (code, status["reason"]) == (409, "Conflict")
+    assert status["details"] == {"group": "authentication.k8s.io", "kind": "TokenRequest", "name": "robot"}
+    uid = (await server.request("GET", f"{NAMESPACE}/serviceaccounts/robot")).json()["metadata"]["uid"]
+    assert (await post(server, TOKEN, {"metadata": {"uid": uid}, "spec": {}}))[0] == 201
+
+
 async def test_a_token_is_bound_by_name_and_uid(server):
     uid = await add(server, "secrets", "s")
     ref = {"kind": "Secret", "apiVersion": "v1", "name": "s"}
@@ -104,10 +112,10 @@ async def test_a_pods_token_names_its_node_and_lives_longer_than_it_says(server)
     await add(server, "pods", "p", spec={"serviceAccountName": "robot", "nodeName": "n", "containers": containers})
     ref = {"kind": "Pod", "apiVersion": "v1", "name": "p"}
     _, request = await post(server, TOKEN, {"spec": {"boundObjectRef": ref, "expirationSeconds": 3607}})
-    said = claims(request["status"]["token"])
-    assert said["kubernetes.io"]["node"] == {"name": "n"}
-    assert said["kubernetes.io"]["warnafter"] == said["iat"] + 3607
-    assert said["exp"] - said["iat"] == 365 * 24 * 3600
+    review = claims(request["status"]["token"])
+    assert review["kubernetes.io"]["node"] == {"name": "n"}
+    assert review["kubernetes.io"]["warnafter"] == review["iat"] + 3607
+    assert review["exp"] - review["iat"] == 365 * 24 * 3600
     assert request["status"]["expirationTimestamp"] == "2030-01-01T01:00:07Z"
     code, refused = await post(server, TOKEN.replace("robot", "default"), {"spec": {"boundObjectRef": ref}})
     assert code == 404

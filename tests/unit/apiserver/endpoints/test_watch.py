@@ -194,13 +194,13 @@ async def test_a_version_before_the_ring_is_an_error_event():
 async def test_a_watcher_that_does_not_read_is_told_so_and_no_other_is_hurt():
     world = World(ring=ChangeRing(0, changes_max=8))
     reader = await world.watch()
-    sleeper = await world.stream()
+    waiter = await world.stream()
     await world.put("first")
     await reader.seen()
     for number in range(20):
         await world.put(f"c{number:02}")
         await reader.seen(after_seconds=0.1)
-    piece = b"".join([piece async for piece in sleeper])
+    piece = b"".join([piece async for piece in waiter])
     assert b'"type":"ERROR"' in piece
     assert b'"code":410' in piece
     await world.put("last")

@@ -1,4 +1,4 @@
-"""What is recorded, when."""
+"""Audit filter."""
 
 import asyncio
 import json
@@ -18,7 +18,7 @@ PODS = "/api/v1/namespaces/a/pods"
 
 
 class Log:
-    """Stands for the queue: everything is written at once, or nothing."""
+    """Audit log that writes every line at once, or fails."""
 
     def __init__(self) -> None:
         self.lines: list[bytes] = []
@@ -44,7 +44,7 @@ class Log:
 
 
 class Recorder(Auditor):
-    """An auditor with one log."""
+    """Auditor with one log."""
 
     @property
     def log(self) -> Log:
@@ -82,7 +82,7 @@ async def run(recorder: Auditor, of: Request, outcome) -> Response:
     return await auditing(recorder)(handler)(of)
 
 
-async def test_a_request_is_recorded_before_and_after():
+async def test_request_is_recorded_before_and_after():
     recorder = auditor()
     await run(recorder, request("POST", body=b'{"metadata":{"name":"b"}}'), Response(201, b'{"kind":"Pod"}'))
     assert recorder.log.stages == [("RequestReceived", None), ("ResponseComplete", 201)]
@@ -90,20 +90,20 @@ async def test_a_request_is_recorded_before_and_after():
     assert (last["requestObject"], last["responseObject"]) == ({"metadata": {"name": "b"}}, {"kind": "Pod"})
 
 
-async def test_what_the_policy_leaves_out_is_not_recorded_and_not_noted():
+async def test_request_omitted_by_policy_is_neither_recorded_nor_annotated():
     recorder = auditor("{level: None}")
     of = request()
     await failed_authentication(recorder)(lambda request: run(recorder, request, Response(200)))(of)
     assert (recorder.log.lines, of.annotations) == ([], None)
 
 
-async def test_a_stage_that_is_left_out_is_not_recorded():
+async def test_omitted_stage_is_not_recorded():
     recorder = auditor("{level: Metadata, omitStages: [RequestReceived]}")
     await run(recorder, request(), Response(200))
     assert recorder.log.stages == [("ResponseComplete", 200)]
 
 
-async def test_a_refusal_is_recorded_with_its_status():
+async def test_error_is_recorded_with_status():
     recorder = auditor()
     with pytest.raises(StatusError):
         await run(recorder, request("GET", f"{PODS}/b"), not_found("pods", "b"))
@@ -112,7 +112,7 @@ async def test_a_refusal_is_recorded_with_its_status():
     assert last["responseObject"]["kind"] == "Status"
 
 
-async def test_a_status_that_is_the_answer_is_told():
+async def test_status_response_is_recorded():
     recorder = auditor("{level: Metadata}")
     body = b'{"kind":"Status","status":"Success","details":{"name":"b"}}'
     await run(recorder, request("DELETE", f"{PODS}/b"), Response(200, body))
@@ -124,14 +124,14 @@ async def test_a_status_that_is_the_answer_is_told():
     }
 
 
-async def test_a_fault_of_the_server_has_a_stage_of_its_own():
+async def test_exception_is_recorded_as_panic():
     recorder = auditor()
     with pytest.raises(ZeroDivisionError):
         await run(recorder, request(), ZeroDivisionError())
     assert recorder.log.stages[-1] == ("Panic", 500)
 
 
-async def test_what_takes_too_long_is_recorded_too():
+async def test_timeout_is_recorded():
     recorder = auditor()
     with pytest.raises(asyncio.CancelledError):
         await run(recorder, request(), asyncio.CancelledError())
@@ -143,7 +143,7 @@ async def stream(*pieces):
         yield piece
 
 
-async def test_a_watch_is_recorded_when_it_begins_and_when_it_is_over():
+async def test_watch_is_recorded_at_start_and_end():
     recorder = auditor()
     closed = []
     answer = Response(200, stream=stream(b"x"))
@@ -155,7 +155,7 @@ async def test_a_watch_is_recorded_when_it_begins_and_when_it_is_over():
     assert "responseObject" not in recorder.log.events[-1]
 
 
-async def test_a_streamed_list_is_recorded_whole_when_it_has_been_sent():
+async def test_streamed_list_is_recorded_at_end_with_body():
     recorder = auditor()
     response = await run(recorder, request(), Response(200, stream=stream(b'{"items":', b"[]}")))
     assert [piece async for piece in response.stream] == [b'{"items":', b"[]}"]
@@ -164,7 +164,7 @@ async def test_a_streamed_list_is_recorded_whole_when_it_has_been_sent():
     assert recorder.log.events[-1]["responseObject"] == {"items": []}
 
 
-async def test_of_a_huge_list_the_log_says_that_it_was_too_large():
+async def test_oversized_stream_is_recorded_as_truncated():
     recorder = auditor()
     piece = b" " * (6 * 1024 * 1024)
     response = await run(recorder, request(), Response(200, stream=stream(piece, piece, piece, piece)))
@@ -174,7 +174,7 @@ async def test_of_a_huge_list_the_log_says_that_it_was_too_large():
     assert ("responseObject" in last, last["annotations"]) == (False, {"audit.k8s.io/truncated": "true"})
 
 
-async def test_strictly_nothing_happens_unrecorded():
+async def test_strict_mode_rejects_request_when_log_fails():
     recorder = auditor()
     recorder.log.works = False
     assert (await run(recorder, request(), Response(200))).code == 200
@@ -192,7 +192,7 @@ async def test_strictly_nothing_happens_unrecorded():
         ([(b"authorization", b"Basic s3cret")], "Authentication failed, attempted: basic"),
     ],
 )
-async def test_strangers_are_recorded_without_their_credentials(headers, why):
+async def test_failed_authentication_is_recorded_without_credentials(headers, why):
     recorder = auditor()
     of = unknown("GET", PODS, *headers)
 
@@ -206,7 +206,7 @@ async def test_strangers_are_recorded_without_their_credentials(headers, why):
     assert b"s3cret" not in recorder.log.lines[0]
 
 
-async def test_a_certificate_counts_as_a_credential():
+async def test_failed_authentication_lists_certificate():
     recorder = auditor()
     of = unknown()
     of.scope["extensions"] = {"tls": {"client_cert_chain": ["pem"]}}
@@ -219,7 +219,7 @@ async def test_a_certificate_counts_as_a_credential():
     assert recorder.log.events[0]["responseStatus"]["message"].endswith("attempted: x509")
 
 
-async def test_events_that_are_too_large_for_the_log_lose_their_objects_or_are_left_out():
+async def test_oversized_events_lose_objects_or_are_dropped():
     recorder = auditor(size_max_bytes=600)
     await run(recorder, request("POST", body=b'{"a":"%b"}' % (b"x" * 600)), Response(201))
     assert recorder.log.events[-1]["annotations"] == {"audit.k8s.io/truncated": "true"}
@@ -228,7 +228,7 @@ async def test_events_that_are_too_large_for_the_log_lose_their_objects_or_are_l
     assert tiny.log.lines == []
 
 
-async def test_the_legacy_format_is_text():
+async def test_legacy_format_is_text():
     recorder = auditor(legacy=True)
     await run(recorder, request(), Response(200))
     assert b" AUDIT: id=" in recorder.log.lines[0]

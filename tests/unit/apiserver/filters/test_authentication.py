@@ -1,4 +1,4 @@
-"""Who asks."""
+"""Authentication filter."""
 
 import pytest
 
@@ -13,7 +13,7 @@ class Authenticator:
     def __init__(self, answer):
         self.answer = answer
 
-    def at_once(self, request):
+    def authenticate_cached(self, request):
         return self.answer if isinstance(self.answer, UserInfo) and self.answer.name == "known" else None
 
     async def authenticate(self, request):
@@ -30,16 +30,16 @@ async def ask(answer):
     return await authentication(Authenticator(answer))(handler)(request)
 
 
-async def test_the_caller_is_told_to_what_follows():
+async def test_authentication_sets_user():
     assert (await ask(UserInfo("alice"))).body == b"alice"
 
 
-async def test_caller_known_at_once_is_passed_on_without_a_wait():
+async def test_authentication_uses_cached_user_without_waiting():
     assert (await ask(UserInfo("known"))).body == b"known"
 
 
 @pytest.mark.parametrize("answer", [None, InvalidCredentials("no good")])
-async def test_no_caller_and_a_false_one_are_refused_alike(answer):
+async def test_authentication_rejects_missing_and_invalid_credentials(answer):
     with pytest.raises(StatusError) as refused:
         await ask(answer)
     assert (refused.value.code, refused.value.message) == (401, "Unauthorized")

@@ -1,4 +1,4 @@
-"""May the caller?"""
+"""Authorization filter."""
 
 import pytest
 
@@ -26,19 +26,19 @@ async def ask(decision):
     return await authorization(Authorizer(decision))(handler)(request)
 
 
-async def test_who_may_goes_on():
+async def test_authorization_calls_handler_when_allowed():
     assert (await ask(ALLOW)).code == 200
 
 
 @pytest.mark.parametrize("decision", [NO_OPINION, Decision(Verdict.DENY)])
-async def test_who_may_not_is_told_so(decision):
+async def test_authorization_raises_403_when_denied(decision):
     with pytest.raises(StatusError) as refused:
         await ask(decision)
     assert (refused.value.code, refused.value.message) == (403, 'forbidden: User "alice" cannot get path "/x"')
 
 
 @pytest.mark.parametrize(("decision", "word"), [(Decision(Verdict.ALLOW, "RBAC: x"), "allow"), (NO_OPINION, "forbid")])
-def test_the_decision_is_noted_for_the_audit_log(decision, word):
+def test_authorization_annotates_decision(decision, word):
     notes = Annotations()
     note(notes, decision)
     assert notes.values == {"authorization.k8s.io/decision": word, "authorization.k8s.io/reason": decision.reason}

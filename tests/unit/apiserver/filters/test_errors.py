@@ -1,4 +1,4 @@
-"""Refusals and faults as answers."""
+"""Exceptions as responses."""
 
 import json
 import logging
@@ -24,24 +24,24 @@ async def answer(error: Exception, accept: str = "") -> Response:
     return await errors()(handler)(request(accept))
 
 
-async def test_a_refusal_is_answered_as_it_is():
+async def test_errors_converts_status_error():
     response = await answer(not_found("pods", "a"))
     assert response.code == 404
     assert json.loads(response.body)["details"] == {"name": "a", "kind": "pods"}
 
 
-async def test_headers_of_a_refusal_are_sent():
+async def test_errors_sends_headers_of_status_error():
     response = await answer(too_many_requests("later", retry_after_seconds=3))
     assert (b"retry-after", b"3") in response.headers
 
 
-async def test_a_status_comes_in_yaml_to_those_who_want_it():
+async def test_errors_encodes_status_as_yaml_on_request():
     response = await answer(not_found("pods", "a"), "application/yaml")
     assert (b"content-type", b"application/yaml") in response.headers
     assert b"reason: NotFound" in response.body
 
 
-async def test_a_fault_is_500_and_leads_to_its_traceback(caplog: pytest.LogCaptureFixture):
+async def test_errors_converts_exception_to_500_and_logs_traceback(caplog: pytest.LogCaptureFixture):
     with caplog.at_level(logging.ERROR):
         response = await answer(KeyError("inner matter"))
     status = json.loads(response.body)

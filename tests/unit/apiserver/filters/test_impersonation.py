@@ -1,4 +1,4 @@
-"""Impersonation headers."""
+"""Impersonation filter."""
 
 import pytest
 
@@ -23,11 +23,11 @@ async def acting(headers, authorizer=None) -> UserInfo:
     return request.user
 
 
-async def test_without_headers_the_caller_stays():
+async def test_impersonation_keeps_user_without_headers():
     assert await acting([("Accept", "*/*")], PrivilegedGroups()) == UserInfo("caller")
 
 
-async def test_headers_make_the_user():
+async def test_impersonation_sets_user_of_headers():
     user = await acting(
         [
             ("Impersonate-User", "bob"),
@@ -42,13 +42,13 @@ async def test_headers_make_the_user():
 
 
 @pytest.mark.parametrize("header", ["Impersonate-Group", "Impersonate-Uid", "Impersonate-Extra-Scopes"])
-async def test_a_name_is_needed(header):
+async def test_impersonation_raises_400_without_user_name(header):
     with pytest.raises(StatusError) as error:
         await acting([(header, "x"), ("Impersonate-User", "")])
     assert error.value.code == 400
 
 
-async def test_rights_are_needed():
+async def test_impersonation_raises_403_without_permission():
     with pytest.raises(StatusError) as error:
         await acting([("Impersonate-User", "bob")], PrivilegedGroups())
     assert error.value.message == ('forbidden: User "caller" cannot impersonate-on:user-info:get path "/healthz"')

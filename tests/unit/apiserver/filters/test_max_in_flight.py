@@ -1,4 +1,4 @@
-"""How much runs at once."""
+"""Limits of concurrent requests."""
 
 import asyncio
 
@@ -21,7 +21,7 @@ def request(method: str = "GET", path: str = PODS, *groups: str) -> Request:
 
 
 class Slow:
-    """A handler that answers when told."""
+    """Handler that responds when released."""
 
     def __init__(self) -> None:
         self.go = asyncio.Event()
@@ -36,7 +36,7 @@ def in_flight() -> InFlight:
     return InFlight()
 
 
-async def test_reads_and_writes_have_limits_of_their_own(in_flight):
+async def test_reads_and_writes_have_separate_limits(in_flight):
     slow = Slow()
     handler = fairness(in_flight, reading_max=1, mutating_max=1)(slow)
     running = [asyncio.create_task(handler(request())), asyncio.create_task(handler(request("POST")))]
@@ -55,7 +55,7 @@ async def test_reads_and_writes_have_limits_of_their_own(in_flight):
 @pytest.mark.parametrize(
     ("method", "path"), [("GET", "/api/v1/watch/pods"), ("GET", f"{PODS}/b/log"), ("POST", f"{PODS}/b/exec")]
 )
-async def test_what_stays_open_is_not_counted(in_flight, method, path):
+async def test_long_running_requests_are_not_counted(in_flight, method, path):
     slow = Slow()
     handler = fairness(in_flight, reading_max=1, mutating_max=1)(slow)
     task = asyncio.create_task(handler(request(method, path)))
@@ -65,7 +65,7 @@ async def test_what_stays_open_is_not_counted(in_flight, method, path):
     await task
 
 
-async def test_masters_always_get_through(in_flight):
+async def test_system_masters_are_exempt(in_flight):
     in_flight.reading = 5
     slow = Slow()
     slow.go.set()
@@ -73,14 +73,14 @@ async def test_masters_always_get_through(in_flight):
     assert (await handler(request("GET", PODS, "system:masters"))).code == 200
 
 
-async def test_no_limit_is_zero(in_flight):
+async def test_zero_disables_limit(in_flight):
     in_flight.mutating = 1000
     slow = Slow()
     slow.go.set()
     assert (await fairness(in_flight, reading_max=0, mutating_max=0)(slow)(request("POST"))).code == 200
 
 
-async def test_a_place_is_given_back_by_what_fails(in_flight):
+async def test_failed_request_releases_its_slot(in_flight):
     async def fails(request: Request) -> Response:
         raise RuntimeError
 

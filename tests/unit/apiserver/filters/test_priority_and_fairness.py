@@ -1,4 +1,4 @@
-"""Who runs, who waits, who is refused."""
+"""Execution, queuing and rejection of requests."""
 
 import asyncio
 
@@ -36,7 +36,7 @@ def request(user: str = "alice", method: str = "GET", path: str = PODS, *groups:
 
 
 class Server:
-    """The filter before a handler that answers when told."""
+    """Filter before a handler that responds when released."""
 
     def __init__(self, *, seats: int = 4, stored: int = 0) -> None:
         self.clock = FakeClock()
@@ -72,12 +72,12 @@ class Server:
 
 
 async def settled(tasks: list[asyncio.Task]) -> list[int]:
-    """Codes of the answers."""
+    """Return the status codes of the responses."""
     outcomes = await asyncio.gather(*tasks, return_exceptions=True)
     return [outcome.code for outcome in outcomes]
 
 
-async def test_answers_tell_schema_and_level_also_when_they_are_refusals():
+async def test_responses_have_schema_and_level_headers_also_when_rejected():
     server = Server()
     server.seconds = 0
     ours = {(b"x-kubernetes-pf-flowschema-uid", b"s-1"), (b"x-kubernetes-pf-prioritylevel-uid", b"l-1")}
@@ -87,7 +87,7 @@ async def test_answers_tell_schema_and_level_also_when_they_are_refusals():
     assert error.value.headers["x-kubernetes-pf-flowschema-uid"] == "s-1"
 
 
-async def test_a_flood_of_one_user_leaves_others_served():
+async def test_flood_of_one_user_does_not_starve_others():
     server = Server(seats=4)
     flood = [asyncio.create_task(server.handle(request("flood"))) for _ in range(200)]
     await server.clock.advance(0)
@@ -96,12 +96,12 @@ async def test_a_flood_of_one_user_leaves_others_served():
     assert [task.done() and task.result().code for task in others] == [200, 200]
     await server.clock.advance(60)
     codes = await settled(flood)
-    assert codes.count(200) >= 4 * 14  # as long as they may wait
+    assert codes.count(200) >= 4 * 14  # within their maximum wait
     assert codes.count(429) == 200 - codes.count(200)
     assert (server.level.in_use, server.level.waiting) == (0, 0)
 
 
-async def test_who_finds_the_queues_full_is_refused_at_once():
+async def test_request_is_rejected_when_queues_are_full():
     server = Server(seats=1)
     tasks = [asyncio.create_task(server.handle(request())) for _ in range(80)]
     await server.clock.advance(0)
@@ -117,7 +117,7 @@ async def test_who_finds_the_queues_full_is_refused_at_once():
     assert server.counts.rejected["cancelled"] == 60
 
 
-async def test_who_waits_too_long_is_refused():
+async def test_request_is_rejected_after_maximum_wait():
     server = Server(seats=1)
     server.seconds = 40.0
     tasks = [asyncio.create_task(server.handle(request())) for _ in range(2)]
@@ -130,14 +130,14 @@ async def test_who_waits_too_long_is_refused():
     assert (await settled(tasks))[0] == 200
 
 
-async def test_exempt_requests_always_run():
+async def test_exempt_requests_always_execute():
     server = Server(seats=1)
     tasks = [asyncio.create_task(server.handle(request("root", "GET", PODS, "system:masters"))) for _ in range(50)]
     await server.clock.advance(1)
     assert await settled(tasks) == [200] * 50
 
 
-async def test_a_watch_gives_its_seat_back_when_it_is_set_up():
+async def test_watch_releases_its_seat_when_initialized():
     server = Server(seats=1)
     server.seconds = 0
     for _ in range(5):
@@ -146,7 +146,7 @@ async def test_a_watch_gives_its_seat_back_when_it_is_set_up():
     assert server.counts.dispatched == 5
 
 
-async def test_what_stays_open_is_not_limited():
+async def test_long_running_requests_are_not_limited():
     server = Server(seats=1)
     tasks = [asyncio.create_task(server.handle(request(method="POST", path=f"{PODS}/b/exec"))) for _ in range(5)]
     await server.clock.advance(0)
@@ -155,7 +155,7 @@ async def test_what_stays_open_is_not_limited():
     assert await settled(tasks) == [200] * 5
 
 
-async def test_a_cancelled_request_gives_its_seat_back():
+async def test_cancelled_request_releases_its_seat():
     server = Server(seats=1)
     task = asyncio.create_task(server.handle(request()))
     await server.clock.advance(0)
@@ -165,11 +165,11 @@ async def test_a_cancelled_request_gives_its_seat_back():
     assert (server.level.in_use, server.in_flight.reading) == (0, 0)
 
 
-async def test_who_leaves_in_the_moment_of_his_turn_gives_it_back():
+async def test_request_cancelled_when_dispatched_releases_its_seat():
     server = Server(seats=1)
     first, second = (asyncio.create_task(server.handle(request(user))) for user in "ab")
     await server.clock.advance(0)
-    server.level.resize(2, 0.0)  # the turn has come, the task has not run yet
+    server.level.resize(2, 0.0)  # dispatched, but the task has not run yet
     second.cancel()
     await asyncio.gather(second, return_exceptions=True)
     assert server.level.in_use == 1
@@ -181,11 +181,11 @@ async def test_who_leaves_in_the_moment_of_his_turn_gives_it_back():
     ("stored", "path", "seats"),
     [(0, PODS, 1), (100, PODS, 1), (101, PODS, 2), (10**6, PODS, 10), (10**6, f"{PODS}/b", 1)],
 )
-async def test_lists_are_as_wide_as_what_is_stored(stored, path, seats):
+async def test_seats_of_list_follow_number_of_objects(stored, path, seats):
     assert Server(stored=stored).means.seats(parse("GET", path)) == seats
 
 
-async def test_reads_and_writes_in_flight_are_counted():
+async def test_requests_in_flight_are_counted():
     server = Server()
     tasks = [asyncio.create_task(server.handle(request(method=method))) for method in ("GET", "POST")]
     await server.clock.advance(0)

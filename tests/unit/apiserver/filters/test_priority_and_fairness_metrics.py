@@ -1,4 +1,4 @@
-"""What is told of priority and fairness."""
+"""Metrics of priority and fairness."""
 
 from steersman.apiserver.filters.priority_and_fairness_metrics import FlowControlMetrics
 from steersman.apiserver.flowcontrol.control import FlowControl
@@ -8,7 +8,7 @@ WORK = {"metadata": {"name": "work"}, "spec": {"type": "Limited", "limited": {"n
 SCHEMA = {"metadata": {"name": "mine"}, "spec": {"priorityLevelConfiguration": {"name": "work"}}}
 
 
-async def test_levels_and_flows_have_upstreams_metrics():
+async def test_collector_returns_upstream_metrics():
     control = FlowControl(seats=600, mandatory_schemas=[SCHEMA], mandatory_levels=[EXEMPT, WORK])
     control.configure((), (), now=0.0)
     counts = control.counts["mine", "work"]

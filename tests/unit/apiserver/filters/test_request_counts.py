@@ -1,4 +1,4 @@
-"""Audit ids, and what is counted."""
+"""Audit IDs and request counters."""
 
 import contextlib
 
@@ -16,7 +16,7 @@ def request(method: str, path: str, query: bytes = b"") -> Request:
     return made
 
 
-def test_ids_look_like_uuids_and_never_repeat():
+def test_audit_ids_are_unique_and_look_like_uuids():
     ids = AuditIds(lambda count: b"\xff" * count)
     made = [ids.next() for _ in range(1000)]
     assert made[0] == b"ffffffff-ffff-4fff-bfff-000000000001"
@@ -31,7 +31,7 @@ async def samples(metrics: RequestMetrics, name: str) -> dict[str, float]:
     }
 
 
-async def test_answers_refusals_and_faults_are_counted_by_code():
+async def test_responses_are_counted_by_code():
     metrics = RequestMetrics(InFlight())
     outcomes = [Response(201), bad_request("no"), RuntimeError(), Response(201)]
 
@@ -56,7 +56,7 @@ async def test_answers_refusals_and_faults_are_counted_by_code():
     assert durations["_countAll,apps,deployments,resource,POST,v1"] == 4
 
 
-async def test_a_watch_is_counted_as_open_until_its_stream_ends():
+async def test_watch_is_counted_as_in_progress_until_its_stream_ends():
     metrics = RequestMetrics(InFlight())
 
     async def stream():
@@ -71,7 +71,7 @@ async def test_a_watch_is_counted_as_open_until_its_stream_ends():
     assert await samples(metrics, "apiserver_longrunning_requests") == {}
 
 
-async def test_clients_cannot_make_label_sets_without_end():
+async def test_label_sets_are_bounded():
     metrics = RequestMetrics(InFlight())
     for number in range(5000):
         metrics.count(metrics.series(parse("GET", f"/api/v1/made{number}"), ""), 404, 0.0)

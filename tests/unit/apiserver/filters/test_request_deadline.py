@@ -1,4 +1,4 @@
-"""A client's own time limit."""
+"""Request deadlines."""
 
 import asyncio
 
@@ -26,21 +26,21 @@ async def never(_: Request) -> Response:
 
 
 @pytest.mark.parametrize("query", [b"", b"timeout=5s", b"timeout=", b"timeout=0", b"timeout=-1s"])
-async def test_requests_within_their_limit_are_answered(query):
+async def test_request_within_deadline_succeeds(query):
     assert (await request_deadline(longest_seconds=60)(answer)(request(query))).code == 200
 
 
-async def test_what_is_no_duration_is_400():
+async def test_invalid_duration_is_400():
     with pytest.raises(StatusError, match='unknown unit "x"') as refused:
         await request_deadline(longest_seconds=60)(answer)(request(b"timeout=5x"))
     assert refused.value.code == 400
 
 
-async def test_a_limit_that_has_passed_is_504():
+async def test_exceeded_deadline_is_504():
     with pytest.raises(StatusError) as late:
         await request_deadline(longest_seconds=60)(never)(request(b"timeout=1ms"))
     assert late.value.code == 504
 
 
-async def test_watches_have_limits_of_their_own():
+async def test_watches_are_exempt():
     assert (await request_deadline(longest_seconds=60)(answer)(request(b"timeout=5x", "watch"))).code == 200

@@ -1,4 +1,4 @@
-"""What URLs and methods ask for; the cases of upstream's factory and some of its edges."""
+"""Request info: cases of upstream's factory and edge cases."""
 
 import pytest
 from hypothesis import given
@@ -40,7 +40,7 @@ def fields(info):
         ("GET", "/apis/apps/v1/namespaces/a/deployments//status", ("list", "apps", "v1", "a", "deployments", "status", "")),
     ],
 )  # fmt: skip
-def test_paths_of_resources(method, path, expected):
+def test_parse_resource_paths(method, path, expected):
     info = parse(method, path)
     assert info.is_resource
     assert fields(info) == expected
@@ -49,17 +49,17 @@ def test_paths_of_resources(method, path, expected):
 @pytest.mark.parametrize(
     "path", ["/", "/api", "/api/", "/api/v1", "/apis/apps", "/apis/apps/v1", "/healthz/ping/a/b", "//"]
 )
-def test_paths_of_nothing(path):
+def test_parse_non_resource_paths(path):
     info = parse("GET", path)
     assert not info.is_resource
     assert (info.verb, info.path) == ("get", path)
 
 
-def test_what_follows_a_subresource_is_kept():
+def test_parse_keeps_path_after_subresource():
     assert parse("GET", f"{N}/a/services/b/proxy/x/y").parts == ("x", "y")
 
 
-def test_a_verb_in_the_path_needs_something_to_apply_to():
+def test_parse_raises_for_verb_in_path_without_resource():
     with pytest.raises(StatusError, match="could not find"):
         parse("GET", "/api/v1/watch")
 
@@ -81,13 +81,13 @@ def test_a_verb_in_the_path_needs_something_to_apply_to():
         (b"watch=\xff", "list", ""),
     ],
 )
-def test_a_query_may_make_a_list_a_watch_or_name_one_object(query, verb, name):
+def test_refine_sets_watch_or_name(query, verb, name):
     info = refine(parse("GET", f"{N}/a/pods"), query)
     assert (info.verb, info.name) == (verb, name)
 
 
 @given(st.text(max_size=60), st.sampled_from(["GET", "POST", "BREW"]), st.binary(max_size=40))
-def test_any_path_and_query_is_read_or_refused(text, method, query):
+def test_parse_handles_any_path_and_query(text, method, query):
     try:
         info = parse(method, "/api/v1/" + text)
     except StatusError:
@@ -95,7 +95,7 @@ def test_any_path_and_query_is_read_or_refused(text, method, query):
     refine(info, query)
 
 
-async def test_a_path_is_read_once():
+async def test_request_info_parses_a_path_once():
     seen = []
 
     async def handler(request: Request) -> Response:

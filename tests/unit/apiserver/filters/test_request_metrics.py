@@ -1,4 +1,4 @@
-"""Counts of requests under upstream's names."""
+"""Request metrics."""
 
 import pytest
 
@@ -34,7 +34,7 @@ async def test_requests_are_counted_by_scope_and_verb(info, scope, verb):
     assert (dict(labels)["scope"], dict(labels)["verb"], dict(labels)["code"], count) == (scope, verb, "200", 1)
 
 
-async def test_durations_fall_into_buckets_that_add_up():
+async def test_durations_are_cumulative_in_buckets():
     metrics = RequestMetrics(InFlight())
     series = metrics.series(pods(), "")
     for seconds in (0.001, 0.03, 100):
@@ -52,7 +52,7 @@ async def test_durations_fall_into_buckets_that_add_up():
     assert found["_count", None] == 3
 
 
-async def test_clients_cannot_make_label_sets_without_end():
+async def test_label_sets_are_bounded():
     metrics = RequestMetrics(InFlight())
     for number in range(5000):
         metrics.count(metrics.series(pods(subresource=str(number)), ""), 404, 0)
@@ -61,7 +61,7 @@ async def test_clients_cannot_make_label_sets_without_end():
     assert sum(count for _, _, count in rows) == 5000
 
 
-async def test_requests_that_stay_open_are_counted_while_they_do():
+async def test_long_running_requests_are_counted_while_in_progress():
     metrics = RequestMetrics(InFlight())
     series = metrics.series(pods("watch"), "")
     series.opened()

@@ -32,7 +32,7 @@ class Load:
         self.limit = limit
         self.level.configure(spec, Limits(limit, limit, limit), uid="u", now=0.0)
         self.counts = FlowCounts()
-        #: Who has got a seat, in order.
+        #: Names in order of dispatch.
         self.served: list[str] = []
         self.running: list[tuple[str, int, Waiting | None]] = []
 

@@ -35,6 +35,7 @@ MINUTE, HOUR, DAY, YEAR = 60, 3600, 86400, 365 * 86400
         (2 * YEAR, "2y"),
         (2 * YEAR + 3 * DAY, "2y3d"),
         (8 * YEAR + 3 * DAY, "8y"),
+        (1000 * YEAR, "292y"),
     ],
 )
 def test_a_duration_is_told_in_at_most_two_units(seconds: float, text: str):

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steersman.apimachinery.cache_sizes import cache_sizes
-from steersman.apiserver.generic.entry import Entry, Layout, UnreadableValueError
+from steersman.apiserver.generic.entry import Entry, Layout
+from steersman.apiserver.generic.storage_codec import UnreadableValueError
 
 LAYOUT = Layout("Pod", "v1")
 POD = {"metadata": {"name": "a", "labels": {"app": "x"}}, "spec": {"nodeName": "n"}}

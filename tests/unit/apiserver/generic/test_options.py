@@ -5,8 +5,8 @@ from steersman.apiserver.generic.options import DeleteOptions, WriteOptions
 
 def test_webhooks_see_what_was_said_and_nothing_else():
     assert WriteOptions().tree("CreateOptions") == {"kind": "CreateOptions", "apiVersion": "meta.k8s.io/v1"}
-    said = WriteOptions(dry_run=True, field_manager="m", field_validation="Strict")
-    assert said.tree("UpdateOptions") == {
+    options = WriteOptions(dry_run=True, field_manager="m", field_validation="Strict")
+    assert options.tree("UpdateOptions") == {
         "kind": "UpdateOptions",
         "apiVersion": "meta.k8s.io/v1",
         "dryRun": ["All"],
@@ -17,14 +17,14 @@ def test_webhooks_see_what_was_said_and_nothing_else():
 
 def test_of_deletes_too():
     assert DeleteOptions().tree() == {"kind": "DeleteOptions", "apiVersion": "meta.k8s.io/v1"}
-    said = DeleteOptions(
+    options = DeleteOptions(
         dry_run=True,
         grace_period_seconds=0,
         propagation_policy="Orphan",
         precondition_uid="u",
         precondition_resource_version="7",
     )
-    assert said.tree() == {
+    assert options.tree() == {
         "kind": "DeleteOptions",
         "apiVersion": "meta.k8s.io/v1",
         "gracePeriodSeconds": 0,

@@ -56,8 +56,8 @@ async def test_versions_of_a_kind_share_what_is_stored():
 
 async def test_resources_come_and_go_and_who_listens_is_told():
     async with Server() as server:
-        told: list[tuple[str, str, str]] = []
-        server.registry.listeners.append(lambda *key: told.append(key))
+        notified: list[tuple[str, str, str]] = []
+        server.registry.listeners.append(lambda *key: notified.append(key))
         kept = server.registry.keep(WIDGETS, Strategy())
         served = ServedResource(WIDGETS, storage=kept.objects, cache=kept.cache, strategy=kept.strategy, struct=None)
         server.registry.add(served)
@@ -68,7 +68,7 @@ async def test_resources_come_and_go_and_who_listens_is_told():
         assert server.registry.remove(*key) is served
         assert server.registry.get(*key) is None
         assert server.registry.remove(*key) is None
-        assert told == [key, key, key]
+        assert notified == [key, key, key]
 
 
 async def test_what_was_added_ends_with_the_registry():

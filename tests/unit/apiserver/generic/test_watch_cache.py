@@ -65,7 +65,7 @@ async def play(world: World, steps: list[tuple[str, str, str | None]], model: li
 
 
 def follow(state: State, events: list[dict[str, Any]]) -> State:
-    """What a client makes of events; each must fit what it has."""
+    """Apply events as a client does; each must fit the state."""
     state = dict(state)
     for event in events:
         ((key, app),) = state_of([event["object"]]).items()

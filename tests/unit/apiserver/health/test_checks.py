@@ -1,4 +1,4 @@
-"""Health checks in upstream's words."""
+"""Health endpoints."""
 
 import pytest
 
@@ -19,7 +19,7 @@ ILL = HealthEndpoint("livez", [Check("ping", ping), Check("etcd", broken)])
 
 
 @pytest.mark.parametrize("query", [b"", b"exclude=etcd", b"color=blue", b"exclude=unknown"])
-async def test_all_is_well_in_one_word(query):
+async def test_success_responds_ok(query):
     response = await WELL.whole(request(query))
     assert (response.code, response.body) == (200, b"ok")
     assert response.headers[0] == (b"content-type", b"text/plain; charset=utf-8")
@@ -35,7 +35,7 @@ async def test_verbose_lists_each_check():
     ]
 
 
-async def test_a_failure_is_always_verbose_and_keeps_its_reason():
+async def test_failure_is_verbose_and_hides_reason():
     response = await ILL.whole(request())
     assert (response.code, response.body.decode().splitlines()) == (
         500,
@@ -43,11 +43,11 @@ async def test_a_failure_is_always_verbose_and_keeps_its_reason():
     )
 
 
-async def test_an_excluded_check_does_not_fail():
+async def test_excluded_check_does_not_fail():
     assert (await ILL.whole(request(b"exclude=etcd"))).code == 200
 
 
-async def test_each_check_has_a_path_that_tells_why():
+async def test_single_check_responds_with_reason():
     handlers = ILL.handlers()
     assert sorted(handlers) == ["/livez", "/livez/etcd", "/livez/ping"]
     assert (await handlers["/livez/ping"](request())).body == b"ok"

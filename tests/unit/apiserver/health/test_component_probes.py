@@ -24,7 +24,7 @@ def unhealthy(message: str) -> Health:
 
 
 class Peer:
-    """What is at a port, in place of a connection."""
+    """Connection to a scripted peer."""
 
     def __init__(self, answer: bytes | Exception, *, is_tls: bool = True) -> None:
         self.answer = answer
@@ -71,14 +71,14 @@ URL = 'Get "https://127.0.0.1:10259/healthz"'
         (OSError("gone"), unhealthy(f"{URL}: gone")),
     ],
 )
-async def test_probe_port_reports_in_the_words_of_upstream(monkeypatch, answer, health):
+async def test_probe_port_reports_errors_as_upstream(monkeypatch, answer, health):
     peer = Peer(answer)
     monkeypatch.setattr(asyncio, "open_connection", peer.open)
     assert await probe_port(10259) == health
     assert peer.is_over
 
 
-async def test_probe_port_without_tls_asks_by_http(monkeypatch):
+async def test_probe_port_without_tls_uses_http(monkeypatch):
     peer = Peer(b"HTTP/1.1 200 OK\r\n\r\nok", is_tls=False)
     monkeypatch.setattr(asyncio, "open_connection", peer.open)
     assert await probe_port(10259, is_tls=False) == OK
@@ -97,7 +97,7 @@ REFUSED = unhealthy(f"{URL}: dial tcp 127.0.0.1:10259: connect: connection refus
         ({(10259, True): unhealthy("expired")}, unhealthy("expired")),
     ],
 )
-async def test_components_probe_upstreams_port_then_the_port_of_ours(monkeypatch, answers, health):
+async def test_components_probe_upstream_port_then_own_port(monkeypatch, answers, health):
     async def probe(port, *, is_tls=True):
         return answers[port, is_tls]
 
@@ -105,7 +105,7 @@ async def test_components_probe_upstreams_port_then_the_port_of_ours(monkeypatch
     assert await Components(MemoryStore(clock=FakeClock())).probe("scheduler") == health
 
 
-async def test_probe_store_asks_the_storage():
+async def test_probe_store_probes_storage():
     store = MemoryStore(clock=FakeClock())
     assert await probe_store(store) == OK
     await store.close()
@@ -114,7 +114,7 @@ async def test_probe_store_asks_the_storage():
 
 @pytest.mark.parametrize("loop_factory", [asyncio.new_event_loop, uvloop.new_event_loop])
 @pytest.mark.parametrize("is_abstract", [True, False])
-def test_probe_socket_reads_the_health_page_of_a_component(tmp_path, loop_factory, is_abstract):
+def test_probe_socket_reads_healthz_of_component(tmp_path, loop_factory, is_abstract):
     path = f"@steersman-test-{secrets.token_hex(8)}" if is_abstract else str(tmp_path / "health.sock")
     page = HealthPage("healthz")
     failures: list[str] = []

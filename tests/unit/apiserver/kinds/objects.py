@@ -1,4 +1,4 @@
-"""Objects and questions that the tests of the kinds' rules share."""
+"""Objects and helpers shared by the tests of kinds."""
 
 from __future__ import annotations
 
@@ -19,62 +19,62 @@ if TYPE_CHECKING:
 
 NOW = datetime(2026, 1, 1, 0, 1, tzinfo=UTC)
 STAMP = "2026-01-01T00:01:00Z"
-#: What an object made a minute before ``NOW`` bears.
+#: Creation timestamp of objects, one minute before ``NOW``.
 METADATA = {"name": "a", "namespace": "n", "creationTimestamp": "2026-01-01T00:00:00Z"}
 
 
 def context(**more: Any) -> RequestContext:
-    """A request at ``NOW``."""
+    """Return the context of a request at ``NOW``."""
     return RequestContext(UserInfo("tester"), NOW, **more)
 
 
-def told(errors: Iterable[Any]) -> list[str]:
-    """What clients are told: path, headline, value and detail."""
+def error_texts(errors: Iterable[Any]) -> list[str]:
+    """Return the errors as texts: path, summary, value and detail."""
     return [str(error) for error in errors]
 
 
 def copy(tree: Any) -> Any:
-    """The same tree, made anew."""
+    """Return a deep copy."""
     return msgspec.json.decode(msgspec.json.encode(tree))
 
 
 def tree(metadata: Tree | None = None, **parts: Any) -> Tree:
-    """An object named ``a`` in namespace ``n``."""
+    """Return an object ``a`` in namespace ``n``."""
     return {"metadata": {**METADATA, **(metadata or {})}, **parts}
 
 
 def pod_spec(**spec: Any) -> Tree:
-    """A valid pod spec with all defaults, but for what ``spec`` says."""
+    """Return a valid, defaulted Pod spec with the given fields."""
     whole = {"containers": [{"name": "c", "image": "i"}], **spec}
     default_pod_spec(whole)
     return whole
 
 
 def container(**parts: Any) -> Tree:
-    """A valid container with all defaults, but for what ``parts`` say."""
+    """Return a valid, defaulted container with the given fields."""
     return pod_spec(containers=[{"name": "c", "image": "i", **parts}])["containers"][0]
 
 
 def template(**spec: Any) -> Tree:
-    """A valid pod template, labelled ``x=y``."""
+    """Return a valid Pod template with the label ``x=y``."""
     return {"metadata": {"labels": {"x": "y"}}, "spec": pod_spec(**spec)}
 
 
 def pod(metadata: Tree | None = None, **spec: Any) -> Tree:
-    """A valid Pod with all defaults."""
+    """Return a valid, defaulted Pod."""
     whole = tree(metadata, spec={"containers": [{"name": "c", "image": "i"}], **spec})
     default_pod(whole)
     return whole
 
 
 def defaulted(strategy: Strategy, obj: Tree, version: str = "v1") -> Tree:
-    """A copy of an object with its kind's defaults."""
+    """Return a defaulted copy of an object."""
     whole = copy(obj)
     strategy.default(whole, version)
     return whole
 
 
 def is_idempotent(strategy: Strategy, obj: Tree, version: str = "v1") -> bool:
-    """Whether defaulting what has its defaults changes nothing."""
+    """Report whether defaulting a defaulted object changes nothing."""
     once = defaulted(strategy, obj, version)
     return defaulted(strategy, once, version) == once

@@ -1,4 +1,4 @@
-"""Objects to try the rules of kinds on, and short ways to change them and to read what is refused of them."""
+"""Sample objects for tests of kinds, and helpers to edit them and to read errors."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from steersman.apiserver.generic.strategy import Strategy
 from steersman.apiserver.request import RequestContext, UserInfo
 
 CREATED: Final = "2026-01-01T00:00:00Z"
-#: One minute later, so that ages are ``60s``.
+#: One minute after the creation of objects, so that ages are ``60s``.
 NOW: Final = datetime(2026, 1, 1, 0, 1, tzinfo=UTC)
 CONTEXT: Final = RequestContext(UserInfo("alice"), NOW, version="v1")
-#: As a value of ``edited``: take the field away.
+#: Value for ``edited`` that removes the field.
 GONE: Final = object()
 
 
 def named(name: str = "a", **more: Any) -> Tree:
-    """An object that has been stored, as far as its metadata show it."""
+    """Return a stored object's metadata-bearing tree with this name."""
     return {"metadata": {"name": name, "namespace": "n", "uid": "u", "creationTimestamp": CREATED}, **more}
 
 
 def pod_template(**spec: Any) -> Tree:
-    """A pod template with the label ``app=a`` and one container."""
+    """Return a Pod template with the label ``app=a`` and one container."""
     return {"metadata": {"labels": {"app": "a"}}, "spec": {"containers": [{"name": "c", "image": "i"}], **spec}}
 
 
@@ -34,13 +34,13 @@ SELECTOR: Final = {"matchLabels": {"app": "a"}}
 
 
 def defaulted(strategy: Strategy, tree: Tree, version: str = "v1") -> Tree:
-    """The tree with its defaults filled in."""
+    """Return the tree with its defaults."""
     strategy.default(tree, version)
     return tree
 
 
 def edited(tree: Tree, edits: Mapping[str, Any]) -> Tree:
-    """A copy with other values at dotted paths (``spec.ports.0.name``); missing objects on the way are made."""
+    """Return a copy with other values at dotted paths (``spec.ports.0.name``); missing objects on a path are created."""
     tree = copy.deepcopy(tree)
     for path, value in edits.items():
         *steps, last = path.split(".")
@@ -55,5 +55,5 @@ def edited(tree: Tree, edits: Mapping[str, Any]) -> Tree:
 
 
 def texts(errors: Iterable[FieldError]) -> list[str]:
-    """What is refused, as a Status tells it."""
+    """Return the texts of errors as a Status has them."""
     return [str(error) for error in errors]

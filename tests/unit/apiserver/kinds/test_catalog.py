@@ -11,20 +11,20 @@ def resource_of(group: str, name: str) -> Resource:
     return resource
 
 
-def test_strategy_is_constructed_by_the_given_constructor() -> None:
+def test_strategy_uses_given_constructor() -> None:
     strategy = Strategy()
     kinds = BuiltInKinds({"configmaps": lambda: strategy})
     assert kinds.strategy(resource_of("", "configmaps")) is strategy
     assert isinstance(BuiltInKinds().strategy(resource_of("", "configmaps")), ConfigMapStrategy)
 
 
-def test_ttl_seconds_is_of_events_in_both_groups() -> None:
+def test_ttl_seconds_applies_to_events_of_both_groups() -> None:
     kinds = BuiltInKinds(event_ttl_seconds=60)
     ttls = [kinds.ttl_seconds(resource_of(*key)) for key in (("", "events"), ("events.k8s.io", "events"), ("", "pods"))]
     assert ttls == [60, 60, None]
 
 
-def test_field_labels_differ_for_events_in_the_new_group() -> None:
+def test_field_labels_differ_for_events_of_events_group() -> None:
     kinds = BuiltInKinds()
     labels = kinds.field_labels(resource_of("events.k8s.io", "events"))
     assert labels is not None

@@ -14,12 +14,12 @@ def _resource(group: str, version: str, name: str) -> Resource:
     return found
 
 
-def test_most_kinds_are_stored_as_they_are_served():
+def test_conversions_for_storage_version_are_none():
     assert conversions_for(_resource("", "v1", "configmaps")) == (None, None)
     assert conversions_for(_resource("autoscaling", "v2", "horizontalpodautoscalers")) == (None, None)
 
 
-def test_every_kind_of_the_table_can_be_converted():
+def test_conversions_exist_for_every_listed_kind():
     for resource in table().resources:
         if resource.key_prefix:
             to_storage, from_storage = conversions_for(resource)
@@ -28,7 +28,7 @@ def test_every_kind_of_the_table_can_be_converted():
             )
 
 
-def test_a_kind_without_a_conversion_is_a_mistake():
+def test_conversions_for_raises_without_conversion():
     resource = Resource(
         "example.com", "v2", "widgets", "Widget", "widget", True, (), storage_api_version="example.com/v1"
     )
@@ -54,7 +54,7 @@ CORE_EVENT: dict[str, Any] = {
 }
 
 
-def test_events_have_other_names_in_their_own_group():
+def test_events_convert_field_names_between_groups():
     to_storage, from_storage = conversions_for(_resource("events.k8s.io", "v1", "events"))
     own = from_storage({**CORE_EVENT})
     assert (own["kind"], own["apiVersion"]) == ("Event", "events.k8s.io/v1")
@@ -66,12 +66,12 @@ def test_events_have_other_names_in_their_own_group():
     assert to_storage({**own}) == CORE_EVENT
 
 
-def test_metadata_goes_along_as_it_is():
+def test_conversion_keeps_metadata():
     _, from_storage = conversions_for(_resource("events.k8s.io", "v1", "events"))
     assert from_storage({**CORE_EVENT})["metadata"] is CORE_EVENT["metadata"]
 
 
-def test_lease_candidates_differ_in_nothing_but_the_version():
+def test_lease_candidates_convert_without_change():
     to_storage, from_storage = conversions_for(_resource("coordination.k8s.io", "v1alpha2", "leasecandidates"))
     stored = to_storage(
         {
@@ -85,7 +85,7 @@ def test_lease_candidates_differ_in_nothing_but_the_version():
     assert from_storage(stored)["spec"]["leaseName"] == "l"
 
 
-def test_what_does_not_fit_the_other_version_is_refused():
+def test_conversion_raises_for_unconvertible_values():
     to_storage, _ = conversions_for(_resource("events.k8s.io", "v1", "events"))
     with pytest.raises(DecodeError):
         to_storage({"metadata": {}, "regarding": "text"})

@@ -19,6 +19,6 @@ from steersman.apiserver.kinds.shared.quota.evaluator import Evaluator
         ("widgets.example.com", Evaluator),
     ],
 )
-def test_kinds_have_their_evaluators(resource, kind):
+def test_evaluator_for_kinds_with_own_evaluator(resource, kind):
     assert type(evaluator_for(resource)) is kind
     assert evaluator_for(resource) is evaluator_for(resource)

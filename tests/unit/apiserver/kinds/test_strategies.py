@@ -9,12 +9,12 @@ from steersman.schema.resources import Resource, table
 WIDGETS = Resource(
     "example.com", "v1", "widgets", "Widget", "widget", True, (), key_prefix="/registry/example.com/widgets"
 )
-#: ComponentStatuses are served and not stored.
+#: Served but not stored.
 SERVED = [r for r in table().resources if r.key_prefix or r.kind == "ComponentStatus"]
 
 
 @pytest.mark.parametrize("resource", SERVED, ids=lambda resource: f"{resource.group_resource}-{resource.version}")
-def test_strategy_class_of_served_kind_is_its_own(resource: Resource) -> None:
+def test_strategy_class_of_served_kind(resource: Resource) -> None:
     strategy = strategy_class(resource)
     assert issubclass(strategy, Strategy)
     assert strategy is not Strategy
@@ -22,7 +22,7 @@ def test_strategy_class_of_served_kind_is_its_own(resource: Resource) -> None:
     assert strategy.__module__.startswith("steersman.apiserver.kinds.")
 
 
-def test_strategy_modules_are_of_served_kinds_only() -> None:
+def test_strategy_modules_list_served_kinds_only() -> None:
     assert {strategy_key(resource) for resource in SERVED} == set(STRATEGY_MODULES)
 
 
@@ -37,6 +37,6 @@ def test_strategy_class_raises_when_module_is_missing(monkeypatch: pytest.Monkey
         strategy_class(WIDGETS)
 
 
-def test_strategy_key_is_of_the_storage_group() -> None:
+def test_strategy_key_uses_storage_group() -> None:
     [event] = [r for r in table().resources if (r.group, r.name) == ("events.k8s.io", "events")]
     assert strategy_key(event) == "core/Event"

@@ -1,4 +1,4 @@
-"""What holds for every kind that is kept, whatever is said in an object of it."""
+"""Properties of the strategies of all kinds, on random objects."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ KEPT = [resource for resource in table().resources if resource.key_prefix]
 STORED = [resource for resource in KEPT if resource.api_version == resource.storage_api_version]
 WITH_STATUS = [resource for resource in STORED if any(child.name == "status" for child in resource.subresources)]
 
-#: Some values of each kind of leaf, their zeros among them.
+#: Values of each scalar type, including zeros.
 LEAVES: dict[ScalarKind, tuple[Any, ...]] = {
     ScalarKind.STRING: ("", "a", "b/c:1", "10.0.0.1"),
     ScalarKind.INT32: (0, 1, 7),
@@ -55,7 +55,7 @@ def name_of(resource: Resource) -> str:
 
 
 def services() -> ServiceStrategy:
-    """The one that needs something to work with."""
+    """Return the Service strategy with its dependencies."""
     return ServiceStrategy(
         ServiceAllocator(
             MemoryStore(clock=FakeClock()),
@@ -71,7 +71,7 @@ def strategy_of(resource: Resource) -> Strategy:
 
 
 def value_of(type_: Type, dice: Random, depth: int) -> Any:
-    """Some value of a type; fields of objects are there or not."""
+    """Return a random value of a type; fields of objects may be absent."""
     match type_:
         case Scalar():
             return dice.choice(type_.enum or LEAVES[type_.kind])
@@ -89,13 +89,13 @@ def value_of(type_: Type, dice: Random, depth: int) -> Any:
 
 
 def objects_of(resource: Resource) -> st.SearchStrategy[Tree]:
-    """Objects of a kind as they come out of decoding, with a spec and a name."""
+    """Return a hypothesis strategy of decoded objects with spec and name."""
     type_ = struct(resource.definition)
 
     def build(seed: int) -> Tree:
-        said = {"spec": {}, **value_of(type_, Random(seed), 12)}
-        said["metadata"] = {"name": "a", "uid": "u", "labels": {"a": "b"}, "creationTimestamp": CREATED}
-        return decode(type_, said).tree
+        given_fields = {"spec": {}, **value_of(type_, Random(seed), 12)}
+        given_fields["metadata"] = {"name": "a", "uid": "u", "labels": {"a": "b"}, "creationTimestamp": CREATED}
+        return decode(type_, given_fields).tree
 
     return st.integers(0, 2**32).map(build)
 
@@ -103,7 +103,7 @@ def objects_of(resource: Resource) -> st.SearchStrategy[Tree]:
 @pytest.mark.parametrize("resource", KEPT, ids=name_of)
 @given(data=st.data())
 @settings(max_examples=12, deadline=None)
-def test_defaulting_twice_changes_nothing(resource, data):
+def test_default_is_idempotent_for_every_kind(resource, data):
     strategy, tree = strategy_of(resource), data.draw(objects_of(resource))
     strategy.default(tree, resource.version)
     once = copy.deepcopy(tree)
@@ -114,7 +114,7 @@ def test_defaulting_twice_changes_nothing(resource, data):
 @pytest.mark.parametrize("resource", KEPT, ids=name_of)
 @given(data=st.data())
 @settings(max_examples=12, deadline=None)
-def test_objects_with_their_defaults_are_of_their_type(resource, data):
+def test_defaulted_objects_match_their_type(resource, data):
     strategy, tree = strategy_of(resource), data.draw(objects_of(resource))
     strategy.default(tree, resource.version)
     assert decode(struct(resource.definition), tree).unknown == []
@@ -123,7 +123,7 @@ def test_objects_with_their_defaults_are_of_their_type(resource, data):
 @pytest.mark.parametrize("resource", STORED, ids=name_of)
 @given(data=st.data())
 @settings(max_examples=12, deadline=None)
-def test_a_row_has_a_cell_for_each_column(resource, data):
+def test_cells_match_columns(resource, data):
     strategy, tree = strategy_of(resource), data.draw(objects_of(resource))
     strategy.default(tree, resource.version)
     assert len(strategy.cells(tree, NOW)) == len(strategy.columns)
@@ -132,7 +132,7 @@ def test_a_row_has_a_cell_for_each_column(resource, data):
 @pytest.mark.parametrize("resource", STORED, ids=name_of)
 @given(data=st.data())
 @settings(max_examples=12, deadline=None)
-def test_field_labels_are_texts(resource, data):
+def test_field_labels_return_text(resource, data):
     strategy, tree = strategy_of(resource), data.draw(objects_of(resource))
     strategy.default(tree, resource.version)
     assert [type(text(tree)) for text in strategy.field_labels.values()] == [str] * len(strategy.field_labels)
@@ -141,7 +141,7 @@ def test_field_labels_are_texts(resource, data):
 @pytest.mark.parametrize("resource", WITH_STATUS, ids=name_of)
 @given(data=st.data())
 @settings(max_examples=12, deadline=None)
-def test_a_status_write_keeps_the_spec(resource, data):
+def test_prepare_for_status_update_keeps_spec_of_every_kind(resource, data):
     strategy, old, new = strategy_of(resource), *(data.draw(objects_of(resource)) for _ in range(2))
     strategy.default(old, resource.version)
     strategy.default(new, resource.version)
@@ -151,6 +151,6 @@ def test_a_status_write_keeps_the_spec(resource, data):
 
 
 @pytest.mark.parametrize("resource", STORED, ids=name_of)
-def test_every_field_that_describes_a_column_has_a_text(resource):
+def test_column_descriptions_exist(resource):
     described = [column for column in strategy_class(resource).columns if column.field]
     assert all(column.text() for column in described)

@@ -20,5 +20,5 @@ async def test_families_are_sorted_and_described():
     ) == ('# HELP a A.\n# TYPE a counter\na{x="1",y="2"} 3\n# HELP b B.\n# TYPE b gauge\nb 1.5\n')
 
 
-async def test_values_of_labels_are_escaped():
+async def test_label_values_are_escaped():
     assert r'a{x="\"\\\n"} 1' in await text(gauge("a", "A.", [((("x", '"\\\n'),), 1)]))

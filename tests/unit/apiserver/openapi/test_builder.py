@@ -38,11 +38,11 @@ def swagger() -> dict[str, Any]:
     return tree(Builder(b"").swagger(snapshot(Catalog(table())).group_versions))
 
 
-def test_version_2_has_no_dangling_reference(swagger):
+def test_swagger_has_no_dangling_reference(swagger):
     assert {r.removeprefix("#/definitions/") for r in references(swagger)} <= swagger["definitions"].keys()
 
 
-def test_no_document_of_version_3_has_a_dangling_reference():
+def test_openapi3_documents_have_no_dangling_reference():
     builder = Builder(b"")
     for path, source in snapshot(Catalog(table())).by_path.items():
         document = tree(builder.discovery(path) if source is None else builder.openapi3(source))
@@ -51,7 +51,7 @@ def test_no_document_of_version_3_has_a_dangling_reference():
         assert document["paths"], path
 
 
-def test_kinds_carry_their_names_and_lists_their_merge_keys(swagger):
+def test_definitions_have_kinds_and_list_merge_keys(swagger):
     definitions = swagger["definitions"]
     service = definitions["io.k8s.api.core.v1.Service"]
     assert service["x-kubernetes-group-version-kind"] == [{"group": "", "kind": "Service", "version": "v1"}]
@@ -60,7 +60,7 @@ def test_kinds_carry_their_names_and_lists_their_merge_keys(swagger):
     assert ports["x-kubernetes-list-map-keys"] == ["port", "protocol"]
 
 
-def test_fields_have_descriptions_to_explain(swagger):
+def test_fields_have_descriptions(swagger):
     replicas = swagger["definitions"]["io.k8s.api.apps.v1.DeploymentSpec"]["properties"]["replicas"]
     assert "desired pods" in replicas["description"]
 

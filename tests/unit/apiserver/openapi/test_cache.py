@@ -1,4 +1,4 @@
-"""When documents are built, and what happens meanwhile."""
+"""Builds of documents, and requests during a build."""
 
 import asyncio
 from collections.abc import Callable
@@ -29,7 +29,7 @@ def small_table() -> ResourceTable:
 
 
 class CountingExecutor:
-    """Runs each build at once and counts it."""
+    """Executor that runs and counts builds."""
 
     def __init__(self) -> None:
         self.builds = 0
@@ -45,7 +45,7 @@ class CountingExecutor:
 
 
 class HeldExecutor:
-    """Holds each build until the test releases it; the digest of the renderer is computed at once."""
+    """Executor that blocks each build until the test releases it; the renderer digest is computed at once."""
 
     def __init__(self) -> None:
         self.held: list[tuple[Callable[[], Any], asyncio.Future[Any]]] = []
@@ -133,7 +133,7 @@ async def test_protobuf_is_encoded_once_for_each_document():
     assert executor.builds == 2
 
 
-async def test_documents_of_a_group_version_that_is_gone_are_forgotten():
+async def test_documents_of_removed_group_versions_are_evicted():
     server = Server(CountingExecutor())
     server.serve(gadgets(), {"type": "object"})
     await server.cache.protobuf(OWN, await server.cache.document(OWN))
@@ -143,16 +143,16 @@ async def test_documents_of_a_group_version_that_is_gone_are_forgotten():
     assert OWN not in server.cache._protobuf
 
 
-async def test_kept_documents_are_answered_while_another_one_is_built():
+async def test_cached_documents_are_served_during_a_build():
     executor = HeldExecutor()
     server = Server(executor)
-    kept = asyncio.create_task(server.cache.document("api"))
+    build = asyncio.create_task(server.cache.document("api"))
     await turns()
     executor.release()
-    await kept
+    await build
     waiting = asyncio.create_task(server.cache.document("apis"))
     await turns()
-    assert await server.cache.document("api") is kept.result()
+    assert await server.cache.document("api") is build.result()
     assert not waiting.done()
     executor.release()
     assert await waiting is not None
@@ -224,7 +224,7 @@ async def test_failed_build_is_reported_and_tried_again_by_the_next_request(monk
 
 @pytest.mark.parametrize("count", [2, 20])
 async def test_no_step_of_a_build_handles_more_than_one_schema(monkeypatch, count):
-    """The interpreter lock is held for one call of the encoder or decoder at most, whatever the number of definitions."""
+    """The interpreter lock is held for at most one call of the encoder or decoder, for any number of definitions."""
     server = Server(CountingExecutor())
     schema = {
         "type": "object",

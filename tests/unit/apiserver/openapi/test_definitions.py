@@ -24,14 +24,14 @@ def thing(**fields: object) -> Struct:
     return Struct("x.Thing", {name: Field(name, type_) for name, type_ in fields.items()})  # type: ignore[arg-type]
 
 
-def test_a_kind_carries_its_name_and_descriptions():
+def test_kind_has_name_and_descriptions():
     found = defined(thing(name=TEXT))["x.Thing"]
     assert found["description"] == "What x.Thing is."
     assert found["properties"]["name"] == {"type": "string", "description": "What it is called."}
     assert found["x-kubernetes-group-version-kind"] == [{"group": "", "kind": "Thing", "version": "v1"}]
 
 
-def test_lists_say_how_they_merge():
+def test_lists_have_merge_keys():
     item = Struct("x.Item", {"key": Field("key", TEXT)})
     found = defined(thing(items=ListOf(item, list_type=ListType.MAP, keys=("key",))))
     assert found["x.Thing"]["properties"]["items"] == {
@@ -43,13 +43,13 @@ def test_lists_say_how_they_merge():
     assert "x.Item" in found
 
 
-def test_a_type_that_holds_itself_is_defined_once():
+def test_recursive_type_is_defined_once():
     node = Struct("x.Node", {})
     node.fields["child"] = Field("child", node)
     assert set(defined(node)) == {"x.Node"}
 
 
-def test_a_described_reference_of_version_3_is_wrapped():
+def test_described_reference_is_wrapped_in_version_3():
     struct = Struct("x.Thing", {"name": Field("name", Struct("x.Name", {}))})
     name = defined(struct, v3=True)["x.Thing"]["properties"]["name"]
     assert name["allOf"] == [{"$ref": "#/components/schemas/x.Name"}]
@@ -65,7 +65,7 @@ def test_a_described_reference_of_version_3_is_wrapped():
         (ScalarKind.ANY, {}),
     ],
 )
-def test_leaves(kind, schema):
+def test_scalars(kind, schema):
     assert defined(thing(leaf=Scalar(kind)))["x.Thing"]["properties"]["leaf"] == schema
 
 
@@ -75,7 +75,7 @@ def test_quantities_are_defined_by_name_and_may_be_numbers_in_version_3():
     assert {"type": "number"} in defined(thing(q=Scalar(ScalarKind.QUANTITY)), v3=True)[name]["oneOf"]
 
 
-def test_maps_and_mandatory_fields():
+def test_maps_and_required_fields():
     struct = Struct("x.Thing", {"m": Field("m", MapOf(TEXT, atomic=True), mandatory=True)})
     found = defined(struct)["x.Thing"]
     assert found["required"] == ["m"]
@@ -83,7 +83,7 @@ def test_maps_and_mandatory_fields():
     assert found["properties"]["m"]["x-kubernetes-map-type"] == "atomic"
 
 
-def test_lists_of_a_kind_are_made_of_the_kind():
+def test_add_list_defines_list_of_kind():
     definitions = Definitions(Library(Dialect(v3=False), describe), kinds={})
     definitions.add_list(thing(), ("", "v1", "Thing"), meta=Struct("x.ListMeta", {}))
     made = msgspec.json.decode(definitions.encoded["x.ThingList"])
@@ -107,7 +107,7 @@ def test_library_shares_types_between_documents_but_not_kinds():
 
 
 @pytest.mark.parametrize("v3", [False, True])
-def test_custom_definition_adds_the_fields_of_every_object(v3):
+def test_custom_definition_adds_fields_of_every_object(v3):
     schema = {"type": "object", "properties": {"spec": {"type": "object"}, "kind": {"type": "string"}}}
     library = Library(Dialect(v3=v3), published_description)
     found = msgspec.json.decode(library.encode_custom(schema, ("example.com", "v1", "Gadget")))

@@ -1,4 +1,4 @@
-"""``/openapi``: forms, tags, hashes."""
+"""``/openapi``: media types, ETags and hashes."""
 
 import asyncio
 
@@ -36,39 +36,39 @@ def tag(answer) -> str:
     return dict(answer.headers)[b"etag"].decode()
 
 
-async def test_version_2_is_one_document_with_a_tag(handlers):
+async def test_v2_serves_one_document_with_etag(handlers):
     first = await handlers.v2(request("/openapi/v2"))
     again = await handlers.v2(request("/openapi/v2", if_none_match=tag(first)))
     assert msgspec.json.decode(await body(first))["swagger"] == "2.0"
     assert (again.code, again.body) == (304, b"")
 
 
-async def test_protobuf_is_answered_under_its_own_type(handlers):
+async def test_protobuf_has_own_content_type(handlers):
     accept = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
     answer = await handlers.v2(request("/openapi/v2", accept=accept))
     assert answer.headers[0][1] == b"application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
     assert (await body(answer)).startswith(b"\x0a\x032.0")
 
 
-async def test_other_forms_are_406_without_a_body(handlers):
+async def test_other_media_types_are_406_without_body(handlers):
     answer = await handlers.v2(request("/openapi/v2", accept="application/yaml"))
     assert (answer.code, answer.body) == (406, b"")
 
 
-async def test_the_index_names_addresses_that_work(handlers):
+async def test_index_lists_working_urls(handlers):
     index = msgspec.json.decode((await handlers.v3_index(request("/openapi/v3"))).body)["paths"]
     path, _, query = index["apis/apps/v1"]["serverRelativeURL"].partition("?")
     assert (await handlers.v3(request(path, query))).code == 200
 
 
-async def test_another_hash_leads_to_the_right_one(handlers):
+async def test_other_hash_redirects_to_current_one(handlers):
     answer = await handlers.v3(request("/openapi/v3/apis/apps/v1", "hash=0000"))
     location = dict(answer.headers)[b"location"].decode()
     assert answer.code == 301
     assert location.startswith("/openapi/v3/apis/apps/v1?hash=")
 
 
-async def test_a_new_kind_changes_the_tag(catalog, handlers):
+async def test_new_kind_changes_etag(catalog, handlers):
     before = tag(await handlers.v2(request("/openapi/v2")))
     catalog.add(Resource("example.com", "v1", "gadgets", "Gadget", "gadget", namespaced=True, verbs=("get",)))
     assert tag(await handlers.v2(request("/openapi/v2"))) != before
@@ -78,7 +78,7 @@ async def test_unknown_paths_are_404(handlers):
     assert (await handlers.v3(request("/openapi/v3/apis/none/v1"))).code == 404
 
 
-async def test_content_length_is_that_of_the_pieces(handlers):
+async def test_content_length_is_sum_of_pieces(handlers):
     answer = await handlers.v2(request("/openapi/v2"))
     found = [piece async for piece in answer.stream]
     assert dict(answer.headers)[b"content-length"] == b"%d" % sum(map(len, found))
@@ -102,7 +102,7 @@ async def test_large_documents_let_other_requests_run_between_pieces(handlers):
     assert turns >= len(found)
 
 
-async def test_hash_in_the_address_makes_the_answer_cacheable_for_a_year(handlers):
+async def test_hash_in_url_makes_response_cacheable_for_a_year(handlers):
     etag = tag(await handlers.v3(request("/openapi/v3/apis/apps/v1"))).strip('"')
     headers = dict((await handlers.v3(request("/openapi/v3/apis/apps/v1", f"hash={etag}"))).headers)
     assert headers[b"cache-control"] == b"public, immutable"
@@ -121,7 +121,7 @@ async def test_if_none_match_compares_weakly(handlers, header):
 
 @pytest.mark.parametrize("version", [2, 3])
 @pytest.mark.parametrize("separator", ["@", "."])
-async def test_both_names_of_the_protobuf_form_are_accepted(handlers, version, separator):
+async def test_both_protobuf_media_types_are_accepted(handlers, version, separator):
     accept = f"application/com.github.proto-openapi.spec.v{version}{separator}v1.0+protobuf"
     path = "/openapi/v2" if version == 2 else "/openapi/v3/apis/policy/v1"
     answer = await (handlers.v2 if version == 2 else handlers.v3)(request(path, accept=accept))
@@ -129,5 +129,5 @@ async def test_both_names_of_the_protobuf_form_are_accepted(handlers, version, s
     assert answer.headers[0][1] == accept.replace("@", ".").encode()
 
 
-async def test_no_path_is_not_a_document(handlers):
+async def test_empty_path_is_404(handlers):
     assert (await handlers.v3(request("/openapi/v3/"))).code == 404

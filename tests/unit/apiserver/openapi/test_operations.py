@@ -1,4 +1,4 @@
-"""Names and shapes of calls."""
+"""Operations of resources."""
 
 import pytest
 
@@ -25,21 +25,21 @@ def operations(group: str, version: str, name: str) -> dict:
         ("flowcontrol.apiserver.k8s.io", "FlowcontrolApiserverV1", "flowcontrolApiserver_v1"),
     ],
 )
-def test_groups_have_names_of_their_own(group, prefix, tag):
+def test_prefix_and_tag_of_groups(group, prefix, tag):
     assert (prefix_of(group, "v1"), tag_of(group, "v1")) == (prefix, tag)
 
 
-def test_a_namespaced_resource_is_listed_in_one_namespace_and_in_all():
+def test_namespaced_resource_is_listed_per_namespace_and_cluster_wide():
     found = operations("apps", "v1", "deployments")
     assert found["listAppsV1NamespacedDeployment"].path == "/apis/apps/v1/namespaces/{namespace}/deployments"
     assert found["listAppsV1DeploymentForAllNamespaces"].path == "/apis/apps/v1/deployments"
 
 
-def test_a_cluster_scoped_resource_is_listed_once():
+def test_cluster_scoped_resource_is_listed_once():
     assert "listCoreV1Node" in operations("", "v1", "nodes")
 
 
-def test_subresources_of_another_kind_are_about_that_kind():
+def test_subresources_of_another_kind_have_that_kind():
     assert operations("apps", "v1", "deployments")["readAppsV1NamespacedDeploymentScale"].gvk == (
         "autoscaling",
         "v1",
@@ -47,7 +47,7 @@ def test_subresources_of_another_kind_are_about_that_kind():
     )
 
 
-def test_a_proxy_takes_every_method_with_and_without_a_path():
+def test_proxy_has_every_method_with_and_without_path():
     found = [i for i in operations("", "v1", "services") if "Proxy" in i]
     assert len(found) == 14
 
@@ -56,11 +56,11 @@ def test_logs_are_text():
     assert operations("", "v1", "pods")["readCoreV1NamespacedPodLog"].answer == "string"
 
 
-def test_a_review_can_only_be_created():
+def test_reviews_can_only_be_created():
     assert list(operations("authentication.k8s.io", "v1", "tokenreviews")) == ["createAuthenticationV1TokenReview"]
 
 
-def test_each_group_and_version_has_its_documents():
+def test_discovery_operations_cover_each_group_and_version():
     ids = [o.operation_id for o in discovery_operations([("", "v1"), ("autoscaling", "v2"), ("autoscaling", "v1")])]
     assert ids.count("getAutoscalingAPIGroup") == 1
     assert {"getCoreV1APIResources", "getAutoscalingV1APIResources", "getAutoscalingV2APIResources"} <= set(ids)

@@ -5,7 +5,7 @@ import pytest
 from steersman.apiserver.openapi import operations, parameters
 
 
-def test_version_3_puts_the_type_into_a_schema():
+def test_query_has_schema_in_version_3():
     assert parameters.query("limit", v3=False)["type"] == "integer"
     assert parameters.query("limit", v3=True)["schema"]["type"] == "integer"
 
@@ -24,5 +24,5 @@ def test_path_parameters_are_required():
         *operations.EXEC_PARAMETERS,
     },
 )
-def test_every_parameter_that_a_call_names_is_described(name):
+def test_every_used_parameter_is_described(name):
     assert parameters.query(name, v3=False)["description"]

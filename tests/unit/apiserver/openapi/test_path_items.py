@@ -1,4 +1,4 @@
-"""Path items of a few calls."""
+"""Path items of a few operations."""
 
 import msgspec
 
@@ -36,35 +36,35 @@ def decoded(*operations: Operation, v3: bool = False) -> dict:
     return {path: msgspec.json.decode(item) for path, item in encode_path_items(operations, v3=v3).items()}
 
 
-def test_path_parameters_are_said_once_for_all_calls():
+def test_path_parameters_are_listed_once_per_path():
     item = decoded(READ, REPLACE)["/things/{name}"]
     assert [p["name"] for p in item["parameters"]] == ["name", "pretty"]
     assert {"get", "put"} <= item.keys()
 
 
-def test_only_a_parameter_that_all_calls_have_is_lifted():
+def test_only_parameters_of_all_operations_are_lifted():
     item = decoded(READ, REPLACE)["/things/{name}"]
     assert [p["name"] for p in item["put"]["parameters"]] == ["body", "dryRun"]
     assert [p["name"] for p in decoded(LIST)["/things"]["parameters"]] == ["limit", "pretty"]
 
 
-def test_answers_refer_to_definitions():
+def test_responses_refer_to_definitions():
     get = decoded(READ)["/things/{name}"]["get"]
     assert get["responses"]["200"]["schema"] == {"$ref": "#/definitions/x.Thing"}
     assert "schema" not in get["responses"]["401"]
 
 
-def test_version_3_says_bodies_and_answers_by_media_type():
+def test_version_3_has_bodies_and_responses_by_media_type():
     put = decoded(REPLACE, v3=True)["/things/{name}"]["put"]
     assert put["requestBody"]["content"]["*/*"]["schema"] == {"$ref": "#/components/schemas/x.Thing"}
     assert "application/json" in put["responses"]["200"]["content"]
 
 
-def test_lists_may_be_streams():
+def test_lists_have_stream_media_types():
     assert "application/json;stream=watch" in decoded(LIST)["/things"]["get"]["produces"]
 
 
-def test_calls_name_their_action_and_kind():
+def test_operations_have_action_and_kind():
     get = decoded(READ)["/things/{name}"]["get"]
     assert get["x-kubernetes-action"] == "get"
     assert get["x-kubernetes-group-version-kind"] == {"group": "", "kind": "Thing", "version": "v1"}
@@ -80,10 +80,10 @@ def test_both_versions_list_the_media_types_of_a_patch():
     assert list(decoded(PATCH, v3=True)["/x/{name}"]["patch"]["requestBody"]["content"]) == ["a/b", "c/d"]
 
 
-def test_operation_without_parameters_of_its_own_has_no_list_of_them():
+def test_operation_without_own_parameters_has_no_list_of_them():
     for v3 in (False, True):
         assert "parameters" not in decoded(READ, v3=v3)["/things/{name}"]["get"]
     assert (
         "parameters" not in decoded(REPLACE, v3=True)["/things/{name}"]["put"]
-    )  # all are lifted, the body is no parameter
+    )  # all are lifted; the body is no parameter in version 3
     assert [p["name"] for p in decoded(REPLACE)["/things/{name}"]["put"]["parameters"]] == ["body"]

@@ -1,4 +1,4 @@
-"""Protobuf forms, read back by a reader that knows only the wire format."""
+"""Protobuf documents, decoded by a reader of the wire format."""
 
 from collections.abc import Iterator
 
@@ -24,7 +24,7 @@ def varint(raw: bytes, at: int) -> tuple[int, int]:
 
 
 def fields(raw: bytes) -> Iterator[tuple[int, bytes | int]]:
-    """The fields of a message: number and payload."""
+    """Return the fields of a message: number and payload."""
     at = 0
     while at < len(raw):
         key, at = varint(raw, at)
@@ -43,7 +43,7 @@ def one(raw: bytes, *path: int) -> bytes:
     return raw
 
 
-def test_a_definition_keeps_name_type_and_extensions():
+def test_definition_keeps_name_type_and_extensions():
     schema = {"type": "object", "x-kubernetes-group-version-kind": [{"kind": "Pod"}]}
     raw = encode_v2({"swagger": "2.0", "definitions": {"Pod": schema}})
     assert one(raw, 1) == b"2.0"
@@ -61,7 +61,7 @@ def test_properties_and_items_nest():
     assert one(raw, 9, 1, 2, 25, 1, 2, 23, 1, 1) == b"#/definitions/B"
 
 
-def test_parameters_tell_body_query_and_path_apart():
+def test_parameters_are_encoded_by_location():
     parameters = [
         {"name": "body", "in": "body", "required": True, "schema": {"type": "object"}},
         {"name": "q", "in": "query", "type": "string"},
@@ -75,7 +75,7 @@ def test_parameters_tell_body_query_and_path_apart():
     assert one(items[2], 1, 2, 4, 4) == b"p"
 
 
-def test_version_3_tells_references_from_schemas():
+def test_version_3_distinguishes_references_from_schemas():
     document = {
         "openapi": "3.0.0",
         "components": {"schemas": {"A": {"properties": {"b": {"$ref": "#/components/schemas/B"}}}}},
@@ -85,7 +85,7 @@ def test_version_3_tells_references_from_schemas():
     assert one(schema, 31, 1, 2, 2, 1) == b"#/components/schemas/B"
 
 
-def test_long_payloads_have_lengths_of_several_bytes():
+def test_long_payloads_have_multi_byte_lengths():
     text = "x" * 300
     assert one(encode_v2({"definitions": {"A": {"description": text}}}), 9, 1, 2, 4) == text.encode()
 

@@ -8,7 +8,7 @@ import steersman
 from steersman.apiserver.openapi import renderer
 from steersman.schema.resources import table
 
-#: Modules that the builder loads and that do not influence documents of built-in kinds.
+#: Modules that the builder imports without influence on documents of built-in kinds.
 WITHOUT_INFLUENCE = {
     "steersman",
     "steersman.apimachinery",
@@ -18,7 +18,7 @@ WITHOUT_INFLUENCE = {
     "steersman.apimachinery.protowire",
     "steersman.apiserver",
     "steersman.extras",
-    "steersman.version",  # holds the release of Kubernetes, which is digested by its value
+    "steersman.version",  # has the Kubernetes release, which is digested by value
 }
 
 
@@ -28,7 +28,7 @@ def test_digest_covers_the_modules_that_the_builder_loads():
     )
     loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()
     top = Path(steersman.__file__).parent
-    # Without suffixes: wheels hold modules compiled.
+    # Without suffixes: wheels have compiled modules.
     covered = {file.parent / file.name.partition(".")[0] for _name, file in renderer._files()}
     for module in set(loaded) - WITHOUT_INFLUENCE:
         path = top.joinpath(*module.split(".")[1:])

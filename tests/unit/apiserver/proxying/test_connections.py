@@ -1,4 +1,4 @@
-"""One request over a connection of its own, to somebody who answers well or badly."""
+"""Requests over connections of their own, with valid and invalid responses."""
 
 import asyncio
 import ssl
@@ -14,12 +14,12 @@ from steersman.controlplane.pki import ensure_pki
 
 
 @asynccontextmanager
-async def asked(said: bytes, method: str = "GET", body: bytes = b""):
-    heard = []
+async def response_to(raw_response: bytes, method: str = "GET", body: bytes = b""):
+    received = []
 
     async def serve(reader, writer) -> None:
-        heard.append(await reader.readuntil(b"\r\n\r\n"))
-        writer.write(said)
+        received.append(await reader.readuntil(b"\r\n\r\n"))
+        writer.write(raw_response)
         writer.close()
 
     async with listening(serve) as port:
@@ -27,13 +27,13 @@ async def asked(said: bytes, method: str = "GET", body: bytes = b""):
         sent = Outgoing(method=method, target="/p?q=1", headers=[(b"x-a", b"b")], body=body)
         answer = await Connections(RealClock()).ask(location, sent, as_kubelets_client=False)
         try:
-            yield answer, heard[0]
+            yield answer, received[0]
         finally:
             answer.close()
 
 
 @pytest.mark.parametrize(
-    ("said", "body"),
+    ("raw_response", "body"),
     [
         (b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc", b"abc"),
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n2\r\nbc\r\n0\r\n\r\n", b"abc"),
@@ -41,32 +41,32 @@ async def asked(said: bytes, method: str = "GET", body: bytes = b""):
         (b"HTTP/1.0 200 OK\r\n\r\nabc", b"abc"),
     ],
 )
-async def test_the_body_comes_as_its_head_says(said, body):
-    async with asked(said) as (answer, heard):
+async def test_body_is_framed_by_head(raw_response, body):
+    async with response_to(raw_response) as (answer, received):
         assert (answer.code, await answer.text(100)) == (200, body)
-        assert heard.startswith(b"GET /p?q=1 HTTP/1.1\r\nhost: 127.0.0.1:")
-        assert b"x-a: b\r\n" in heard
+        assert received.startswith(b"GET /p?q=1 HTTP/1.1\r\nhost: 127.0.0.1:")
+        assert b"x-a: b\r\n" in received
 
 
-async def test_the_answer_to_head_has_no_body():
-    async with asked(b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n", "HEAD") as (answer, _):
+async def test_response_to_head_has_no_body():
+    async with response_to(b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n", "HEAD") as (answer, _):
         assert await answer.text(100) == b""
 
 
-async def test_a_body_that_breaks_off_is_an_error():
-    async with asked(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc") as (answer, _):
+async def test_incomplete_body_raises():
+    async with response_to(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc") as (answer, _):
         with pytest.raises(DialError, match="unexpected EOF"):
             await answer.text(100)
 
 
-@pytest.mark.parametrize(("said", "why"), [(b"", "EOF"), (b"no http\r\n\r\n", "malformed HTTP response")])
-async def test_what_is_no_answer_is_an_error(said, why):
+@pytest.mark.parametrize(("raw_response", "why"), [(b"", "EOF"), (b"no http\r\n\r\n", "malformed HTTP response")])
+async def test_malformed_response_raises(raw_response, why):
     with pytest.raises(DialError, match=why):
-        async with asked(said):
+        async with response_to(raw_response):
             pass
 
 
-async def test_nobody_listens():
+async def test_refused_connection_raises():
     async with listening(None) as port:
         pass
     location = Location("127.0.0.1", str(port), scheme="http")
@@ -76,15 +76,15 @@ async def test_nobody_listens():
 
 @asynccontextmanager
 async def through_a_proxy(refusal=b"", tls=None):
-    """An address that only a proxy reaches, and what the proxy was asked for."""
-    heard = []
+    """Yield a location behind a proxy, and the requests to the proxy."""
+    received = []
 
     async def page(reader, writer):
         await reader.readuntil(b"\r\n\r\n")
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\npage")
 
     async def proxy(reader, writer):
-        heard.append(await reader.readuntil(b"\r\n\r\n"))
+        received.append(await reader.readuntil(b"\r\n\r\n"))
         if refusal:
             writer.write(b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: %d\r\n\r\n%s" % (len(refusal), refusal))
             return
@@ -99,29 +99,29 @@ async def through_a_proxy(refusal=b"", tls=None):
     scheme = "https" if tls else "http"
     async with listening(page, tls=tls) as pod, listening(proxy, tls=tls) as port:
         way = Location("127.0.0.1", str(port), scheme=scheme)
-        yield Location("10.1.2.3", "8080", scheme=scheme, way=way), heard
+        yield Location("10.1.2.3", "8080", scheme=scheme, way=way), received
 
 
 @pytest.mark.parametrize("is_encrypted", [False, True])
-async def test_a_proxy_makes_the_connection(is_encrypted, tmp_path):
+async def test_dial_connects_through_proxy(is_encrypted, tmp_path):
     tls = None
     if is_encrypted:
         pki = ensure_pki(tmp_path, ["127.0.0.1"], now=RealClock().now())
         tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         tls.load_cert_chain(pki.server.certificate, pki.server.key)
-    async with through_a_proxy(tls=tls) as (location, heard):
+    async with through_a_proxy(tls=tls) as (location, received):
         connections = Connections(RealClock())
         answer = await connections.ask(location, Outgoing(method="GET", target="/"), as_kubelets_client=False)
         assert (answer.code, await answer.text(100)) == (200, b"page")
-    assert heard == [f"CONNECT 10.1.2.3:8080 HTTP/1.1\r\nhost: {location.way.authority}\r\n\r\n".encode()]
+    assert received == [f"CONNECT 10.1.2.3:8080 HTTP/1.1\r\nhost: {location.way.authority}\r\n\r\n".encode()]
 
 
-async def test_what_a_proxy_refuses_with_is_told():
+async def test_dial_reports_error_of_proxy():
     async with through_a_proxy(b"connect: connection refused") as (location, _):
         with pytest.raises(DialError, match=r"^dial tcp 10\.1\.2\.3:8080: connect: connection refused$"):
             await Connections(RealClock()).ask(location, Outgoing(method="GET", target="/"), as_kubelets_client=False)
 
 
-def test_headers_of_one_connection_stay_there():
+def test_end_to_end_drops_hop_by_hop_headers():
     headers = [(b"connection", b"X-Mine, close"), (b"x-mine", b"1"), (b"te", b"gzip"), (b"x-all", b"2")]
     assert end_to_end(headers) == [(b"x-all", b"2")]

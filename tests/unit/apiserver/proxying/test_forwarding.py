@@ -1,4 +1,4 @@
-"""What a kubelet refuses with, as clients of the server see it."""
+"""Forwarding of responses and errors of kubelets."""
 
 import pytest
 
@@ -11,7 +11,7 @@ KUBELET = Location("h", "10250", "/containerLogs/ns/p/c", is_kubelet=True)
 
 
 class Answering:
-    """A kubelet's answer, without a kubelet."""
+    """Scripted response of a kubelet."""
 
     is_open = True
 
@@ -30,7 +30,7 @@ class Answering:
         yield self.body
 
 
-async def test_a_log_is_plain_text():
+async def test_read_from_kubelet_streams_plain_text():
     response = await read_from_kubelet(Answering(200, b"log"), KUBELET, group_resource="pods", name="p")
     assert (response.code, response.headers) == (200, [(b"content-type", b"text/plain")])
     assert [piece async for piece in response.stream] == [b"log"]
@@ -45,7 +45,7 @@ async def test_a_log_is_plain_text():
         (0, 500, 'Get "https://h:10250/containerLogs/ns/p/c": dial tcp h:10250: connect: connection refused'),
     ],
 )
-async def test_refusals_keep_their_meaning(code, status, message):
+async def test_read_from_kubelet_converts_errors(code, status, message):
     with pytest.raises(StatusError) as refused:
         await read_from_kubelet(Answering(code, b"why"), KUBELET, group_resource="pods", name="p")
     assert (refused.value.code, refused.value.message) == (status, message)

@@ -33,11 +33,11 @@ async def locate(status: dict[str, object]) -> Location:
         ([{"type": "ExternalIP", "address": "1.2.3.4"}, {"type": "InternalIP", "address": "10.1.2.3"}], "10.1.2.3"),
     ],
 )
-async def test_a_node_is_asked_at_the_address_that_is_preferred(addresses, host):
+async def test_node_location_uses_preferred_address_type(addresses, host):
     assert await locate({"addresses": addresses}) == Location(host, "10250", "/x", is_kubelet=True)
 
 
-async def test_preferred_address_types_can_be_chosen():
+async def test_node_location_uses_given_address_types():
     addresses = [{"type": "Hostname", "address": "h"}, {"type": "InternalIP", "address": "10.1.2.3"}]
     async with Server() as server:
         await server.make(NODES, status={"addresses": addresses})
@@ -46,7 +46,7 @@ async def test_preferred_address_types_can_be_chosen():
         assert node_location(nodes, "a", address_types=("InternalIP", "Hostname")).host == "10.1.2.3"
 
 
-async def test_a_node_may_say_its_port():
+async def test_node_location_uses_port_of_status():
     status = {
         "addresses": [{"type": "Hostname", "address": "h"}],
         "daemonEndpoints": {"kubeletEndpoint": {"Port": 1234}},
@@ -55,14 +55,14 @@ async def test_a_node_may_say_its_port():
 
 
 @pytest.mark.parametrize(("addresses", "known"), [([], "[]"), ([{"type": "Other", "address": "o"}], "[{Other o}]")])
-async def test_a_node_without_an_address_is_500(addresses, known):
+async def test_node_location_raises_500_without_address(addresses, known):
     with pytest.raises(StatusError) as refused:
         await locate({"addresses": addresses})
     assert refused.value.code == 500
     assert refused.value.message == f"no preferred addresses found; known addresses: {known}"
 
 
-async def test_no_node_is_404():
+async def test_node_location_raises_404_without_node():
     async with Server() as server:
         nodes = server.registry.get("", "v1", "nodes")
         await nodes.cache.wait_fresh()
@@ -73,7 +73,7 @@ async def test_no_node_is_404():
 @pytest.mark.parametrize(
     ("value", "way"), [("true", Location("h", "10250", is_kubelet=True)), ("false", None), (None, None)]
 )
-async def test_a_node_may_say_that_its_kubelet_dials_its_pods(value, way):
+async def test_way_to_pods_is_kubelet_of_annotated_node(value, way):
     async with Server() as server:
         metadata = {"name": "a", "annotations": {DIALS_PODS: value}} if value else {"name": "a"}
         await server.make(NODES, metadata=metadata, status={"addresses": [{"type": "Hostname", "address": "h"}]})
@@ -83,12 +83,12 @@ async def test_a_node_may_say_that_its_kubelet_dials_its_pods(value, way):
         assert way_to_pods(nodes, "none") is way_to_pods(nodes, "") is None
 
 
-def test_a_location_reads_as_a_url():
+def test_location_formats_as_url():
     assert Location("h", "80", "/x").url == "https://h:80/x"
     assert Location("fd00::1", "", scheme="http").url == "http://[fd00::1]"
 
 
-def test_refusals_say_what_would_have_been_asked():
+def test_errors_name_the_location():
     there = Location("h", "80", "/x")
     assert (no_answer(there).code, no_answer(there).message) == (500, f'Get "https://h:80/x": {UNREACHABLE}')
     assert (no_proxy(there).code, no_proxy(there).message) == (
@@ -105,7 +105,7 @@ def test_refusals_say_what_would_have_been_asked():
         ({"connection": "Upgrade", "upgrade": "websocket"}, 500, f"error dialing backend: h:80: {UNREACHABLE}"),
     ],
 )
-async def test_a_stream_must_be_asked_for(headers, code, why):
+async def test_no_stream_requires_upgrade(headers, code, why):
     server = Server()
     error = no_stream(Location("h", "80"), server.request("POST", "/x", headers=headers))
     await server.__aexit__()

@@ -34,7 +34,7 @@ def at(port: int) -> Location:
     return Location("127.0.0.1", str(port), scheme="http")
 
 
-async def test_connection_is_reused_after_a_complete_answer():
+async def test_connection_is_reused_after_complete_response():
     server, connections = Server(), pool_of(RealClock())
     async with listening(server) as port:
         for _ in range(5):
@@ -44,7 +44,7 @@ async def test_connection_is_reused_after_a_complete_answer():
         assert connections.open_count == 0
 
 
-async def test_connection_is_not_reused_after_an_answer_that_was_not_read():
+async def test_connection_is_not_reused_after_unread_response():
     server, connections = Server(), pool_of(RealClock())
     server.answer = b"HTTP/1.1 200 OK\r\nContent-Length: 2000000\r\n\r\nok"
     async with listening(server) as port:
@@ -53,7 +53,7 @@ async def test_connection_is_not_reused_after_an_answer_that_was_not_read():
         assert (server.connections, connections.open_count) == (2, 0)
 
 
-async def test_connection_that_was_idle_for_too_long_is_closed():
+async def test_connection_is_closed_after_idle_timeout():
     clock, server = FakeClock(), Server()
     connections = pool_of(clock)
     async with listening(server) as port:
@@ -64,7 +64,7 @@ async def test_connection_that_was_idle_for_too_long_is_closed():
         connections.close()
 
 
-async def test_request_with_a_body_gets_no_connection_that_may_just_be_closed():
+async def test_request_with_body_gets_fresh_connection():
     clock, server = FakeClock(), Server()
     connections = pool_of(clock)
     async with listening(server) as port:
@@ -75,7 +75,7 @@ async def test_request_with_a_body_gets_no_connection_that_may_just_be_closed():
         connections.close()
 
 
-async def test_request_beyond_the_bound_fails_at_once(monkeypatch):
+async def test_request_above_the_limit_fails_at_once(monkeypatch):
     monkeypatch.setattr(pool, "OPEN_MAX", 1)
     server, connections = Server(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nok"), pool_of(RealClock())
     async with listening(server) as port:
@@ -85,7 +85,7 @@ async def test_request_beyond_the_bound_fails_at_once(monkeypatch):
         answer.close()
 
 
-async def test_streamed_body_is_sent_in_chunks_when_its_length_is_unknown():
+async def test_streamed_body_of_unknown_length_is_chunked():
     received = []
 
     async def serve(reader, writer) -> None:

@@ -1,4 +1,4 @@
-"""From a scope to what is sent."""
+"""ASGI application."""
 
 import asyncio
 import contextlib
@@ -27,7 +27,7 @@ def answers(response: Response):
 
 
 class Endless:
-    """A stream without end that knows when it was closed."""
+    """Endless stream that records when it is closed."""
 
     def __init__(self) -> None:
         self.sent = 0
@@ -46,25 +46,25 @@ class Endless:
             self.closed.set()
 
 
-async def test_every_answer_has_an_audit_id_and_is_not_kept_by_caches():
+async def test_response_has_audit_id_and_no_cache_headers():
     answer = await Loopback(application(answers(Response(200, b"hello")))).request("GET", "/x")
     assert (answer.code, answer.body, answer.header("content-length")) == (200, b"hello", "5")
     assert len(answer.header("audit-id")) == 36
     assert answer.header("cache-control") == "no-cache, private"
 
 
-async def test_an_answer_may_say_otherwise_about_caches():
+async def test_response_can_override_cache_control():
     response = Response(200, headers=[(b"cache-control", b"public")])
     answer = await Loopback(application(answers(response))).request("GET", "/x")
     assert [value for name, value in answer.headers if name == b"cache-control"] == [b"public"]
 
 
-async def test_an_audit_id_that_the_client_brings_is_kept_and_cut():
+async def test_client_audit_id_is_kept_and_truncated():
     client = Loopback(application(answers(Response(200))), headers={"Audit-ID": "a" * 100})
     assert (await client.request("GET", "/x")).header("audit-id") == "a" * 64
 
 
-async def test_warnings_become_headers_once_each():
+async def test_warnings_become_unique_headers():
     async def handler(request: Request) -> Response:
         request.warnings.add_all(["first", 'a "b" \\ \n', "first"])
         raise bad_request("no")
@@ -74,7 +74,7 @@ async def test_warnings_become_headers_once_each():
     assert warnings == [b'299 - "first"', rb'299 - "a \"b\" \\  "']
 
 
-async def test_warnings_beyond_the_bound_are_left_out():
+async def test_warnings_above_limit_are_dropped():
     async def handler(request: Request) -> Response:
         request.warnings.add_all(f"{number} {'x' * 1000}" for number in range(100))
         return Response(200)
@@ -86,7 +86,7 @@ async def test_warnings_beyond_the_bound_are_left_out():
     assert [len(text) for text in texts] == [256] * 16
 
 
-async def test_pieces_of_a_stream_are_sent_as_they_come():
+async def test_stream_pieces_are_sent_as_they_come():
     async def pieces():
         for number in range(3):
             yield b"%d" % number
@@ -98,7 +98,7 @@ async def test_pieces_of_a_stream_are_sent_as_they_come():
     assert app.busy == 0
 
 
-async def test_a_client_that_goes_away_ends_its_stream():
+async def test_stream_ends_when_client_disconnects():
     endless = Endless()
     app = application(endless)
     async with Loopback(app).open("GET", "/x") as exchange, contextlib.aclosing(aiter(exchange)) as pieces:
@@ -107,7 +107,7 @@ async def test_a_client_that_goes_away_ends_its_stream():
     assert app.busy == 0
 
 
-async def test_a_reader_who_stops_holds_back_its_stream():
+async def test_stream_is_paused_when_client_stops_reading():
     endless = Endless()
     async with Loopback(application(endless)).open("GET", "/x"):
         for _ in range(1000):
@@ -115,7 +115,7 @@ async def test_a_reader_who_stops_holds_back_its_stream():
         assert endless.sent < 30
 
 
-async def test_watches_end_cleanly_when_the_server_stops_and_lists_go_on():
+async def test_end_watches_ends_watches_but_not_lists():
     watch, other = Endless(), Endless()
 
     async def handler(request: Request) -> Response:
@@ -133,7 +133,7 @@ async def test_watches_end_cleanly_when_the_server_stops_and_lists_go_on():
     assert answer.code == 200
 
 
-async def test_the_end_of_a_stream_is_told_however_it_ends():
+async def test_on_end_is_called_however_stream_ends():
     ends = []
 
     async def handler(request: Request) -> Response:
@@ -146,7 +146,7 @@ async def test_the_end_of_a_stream_is_told_however_it_ends():
     assert ends == [1]
 
 
-async def test_a_stream_that_fails_is_broken_off_and_logged(caplog):
+async def test_failed_stream_is_cut_off_and_logged(caplog):
     async def pieces():
         yield b"begin"
         raise RuntimeError("in the middle")
@@ -166,7 +166,7 @@ async def test_a_stream_that_fails_is_broken_off_and_logged(caplog):
     assert "in the middle" in caplog.text
 
 
-async def test_what_takes_too_long_is_504():
+async def test_request_above_timeout_is_504():
     clock = FakeClock()
 
     async def handler(request: Request) -> Response:
@@ -185,7 +185,7 @@ async def test_what_takes_too_long_is_504():
     assert app.busy == 0
 
 
-async def test_a_request_cancelled_from_outside_is_cancelled():
+async def test_cancellation_from_outside_propagates():
     async def handler(request: Request) -> Response:
         await asyncio.Event().wait()
 
@@ -200,6 +200,6 @@ async def test_a_request_cancelled_from_outside_is_cancelled():
     assert app.busy == 0
 
 
-async def test_only_http_is_served():
+async def test_other_scopes_are_rejected():
     with pytest.raises(ValueError, match="lifespan"):
         await application(answers(Response(200)))({"type": "lifespan"}, None, None)

@@ -1,4 +1,4 @@
-"""The way of every request."""
+"""Handler chain."""
 
 import pytest
 
@@ -11,21 +11,21 @@ async def server():
         yield started
 
 
-async def test_resources_and_other_paths_go_their_own_ways(server):
+async def test_chain_routes_resources_and_other_paths(server):
     assert (await server.request("GET", "/api/v1/namespaces/default")).json()["kind"] == "Namespace"
     assert (await server.request("GET", "/version")).json()["major"] == "1"
 
 
-async def test_who_is_refused_still_gets_an_audit_id(server):
+async def test_rejected_request_has_audit_id(server):
     answer = await server.anonymous().request("GET", "/api/v1/secrets")
     assert answer.code == 403
     assert answer.header("audit-id")
 
 
-async def test_authentication_comes_before_authorization(server):
+async def test_authentication_precedes_authorization(server):
     answer = await server.anonymous().request("GET", "/healthz", headers={"authorization": "Bearer wrong"})
     assert answer.code == 401
 
 
-async def test_a_bad_limit_of_time_is_refused_before_anything_is_done(server):
+async def test_invalid_timeout_is_rejected_first(server):
     assert (await server.request("GET", "/api/v1/namespaces?timeout=5x")).code == 400

@@ -13,7 +13,7 @@ async def _resources(request):
 @pytest.mark.parametrize(
     ("path", "is_resource", "body"), [("/api/v1/pods", True, b"a resource"), ("/own", False, b"own")]
 )
-async def test_resources_and_other_paths_part(path, is_resource, body):
+async def test_dispatching_separates_resources_from_other_paths(path, is_resource, body):
     async def own(request):
         return Response(200, b"own")
 

@@ -1,4 +1,4 @@
-"""The most expensive requests that are legal leave the event loop to others, and end with their deadlines."""
+"""Expensive requests leave the event loop to others and end at their deadlines."""
 
 import asyncio
 import threading
@@ -25,7 +25,7 @@ POLICIES = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
 
 
 class Gate:
-    """Takes the place of the workers: each step waits until the test releases it."""
+    """Replacement of the workers: each step waits until the test releases it."""
 
     def __init__(self) -> None:
         self.reached = asyncio.Event()
@@ -46,7 +46,7 @@ def gate(monkeypatch):
     return made
 
 
-async def until(server, path, code):
+async def wait_until(server, path, code):
     async with asyncio.timeout(20):
         while (await server.request("GET", path)).code != code:  # noqa: ASYNC110
             await asyncio.sleep(0)  # noqa: TID251 — no time passes, others get their turn
@@ -65,7 +65,7 @@ async def server():
         body = msgspec.json.encode({"metadata": {"name": "lists.example.com"}, "spec": spec})
         answer = await started.request("POST", DEFINITIONS, body=body)
         assert answer.code == 201, answer.json()
-        await until(started, LISTS, 200)
+        await wait_until(started, LISTS, 200)
         yield started
 
 
@@ -74,7 +74,7 @@ def custom(**fields):
 
 
 async def _answered_meanwhile(server, gate, request):
-    """The answer to ``request``, after the server answered others while its step waited."""
+    """Return the response to ``request`` after other requests were served while its step waited."""
     task = asyncio.create_task(request)
     await asyncio.wait_for(gate.reached.wait(), 20)
     for path in ("/livez", CONFIG_MAPS):
@@ -157,7 +157,7 @@ async def test_policies_beyond_the_allowance_leave_the_loop(server, gate, monkey
     bindings = POLICIES.replace("policies", "policybindings")
     assert (await server.request("POST", bindings, body=msgspec.json.encode(binding))).code == 201
     monkeypatch.setattr(workers, "LOOP_ALLOWANCE", 40_000)
-    body = custom(n=list(range(40)))  # three rules cost the strategy as much as the policy costs
+    body = custom(n=list(range(40)))  # three rules cost the strategy as much as the policy
     task = asyncio.create_task(server.request("POST", LISTS, body=body))
     monkeypatch.setattr(workers, "LOOP_ALLOWANCE", 5_000)
     gate.released.set()
@@ -204,7 +204,7 @@ async def test_large_stored_objects_are_compared_and_encoded_in_a_worker(server,
         answer = await server.request("PATCH", f"{CONFIG_MAPS}/large", body=patch, headers=merge)
         assert answer.code == 200
     unchanged = ["tree", "decode_and_convert", "prepare_and_validate", "same_tree"]
-    assert steps == [*unchanged, "encode", *unchanged]
+    assert steps == [*unchanged, "stored", *unchanged]
 
 
 async def test_a_deadline_ends_work_in_a_worker():
@@ -233,7 +233,7 @@ async def test_a_deadline_ends_work_in_a_worker():
 
 async def test_expressions_are_interrupted_at_their_next_rounds():
     class AfterCharges:
-        """Meter that interrupts when it is charged for the thirtieth time."""
+        """Meter that interrupts at the thirtieth charge."""
 
         def __init__(self):
             self.charged = 0

@@ -1,4 +1,4 @@
-"""Requests that hold the event loop are counted and logged."""
+"""Detection of requests that block the event loop."""
 
 import logging
 
@@ -16,7 +16,7 @@ PODS = "/api/v1/namespaces/default/pods"
 
 
 class Slow:
-    """A handler whose work moves the clock, as work without an await would."""
+    """Handler that advances the clock, as work without an await would."""
 
     def __init__(self) -> None:
         self.clock = FakeClock()
@@ -40,7 +40,7 @@ class Slow:
         }
 
 
-async def test_loop_guard_counts_slow_slices_by_what_was_asked_for():
+async def test_loop_guard_counts_slow_slices_by_request_attributes():
     slow = Slow()
     for seconds in (0.04, 0.06, 0.3):
         await slow.request(PODS, seconds)

@@ -1,4 +1,4 @@
-"""The server's own client."""
+"""In-process client."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from steersman.apiserver.server.loopback import Loopback
 
 
 class Echo:
-    """Answers with what it was asked; ``/stream`` sends pieces until the client is gone."""
+    """Application that echoes the request; ``/stream`` sends pieces until the client disconnects."""
 
     def __init__(self) -> None:
         self.gone = False
@@ -22,12 +22,12 @@ class Echo:
         await send({"type": "http.response.body", "body": text.encode() + message["body"]})
 
 
-async def test_method_path_query_headers_and_body_arrive():
+async def test_request_passes_method_path_query_headers_and_body():
     answer = await Loopback(Echo(), headers={"a": "b"}).request("POST", "/x%20y?q=1", body=b"hello")  # type: ignore[arg-type]
     assert (answer.code, answer.body, answer.header("X-Kind")) == (201, b"POST /x y q=1 b hello", "echo")
 
 
-async def test_leaving_a_stream_tells_the_application():
+async def test_leaving_a_stream_disconnects():
     echo = Echo()
     async with Loopback(echo).open("GET", "/stream") as exchange:  # type: ignore[arg-type]
         async for piece in exchange:
@@ -36,7 +36,7 @@ async def test_leaving_a_stream_tells_the_application():
     assert echo.gone
 
 
-async def test_an_application_that_gives_no_answer_is_an_error():
+async def test_application_without_response_raises():
     async def silent(scope, receive, send) -> None:
         del scope, receive, send
 

@@ -16,7 +16,7 @@ from steersman.asynckit.structured_logging import V3, fields_of
 
 @pytest.fixture
 def lines(caplog):
-    """The pairs of the lines so far."""
+    """Return the key-value pairs of the lines so far."""
     caplog.set_level(V3)
     return lambda: [fields_of(record) for record in caplog.records if record.getMessage() == "HTTP"]
 
@@ -117,9 +117,9 @@ def test_normalized_verb_follows_upstream(method, verb, headers, logged):
     assert normalized_verb(request(method, headers=headers, info=info)) == logged
 
 
-def test_request_that_could_not_be_read_is_logged_by_its_method():
+def test_malformed_request_is_logged_by_method():
     assert normalized_verb(request("BREW")) == "BREW"
 
 
-def test_request_uri_is_as_the_client_sent_it():
+def test_request_uri_is_as_received():
     assert request_uri(request(query=b"limit=1", raw_path=b"/api/v1/pods/a%2Fb")) == "/api/v1/pods/a%2Fb?limit=1"

@@ -1,4 +1,4 @@
-"""The table of paths."""
+"""Table of non-resource paths."""
 
 import json
 
@@ -34,17 +34,17 @@ def routes() -> Routes:
 @pytest.mark.parametrize(
     ("path", "body"), [("/exact", b"exact"), ("/apis/x", b"short"), ("/apis/long/x", b"long"), ("/apis/", b"short")]
 )
-async def test_exact_paths_go_before_longer_and_shorter_prefixes(routes, path, body):
+async def test_dispatch_prefers_exact_paths_then_longer_prefixes(routes, path, body):
     assert (await routes.dispatch(request(path))).body == body
 
 
 @pytest.mark.parametrize("path", ["/none", "/exact/", "/apis", ""])
-async def test_other_paths_are_404_in_plain_text(routes, path):
+async def test_dispatch_responds_404_in_plain_text(routes, path):
     response = await routes.dispatch(request(path))
     assert (response.code, response.body) == (404, b"404 page not found\n")
 
 
-async def test_a_method_that_is_not_served_is_405(routes):
+async def test_dispatch_raises_405_for_other_methods(routes):
     with pytest.raises(StatusError) as error:
         await routes.dispatch(request("/exact", "PUT"))
     assert error.value.code == 405
@@ -52,12 +52,12 @@ async def test_a_method_that_is_not_served_is_405(routes):
 
 
 @pytest.mark.parametrize("path", ["/", "/index.html"])
-async def test_the_root_lists_paths_in_order(routes, path):
+async def test_index_lists_sorted_paths(routes, path):
     response = await routes.dispatch(request(path))
     assert json.loads(response.body) == {"paths": ["/apis/x", "/exact"]}
 
 
-def test_a_path_has_one_handler(routes):
+def test_add_raises_for_existing_path(routes):
     with pytest.raises(ValueError, match="two handlers"):
         routes.add("/exact", says("again"))
     with pytest.raises(ValueError, match="taken"):

@@ -1,4 +1,4 @@
-"""How streams end is tested through the application (``test_app``); here is what it counts and whom it ends."""
+"""Bookkeeping of streams (how they end: ``test_app``)."""
 
 import asyncio
 
@@ -27,7 +27,7 @@ async def _endless():
 
 @pytest.fixture
 async def sending():
-    """Begins to send an endless stream; ended after the test."""
+    """Start to send an endless stream; it ends with the test."""
     tasks = []
 
     async def begin(streams, verb):
@@ -42,7 +42,7 @@ async def sending():
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def test_the_end_of_watches_ends_no_lists(sending):
+async def test_end_watches_does_not_end_lists(sending):
     streams = Streams()
     watch, sent = await sending(streams, "watch")
     listing, _ = await sending(streams, "list")
@@ -54,7 +54,7 @@ async def test_the_end_of_watches_ends_no_lists(sending):
     assert len(streams) == 1
 
 
-async def test_who_is_cancelled_from_outside_stays_cancelled(sending):
+async def test_cancellation_from_outside_propagates(sending):
     streams = Streams()
     watch, _ = await sending(streams, "watch")
     watch.cancel()
@@ -63,7 +63,7 @@ async def test_who_is_cancelled_from_outside_stays_cancelled(sending):
     assert len(streams) == 0
 
 
-async def test_the_connection_tells_the_task_or_it_is_the_one_that_asks():
+async def test_task_of_is_task_of_connection_or_current_task():
     task = asyncio.current_task()
     assert task_of(request("get")) is task
     other = asyncio.create_task(_never())

@@ -1,4 +1,4 @@
-"""A connection that is handed over, end to end: a client, a started server, and whoever is at the far end."""
+"""Handed-over connections end to end: a client, a started server and a backend."""
 
 import asyncio
 from contextlib import asynccontextmanager
@@ -20,7 +20,7 @@ SWITCH = b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: e
 
 @asynccontextmanager
 async def between(far_end):
-    """A server that hands every request on to ``far_end``; gives its application and a client's connection."""
+    """Yield application and client of a server that forwards every request to ``far_end``."""
     connections = Connections(RealClock())
     connections.kubelet_tls = object()
 
@@ -42,7 +42,7 @@ async def between(far_end):
 
 
 class Echo:
-    """Says what it hears, until it hears ``bye``."""
+    """Backend that echoes until it receives ``bye``."""
 
     def __init__(self, answer: bytes = SWITCH) -> None:
         self.answer, self.head, self.ended = answer, b"", asyncio.Event()
@@ -56,7 +56,7 @@ class Echo:
         self.ended.set()
 
 
-async def test_bytes_go_both_ways_until_the_far_end_closes():
+async def test_bytes_are_copied_both_ways_until_backend_closes():
     async with between(echo := Echo()) as (_, reader, writer):
         writer.write(UPGRADE)
         head = await reader.readuntil(b"\r\n\r\n")
@@ -70,7 +70,7 @@ async def test_bytes_go_both_ways_until_the_far_end_closes():
         assert echo.head.startswith(b"GET /there HTTP/1.1\r\n")
 
 
-async def test_the_far_end_learns_that_the_client_has_gone():
+async def test_backend_connection_closes_when_client_disconnects():
     async with between(echo := Echo()) as (app, reader, writer):
         writer.write(UPGRADE)
         await reader.readuntil(b"first ")
@@ -79,7 +79,7 @@ async def test_the_far_end_learns_that_the_client_has_gone():
         await asyncio.wait_for(echo.ended.wait(), 10)
 
 
-async def test_a_stopping_server_ends_it():
+async def test_tunnel_ends_at_shutdown():
     async with between(Echo()) as (app, reader, writer):
         writer.write(UPGRADE)
         await reader.readuntil(b"first ")
@@ -87,7 +87,7 @@ async def test_a_stopping_server_ends_it():
         assert await asyncio.wait_for(reader.read(), 10) == b""
 
 
-async def test_a_refused_upgrade_is_answered_as_the_far_end_does():
+async def test_rejected_upgrade_returns_response_of_backend():
     refusal = b"HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\nX-Why: so\r\n\r\nno"
     async with between(Echo(refusal)) as (_, reader, writer):
         writer.write(UPGRADE)
@@ -97,7 +97,7 @@ async def test_a_refused_upgrade_is_answered_as_the_far_end_does():
         assert answer.endswith(b"\r\n\r\nno")
 
 
-async def test_a_plain_request_is_passed_on_and_its_answer_back():
+async def test_plain_request_is_forwarded():
     body = (
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Type: a/b\r\n\r\n3\r\none\r\n3\r\ntwo\r\n0\r\n\r\n"
     )

@@ -75,7 +75,7 @@ async def test_resolve_takes_port_of_ready_endpoint_in_slices(cluster: Cluster):
 
 
 async def test_resolve_follows_changes(cluster: Cluster):
-    assert await cluster.refusal() == 'services "hook" not found'
+    assert await cluster.refusal() == 'service "hook" not found'
     await cluster.service()
     assert await cluster.refusal() == 'no endpoints available for service "hook"'
     await cluster.slice("10.0.0.9")

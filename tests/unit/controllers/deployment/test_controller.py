@@ -84,7 +84,7 @@ async def rolled_out(cluster, messages, generation):
     await cluster.until(step)
 
 
-async def test_a_template_is_rolled_out_and_the_old_set_kept(cluster, running, spec, messages):
+async def test_reconcile_rolls_out_a_template_and_keeps_the_old_set(cluster, running, spec, messages):
     await make(cluster, spec(2))
     await rolled_out(cluster, messages, 1)
     await set_version(cluster, "2")
@@ -97,7 +97,7 @@ async def test_a_template_is_rolled_out_and_the_old_set_kept(cluster, running, s
     assert {pod.metadata.labels["v"] for pod in await cluster.client.list(Pod, namespace="default")} == {"2"}
 
 
-async def test_scaling_is_told_as_events(cluster, running, spec, messages):
+async def test_reconcile_records_scaling_events(cluster, running, spec, messages):
     await make(cluster, spec(2))
     await messages(lambda status: status.get("replicas") == 2)
     await change(cluster, replicas=3)
@@ -127,7 +127,7 @@ async def test_recreating_waits_for_the_last_old_pod(cluster, running, spec, mes
     assert (await sets(cluster))["2"].spec.replicas == 1
 
 
-async def test_a_rollout_without_progress_times_out(cluster, running, spec, messages):
+async def test_reconcile_reports_a_rollout_beyond_its_deadline(cluster, running, spec, messages):
     await make(cluster, spec(1, progressDeadlineSeconds=30))
     await messages(lambda status: reason(status) == "ReplicaSetUpdated")
     await cluster.clock.advance(29)
@@ -137,7 +137,7 @@ async def test_a_rollout_without_progress_times_out(cluster, running, spec, mess
     await rolled_out(cluster, messages, 1)
 
 
-async def test_a_name_that_is_taken_is_stepped_over(cluster, running, spec, messages):
+async def test_reconcile_increments_the_collision_count_for_a_name_in_use(cluster, running, spec, messages):
     await make(cluster, spec(0))
     await messages(lambda status: reason(status) == "NewReplicaSetAvailable")
     (only,) = (await sets(cluster)).values()
@@ -153,7 +153,7 @@ async def test_a_name_that_is_taken_is_stepped_over(cluster, running, spec, mess
     assert not released.metadata.ownerReferences
 
 
-async def test_a_set_that_the_cache_does_not_know_yet_is_not_a_collision(cluster, running, spec, messages):
+async def test_reconcile_does_not_count_an_uncached_own_set_as_collision(cluster, running, spec, messages):
     await make(cluster, spec(0))
     await messages(lambda status: reason(status) == "NewReplicaSetAvailable")
     (only,) = (await sets(cluster)).values()
@@ -161,7 +161,7 @@ async def test_a_set_that_the_cache_does_not_know_yet_is_not_a_collision(cluster
     assert await running._is_ours(found, only)
 
 
-async def test_a_set_that_cannot_be_made_is_told(cluster, running, spec, messages):
+async def test_reconcile_reports_a_rejected_set(cluster, running, spec, messages):
     await cluster.make("v1", "ResourceQuota", "none", namespace="default", spec={"hard": {"count/replicasets.apps": "0"}},
                        status={"hard": {"count/replicasets.apps": "0"}, "used": {"count/replicasets.apps": "0"}})  # fmt: skip
     await make(cluster, spec(1))
@@ -174,7 +174,7 @@ async def test_a_set_that_cannot_be_made_is_told(cluster, running, spec, message
     await messages(lambda status: status.get("replicas") == 1)
 
 
-async def test_history_goes_beyond_its_limit(cluster, running, spec, messages):
+async def test_reconcile_deletes_history_beyond_the_limit(cluster, running, spec, messages):
     await make(cluster, spec(0, revisionHistoryLimit=1))
     for generation, version in enumerate("1234", start=1):
         await set_version(cluster, version)
@@ -190,7 +190,7 @@ async def test_history_goes_beyond_its_limit(cluster, running, spec, messages):
     await cluster.until(two)
 
 
-async def test_a_matching_set_is_adopted(cluster, running, spec, messages, pod_spec):
+async def test_reconcile_adopts_a_matching_set(cluster, running, spec, messages, pod_spec):
     labels = {"app": "x", "v": "1"}
     one = {
         "replicas": 1,

@@ -21,12 +21,12 @@ def template(**labels):
     return msgspec.convert({"metadata": {"labels": labels}, "spec": spec}, PodTemplateSpec)
 
 
-def test_a_template_has_the_hash_that_kube_controller_manager_gives_it():
+def test_template_hash_equals_that_of_kube_controller_manager():
     """Recorded from kube-controller-manager 1.36."""
     assert template_hash(template(app="x", v="1"), None) == "87d8b9f8b"
 
 
-def test_each_collision_makes_another_hash():
+def test_template_hash_differs_for_each_collision():
     made = {template_hash(template(app="x"), count) for count in (None, 0, 1, 2)}
     assert len(made) == 4
 

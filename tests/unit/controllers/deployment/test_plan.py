@@ -42,7 +42,7 @@ def revised(deployment, **facts):
     return deployment(annotations={REVISION: "1"}, **facts)
 
 
-def test_the_first_set_is_made_at_full_size(deployment):
+def test_plan_creates_the_first_set_at_full_size(deployment):
     planned = step(deployment(3, least=5, annotations={"a": "b"}))
     (created,) = planned.actions
     rs = created.rs
@@ -56,36 +56,36 @@ def test_the_first_set_is_made_at_full_size(deployment):
     assert rs.metadata.ownerReferences[0].uid == "d-uid"
 
 
-def test_what_was_just_made_is_told_but_nothing_counted(deployment):
+def test_plan_reports_a_created_set_without_counts(deployment):
     planned = step(deployment(3))
     assert (reason(planned), planned.deployment.metadata.annotations) == ("NewReplicaSetCreated", {REVISION: "1"})
     assert (planned.deployment.status.observedGeneration, planned.changed) == (None, True)
 
 
-def test_a_set_without_pods_is_made_without_an_event(deployment):
+def test_plan_creates_an_empty_set_without_event(deployment):
     assert step(deployment(0)).actions[0].message == ""
 
 
-def test_a_set_that_nobody_has_counted_yet_is_waited_for(deployment, rs):
+def test_plan_waits_for_the_counts_of_a_new_set(deployment, rs):
     planned = step(revised(deployment), rs(observed=0))
     assert (reason(planned), planned.deployment.status.observedGeneration) == ("FoundNewReplicaSet", None)
-    assert planned.look_again_seconds == 600
+    assert planned.requeue_after_seconds == 600
 
 
-def test_at_rest_nothing_is_done(deployment, rs):
+def test_plan_is_empty_at_rest(deployment, rs):
     first = step(revised(deployment), rs())
     assert (first.actions, first.changed, reason(first)) == ((), True, "NewReplicaSetAvailable")
     second = step(first.deployment, rs())
-    assert (second.actions, second.changed, second.look_again_seconds) == ((), False, None)
+    assert (second.actions, second.changed, second.requeue_after_seconds) == ((), False, None)
 
 
-def test_a_new_template_starts_with_the_surge(deployment, rs):
+def test_plan_of_a_new_template_starts_with_the_surge(deployment, rs):
     planned = step(deployment(3, version="2", surge=1, unavailable=0), rs(3, version="1"))
     assert summary(planned) == [("create", 1)]
     assert planned.actions[0].rs.metadata.annotations[REVISION] == "2"
 
 
-def test_and_at_once_takes_what_may_be_unavailable(deployment, rs):
+def test_plan_of_a_new_template_scales_down_by_max_unavailable(deployment, rs):
     planned = step(deployment(3, version="2", surge=1, unavailable=1), rs(3, version="1", name="old"))
     assert summary(planned) == [("create", 1), ("old", 2)]
     assert planned.actions[1].message == "Scaled down replica set old from 3 to 2"
@@ -101,11 +101,11 @@ def test_growing_and_shrinking_are_two_steps(deployment, rs):
     assert summary(step(deployment(3, version="2", surge=1, unavailable=1), old, new)) == [("new", 2)]
 
 
-def test_a_new_set_that_is_too_large_shrinks(deployment, rs):
+def test_plan_shrinks_an_oversized_new_set(deployment, rs):
     assert summary(step(revised(deployment), rs(5, name="new"))) == [("new", 3)]
 
 
-def test_unhealthy_old_replicas_go_first(deployment, rs):
+def test_plan_removes_unhealthy_old_replicas_first(deployment, rs):
     """They keep nothing available, so taking them costs nothing."""
     sick, well = rs(2, version="0", available=0, name="sick"), rs(2, version="1", name="well")
     new = rs(0, version="2", name="new", revision=2)
@@ -138,14 +138,14 @@ def test_another_size_of_the_only_set_is_its_own(deployment, rs):
     assert (annotations[DESIRED_REPLICAS], annotations[MAX_REPLICAS]) == ("5", "6")
 
 
-def test_a_set_that_was_scaled_for_another_size_does_not_block_the_rollout(deployment, rs):
+def test_plan_continues_with_a_set_scaled_for_another_size(deployment, rs):
     """One that was taken over from another Deployment, with the right size by chance."""
     planned = step(deployment(3, version="2"), rs(3, name="foreign", desired=7))
     assert summary(planned) == [("foreign", 3)]
     assert planned.actions[0].rs.metadata.annotations[DESIRED_REPLICAS] == "3"
 
 
-def test_recreating_with_several_running_goes_on(deployment, rs):
+def test_plan_of_recreate_continues_with_several_active_sets(deployment, rs):
     sets = [rs(2, version="0", name="a", desired=2), rs(2, version="1", name="b", desired=2)]
     assert summary(step(deployment(3, version="2", strategy="Recreate"), *sets)) == [("a", 0), ("b", 0)]
 
@@ -157,12 +157,12 @@ def test_paused_means_no_rollout(deployment, rs):
     assert reason(step(resumed, rs(3), rs(0, version="2", revision=2))) == "DeploymentResumed"
 
 
-def test_a_rollout_that_timed_out_is_not_told_to_be_paused(deployment, rs):
+def test_plan_does_not_report_a_timed_out_rollout_as_paused(deployment, rs):
     timed_out = DeploymentStatus(conditions=[status.progressing("False", status.TIMED_OUT, "", now=NOW)])
     assert reason(step(deployment(paused=True, status=timed_out), rs())) == status.TIMED_OUT
 
 
-def test_what_is_being_deleted_only_tells(deployment, rs):
+def test_plan_of_a_terminating_deployment_only_writes_the_status(deployment, rs):
     planned = step(deployment(3, version="2", deleted=True), rs(3))
     assert (planned.actions, planned.changed) == ((), True)
 
@@ -199,6 +199,6 @@ def test_history_is_cut_when_all_is_rolled_out(deployment, rs):
 @pytest.mark.parametrize(
     ("replicas", "owners", "run"), [(1, [], True), (0, [], False), (0, ["other"], True), (0, ["rs2-uid"], False)]
 )
-def test_old_pods_are_told_by_sets_or_by_themselves(rs, replicas, owners, run):
+def test_plan_of_recreate_detects_old_pods(rs, replicas, owners, run):
     old, new = rs(0, current=replicas), rs()
     assert OldPodsRun(owners)([old], new) == run

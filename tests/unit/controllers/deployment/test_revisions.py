@@ -11,28 +11,28 @@ from steersman.controllers.deployment import revisions
 from steersman.controllers.deployment.revisions import REVISION, REVISION_HISTORY
 
 
-def test_a_new_revision_is_noted_and_the_old_one_remembered(rs):
+def test_revision_annotations_record_new_and_old_revisions(rs):
     made = revisions.as_newest(rs(revision=2), {}, 5)
     assert (made.metadata.annotations[REVISION], made.metadata.annotations[REVISION_HISTORY]) == ("5", "2")
     again = revisions.as_newest(made, {}, 7)
     assert again.metadata.annotations[REVISION_HISTORY] == "2,5"
 
 
-def test_a_revision_never_falls(rs):
+def test_revision_never_decreases(rs):
     present = rs(revision=5)
     assert revisions.as_newest(present, {}, 3) is present
 
 
-def test_the_first_revision_has_no_history(rs):
+def test_first_revision_has_no_history(rs):
     assert REVISION_HISTORY not in revisions.as_newest(rs(revision=None), {}, 1).metadata.annotations
 
 
-def test_nonsense_is_left_alone(rs):
+def test_malformed_revision_annotations_are_kept(rs):
     present = rs(revision="x")
     assert revisions.as_newest(present, {}, 3) is present
 
 
-def test_the_history_is_bounded(rs):
+def test_revision_history_is_bounded(rs):
     long = ",".join(str(number) for number in range(1, 600))[: revisions.HISTORY_CHARS_MAX]
     made = revisions.as_newest(rs(revision=700, annotations={REVISION_HISTORY: long}), {}, 701)
     history = made.metadata.annotations[REVISION_HISTORY]
@@ -57,11 +57,11 @@ def test_sizes_are_noted_once(rs):
 @pytest.mark.parametrize(
     ("text", "revision"), [("7", 7), ("-1", -1), ("+2", 2), ("", 0), ("x", 0), ("1.0", 0), (None, 0)]
 )
-def test_revisions_are_read_as_go_reads_numbers(rs, text, revision):
+def test_revisions_are_parsed_as_by_go(rs, text, revision):
     assert revisions.revision_of(rs(revision=text)) == revision
 
 
-def test_the_lowest_revision_comes_first_then_the_oldest(rs):
+def test_sets_are_ordered_by_revision_then_age(rs):
     young, old, first = rs(revision=2, age=1), rs(revision=2, age=9), rs(revision=1, age=5)
     assert revisions.by_revision([young, old, first]) == [first, old, young]
 
@@ -71,7 +71,7 @@ def with_limit(text, **labels):
     return PodTemplateSpec(metadata=ObjectMeta(labels=labels), spec=PodSpec(containers=[container], nodeSelector={}))
 
 
-def test_the_hash_is_no_difference():
+def test_equal_templates_ignore_the_hash_label():
     assert revisions.same_template(template(), template(**{"pod-template-hash": "x"}))
 
 
@@ -92,7 +92,7 @@ def test_another_template_is_another():
     assert not revisions.same_template(template("1"), template("2"))
 
 
-def test_of_several_with_the_template_the_oldest_is_the_new_one(rs):
+def test_find_new_set_returns_the_oldest_match(rs):
     young, old, other = rs(age=1), rs(age=9), rs(version="0")
     assert revisions.find_new([young, other, old], template()) is old
     assert revisions.find_new([other], template()) is None

@@ -31,7 +31,7 @@ def test_replica_sets_are_summed_up(deployment, rs):
     assert counts == (5, 2, 2, 2, 1, 2, 4, 1)
 
 
-def test_terminating_pods_are_unknown_until_every_set_tells_its_own(deployment, rs):
+def test_terminating_replicas_are_none_until_every_set_reports_them(deployment, rs):
     sets = [rs(1), rs(1, terminating=None)]
     assert status.count(deployment(), DeploymentStatus(), sets, None, now=NOW).terminatingReplicas is None
 
@@ -44,12 +44,12 @@ def test_available_means_no_more_missing_than_may_be(deployment, rs, available, 
     assert find_condition(counted.conditions, status.AVAILABLE).status == expected
 
 
-def test_a_condition_that_says_the_same_for_the_same_reason_stays():
+def test_set_condition_keeps_an_equal_condition():
     before = with_conditions(progressing())
     assert status.with_deployment_condition(before, progressing(at=NOW)) is before
 
 
-def test_the_time_of_transition_moves_with_the_status_alone():
+def test_set_condition_changes_the_transition_time_with_the_status_only():
     new = status.with_deployment_condition(with_conditions(progressing()), progressing(reason=status.TIMED_OUT, at=NOW))
     assert (new.conditions[0].lastTransitionTime, new.conditions[0].lastUpdateTime) == (EARLIER, NOW)
     new = status.with_deployment_condition(
@@ -92,7 +92,7 @@ def test_progress_is_more_new_fewer_old_or_more_ready(old, new, progressed):
         ([], 1, False),
     ],
 )
-def test_the_deadline_counts_from_the_last_progress(deployment, conditions, deadline, timed_out):
+def test_progress_deadline_counts_from_the_last_progress(deployment, conditions, deadline, timed_out):
     assert status.has_timed_out(deployment(deadline=deadline), with_conditions(*conditions), now=NOW) == timed_out
 
 
@@ -101,7 +101,7 @@ def watched(deployment, before, counted, new=None):
     return found and (found.status, found.reason, found.message)
 
 
-def test_each_turn_of_a_rollout_has_its_words(deployment, rs):
+def test_progressing_condition_of_each_step(deployment, rs):
     new, ours = rs(name="d-1"), deployment(3)
     some, done = {"replicas": 2, "updatedReplicas": 2}, {"replicas": 3, "updatedReplicas": 3, "availableReplicas": 3}
     fresh, late = with_conditions(progressing()), with_conditions(progressing(at=NOW - timedelta(seconds=601)))
@@ -125,13 +125,13 @@ def test_progress_moves_the_time_of_update_for_the_same_reason_too(deployment, r
     assert (new.lastTransitionTime, new.lastUpdateTime) == (EARLIER, NOW)
 
 
-def test_what_was_rolled_out_is_not_watched_any_more(deployment):
+def test_completed_rollout_has_no_deadline(deployment):
     """A Pod that fails later is no failed rollout."""
     done = with_conditions(progressing(reason=status.NEW_SET_AVAILABLE), replicas=3, updatedReplicas=3)
     assert status.watch_progress(deployment(3), done, done, None, now=NOW) is done
 
 
-def test_the_failure_of_the_new_set_is_told_before_others(rs):
+def test_replica_failure_of_the_new_set_takes_precedence(rs):
     def failing(message):
         return [ReplicaSetCondition(type="ReplicaFailure", status="True", reason="FailedCreate", message=message)]
 
@@ -145,6 +145,6 @@ def test_the_failure_of_the_new_set_is_told_before_others(rs):
 @pytest.mark.parametrize(
     ("condition", "seconds"), [(progressing(), 500), (progressing("False", status.TIMED_OUT), None), (None, None)]
 )
-def test_a_rollout_is_looked_at_again_at_its_deadline(deployment, condition, seconds):
+def test_rollout_is_requeued_at_its_deadline(deployment, condition, seconds):
     new = with_conditions(*([condition] if condition else []))
     assert status.seconds_to_deadline(deployment(), new, now=NOW) == seconds

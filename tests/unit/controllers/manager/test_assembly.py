@@ -63,7 +63,7 @@ async def test_assemble_runs_the_enabled_controllers(cluster, running, pod_spec)
     assert identities.metrics.registry.get_sample_value("running_managed_controllers", labels) == 1
 
 
-async def test_each_controller_has_a_health_check(cluster, running):
+async def test_controllers_have_health_checks(cluster, running):
     manager, _, _ = await running(options(controllers=("replicationcontroller", "replicaset")))
     page = await manager.healthz.page({"verbose": ""})
     assert page.status == 200
@@ -259,7 +259,7 @@ async def test_assemble_fails_when_a_controller_of_a_package_cannot_be_built(clu
     assert reason in str(raised.value)
 
 
-async def test_assemble_leaves_out_a_controller_of_a_package_that_returns_none(cluster, site):
+async def test_assemble_skips_a_package_controller_that_returns_none(cluster, site):
     install(site, "acme", idle_controller="nothing")
     identities = OneIdentity(cluster.client._transport, options(), clock=cluster.clock)
     manager = await assemble(options(controllers=("idle-controller",)), identities, identity="me")

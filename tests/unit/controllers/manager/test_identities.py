@@ -36,7 +36,7 @@ def bearer(identity):
     return dict(identity.headers)["authorization"].removeprefix("Bearer ")
 
 
-async def test_one_identity_shares_the_transport_with_distinct_user_agents(clock):
+async def test_shared_identity_has_distinct_user_agents(clock):
     transport = Transport()
     identities = OneIdentity(transport, ManagerOptions(), clock=clock)
     for client in (identities.root(), identities.client("some-controller")):

@@ -193,7 +193,7 @@ async def hold(cluster, name, identity):
         await cluster.client.patch(LEASES, name, {"spec": spec}, namespace="kube-system")
 
 
-async def test_both_locks_are_held_and_controllers_of_other_components_left_out(cluster, begin):
+async def test_leader_migration_holds_both_locks_and_skips_other_components(cluster, begin):
     process = await begin("a")
     await cluster.until(lambda: process.running == {"deployment-controller", "replicaset-controller"})
     assert (await holder(cluster, MAIN), await holder(cluster, MIGRATION)) == ("a", "a")

@@ -57,7 +57,7 @@ async def add_pod(cluster, pod_spec, name, **metadata):
     )
 
 
-async def test_pods_are_made_and_counted(cluster, controller, spec, settled):
+async def test_reconcile_creates_and_counts_pods(cluster, controller, spec, settled):
     owner = await make(cluster, spec(3))
     await settled(replicas=3, fullyLabeledReplicas=3, observedGeneration=1)
     (reference,) = {
@@ -69,7 +69,7 @@ async def test_pods_are_made_and_counted(cluster, controller, spec, settled):
     assert {name_of(pod)[:3] for pod in await pods(cluster)} == {"rc-"}
 
 
-async def test_what_is_too_many_goes(cluster, controller, spec, settled):
+async def test_reconcile_deletes_surplus_pods(cluster, controller, spec, settled):
     await make(cluster, spec(3))
     await settled(replicas=3)
     await scale(cluster, 1)
@@ -77,7 +77,7 @@ async def test_what_is_too_many_goes(cluster, controller, spec, settled):
     assert len(await pods(cluster)) == 1
 
 
-async def test_creations_and_deletions_are_told_as_events(cluster, controller, spec, settled):
+async def test_reconcile_records_events_of_creates_and_deletes(cluster, controller, spec, settled):
     await make(cluster, spec(1))
     await settled(replicas=1)
     await scale(cluster, 0)
@@ -88,7 +88,7 @@ async def test_creations_and_deletions_are_told_as_events(cluster, controller, s
     assert (deleted["message"], created["source"]) == (f"Deleted pod: {pod}", {"component": "replication-controller"})
 
 
-async def test_an_orphan_that_matches_is_adopted(cluster, controller, spec, settled, pod_spec):
+async def test_reconcile_adopts_a_matching_orphan(cluster, controller, spec, settled, pod_spec):
     await add_pod(cluster, pod_spec, "orphan")
     await make(cluster, spec(1))
     await settled(replicas=1)
@@ -96,7 +96,7 @@ async def test_an_orphan_that_matches_is_adopted(cluster, controller, spec, sett
     assert (name_of(only), only.metadata.ownerReferences[0].name) == ("orphan", "rc")
 
 
-async def test_an_orphan_that_comes_later_makes_one_too_many(cluster, controller, spec, settled, pod_spec):
+async def test_reconcile_deletes_a_pod_after_a_late_adoption(cluster, controller, spec, settled, pod_spec):
     await make(cluster, spec(1))
     await settled(replicas=1)
     await add_pod(cluster, pod_spec, "orphan")
@@ -104,7 +104,7 @@ async def test_an_orphan_that_comes_later_makes_one_too_many(cluster, controller
     assert len(await pods(cluster)) == 1
 
 
-async def test_a_pod_that_matches_no_more_is_released_and_replaced(cluster, controller, spec, settled):
+async def test_reconcile_releases_and_replaces_a_pod_that_no_longer_matches(cluster, controller, spec, settled):
     await make(cluster, spec(1))
     await settled(replicas=1)
     (first,) = await pods(cluster)
@@ -118,7 +118,7 @@ async def test_a_pod_that_matches_no_more_is_released_and_replaced(cluster, cont
     assert not released.metadata.ownerReferences
 
 
-async def test_a_failure_is_told_and_goes_with_its_cause(cluster, controller, spec, settled):
+async def test_reconcile_sets_and_clears_replica_failure(cluster, controller, spec, settled):
     await cluster.make("v1", "ResourceQuota", "none", namespace="default", spec={"hard": {"pods": "0"}},
                        status={"hard": {"pods": "0"}, "used": {"pods": "0"}})  # fmt: skip
     await make(cluster, spec(2))
@@ -134,7 +134,7 @@ async def test_a_failure_is_told_and_goes_with_its_cause(cluster, controller, sp
     assert "conditions" not in well["status"]
 
 
-async def test_after_a_refusal_the_rest_is_not_tried(cluster, controller, spec, settled):
+async def test_reconcile_stops_creating_after_a_rejection(cluster, controller, spec, settled):
     """One try, not a hundred, while nothing can be created."""
     await cluster.make("v1", "ResourceQuota", "none", namespace="default", spec={"hard": {"pods": "0"}},
                        status={"hard": {"pods": "0"}, "used": {"pods": "0"}})  # fmt: skip
@@ -156,7 +156,7 @@ async def test_available_is_noticed_though_nothing_happens(cluster, controller, 
     await settled(readyReplicas=1, availableReplicas=1)
 
 
-async def test_what_is_being_deleted_makes_no_pods(cluster, controller, spec, settled):
+async def test_reconcile_of_a_terminating_owner_creates_no_pods(cluster, controller, spec, settled):
     await make(cluster, spec(0), metadata={"finalizers": ["test/held"]})
     await settled(observedGeneration=1)
     await cluster.client.delete(ReplicationController, "rc", namespace="default")
@@ -165,7 +165,7 @@ async def test_what_is_being_deleted_makes_no_pods(cluster, controller, spec, se
     assert await pods(cluster) == []
 
 
-async def test_nothing_is_done_while_earlier_writes_are_not_seen(cluster, controller, spec, settled):
+async def test_reconcile_waits_for_unobserved_writes(cluster, controller, spec, settled):
     await make(cluster, spec(1))
     await settled(replicas=1)
     controller.expectations.expect("default/rc", creations=1)
@@ -177,7 +177,7 @@ async def test_nothing_is_done_while_earlier_writes_are_not_seen(cluster, contro
     await settled(replicas=3)
 
 
-async def test_a_deletion_whose_event_was_lost_holds_nothing_up(cluster, controller, spec, settled):
+async def test_reconcile_continues_after_a_lost_deletion_event(cluster, controller, spec, settled):
     await make(cluster, spec(1))
     await settled(replicas=1)
     controller.expectations.expect("default/rc", deletions=["of a pod that nobody knows"])
@@ -185,7 +185,7 @@ async def test_a_deletion_whose_event_was_lost_holds_nothing_up(cluster, control
     await settled(replicas=3)
 
 
-async def test_a_status_that_lost_a_race_is_written_at_the_second_try(cluster, controller, spec, settled):
+async def test_reconcile_retries_a_conflicting_status_write(cluster, controller, spec, settled):
     await make(cluster, spec(0))
     found = await settled(observedGeneration=1)
     stale = controller.objects.lister.get("rc", namespace="default")
@@ -194,7 +194,7 @@ async def test_a_status_that_lost_a_race_is_written_at_the_second_try(cluster, c
     assert written.metadata.resourceVersion != found["metadata"]["resourceVersion"]
 
 
-async def test_of_another_object_of_its_name_nothing_is_written(cluster, controller, spec, settled):
+async def test_reconcile_writes_no_status_of_a_recreated_object(cluster, controller, spec, settled):
     await make(cluster, spec(0))
     await settled(observedGeneration=1)
     stale = controller.objects.lister.get("rc", namespace="default")

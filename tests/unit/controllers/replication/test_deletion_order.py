@@ -32,28 +32,28 @@ PAIRS = {
 
 
 @pytest.mark.parametrize("rule", PAIRS)
-def test_each_rule_tells_two_pods_apart(rule, pod):
+def test_deletion_order_of_each_rule(rule, pod):
     first, second = (pod(**facts) for facts in PAIRS[rule])
     assert in_deletion_order([second, first], [], now=NOW) == [first, second]
 
 
-def test_doubled_up_go_first(pod):
+def test_deletion_order_prefers_pods_on_crowded_nodes(pod):
     alone, doubled, other = pod(node="a"), pod(node="b"), pod(node="b", phase="Pending")
     assert in_deletion_order([alone, doubled], [alone, doubled, other], now=NOW) == [doubled, alone]
 
 
-def test_only_active_pods_crowd_a_node(pod):
+def test_deletion_order_counts_active_pods_per_node(pod):
     young, old, ended = pod(node="a", age=1), pod(node="b"), pod(node="b", phase="Failed")
     assert in_deletion_order([old, young], [young, old, ended], now=NOW) == [young, old]
 
 
-def test_ages_within_a_power_of_two_are_told_apart_by_uid(pod):
+def test_deletion_order_compares_uids_within_an_age_bucket(pod):
     """So that the last replicas are not all of one age."""
     older, younger = pod("a", ready_for=140), pod("b", ready_for=139)
     assert in_deletion_order([younger, older], [], now=NOW) == [older, younger]
 
 
-def test_who_does_not_tell_since_when_goes_first(pod):
+def test_deletion_order_prefers_pods_without_time(pod):
     timed, untimed = pod(ready_for=1), pod(ready_for=5)
     untimed.status.conditions[0].lastTransitionTime = None
     assert in_deletion_order([timed, untimed], [], now=NOW) == [untimed, timed]
@@ -69,7 +69,7 @@ def test_restarts_of_sidecars_count_after_those_of_containers(pod):
     assert in_deletion_order([calm, restless], [], now=NOW) == [restless, calm]
 
 
-def test_the_order_does_not_depend_on_the_order_given(pod):
+def test_deletion_order_is_independent_of_the_input_order(pod):
     dice = random.Random(7)
     choices = {
         "node": ["", "a"], "phase": ["Pending", "Running"], "ready_for": [None, 5, 500], "age": [1, 50, 1000],

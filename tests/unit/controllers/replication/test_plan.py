@@ -21,7 +21,7 @@ from steersman.controllers.replication.plan import (
 NONE = Counts(0, 0, 0, 0, None)
 
 
-def test_what_is_missing_is_created(pod):
+def test_plan_creates_missing_replicas(pod):
     assert plan_replicas([pod()], 3, related=(), now=NOW) == Plan(create=2)
 
 
@@ -29,16 +29,16 @@ def test_enough_is_enough(pod):
     assert plan_replicas([pod()], 1, related=(), now=NOW) == Plan()
 
 
-def test_creations_come_in_bursts():
+def test_plan_bounds_creations():
     assert plan_replicas([], 5000, related=(), now=NOW) == Plan(create=BURST_REPLICAS)
 
 
-def test_deletions_come_in_bursts(pod):
+def test_plan_bounds_deletions(pod):
     pods = [pod() for _ in range(5)]
     assert len(plan_replicas(pods, 0, related=(), now=NOW, burst=3).delete) == 3
 
 
-def test_those_go_first_that_cost_least(pod):
+def test_plan_deletes_pods_in_deletion_order(pod):
     ready, unready = pod(ready_for=50), pod()
     assert plan_replicas([ready, unready], 1, related=(), now=NOW) == Plan(delete=(unready,))
 
@@ -54,7 +54,7 @@ def test_pods_are_counted(pod):
 
 
 @pytest.mark.parametrize(("seen", "reason"), [(1, "FailedCreate"), (3, "FailedDelete"), (2, None)])
-def test_a_failure_becomes_a_condition(seen, reason):
+def test_status_has_a_condition_for_a_failure(seen, reason):
     counts = Counts(seen, 0, 0, 0, None)
     status = plan_status(Status(NONE, 1), counts, wanted=2, failure="no", new_condition=ReplicaSetCondition, now=NOW)
     (condition,) = status.conditions
@@ -63,7 +63,7 @@ def test_a_failure_becomes_a_condition(seen, reason):
     )  # fmt: skip
 
 
-def test_the_first_failure_stays_until_all_is_well():
+def test_status_keeps_the_first_failure_until_success():
     first = plan_status(Status(NONE, 1), NONE, wanted=2, failure="one", new_condition=ReplicaSetCondition, now=NOW)
     second = plan_status(first, NONE, wanted=2, failure="two", new_condition=ReplicaSetCondition, now=NOW)
     third = plan_status(second, NONE, wanted=2, failure=None, new_condition=ReplicaSetCondition, now=NOW)
@@ -79,7 +79,7 @@ def test_the_first_failure_stays_until_all_is_well():
         (Status(NONE, 1), Status(Counts(0, 0, 0, 0, 0), 1), 1, True),
     ],
 )
-def test_only_news_are_written(old, new, generation, needed):
+def test_status_is_none_when_unchanged(old, new, generation, needed):
     assert needs_write(old, new, generation) == needed
 
 
@@ -87,6 +87,6 @@ def test_only_news_are_written(old, new, generation, needed):
     ("ready", "available", "least", "next_available", "wait"),
     [(2, 1, 10, 4.0, 4.0), (2, 1, 10, None, 10.0), (2, 2, 10, 4.0, None), (2, 1, 0, 4.0, None)],
 )
-def test_pods_that_are_not_available_yet_are_looked_at_again(ready, available, least, next_available, wait):
+def test_plan_requeues_for_pods_that_become_available(ready, available, least, next_available, wait):
     counts = Counts(2, 2, ready, available, None)
     assert resync_seconds(counts, min_ready_seconds=least, next_available_seconds=next_available) == wait

@@ -23,7 +23,7 @@ def test_zeros_are_left_out_but_not_of_pods_on_their_way_out():
     assert msgspec.to_builtins(struct) == {"replicas": 0, "terminatingReplicas": 0, "observedGeneration": 1}
 
 
-def test_a_status_is_read_as_it_is_written():
+def test_replicaset_status_is_read_as_written():
     status = Status(Counts(4, 3, 2, 1, 5), 7)
     assert Kind.status_of(None, ReplicaSet(status=Kind.status_struct(None, status))) == status
     assert Kind.status_of(None, ReplicaSet()) == Status(Counts(0, 0, 0, 0, None), 0)

@@ -9,7 +9,7 @@ from steersman.controllers.replication.plan import Counts, Status
 from steersman.controllers.replication.replicationcontroller import ReplicationControllerController as Kind
 
 
-def test_the_selector_is_all_of_its_labels():
+def test_selector_requires_all_labels():
     selector = Kind.selector_of(
         None, ReplicationController(spec=ReplicationControllerSpec(selector={"a": "b", "c": "d"}))
     )
@@ -17,7 +17,7 @@ def test_the_selector_is_all_of_its_labels():
     assert not selector.matches({"a": "b"})
 
 
-def test_no_selector_chooses_nothing():
+def test_empty_selector_matches_nothing():
     assert not Kind.selector_of(None, ReplicationController(spec=ReplicationControllerSpec())).matches({"a": "b"})
 
 
@@ -26,7 +26,7 @@ def test_zeros_are_left_out():
     assert msgspec.to_builtins(struct) == {"replicas": 0, "observedGeneration": 1}
 
 
-def test_a_status_is_read_as_it_is_written():
+def test_replicationcontroller_status_is_read_as_written():
     status = Status(Counts(4, 3, 2, 1, None), 7)
     obj = ReplicationController(status=Kind.status_struct(None, status))
     assert Kind.status_of(None, obj) == status

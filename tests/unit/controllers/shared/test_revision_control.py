@@ -9,7 +9,7 @@ from steersman.apimachinery.errors import is_conflict
 from steersman.apimachinery.selectors import from_label_selector
 from steersman.client.errors import ApiError
 from steersman.client.objects import name_of
-from steersman.controllers.shared.base import SECOND_LOOK_SECONDS, ManagedController
+from steersman.controllers.shared.base import CREATED_RECHECK_SECONDS, ManagedController
 from steersman.controllers.shared.revision_control import RevisionControl
 from steersman.runtime.owners import controller_of
 from steersman.workloads.revisions import data_hash, template_data
@@ -63,7 +63,7 @@ async def test_settle_requeues_after_a_creation(cluster):
     """A deletion that a disconnected cache has not seen leaves no event."""
     owner = await cluster.start(Owner)
     await owner.revisions.settle("k", await daemon(cluster), [], collisions=0)
-    await cluster.clock.advance(SECOND_LOOK_SECONDS)
+    await cluster.clock.advance(CREATED_RECHECK_SECONDS)
     assert owner.looked == ["k"]
 
 

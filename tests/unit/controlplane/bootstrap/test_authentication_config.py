@@ -7,7 +7,7 @@ TWO = "-----BEGIN CERTIFICATE-----\ntwo\n-----END CERTIFICATE-----\n"
 INFO = AuthenticationInfo(client_ca=ONE, request_header_client_ca=TWO)
 
 
-def test_it_is_made_with_upstreams_keys():
+def test_config_is_created_with_upstreams_keys():
     assert plan_config(None, INFO)["data"] == {
         "client-ca-file": ONE,
         "requestheader-client-ca-file": TWO,
@@ -18,12 +18,12 @@ def test_it_is_made_with_upstreams_keys():
     }
 
 
-def test_what_says_all_is_not_written():
+def test_plan_config_is_none_when_up_to_date():
     made = plan_config(None, INFO)
     assert plan_config(made, INFO) is None
 
 
-def test_what_another_server_knows_stays():
+def test_plan_config_keeps_settings_of_other_servers():
     made = plan_config(None, INFO)
     joined = plan_config(
         made, AuthenticationInfo(client_ca=TWO, request_header_client_ca=TWO, allowed_names=("other",))
@@ -32,12 +32,12 @@ def test_what_another_server_knows_stays():
     assert joined["data"]["requestheader-allowed-names"] == '["front-proxy-client","other"]'
 
 
-def test_without_an_aggregator_nothing_is_said_of_its_headers():
+def test_plan_config_omits_request_headers_without_aggregator():
     assert list(plan_config(None, AuthenticationInfo(client_ca=ONE))["data"]) == ["client-ca-file"]
 
 
-def test_what_somebody_spoiled_is_put_right():
+def test_config_is_repaired_after_a_change():
     made = plan_config(None, INFO)
     made["data"] |= {"requestheader-allowed-names": "nonsense", "client-ca-file": "nonsense"}
-    mended = plan_config(made, INFO)["data"]
-    assert (mended["client-ca-file"], mended["requestheader-allowed-names"]) == (ONE, '["front-proxy-client"]')
+    repaired = plan_config(made, INFO)["data"]
+    assert (repaired["client-ca-file"], repaired["requestheader-allowed-names"]) == (ONE, '["front-proxy-client"]')

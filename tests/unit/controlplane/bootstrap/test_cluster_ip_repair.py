@@ -42,7 +42,7 @@ def service(name):
     return {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": {"ports": [{"port": 80}]}}
 
 
-async def test_one_pass_repairs_both_sides(client, clock, repairer, reporter):
+async def test_pass_repairs_services_and_addresses(client, clock, repairer, reporter):
     kept = (await client.create(service("a")))["spec"]["clusterIP"]
     await client.delete(ADDRESSES, kept)
     orphan = await client.get(ADDRESSES, (await client.create(service("b")))["spec"]["clusterIP"])
@@ -58,7 +58,7 @@ async def test_one_pass_repairs_both_sides(client, clock, repairer, reporter):
     assert (await reporter.collect())[0].samples == [("", (("type", "repair"),), 1), ("", (("type", "leak"),), 1)]
 
 
-async def test_an_address_that_lost_its_labels_gets_them_back(client, repairer):
+async def test_check_restores_labels_of_an_address(client, repairer):
     ip = (await client.create(service("a")))["spec"]["clusterIP"]
     await client.patch(ADDRESSES, ip, {"metadata": {"labels": None}})
     await repairer.whole_pass()
@@ -66,7 +66,7 @@ async def test_an_address_that_lost_its_labels_gets_them_back(client, repairer):
     assert labels["ipaddress.kubernetes.io/managed-by"] == "ipallocator.k8s.io"
 
 
-async def test_a_service_that_changes_while_one_looks_is_looked_at_again(client, repairer, reporter, monkeypatch):
+async def test_check_is_repeated_when_the_service_changes_meanwhile(client, repairer, reporter, monkeypatch):
     """It gave its address back between two reads: what is missing is not a fault."""
     ip = (await client.create(service("a")))["spec"]["clusterIP"]
     get = client.get
@@ -86,6 +86,6 @@ async def test_a_service_that_changes_while_one_looks_is_looked_at_again(client,
     assert (await reporter.collect())[0].samples == []
 
 
-async def test_what_is_gone_is_fine(repairer):
+async def test_check_of_deleted_objects_does_nothing(repairer):
     assert await repairer.check("service:default/none") is None
     assert await repairer.check("address:10.0.0.99") is None

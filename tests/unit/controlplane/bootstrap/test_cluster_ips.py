@@ -51,7 +51,7 @@ def made(plan):
 # -- Services ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_service_whose_addresses_are_its_own_is_fine():
+def test_plan_service_is_empty_for_a_consistent_service():
     plan = check_service(service("a", "10.0.0.5"), address("10.0.0.5"))
     assert (plan.findings, plan.changes) == ((), False)
 
@@ -61,7 +61,7 @@ def test_services_without_addresses_are_fine(spec):
     assert check_service({"metadata": {"namespace": "n", "name": "a"}, "spec": spec}).findings == ()
 
 
-def test_a_missing_address_is_made_again():
+def test_plan_service_recreates_a_missing_address():
     plan = check_service(service("a", "10.0.0.5"))
     assert summary(plan) == [
         ("ClusterIPNotAllocated", "repair", "Cluster IP [IPv4]: 10.0.0.5 is not allocated; repairing")
@@ -71,42 +71,42 @@ def test_a_missing_address_is_made_again():
 
 
 @pytest.mark.parametrize("reference", [{"resource": "pods"}, {"group": "x"}, {"name": "gone"}, {"namespace": "other"}])
-def test_an_address_with_a_wrong_parent_is_replaced(reference):
+def test_plan_service_replaces_an_address_with_a_wrong_parent(reference):
     plan = check_service(service("a", "10.0.0.5"), address("10.0.0.5", **reference))
     note = "the ClusterIP [IPv4]: 10.0.0.5 for Service n/a has a wrong reference; repairing"
     assert summary(plan) == [("ClusterIPNotAllocated", "repair", note)]
     assert (len(plan.remove), made(plan)) == (1, [("10.0.0.5", "a")])
 
 
-def test_an_address_of_a_service_that_does_not_have_it_is_given_to_the_one_that_does():
+def test_plan_service_reassigns_an_address_of_another_service():
     plan = check_service(service("a", "10.0.0.5"), address("10.0.0.5", "b"), others=[service("b", "10.0.0.6")])
     assert made(plan) == [("10.0.0.5", "a")]
 
 
-def test_an_address_of_two_services_is_told_and_stays_with_its_parent():
+def test_plan_service_reports_an_address_of_two_services():
     plan = check_service(service("a", "10.0.0.5"), address("10.0.0.5", "b"), others=[service("b", "10.0.0.5")])
     note = "Cluster IP [IPv4]:10.0.0.5 was assigned to multiple services; please recreate service"
     assert (summary(plan), plan.changes) == ([("ClusterIPAlreadyAllocated", "duplicate", note)], False)
 
 
-def test_an_address_outside_all_ranges_is_told():
+def test_plan_service_reports_an_address_out_of_range():
     plan = check_service(service("a", "10.9.0.5"))
     note = "Cluster IP [IPv4]: 10.9.0.5 is not within any configured Service CIDR; please recreate service"
     assert (summary(plan), plan.changes) == ([("ClusterIPOutOfRange", "outOfRange", note)], False)
 
 
-def test_what_is_no_address_is_told():
+def test_plan_service_reports_an_invalid_address():
     plan = check_service(service("a", "10.0.0.5x"))
     note = "Cluster IP 10.0.0.5x is not a valid IP; please recreate Service"
     assert (summary(plan), plan.changes) == ([("ClusterIPNotValid", "invalid", note)], False)
 
 
-def test_one_bad_address_does_not_keep_the_other_from_being_repaired():
+def test_plan_service_repairs_valid_addresses_beside_invalid_ones():
     assert made(check_service(service("a", "10.9.0.5", "10.0.0.5"))) == [("10.0.0.5", "a")]
 
 
 @pytest.mark.parametrize("label", ["ipaddress.kubernetes.io/ip-family", "ipaddress.kubernetes.io/managed-by"])
-def test_an_address_that_lost_a_label_is_replaced_without_a_word(label):
+def test_plan_service_replaces_an_unlabelled_address_without_event(label):
     spoiled = address("10.0.0.5")
     del spoiled["metadata"]["labels"][label]
     plan = check_service(service("a", "10.0.0.5"), spoiled)
@@ -116,11 +116,11 @@ def test_an_address_that_lost_a_label_is_replaced_without_a_word(label):
 # -- addresses ---------------------------------------------------------------------------------------------------------
 
 
-def test_an_address_that_its_service_has_is_fine():
+def test_plan_address_is_empty_for_a_consistent_address():
     assert check_address(address("10.0.0.5"), service("a", "10.0.0.5")).findings == ()
 
 
-def test_addresses_of_others_are_not_looked_at():
+def test_plan_address_ignores_addresses_of_other_managers():
     foreign = address("10.0.0.5", "gone")
     foreign["metadata"]["labels"] = {}
     assert check_address(foreign).findings == ()
@@ -135,13 +135,13 @@ def test_ip_address_without_service_is_deleted_after_its_grace_period():
     assert (summary(old), len(old.remove)) == ([("IPAddressNotAllocated", "leak", note)], 1)
 
 
-def test_an_address_that_refers_to_no_service_is_removed():
+def test_plan_address_removes_an_address_without_service():
     plan = check_address(address("10.0.0.5", resource="pods", group="x"))
     note = "IPAddress 10.0.0.5 appears to have been modified, not referencing a Service pods.x/n/a: cleaning up"
     assert (summary(plan), len(plan.remove)) == ([("IPAddressNotAllocated", "leak", note)], 1)
 
 
-def test_an_address_that_its_service_does_not_have_is_removed():
+def test_plan_address_removes_an_address_that_its_service_lacks():
     plan = check_address(address("10.0.0.5"), service("a", "10.0.0.6"))
     note = "IPAddress: 10.0.0.5 for Service n/a has a wrong reference; cleaning up"
     assert (summary(plan), len(plan.remove)) == ([("IPAddressWrongReference", "repair", note)], 1)
@@ -150,7 +150,7 @@ def test_an_address_that_its_service_does_not_have_is_removed():
 # -- both --------------------------------------------------------------------------------------------------------------
 
 
-def test_a_whole_pass_looks_at_both_sides():
+def test_pass_checks_services_and_addresses():
     services = [service("a", "10.0.0.5"), service("b", "10.0.0.6")]
     addresses = [address("10.0.0.6", "b"), address("10.0.0.7")]
     plans = [plan for plan in plan_everything(services, addresses, RANGES, now=NOW) if plan.changes]

@@ -6,7 +6,7 @@ from steersman.controlplane.bootstrap.default_service_cidr import bootstrap_serv
 from steersman.testing import InProcessAPIServer
 
 
-async def test_it_is_ready_after_a_start_and_stays_as_it_is():
+async def test_default_service_cidr_is_ready_after_a_start_and_unchanged_by_the_next():
     async with InProcessAPIServer() as server:
         cidr = (await server.request("GET", "/apis/networking.k8s.io/v1/servicecidrs/kubernetes")).json()
         assert cidr["spec"]["cidrs"] == ["10.0.0.0/24"]

@@ -35,7 +35,7 @@ def test_endpoints_list_all_addresses_in_order_and_are_not_mirrored():
     assert made["metadata"]["labels"] == {"endpointslice.kubernetes.io/skip-mirror": "true"}
 
 
-def test_what_is_as_wanted_is_not_written():
+def test_plan_endpoints_is_none_when_up_to_date():
     assert plan_endpoints(stored("192.0.2.1"), ["192.0.2.1"], PORTS, correct_ports=True) is None
 
 
@@ -47,7 +47,7 @@ def test_addresses_come_and_go_with_their_servers_the_last_one_too():
     assert plan_endpoints(stored("192.0.2.1"), [], PORTS, correct_ports=False)["subsets"] == []
 
 
-def test_a_start_corrects_the_port_later_it_is_left_as_another_server_wrote_it():
+def test_plan_endpoints_corrects_the_port_at_start_only():
     found = stored("192.0.2.1", ports=OTHER_PORTS)
     assert plan_endpoints(found, ["192.0.2.1"], PORTS, correct_ports=True)["subsets"][0]["ports"] == PORTS
     assert plan_endpoints(found, ["192.0.2.1"], PORTS, correct_ports=False) is None
@@ -55,13 +55,13 @@ def test_a_start_corrects_the_port_later_it_is_left_as_another_server_wrote_it()
     assert plan_endpoints(spoiled, ["192.0.2.1"], PORTS, correct_ports=False)["subsets"][0]["ports"] == PORTS
 
 
-def test_a_form_that_servers_never_write_is_made_anew():
+def test_plan_endpoints_replaces_an_unknown_form():
     found = stored("192.0.2.1")
     found["subsets"].append({"addresses": [{"ip": "192.0.2.7"}], "ports": PORTS})
     assert listed(plan_endpoints(found, ["192.0.2.1"], PORTS, correct_ports=False)) == ["192.0.2.1"]
 
 
-def test_the_label_comes_back():
+def test_plan_endpoints_restores_the_label():
     found = stored("192.0.2.1")
     found["metadata"]["labels"] = {"mine": "stays"}
     labels = plan_endpoints(found, ["192.0.2.1"], PORTS, correct_ports=False)["metadata"]["labels"]
@@ -86,14 +86,14 @@ def test_master_count_begins_with_our_own():
     assert listed(plan_master_count(None, "192.0.2.2", PORTS, count=3, correct_ports=False)) == ["192.0.2.2"]
 
 
-def test_without_address_removes_one_address():
+def test_plan_endpoints_removes_one_address():
     assert listed(without_address(stored("192.0.2.1", "192.0.2.2"), "192.0.2.1")) == ["192.0.2.2"]
     assert without_address(stored("192.0.2.1"), "192.0.2.1")["subsets"] == []
     assert without_address(stored("192.0.2.1"), "192.0.2.9") is None
     assert without_address(None, "192.0.2.9") is None
 
 
-def test_the_slice_says_what_the_endpoints_say():
+def test_plan_slice_mirrors_the_endpoints():
     made = plan_slice(None, stored("192.0.2.1", "192.0.2.2")).tree
     assert made["addressType"] == "IPv4"
     assert made["endpoints"][0] == {"addresses": ["192.0.2.1"], "conditions": {"ready": True}}
@@ -102,20 +102,20 @@ def test_the_slice_says_what_the_endpoints_say():
     assert plan_slice(made, stored("192.0.2.1", "192.0.2.2")) is None
 
 
-def test_a_slice_that_somebody_changed_is_put_right():
+def test_plan_slice_repairs_a_changed_slice():
     made = plan_slice(None, stored("192.0.2.1")).tree
     made["metadata"]["labels"] = {}
     assert plan_slice(made, stored("192.0.2.1")).tree["metadata"]["labels"]
     assert plan_slice({**made, "endpoints": []}, stored("192.0.2.1")).tree["endpoints"]
 
 
-def test_a_slice_of_another_family_is_replaced():
+def test_plan_slice_replaces_a_slice_of_another_ip_family():
     made = plan_slice(None, stored("192.0.2.1")).tree
     plan = plan_slice(made, stored("2001:db8::1"))
     assert (plan.replaces, plan.tree["addressType"]) == (True, "IPv6")
 
 
-def test_no_address_means_an_empty_slice():
+def test_plan_slice_is_empty_without_addresses():
     made = plan_slice(None, stored("192.0.2.1")).tree
     plan = plan_slice(made, plan_endpoints(stored("192.0.2.1"), [], PORTS, correct_ports=False))
     assert (plan.tree["endpoints"], plan.tree["ports"]) == ([], [])

@@ -29,23 +29,23 @@ async def test_missing_objects_are_made_and_existing_ones_stay(server):
     assert await data(server) == {"a": "1"}
 
 
-async def test_what_is_found_is_mended(server):
+async def test_ensure_repairs_an_existing_object(server):
     await ensure(server.core.client, [Wanted(MAPS, config_map(a="1"))])
-    mend = lambda found, wanted: {**found, "data": wanted["data"]}  # noqa: E731 — the shortest way to say it
-    await ensure(server.core.client, [Wanted(f"{MAPS}?fieldManager=me", config_map(a="2"), mend)])
+    repair = lambda found, wanted: {**found, "data": wanted["data"]}  # noqa: E731 — the shortest way to say it
+    await ensure(server.core.client, [Wanted(f"{MAPS}?fieldManager=me", config_map(a="2"), repair)])
     assert await data(server) == {"a": "2"}
     owners = (await server.request("GET", f"{MAPS}/m")).json()["metadata"]["managedFields"]
     assert "me" in {owner["manager"] for owner in owners}
 
 
-async def test_an_object_without_a_version_takes_the_others_place(server):
+async def test_ensure_replaces_by_an_object_without_resource_version(server):
     await ensure(server.core.client, [Wanted(MAPS, config_map(a="1"))])
     uid = (await server.request("GET", f"{MAPS}/m")).json()["metadata"]["uid"]
     await ensure(server.core.client, [Wanted(MAPS, config_map(a="2"), lambda found, wanted: wanted)])
     assert (await server.request("GET", f"{MAPS}/m")).json()["metadata"]["uid"] != uid
 
 
-async def test_a_refused_write_is_an_error(server):
+async def test_ensure_raises_when_a_write_is_rejected(server):
     bad = {**config_map(), "metadata": {"name": "No Name"}}
     with pytest.raises(BootstrapError, match="No Name"):
         await ensure(server.core.client, [Wanted(MAPS, bad)])

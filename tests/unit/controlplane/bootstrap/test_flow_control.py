@@ -8,12 +8,12 @@ from steersman.testing import InProcessAPIServer
 API = "/apis/flowcontrol.apiserver.k8s.io/v1"
 
 
-def test_every_schema_refers_to_a_level():
+def test_default_flow_schemas_refer_to_existing_levels():
     levels = {tree["metadata"]["name"] for tree in priority_levels()}
     assert {tree["spec"]["priorityLevelConfiguration"]["name"] for tree in flow_schemas()} <= levels
 
 
-async def test_a_changed_spec_is_put_right_unless_its_annotation_forbids():
+async def test_changed_spec_is_repaired_unless_annotated():
     async with InProcessAPIServer() as server:
         for name, keep in (("system", "true"), ("workload-low", "false")):
             path = f"{API}/prioritylevelconfigurations/{name}"

@@ -45,9 +45,9 @@ def test_service_as_desired_is_not_written(at_start):
 
 def test_start_corrects_ports_and_type_of_any_field_manager():
     found = stored(type="NodePort", ports=[{"name": "https", "port": 443, "targetPort": 1, "nodePort": 30000}])
-    mended = plan(found, at_start=True).tree
-    assert (mended["spec"]["type"], mended["spec"]["ports"]) == ("ClusterIP", DESIRED.ports)
-    assert mended["metadata"]["resourceVersion"] == "7"
+    repaired = plan(found, at_start=True).tree
+    assert (repaired["spec"]["type"], repaired["spec"]["ports"]) == ("ClusterIP", DESIRED.ports)
+    assert repaired["metadata"]["resourceVersion"] == "7"
 
 
 def test_running_server_corrects_only_changes_of_other_field_managers():
@@ -60,7 +60,7 @@ def test_running_server_corrects_only_changes_of_other_field_managers():
     assert plan(found).tree["spec"]["ports"] == DESIRED.ports
 
 
-def test_a_selector_somebody_added_and_labels_somebody_removed_are_put_right():
+def test_plan_service_repairs_selector_and_labels():
     found = stored(selector={"app": "x"})
     found["metadata"]["labels"] = {"mine": "stays"}
     correction = plan(found)
@@ -73,17 +73,17 @@ def test_a_selector_somebody_added_and_labels_somebody_removed_are_put_right():
     }
 
 
-def test_a_service_that_lost_its_address_gets_it_back():
+def test_plan_service_restores_the_cluster_ip():
     found = stored(type="ExternalName", externalName="x.example.com", clusterIP="", clusterIPs=None)
-    mended = plan(found, at_start=True).tree["spec"]
-    assert (mended["clusterIP"], mended["clusterIPs"], mended["type"]) == ("10.0.0.1", ["10.0.0.1"], "ClusterIP")
-    assert "externalName" not in mended
+    repaired = plan(found, at_start=True).tree["spec"]
+    assert (repaired["clusterIP"], repaired["clusterIPs"], repaired["type"]) == ("10.0.0.1", ["10.0.0.1"], "ClusterIP")
+    assert "externalName" not in repaired
 
 
 @pytest.mark.parametrize("ip", ["10.0.0.9", "None"])
-def test_a_service_with_another_address_is_made_anew(ip):
+def test_plan_service_recreates_a_service_with_another_cluster_ip(ip):
     assert plan(stored(clusterIP=ip, clusterIPs=[ip])).replaces
 
 
-def test_an_address_of_an_earlier_range_stays():
+def test_plan_service_keeps_a_cluster_ip_of_an_earlier_range():
     assert plan(stored(clusterIP="10.9.0.1", clusterIPs=["10.9.0.1"])) is None

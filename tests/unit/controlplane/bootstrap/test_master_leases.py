@@ -22,7 +22,7 @@ async def store(clock):
     await store.close()
 
 
-async def test_an_address_is_there_while_it_is_renewed(store, clock):
+async def test_lease_exists_while_it_is_renewed(store, clock):
     leases = MasterLeases(store)
     for _ in range(5):
         await leases.hold("192.0.2.1")
@@ -40,7 +40,7 @@ async def test_renewing_writes_nothing(store, clock):
     assert store.revision == before
 
 
-async def test_one_that_slept_too_long_comes_back(store, clock):
+async def test_expired_lease_is_recreated_by_renewal(store, clock):
     leases = MasterLeases(store)
     await leases.hold("192.0.2.1")
     await clock.advance(60)
@@ -48,7 +48,7 @@ async def test_one_that_slept_too_long_comes_back(store, clock):
     assert await leases.addresses() == ["192.0.2.1"]
 
 
-async def test_one_that_was_removed_by_others_comes_back(store):
+async def test_removed_lease_is_recreated_by_renewal(store):
     leases = MasterLeases(store)
     await leases.hold("192.0.2.1")
     assert await MasterLeases(store).release("192.0.2.1") is True
@@ -56,7 +56,7 @@ async def test_one_that_was_removed_by_others_comes_back(store):
     assert await leases.addresses() == ["192.0.2.1"]
 
 
-async def test_a_release_tells_whether_there_was_one(store):
+async def test_release_returns_whether_the_lease_existed(store):
     leases = MasterLeases(store)
     assert await leases.release("192.0.2.1") is False
     await leases.hold("192.0.2.1")
@@ -64,7 +64,7 @@ async def test_a_release_tells_whether_there_was_one(store):
     assert await leases.addresses() == []
 
 
-async def test_a_server_that_takes_the_address_over_keeps_it_when_the_dead_ones_lease_ends(store, clock):
+async def test_lease_of_a_new_server_survives_the_end_of_the_old_one(store, clock):
     await MasterLeases(store).hold("192.0.2.1")
     await clock.advance(10)
     await MasterLeases(store, ttl_seconds=60).hold("192.0.2.1")
@@ -72,14 +72,14 @@ async def test_a_server_that_takes_the_address_over_keeps_it_when_the_dead_ones_
     assert await MasterLeases(store).addresses() == ["192.0.2.1"]
 
 
-async def test_the_value_is_what_kube_apiserver_writes(store):
+async def test_value_equals_that_of_kube_apiserver(store):
     await MasterLeases(store).hold("192.0.2.1")
     value = (await store.get(f"{PREFIX}192.0.2.1")).value
     assert b'"kind":"Endpoints"' in value
     assert b'"subsets":[{"addresses":[{"ip":"192.0.2.1"}]}]' in value
 
 
-async def test_coming_and_going_is_told(store, clock):
+async def test_watch_reports_added_and_expired_leases(store, clock):
     notified, leases = [], MasterLeases(store)
     watch = await MasterLeases(store).watch(lambda: notified.append(1), lost=notified.append)
     await leases.hold("192.0.2.1")
@@ -90,7 +90,7 @@ async def test_coming_and_going_is_told(store, clock):
     watch.close()
 
 
-async def test_the_address_of_the_last_server_does_not_outlive_the_next_start_for_long(tmp_path, clock):
+async def test_address_of_a_dead_server_expires_after_the_next_start(tmp_path, clock):
     store = await SqliteStore.open(tmp_path / "state.db", clock=clock)
     await MasterLeases(store).hold("192.0.2.1")
     await store.close()

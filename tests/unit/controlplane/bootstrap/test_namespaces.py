@@ -8,7 +8,7 @@ def names(plan):
     return [tree["metadata"]["name"] for tree in plan]
 
 
-def test_those_that_are_missing_are_made():
+def test_missing_namespaces_are_created():
     assert names(plan_namespaces(SYSTEM_NAMESPACES, ["default", "mine"])) == [
         "kube-system",
         "kube-public",
@@ -16,6 +16,6 @@ def test_those_that_are_missing_are_made():
     ]
 
 
-def test_nothing_is_made_twice():
+def test_existing_namespaces_are_not_created_again():
     assert names(plan_namespaces(["a", "b", "a"], ["b"])) == ["a"]
     assert plan_namespaces(SYSTEM_NAMESPACES, SYSTEM_NAMESPACES) == []

@@ -1,6 +1,6 @@
 """One pass over node ports, while others allocate."""
 
-from steersman.apiserver.kinds.core.service.node_port_registry import TakenPorts
+from steersman.apiserver.kinds.core.service.node_port_registry import AllocatedPorts
 from steersman.apiserver.kinds.shared.allocation import PortRange
 from steersman.controlplane.bootstrap.node_port_repair import NodePortRepairer
 from steersman.controlplane.bootstrap.reporting import Reporter
@@ -36,27 +36,27 @@ class Client:
 
 
 def taken(*ports, revision=1):
-    return TakenPorts(frozenset(ports), revision)
+    return AllocatedPorts(frozenset(ports), revision)
 
 
 async def faults(reporter):
     return (await reporter.collect())[0].samples
 
 
-async def test_what_is_missing_is_taken_and_told():
+async def test_pass_allocates_and_reports_missing_ports():
     registry, reporter = Registry(taken()), Reporter("m", "ports")
     await NodePortRepairer(Client(30001), registry, reporter=reporter).whole_pass()
     assert registry.changes == [([30001], [])]
     assert await faults(reporter) == [("", (("type", "repair"),), 1)]
 
 
-async def test_a_port_that_was_allocated_while_one_looked_is_not_told():
+async def test_pass_does_not_report_ports_allocated_meanwhile():
     registry, reporter = Registry(taken(), taken(30001, revision=2), conflicts=1), Reporter("m", "ports")
     await NodePortRepairer(Client(30001), registry, reporter=reporter).whole_pass()
     assert (registry.changes, await faults(reporter)) == ([], [])
 
 
-async def test_a_pass_that_always_loses_leaves_it_to_the_next():
+async def test_pass_gives_up_after_repeated_conflicts():
     registry, reporter = Registry(taken(), conflicts=100), Reporter("m", "ports")
     await NodePortRepairer(Client(30001), registry, reporter=reporter).whole_pass()
     assert (registry.changes, registry.conflicts, await faults(reporter)) == ([], 95, [])

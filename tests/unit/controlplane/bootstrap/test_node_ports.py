@@ -19,42 +19,42 @@ def summary(made):
     return [(finding.reason, finding.fault, finding.note) for finding in made.findings]
 
 
-def test_what_services_have_and_the_allocator_holds_is_fine():
+def test_plan_node_ports_is_empty_when_consistent():
     made = plan([service("a", (30001, "TCP"), health=30002), service("b")], [30001, 30002])
     assert (made.changes, made.findings, made.suspects) == (False, (), {})
 
 
-def test_a_port_that_is_not_allocated_is_taken():
+def test_plan_node_ports_allocates_a_missing_port():
     made = plan([service("a", (30001, "TCP"))])
     assert made.take == {30001}
     assert summary(made) == [("PortNotAllocated", "repair", "Port 30001 is not allocated; repairing")]
 
 
-def test_a_port_of_two_services_is_told():
+def test_plan_node_ports_reports_a_port_of_two_services():
     made = plan([service("a", (30001, "TCP")), service("b", (30001, "TCP"))], [30001])
     note = "Port 30001 was assigned to multiple services; please recreate service"
     assert summary(made) == [("PortAlreadyAllocated", "duplicate", note)]
 
 
-def test_two_protocols_may_share_a_port_one_protocol_may_not():
+def test_plan_node_ports_allows_a_port_for_two_protocols():
     assert not plan([service("a", (30001, "TCP"), (30001, "UDP"))], [30001]).findings
     assert plan([service("a", (30001, "TCP"), (30001, "TCP"))], [30001]).findings
 
 
-def test_a_port_outside_the_range_is_told_and_not_taken():
+def test_plan_node_ports_reports_a_port_out_of_range():
     made = plan([service("a", (80, "TCP"))])
     note = "Port 80 is not within the port range 30000-30009; please recreate service"
     assert (summary(made), made.changes) == ([("PortOutOfRange", "outOfRange", note)], False)
 
 
-def test_a_leak_is_released_after_several_passes_only():
+def test_plan_node_ports_releases_a_leak_after_several_passes():
     suspects, passes = {}, 0
     while not (made := plan([], [30001], suspects)).release:
         suspects, passes = made.suspects, passes + 1
     assert (made.release, passes, made.suspects) == ({30001}, 3, {})
 
 
-def test_a_suspect_that_turns_out_to_be_used_is_none():
+def test_plan_node_ports_clears_a_suspect_in_use():
     first = plan([], [30001])
     assert first.suspects == {30001: 2}
     assert plan([service("a", (30001, "TCP"))], [30001], first.suspects).suspects == {}

@@ -28,7 +28,7 @@ def find_host(version):
         ({"advertise_address": "2001:db8::1", "endpoint_reconciler_type": "none"}, "2001:db8::1"),
     ],
 )
-def test_the_address_that_others_can_reach(options, address):
+def test_public_address_is_reachable_by_others(options, address):
     assert public_address(APIServerOptions(**options), find_host=find_host) == address
 
 
@@ -44,7 +44,7 @@ def test_public_address_of_another_family_is_accepted_without_endpoint_reconcile
 
 
 @pytest.mark.parametrize("found", ["", "127.0.0.1"])
-def test_a_machine_without_a_network_has_none(found):
+def test_public_address_is_none_without_network(found):
     assert public_address(APIServerOptions(), find_host=lambda _: found) == ""
 
 
@@ -58,14 +58,14 @@ def test_places_as_in_urls():
     assert PublicEndpoint("2001:db8::1", 6443).authority == "[2001:db8::1]:6443"
 
 
-def test_an_advertise_address_of_no_interface_is_logged(caplog):
+def test_advertise_address_without_interface_is_logged(caplog):
     options = APIServerOptions(advertise_address="192.0.2.1")
     assert public_address(options, find_host=find_host, is_local=lambda _: False) == "192.0.2.1"
     assert caplog.messages == ["no interface of this machine has the advertise address 192.0.2.1"]
 
 
 @pytest.mark.parametrize(("found", "published"), [("192.0.2.99", "192.0.2.99"), ("", "no address")])
-def test_an_advertise_address_that_is_not_published_is_logged(caplog, found, published):
+def test_unpublished_advertise_address_is_logged(caplog, found, published):
     public_address(APIServerOptions(advertise_address="127.0.0.1"), find_host=lambda _: found)
     assert caplog.messages == [
         f"the advertise address 127.0.0.1 is not published, as other machines cannot reach it: {published} is"
@@ -73,7 +73,7 @@ def test_an_advertise_address_that_is_not_published_is_logged(caplog, found, pub
 
 
 @pytest.mark.parametrize("options", [{"advertise_address": "192.0.2.1"}, {"bind_address": "192.0.2.1"}, {}])
-def test_other_addresses_are_not_logged(caplog, options):
+def test_valid_advertise_address_is_not_logged(caplog, options):
     public_address(APIServerOptions(**options), find_host=find_host, is_local=lambda _: True)
     assert caplog.messages == []
 

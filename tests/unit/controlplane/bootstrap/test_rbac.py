@@ -25,7 +25,7 @@ ClusterRoleBinding nobody :
 """
 
 
-def test_a_table_is_read_as_objects():
+def test_default_roles_are_read_from_the_table():
     objects = {(tree["kind"], tree["metadata"]["name"]): tree for tree in read_policy(TABLE)}
     viewer = objects["ClusterRole", "viewer"]
     assert viewer["metadata"]["labels"]["rbac.authorization.k8s.io/aggregate-to-edit"] == "true"
@@ -66,7 +66,7 @@ async def get(server, path):
     return (await server.request("GET", path)).json()
 
 
-async def test_what_is_missing_comes_back_and_what_was_added_stays(server):
+async def test_reconcile_adds_missing_rules_and_keeps_others(server):
     role = f"{API}/clusterroles/system:discovery"
     extra = {"verbs": ["get"], "nonResourceURLs": ["/mine"]}
     await changed(server, role, lambda tree: tree.update(rules=[extra]))
@@ -79,13 +79,13 @@ async def test_what_is_missing_comes_back_and_what_was_added_stays(server):
     assert [s["name"] for s in (await get(server, binding))["subjects"]] == ["u", "system:authenticated"]
 
 
-async def test_a_second_start_writes_nothing(server):
+async def test_second_start_writes_no_roles(server):
     before = server.store.revision
     await bootstrap_roles(server.core.client)
     assert server.store.revision == before
 
 
-async def test_an_object_that_says_so_is_left_alone(server):
+async def test_reconcile_ignores_objects_with_autoupdate_false(server):
     role = f"{API}/clusterroles/system:discovery"
 
     def stop(tree):
@@ -97,7 +97,7 @@ async def test_an_object_that_says_so_is_left_alone(server):
     assert not (await get(server, role))["rules"]
 
 
-async def test_a_binding_to_another_role_is_made_anew(server):
+async def test_reconcile_recreates_a_binding_to_another_role(server):
     path = f"{API}/clusterrolebindings/system:discovery"
     await server.request("DELETE", path)
     other = {"metadata": {"name": "system:discovery"}, "roleRef": {"kind": "ClusterRole", "name": "view"}}
@@ -107,7 +107,7 @@ async def test_a_binding_to_another_role_is_made_anew(server):
     assert (await get(server, path))["roleRef"]["name"] == "system:discovery"
 
 
-def test_a_rule_is_covered_by_one_that_holds_all_of_it():
+def test_rule_is_covered_by_a_superset():
     wide = {"verbs": ["get", "list"], "apiGroups": [""], "resources": ["pods", "secrets"]}
     narrow = {"verbs": ["get"], "apiGroups": [""], "resources": ["pods"], "resourceNames": ["a"]}
     assert list(rbac._uncovered([wide], [narrow])) == []

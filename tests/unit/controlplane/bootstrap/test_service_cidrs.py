@@ -26,23 +26,23 @@ def plan(one, *others, addresses=()):
     return plan_service_cidr(one, [one, *others], addresses, now=NOW)
 
 
-def test_a_new_one_gets_a_finalizer_and_is_ready():
+def test_plan_adds_finalizer_and_condition_to_a_new_service_cidr():
     made = plan(cidr("a", "10.1.0.0/24"))
     assert made.add_finalizer
     assert made.condition == {**READY, "lastTransitionTime": "2026-01-01T12:00:00Z"}
 
 
-def test_one_that_has_both_stays():
+def test_plan_is_empty_for_a_ready_service_cidr():
     done = plan(cidr("a", "10.1.0.0/24", finalizers=[FINALIZER], conditions=[READY]))
     assert (done.add_finalizer, done.condition) == (False, None)
 
 
-def test_the_default_one_is_the_servers_own_business():
+def test_plan_ignores_the_default_service_cidr():
     made = plan(cidr("kubernetes", "10.0.0.0/24"))
     assert (made.add_finalizer, made.condition) == (False, None)
 
 
-def test_one_that_is_in_use_says_so_and_stays():
+def test_plan_keeps_a_terminating_service_cidr_in_use():
     made = plan(
         cidr("a", "10.1.0.0/24", finalizers=[FINALIZER], deleted_seconds_ago=60, conditions=[READY]),
         addresses=[address("10.1.0.7")],
@@ -59,13 +59,13 @@ def test_one_that_is_in_use_says_so_and_stays():
     assert again.condition is None
 
 
-def test_one_that_nobody_needs_goes_after_a_moment():
+def test_plan_removes_an_unused_terminating_service_cidr_after_a_delay():
     young = plan(cidr("a", "10.1.0.0/24", finalizers=[FINALIZER], deleted_seconds_ago=0))
     assert (young.remove_finalizer, young.again_seconds) == (False, 1)
     assert plan(cidr("a", "10.1.0.0/24", finalizers=[FINALIZER], deleted_seconds_ago=1)).remove_finalizer
 
 
-def test_what_has_no_finalizer_of_ours_is_left_alone():
+def test_plan_ignores_service_cidrs_without_the_finalizer():
     assert plan(cidr("a", "10.1.0.0/24", finalizers=["x/y"], deleted_seconds_ago=60)) == plan_nothing()
 
 
@@ -87,6 +87,6 @@ def plan_nothing():
         (["fd00::/112"], [address("10.1.0.7")], True),
     ],
 )
-def test_it_is_needed_while_an_address_would_be_in_no_range(others, addresses, needed):
+def test_service_cidr_is_needed_while_an_address_is_in_no_other(others, addresses, needed):
     one = cidr("a", "10.1.0.0/24")
     assert is_needed(one, [one, *(cidr(f"o{text}", text) for text in others)], addresses) is needed

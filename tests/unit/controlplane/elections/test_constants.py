@@ -55,7 +55,7 @@ def test_lease_patch_of_an_assignment_resets_the_fields_of_upstream():
 def test_next_step_is_five_seconds_after_an_election():
     decision = decide(None, [candidate("a")], now=NOW)
     assert isinstance(decision.write, Create)
-    assert decision.look_again == NOW + timedelta(seconds=5)
+    assert decision.next_check == NOW + timedelta(seconds=5)
 
 
 @pytest.mark.parametrize(("renewed", "is_elected"), [(5.0, True), (5.001, False)])
@@ -65,7 +65,7 @@ def test_renewal_is_valid_for_five_seconds(renewed, is_elected):
 
 def test_acknowledgement_is_awaited_for_five_seconds():
     decision = decide(None, [candidate("a", renewed=60, pinged=1)], now=NOW)
-    assert (decision.write, decision.look_again) == (None, NOW + timedelta(seconds=4))
+    assert (decision.write, decision.next_check) == (None, NOW + timedelta(seconds=4))
 
 
 @pytest.mark.parametrize(("minutes", "asked"), [(14.9, ()), (15, ("a",)), (30, ("a",)), (30.1, ())])

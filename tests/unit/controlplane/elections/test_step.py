@@ -55,7 +55,7 @@ def test_decide_elects_the_only_candidate_at_once():
 def test_decide_does_nothing_without_candidates():
     for candidates in ([], [candidate("a", renewed=None)], [candidate("a", renewed=-1801)]):
         decision = decide(lease(""), candidates, now=NOW)
-        assert (decision.reason, decision.write, decision.look_again) == (Reason.NO_CANDIDATES, None, None)
+        assert (decision.reason, decision.write, decision.next_check) == (Reason.NO_CANDIDATES, None, None)
 
 
 @pytest.mark.parametrize("free", [RAN_OUT, lease(""), lease("gone", renewed=None)])
@@ -70,19 +70,19 @@ def test_decide_keeps_a_lease_until_its_expiration():
     before = decide(held, [candidate("a", renewed=4), candidate("older", "1.35.0", renewed=4)], now=moment)
     assert before.reason == Reason.ELECTED
     just_before = decide(held, [candidate("older", "1.35.0", renewed=4)], now=moment - timedelta(microseconds=1))
-    assert (just_before.write, just_before.look_again) == (None, moment)
+    assert (just_before.write, just_before.next_check) == (None, moment)
 
 
 def test_decide_pings_all_stale_candidates_at_once():
     stale = [candidate(name, renewed=-60) for name in "abc"]
     decision = decide(None, stale, now=NOW)
     assert (decision.reason, decision.ask) == (Reason.ASKING, ("a", "b", "c"))
-    assert decision.look_again == at(5)
+    assert decision.next_check == at(5)
 
 
 def test_decide_awaits_an_acknowledgement_that_could_change_the_result():
     decision = decide(None, [SAME, candidate("older", "1.35.0", renewed=-60, pinged=-1)], now=NOW)
-    assert (decision.reason, decision.write, decision.look_again) == (Reason.WAITING, None, at(4))
+    assert (decision.reason, decision.write, decision.next_check) == (Reason.WAITING, None, at(4))
 
 
 def test_decide_does_not_await_an_acknowledgement_that_cannot_change_the_result():
@@ -106,7 +106,7 @@ def test_decide_pings_all_again_later_when_none_responds():
     """Upstream ends the step with an error and never looks again."""
     silent = candidate("a", renewed=-40, pinged=-29)
     decision = decide(RAN_OUT, [silent], now=NOW)
-    assert (decision.reason, decision.ask, decision.look_again) == (Reason.NOBODY_ANSWERS, (), at(1))
+    assert (decision.reason, decision.ask, decision.next_check) == (Reason.NOBODY_ANSWERS, (), at(1))
     assert decide(RAN_OUT, [silent], now=at(1)).ask == ("a",)
 
 
@@ -127,7 +127,7 @@ def test_decide_pings_the_holder_of_an_expired_lease_first():
 
 def test_decide_keeps_a_responsive_best_holder_of_an_expired_lease():
     decision = decide(RAN_OUT, [SAME], now=NOW)
-    assert (decision.reason, decision.write, decision.look_again) == (Reason.HOLDER_LATE, None, at(5))
+    assert (decision.reason, decision.write, decision.next_check) == (Reason.HOLDER_LATE, None, at(5))
 
 
 def test_decide_reassigns_the_holder_when_the_preferred_holder_is_gone():
@@ -149,14 +149,14 @@ def test_decide_publishes_the_strategy_on_a_classic_lease():
 
 def test_decide_ignores_the_best_holder_until_it_is_late():
     decision = decide(lease(), [SAME], now=NOW)
-    assert (decision.reason, decision.write, decision.look_again) == (Reason.HOLDER_IS_BEST, None, at(10))
+    assert (decision.reason, decision.write, decision.next_check) == (Reason.HOLDER_IS_BEST, None, at(10))
 
 
 def test_decide_pings_all_candidates_when_the_holder_is_late():
     """A holder that died is known to be dead when its Lease expires, so that no answer is waited for then."""
     candidates = [candidate("a", renewed=-60), candidate("b", renewed=-60)]
     decision = decide(lease(renewed=-10), candidates, now=NOW)
-    assert (decision.ask, decision.look_again) == (("a", "b"), at(5))
+    assert (decision.ask, decision.next_check) == (("a", "b"), at(5))
     dead, alive = candidate("a", renewed=-60, pinged=0), candidate("b", renewed=1)
     assert decide(lease(renewed=-10), [dead, alive], now=at(4)).ask == ()
     assert decide(lease(renewed=-10), [dead, alive], now=at(5)).write == Assign("b", OURS)
@@ -164,7 +164,7 @@ def test_decide_pings_all_candidates_when_the_holder_is_late():
 
 def test_decide_treats_a_short_lease_as_late_after_two_thirds():
     decision = decide(lease(duration_seconds=3), [SAME], now=NOW)
-    assert decision.look_again == at(2)
+    assert decision.next_check == at(2)
 
 
 def test_decide_does_not_await_a_holder_that_released_the_lease():
@@ -188,7 +188,7 @@ def test_decide_prefers_a_better_candidate_after_all_acknowledgements():
     asked = decide(lease(), [candidate("a", renewed=-6), OLDER], now=NOW)
     assert (asked.reason, asked.write, asked.ask) == (Reason.ASKING, None, ("a",))
     waiting = decide(lease(), [candidate("a", renewed=-6, pinged=-1), OLDER], now=NOW)
-    assert (waiting.reason, waiting.write, waiting.look_again) == (Reason.WAITING, None, at(4))
+    assert (waiting.reason, waiting.write, waiting.next_check) == (Reason.WAITING, None, at(4))
     assert decide(lease(), [SAME, OLDER], now=NOW).write == Prefer("older", OURS)
 
 
@@ -204,7 +204,7 @@ def test_decide_updates_the_preferred_holder_to_a_better_candidate():
 
 def test_decide_pings_the_preferred_holder_periodically():
     pending = decide(lease(preferred="older"), [SAME, candidate("older", "1.35.0", renewed=-4)], now=NOW)
-    assert (pending.reason, pending.ask, pending.look_again) == (Reason.HAND_OVER_PENDING, (), at(6))
+    assert (pending.reason, pending.ask, pending.next_check) == (Reason.HAND_OVER_PENDING, (), at(6))
     late = candidate("older", "1.35.0", renewed=-10)
     assert decide(lease(preferred="older"), [SAME, late], now=NOW).ask == ("older",)
 

@@ -11,6 +11,7 @@ from steersman.controlplane.loopback_transport import LoopbackTransport
 from steersman.nodes.kubelet.log_lines import LogOptions
 from steersman.nodes.node_object import NodeTemplate, new_node
 from steersman.nodes.pod_addresses import PodAddresses
+from steersman.nodes.pod_admission import PodAdmission
 from steersman.nodes.processes.controller import ProcessPodController
 from steersman.nodes.processes.selection import PROCESS_POD
 from steersman.runtime.context import ControllerContext
@@ -58,7 +59,7 @@ class World:
 
 
 @asynccontextmanager
-async def cluster(folder):
+async def cluster(folder, *, isolation="none", images=None):
     kubeconfig = folder / "kubeconfig"
     kubeconfig.write_text(json.dumps(KUBECONFIG))
     async with InProcessAPIServer() as server:
@@ -69,7 +70,13 @@ async def cluster(folder):
         await client.create(new_node(NodeTemplate(), "n", ip="172.16.0.1", now=client.clock.now()))
         context = ControllerContext(client, dice=Random(1))
         controller = ProcessPodController(
-            context, kubeconfig=kubeconfig, addresses=PodAddresses(), directory=folder / "pods"
+            context,
+            kubeconfig=kubeconfig,
+            addresses=PodAddresses(),
+            admission=PodAdmission(),
+            isolation=isolation,
+            images=images,
+            directory=folder / "pods",
         )
         context.informers.start()
         tasks = Supervisor("test")

@@ -1,4 +1,4 @@
-"""SubjectAccessReview and its kin: may somebody do something?"""
+"""SubjectAccessReview, LocalSubjectAccessReview and SelfSubjectAccessReview: may a user do something?"""
 
 from __future__ import annotations
 
@@ -49,8 +49,10 @@ class AccessReviews:
         errors += _metadata_errors({"metadata": others}, "must be empty except for namespace")
         resource, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
         if resource is not None and (resource.get("namespace") or "") != metadata.get("namespace"):
-            said = resource.get("namespace") or ""
-            errors.append(field.invalid("spec.resourceAttributes.namespace", said, "must match metadata.namespace"))
+            namespace = resource.get("namespace") or ""
+            errors.append(
+                field.invalid("spec.resourceAttributes.namespace", namespace, "must match metadata.namespace")
+            )
         if path is not None:
             why = "disallowed on this kind of request"
             errors.append(field.invalid("spec.nonResourceAttributes", _shown(path), why))
@@ -82,7 +84,7 @@ def _subject(spec: Tree) -> UserInfo:
 
 
 def wanted(spec: Tree) -> RequestInfo:
-    """What a review asks about, as a request for it would say it."""
+    """Return the attributes of the request that a review asks about."""
     path = spec.get("nonResourceAttributes")
     if path is not None:
         return RequestInfo(path.get("verb") or "", path.get("path") or "")
@@ -184,7 +186,7 @@ def _requirement_errors(requirement: Tree, path: str, name: str) -> list[FieldEr
 
 
 def _selector_complaints(resource: Tree) -> list[str]:
-    """What of the selectors cannot be read and is therefore not looked at."""
+    """Return the errors of selectors that cannot be parsed and are therefore ignored."""
     complaints = []
     for name, parse in (("fieldSelector", parse_field_selector), ("labelSelector", parse_label_selector)):
         raw = (resource.get(name) or {}).get("rawSelector")

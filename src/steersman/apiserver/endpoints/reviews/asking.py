@@ -1,4 +1,4 @@
-"""What all reviews have in common: a body is read and admitted as for an object that would be kept, and answered."""
+"""Endpoints of reviews: a body is decoded and admitted like that of a stored object, and answered."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def review_endpoints(
     resource: Resource, answer: Answer, *, clock: Clock, admission: AdmissionChain, authorizer: Authorizer
 ) -> Mapping[str, Callable[[Request], Awaitable[Response]]]:
-    """By verb, of a resource whose objects are questions."""
+    """Return the endpoints of a review resource by verb."""
     served = ServedResource(
         resource,
         storage=None,

@@ -35,7 +35,7 @@ class TokenReviews:
         self._audiences = tuple(audiences)
 
     async def of_token(self, request: Request, posted: Posted, check: Callable[[], Awaitable[None]]) -> None:
-        """Whose the token is. Raises 400 without one."""
+        """Authenticate the token of a review. Raises 400 without one."""
         spec = posted.new.get("spec") or {}
         token = spec.get("token")
         if not token:
@@ -53,7 +53,7 @@ class TokenReviews:
 
 
 def user_tree(user: UserInfo) -> Tree:
-    """A user as ``UserInfo`` of ``authentication.k8s.io`` says it."""
+    """Return a user as ``UserInfo`` of ``authentication.k8s.io``."""
     tree: Tree = {}
     if user.name:
         tree["username"] = user.name

@@ -23,7 +23,7 @@ class RulesReviews:
         self._resolver = resolver
 
     async def of_self(self, request: Request, posted: Posted, check: Callable[[], Awaitable[None]]) -> None:
-        """All rules of who asks. Raises 400 without a namespace."""
+        """Answer with the rules of the caller in a namespace. Raises 400 without one."""
         tree = posted.new
         namespace = (tree.get("spec") or {}).get("namespace")
         if not namespace:

@@ -1,1 +1,1 @@
-"""Strategies of the kinds of ``admissionregistration.k8s.io``: one module a kind."""
+"""Strategies of ``admissionregistration.k8s.io``: one module per kind."""

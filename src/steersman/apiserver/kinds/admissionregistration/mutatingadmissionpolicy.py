@@ -1,4 +1,4 @@
-"""MutatingAdmissionPolicies."""
+"""Strategy of MutatingAdmissionPolicies."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class MutatingAdmissionPolicyStrategy(PolicyStrategy):
-    """Expressions that make changes."""
+    """Strategy of MutatingAdmissionPolicies."""
 
     group_resource = "mutatingadmissionpolicies.admissionregistration.k8s.io"
     rules_field = "mutations"
@@ -32,5 +32,5 @@ class MutatingAdmissionPolicyStrategy(PolicyStrategy):
         columns.AGE_COLUMN,
     )
 
-    def faults(self, obj: Tree) -> Iterable[FieldError]:
+    def validate_object(self, obj: Tree) -> Iterable[FieldError]:
         return validate_mutating_policy(obj)

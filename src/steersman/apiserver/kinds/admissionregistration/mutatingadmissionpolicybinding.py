@@ -1,4 +1,4 @@
-"""MutatingAdmissionPolicyBindings."""
+"""Strategy of MutatingAdmissionPolicyBindings."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 class MutatingAdmissionPolicyBindingStrategy(PolicyBindingStrategy):
-    """Where a mutating policy applies."""
+    """Strategy of MutatingAdmissionPolicyBindings."""
 
     group_resource = "mutatingadmissionpolicybindings.admissionregistration.k8s.io"
 
-    def faults(self, obj: Tree) -> Iterable[FieldError]:
+    def validate_object(self, obj: Tree) -> Iterable[FieldError]:
         return validate_binding(obj, with_actions=False)

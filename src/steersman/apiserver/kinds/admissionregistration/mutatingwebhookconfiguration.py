@@ -1,4 +1,4 @@
-"""MutatingWebhookConfigurations."""
+"""Strategy of MutatingWebhookConfigurations."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class MutatingWebhookConfigurationStrategy(WebhookConfigurationStrategy):
-    """Webhooks that may change what is written; each is asked once unless it says otherwise."""
+    """Strategy of MutatingWebhookConfigurations; ``reinvocationPolicy`` defaults to Never."""
 
     group_resource = "mutatingwebhookconfigurations.admissionregistration.k8s.io"
 

@@ -1,4 +1,4 @@
-"""ValidatingAdmissionPolicies."""
+"""Strategy of ValidatingAdmissionPolicies."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class ValidatingAdmissionPolicyStrategy(PolicyStrategy):
-    """Expressions that must hold."""
+    """Strategy of ValidatingAdmissionPolicies."""
 
     group_resource = "validatingadmissionpolicies.admissionregistration.k8s.io"
     rules_field = "validations"
@@ -36,7 +36,7 @@ class ValidatingAdmissionPolicyStrategy(PolicyStrategy):
         columns.AGE_COLUMN,
     )
 
-    def faults(self, obj: Tree) -> Iterable[FieldError]:
+    def validate_object(self, obj: Tree) -> Iterable[FieldError]:
         return validate_validating_policy(obj)
 
     def validate_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:

@@ -1,4 +1,4 @@
-"""ValidatingAdmissionPolicyBindings."""
+"""Strategy of ValidatingAdmissionPolicyBindings."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 class ValidatingAdmissionPolicyBindingStrategy(PolicyBindingStrategy):
-    """Where a validating policy applies."""
+    """Strategy of ValidatingAdmissionPolicyBindings."""
 
     group_resource = "validatingadmissionpolicybindings.admissionregistration.k8s.io"
 
-    def faults(self, obj: Tree) -> Iterable[FieldError]:
+    def validate_object(self, obj: Tree) -> Iterable[FieldError]:
         return validate_binding(obj, with_actions=True)

@@ -1,4 +1,4 @@
-"""ValidatingWebhookConfigurations."""
+"""Strategy of ValidatingWebhookConfigurations."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ from steersman.apiserver.kinds.admissionregistration.shared.webhooks import Webh
 
 
 class ValidatingWebhookConfigurationStrategy(WebhookConfigurationStrategy):
-    """Webhooks that allow or deny."""
+    """Strategy of ValidatingWebhookConfigurations."""
 
     group_resource = "validatingwebhookconfigurations.admissionregistration.k8s.io"

@@ -1,1 +1,1 @@
-"""Strategies of the kinds of ``apiextensions.k8s.io``: one module a kind."""
+"""Strategies of ``apiextensions.k8s.io``: one module per kind."""

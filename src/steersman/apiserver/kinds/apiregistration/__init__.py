@@ -1,1 +1,1 @@
-"""Strategies of the kinds of ``apiregistration.k8s.io``: one module a kind."""
+"""Strategies of ``apiregistration.k8s.io``: one module per kind."""

@@ -1,4 +1,4 @@
-"""APIServices: who serves a group version."""
+"""Strategy of APIServices. ``apiserver/aggregation`` serves them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _VERSION_PRIORITY_MAX: Final = 1000
 
 
 class APIServiceStrategy(Strategy):
-    """Local ones name no service."""
+    """Strategy of APIServices; local ones have no service."""
 
     group_resource = "apiservices.apiregistration.k8s.io"
     finalizers_need_domains = False
@@ -44,7 +44,7 @@ class APIServiceStrategy(Strategy):
     )
 
     def name_errors(self, name: str, *, prefix: bool = False) -> Sequence[str]:
-        """The core group's is named ``v1.``; ``validate`` wants version and group in it."""
+        """Accept any path segment, for example ``v1.`` of the core group; ``validate`` requires ``<version>.<group>``."""
         return names.name_is_path_segment(name, prefix=prefix)
 
     def default(self, obj: Tree, version: str) -> None:
@@ -90,7 +90,7 @@ def _available(obj: Tree) -> str:
 
 
 def _local_condition(ctx: RequestContext) -> Tree:
-    """What is served here is always there."""
+    """Return the condition Available of a local APIService."""
     return {
         "type": "Available",
         "status": "True",
@@ -103,9 +103,9 @@ def _local_condition(ctx: RequestContext) -> Tree:
 def _validate(obj: Tree) -> Iterator[FieldError]:
     spec, name = obj.get("spec") or {}, obj["metadata"].get("name") or ""
     group, version = spec.get("group") or "", spec.get("version") or ""
-    wanted = f"{version}.{group}"
-    if name != wanted and not names.check_path_segment(name):
-        detail = f'must be `spec.version+"."+spec.group`: {quote(wanted)}'
+    expected_name = f"{version}.{group}"
+    if name != expected_name and not names.check_path_segment(name):
+        detail = f'must be `spec.version+"."+spec.group`: {quote(expected_name)}'
         yield field.invalid("metadata.name", name, detail)
     if not group and version != "v1":
         detail = "only v1 may have an empty group and it better be legacy kube"

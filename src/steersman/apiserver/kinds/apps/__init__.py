@@ -1,1 +1,1 @@
-"""Strategies of the kinds of ``apps``: one module a kind."""
+"""Strategies of the ``apps`` group: one module per kind."""

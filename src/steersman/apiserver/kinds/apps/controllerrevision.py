@@ -1,4 +1,4 @@
-"""ControllerRevisions: what a workload's template looked like, by number."""
+"""Strategy of ControllerRevisions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _DATA: Final = Path("data")
 
 
 class ControllerRevisionStrategy(Strategy):
-    """No defaults; the data never changes, only the number may."""
+    """Strategy of ControllerRevisions: the data is immutable, the revision number is not."""
 
     group_resource = "controllerrevisions.apps"
     metadata_checks_on_update = (1, 1)
@@ -53,7 +53,7 @@ class ControllerRevisionStrategy(Strategy):
 
 
 def _controller(obj: Tree) -> str:
-    """The owner that controls it, as ``daemonset.apps/log``."""
+    """Return the controller owner as ``daemonset.apps/log``."""
     for owner in obj["metadata"].get("ownerReferences") or ():
         if owner.get("controller"):
             group = owner["apiVersion"].rpartition("/")[0]

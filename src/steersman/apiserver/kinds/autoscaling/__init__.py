@@ -1,1 +1,1 @@
-"""Strategies of the kinds of ``autoscaling``: one module a kind."""
+"""Strategies of the ``autoscaling`` group: one module per kind."""

@@ -1,1 +1,1 @@
-"""Strategies of the kinds of ``batch``: one module a kind."""
+"""Strategies of the ``batch`` group: one module per kind."""

@@ -1,1 +1,1 @@
-"""Strategies of the kinds of ``certificates.k8s.io``: one module a kind."""
+"""Strategies of ``certificates.k8s.io``: one module per kind."""

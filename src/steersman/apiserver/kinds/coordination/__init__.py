@@ -1,1 +1,1 @@
-"""Strategies of the kinds of ``coordination.k8s.io``: one module a kind."""
+"""Strategies of ``coordination.k8s.io``: one module per kind."""

@@ -1,4 +1,4 @@
-"""LeaseCandidates (KEP-4355)."""
+"""Strategy of LeaseCandidates (KEP-4355)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class LeaseCandidateStrategy(Strategy):
-    """Who would like to hold a lease, and how good a choice it is."""
+    """Strategy of LeaseCandidates."""
 
     group_resource = "leasecandidates.coordination.k8s.io"
     allow_create_on_update = True
@@ -36,7 +36,7 @@ class LeaseCandidateStrategy(Strategy):
     )
 
     def name_errors(self, name: str, *, prefix: bool = False) -> Sequence[str]:
-        """The names that keys of ConfigMaps may have, which a dash may end too."""
+        """Validate the name by the rules of ConfigMap keys; as prefix, it may end with a dash."""
         return names.check_config_map_key(name)
 
     def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:

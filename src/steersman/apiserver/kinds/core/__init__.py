@@ -1,1 +1,1 @@
-"""Strategies of the core group: one module a kind, ``service_*`` and ``pod_*`` for what those two need besides."""
+"""Strategies of the core group: one module or package per kind."""

@@ -1,4 +1,4 @@
-"""ComponentStatuses: never stored, made up when asked for."""
+"""Strategy of ComponentStatuses, which are never stored: ``endpoints/component_statuses.py`` builds them per request."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class ComponentStatusStrategy(Strategy):
-    """Only the Table is special."""
+    """Strategy of ComponentStatuses; only the columns of its Table differ from the defaults."""
 
     group_resource = "componentstatuses"
     columns = (

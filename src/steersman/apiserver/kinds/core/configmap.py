@@ -1,4 +1,4 @@
-"""ConfigMaps."""
+"""Strategy of ConfigMaps. Validation is in ``kinds/shared/config_validation.py``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class ConfigMapStrategy(Strategy):
-    """No status; ``immutable`` freezes the data for good."""
+    """Strategy of ConfigMaps: no status; ``immutable`` forbids any later change of the data."""
 
     group_resource = "configmaps"
     metadata_checks_on_update = (1, 1)

@@ -1,4 +1,4 @@
-"""Endpoints."""
+"""Strategy of Endpoints. Validation is in ``kinds/shared/endpoint_addresses.py``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _CONTROLLER: Final = "endpoint-controller"
 
 
 class EndpointsStrategy(Strategy):
-    """No spec and no status: the subsets are all there is."""
+    """Strategy of Endpoints: ``subsets`` at the top level, neither spec nor status."""
 
     group_resource = "endpoints"
     metadata_checks_on_update = (1, 1)
@@ -73,5 +73,5 @@ def _endpoints_text(subsets: Sequence[Tree]) -> str:
 
 
 def host_port(ip: str, port: int) -> str:
-    """Address and port as one text, an IPv6 address in brackets."""
+    """Return ``host:port``, with brackets around an IPv6 address. Go: ``net.JoinHostPort``."""
     return f"[{ip}]:{port}" if ":" in ip else f"{ip}:{port}"

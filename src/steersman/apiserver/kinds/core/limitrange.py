@@ -1,4 +1,4 @@
-"""LimitRanges."""
+"""Strategy of LimitRanges. Validation is in ``kinds/shared/quota_validation.py``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LISTS: Final = ("max", "min", "default", "defaultRequest", "maxLimitRequestRati
 
 
 class LimitRangeStrategy(Strategy):
-    """Limits of containers complete each other: max gives default, which gives defaultRequest, as min does."""
+    """Strategy of LimitRanges; defaults container limits from ``max`` and container requests from limits or ``min``."""
 
     group_resource = "limitranges"
     metadata_checks_on_update = (0, 1)
@@ -32,13 +32,13 @@ class LimitRangeStrategy(Strategy):
                 if item.get(name):
                     round_resource_list(item[name])
             if item.get("type") == "Container":
-                _complete(item)
+                _default_container_limit(item)
 
     def prepare_for_create(self, ctx: RequestContext, obj: Tree) -> None:
-        """Nothing is the server's."""
+        """No server-owned fields."""
 
     def prepare_for_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
-        """Nothing is the server's."""
+        """No server-owned fields."""
 
     def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
         return validate_limit_range(obj)
@@ -47,8 +47,10 @@ class LimitRangeStrategy(Strategy):
         return validate_limit_range(obj)
 
 
-def _complete(item: Tree) -> None:
-    """Defaults of a container's limits: from ``max``; of its requests: from the limits', else from ``min``."""
+def _default_container_limit(item: Tree) -> None:
+    """Default ``default`` from ``max``, and ``defaultRequest`` from ``default``, else from ``min``, of a Container
+    limit.
+    """
     default = {**(item.get("max") or {}), **(item.get("default") or {})}
     request = {**(item.get("min") or {}), **default, **(item.get("defaultRequest") or {})}
     if default:

@@ -1,4 +1,4 @@
-"""Namespaces: a finalizer of their own in the spec, a phase, a label with the name."""
+"""Strategy of Namespaces: spec finalizers, ``status.phase`` and the label ``kubernetes.io/metadata.name``."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ NAME_LABEL: Final = "kubernetes.io/metadata.name"
 FINALIZER: Final = "kubernetes"
 ACTIVE: Final = "Active"
 TERMINATING: Final = "Terminating"
-#: Finalizers without a domain.
+#: Finalizers that are valid without a domain.
 _PLAIN_FINALIZERS: Final = (FINALIZER, "orphan", "foregroundDeletion")
 
 
 class NamespaceStrategy(Strategy):
-    """``spec.finalizers`` change through ``/finalize`` only."""
+    """Strategy of Namespaces. ``spec.finalizers`` are writable only through ``/finalize``."""
 
     group_resource = "namespaces"
     checks_preconditions_itself = True
@@ -59,7 +59,7 @@ class NamespaceStrategy(Strategy):
             finalizers.append(FINALIZER)
 
     def canonicalize(self, obj: Tree) -> None:
-        # again, for names that were generated after the defaults
+        # repeated here, as a generated name is not known yet when defaults are set
         obj["metadata"].setdefault("labels", {})[NAME_LABEL] = obj["metadata"]["name"]
 
     def prepare_for_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
@@ -69,11 +69,11 @@ class NamespaceStrategy(Strategy):
         super().prepare_for_update(ctx, obj, old)
 
     def prepare_for_finalize(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
-        """As ``prepare_for_update``, for ``/finalize``: only the finalizers of the spec change."""
+        """Carry over all fields but ``spec.finalizers``."""
         obj["status"] = old.get("status") or {}
 
     def validate_finalize(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
-        """The names of the finalizers left."""
+        """Validate the names of the remaining spec finalizers."""
         path = Path("spec", "finalizers")
         return [
             error
@@ -110,7 +110,7 @@ class NamespaceStrategy(Strategy):
 
 
 def _finalizer_errors(name: str, path: Path) -> Iterator[FieldError]:
-    """A finalizer of a namespace's spec: Kubernetes' own ones have no domain."""
+    """Validate the name of a spec finalizer; only Kubernetes' own may lack a domain."""
     yield from validate_finalizer_name(name, path)
     if "/" not in name and name not in _PLAIN_FINALIZERS:
         yield invalid(path, name, "name is neither a standard finalizer name nor is it fully qualified")

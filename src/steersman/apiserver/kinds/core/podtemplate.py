@@ -1,4 +1,4 @@
-"""PodTemplates."""
+"""Strategy of PodTemplates."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _TEMPLATE: Final = Path("template")
 
 
 class PodTemplateStrategy(Strategy):
-    """A template on its own; its generation follows the template."""
+    """Strategy of PodTemplates; generation follows the template."""
 
     group_resource = "podtemplates"
     returns_deleted_object = True
@@ -48,10 +48,10 @@ class PodTemplateStrategy(Strategy):
         default_pod_template(obj.setdefault("template", {}))
 
     def prepare_for_create(self, ctx: RequestContext, obj: Tree) -> None:
-        """Nothing is the server's."""
+        """No server-owned fields."""
 
     def prepare_for_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
-        """Nothing is the server's."""
+        """No server-owned fields."""
 
     def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
         return list(validate_pod_template(obj["template"], _TEMPLATE, facts_for=ctx.facts_for))

@@ -1,4 +1,4 @@
-"""ReplicationControllers: the selector is a plain map, and labels come from the template where they are missing."""
+"""Strategy and validation of ReplicationControllers: the selector is a map; labels default to those of the template."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _COUNTS: Final = ("fullyLabeledReplicas", "readyReplicas", "availableReplicas")
 
 
 class ReplicationControllerStrategy(Strategy):
-    """A deletion without a policy leaves the pods, as before owner references existed."""
+    """Strategy of ReplicationControllers. A deletion without propagation policy orphans Pods."""
 
     group_resource = "replicationcontrollers"
     metadata_checks_on_update = (1, 1)
@@ -78,7 +78,7 @@ class ReplicationControllerStrategy(Strategy):
         return list(_validate(obj, facts_for=ctx.facts_for))
 
     def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
-        return list(_validate(obj, facts_for=ctx.facts_for)) * 2  # upstream tells everything twice
+        return list(_validate(obj, facts_for=ctx.facts_for)) * 2  # upstream reports each error twice
 
     def validate_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
         return list(_validate_status(obj))

@@ -1,4 +1,4 @@
-"""ResourceQuotas."""
+"""Strategy of ResourceQuotas. Validation is in ``kinds/shared/quota_validation.py``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class ResourceQuotaStrategy(Strategy):
-    """What is used is written by admission and by the quota controller, through ``/status``."""
+    """Strategy of ResourceQuotas. Admission and the resource quota controller write ``/status``."""
 
     group_resource = "resourcequotas"
     returns_deleted_object = True

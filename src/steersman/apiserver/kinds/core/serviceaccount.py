@@ -1,4 +1,4 @@
-"""ServiceAccounts."""
+"""Strategy of ServiceAccounts. ``endpoints/token_request.py`` issues their tokens."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOUNTABLE: Final = "kubernetes.io/enforce-mountable-secrets"
 
 
 class ServiceAccountStrategy(Strategy):
-    """Names of secrets to pull images with; tokens are made by a subresource."""
+    """Strategy of ServiceAccounts."""
 
     group_resource = "serviceaccounts"
     metadata_checks_on_update = (1, 1)
@@ -27,7 +27,7 @@ class ServiceAccountStrategy(Strategy):
     columns = (NAME_COLUMN, AGE_COLUMN)
 
     def prepare_for_create(self, ctx: RequestContext, obj: Tree) -> None:
-        """Of the secrets only the names are kept."""
+        """Keep only the names of ``secrets``."""
         for secret in obj.get("secrets") or ():
             for name in [name for name in secret if name != "name"]:
                 del secret[name]

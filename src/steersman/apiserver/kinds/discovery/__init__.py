@@ -1,1 +1,1 @@
-"""Strategies of the kinds of ``discovery.k8s.io``: one module a kind."""
+"""Strategies of ``discovery.k8s.io``: one module per kind."""

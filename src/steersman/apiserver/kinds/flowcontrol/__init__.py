@@ -1,1 +1,4 @@
-"""Strategies of the kinds of ``flowcontrol.apiserver.k8s.io``: one module a kind."""
+"""Strategies of ``flowcontrol.apiserver.k8s.io``: one module per kind.
+
+``apiserver/flowcontrol`` applies the objects.
+"""

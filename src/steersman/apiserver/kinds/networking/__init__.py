@@ -1,1 +1,1 @@
-"""Strategies of the kinds of ``networking.k8s.io``: one module a kind."""
+"""Strategies of ``networking.k8s.io``: one module per kind."""

@@ -1,4 +1,4 @@
-"""IngressClasses."""
+"""Strategy of IngressClasses."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _IS_DEFAULT: Final = "ingressclass.kubernetes.io/is-default-class"
 
 
 class IngressClassStrategy(Strategy):
-    """Parameters are cluster-wide unless they say otherwise."""
+    """Strategy of IngressClasses. The scope of parameters defaults to Cluster."""
 
     group_resource = "ingressclasses.networking.k8s.io"
     has_generation = True

@@ -1,4 +1,4 @@
-"""IPAddresses: each is one allocated service address."""
+"""Strategy of IPAddresses. ``core/service/allocation.py`` writes those of cluster IPs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PARENT: Final = field.Path("spec", "parentRef")
 
 
 class IPAddressStrategy(Strategy):
-    """Its name is the address in canonical form; its parent is the Service that has it."""
+    """Strategy of IPAddresses. The name is the canonical address; the parent is usually a Service."""
 
     group_resource = "ipaddresses.networking.k8s.io"
     metadata_checks_on_update = (1, 1)

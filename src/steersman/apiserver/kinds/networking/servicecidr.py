@@ -1,4 +1,4 @@
-"""ServiceCIDRs: ranges that service addresses are taken from."""
+"""Strategy of ServiceCIDRs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ONE_A_FAMILY: Final = "may specify no more than one IP for each IP family, i.e 
 
 
 class ServiceCIDRStrategy(Strategy):
-    """One range a family."""
+    """Strategy of ServiceCIDRs: at most one CIDR of each family."""
 
     group_resource = "servicecidrs.networking.k8s.io"
     columns = (columns.NAME_COLUMN, Column("CIDRs", field="networking.v1.ServiceCIDRSpec.cidrs"), columns.AGE_COLUMN)
@@ -65,7 +65,7 @@ def _validate(cidrs: list[str]) -> Iterator[FieldError]:
 
 
 def _validate_change(cidrs: list[str], before: list[str]) -> Iterator[FieldError]:
-    """The second family may come later; nothing else may change."""
+    """Validate a change of ``cidrs``: a second family may be added."""
     if len(cidrs) < len(before) or len(cidrs) > 2:
         yield field.invalid(_CIDRS, cidrs, FIELD_IS_IMMUTABLE)
         return

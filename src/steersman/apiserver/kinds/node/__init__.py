@@ -1,1 +1,1 @@
-"""Strategies of the kinds of ``node.k8s.io``: one module a kind."""
+"""Strategies of ``node.k8s.io``: one module per kind."""

@@ -1,4 +1,4 @@
-"""RuntimeClasses."""
+"""Strategy of RuntimeClasses."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from steersman.apimachinery.field import Path
 from steersman.apimachinery.metadata_validation import validate_labels
 from steersman.apiserver.generic import columns
 from steersman.apiserver.generic.strategy import Column, Strategy
+from steersman.apiserver.kinds.shared.deprecated_labels import label_warning
 from steersman.apiserver.kinds.shared.go_form import go_form
-from steersman.apiserver.kinds.shared.old_labels import label_warning
 from steersman.apiserver.kinds.shared.podspec.rules import TEMPLATE_RULES
 from steersman.apiserver.kinds.shared.podspec.validate_placement import validate_tolerations
 from steersman.apiserver.kinds.shared.podspec.validate_resources import validate_requirements
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class RuntimeClassStrategy(Strategy):
-    """No defaults; a change needs the resourceVersion it is based on."""
+    """Strategy of RuntimeClasses. Updates require a resourceVersion."""
 
     group_resource = "runtimeclasses.node.k8s.io"
     allow_unconditional_update = False
@@ -60,7 +60,7 @@ def _validate(obj: Tree) -> Iterator[FieldError]:
 
 
 def _validate_tolerations(tolerations: Sequence[Tree], path: Path) -> Iterator[FieldError]:
-    """No two are alike but for how long they last. Upstream names the field twice in paths below it."""
+    """Reject tolerations that differ only in ``tolerationSeconds``. As upstream, paths contain the field name twice."""
     yield from validate_tolerations(tolerations, path.child("tolerations"))
     seen: set[tuple[str, ...]] = set()
     for position, toleration in enumerate(tolerations):

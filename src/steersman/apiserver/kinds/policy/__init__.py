@@ -1,1 +1,1 @@
-"""Strategies of the kinds of ``policy``."""
+"""Strategies of the ``policy`` group: one module per kind."""

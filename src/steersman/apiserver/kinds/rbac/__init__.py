@@ -1,1 +1,1 @@
-"""Strategies of the kinds of ``rbac.authorization.k8s.io``: one module a kind."""
+"""Strategies of ``rbac.authorization.k8s.io``: one module per kind."""

@@ -1,4 +1,4 @@
-"""ClusterRoleBindings."""
+"""Strategy of ClusterRoleBindings."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from steersman.apiserver.kinds.rbac.shared.bindings import BindingStrategy, bind
 
 
 class ClusterRoleBindingStrategy(BindingStrategy):
-    """Gives a role everywhere."""
+    """Strategy of ClusterRoleBindings."""
 
     group_resource = "clusterrolebindings.rbac.authorization.k8s.io"
     columns = binding_columns("ClusterRoleBinding")

@@ -1,11 +1,11 @@
-"""Roles."""
+"""Strategy of Roles."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from steersman.apiserver.kinds.rbac.shared.granting import GrantingStrategy
-from steersman.apiserver.kinds.rbac.shared.guarding import check_role
+from steersman.apiserver.kinds.rbac.shared.base_strategy import RBACStrategy
+from steersman.apiserver.kinds.rbac.shared.escalation_checks import check_role
 from steersman.apiserver.kinds.rbac.shared.rules import validate_rules
 
 if TYPE_CHECKING:
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from steersman.apiserver.request import RequestContext
 
 
-class RoleStrategy(GrantingStrategy):
-    """What may be done within one namespace."""
+class RoleStrategy(RBACStrategy):
+    """Strategy of Roles."""
 
     group_resource = "roles.rbac.authorization.k8s.io"
     check_grant = staticmethod(check_role)

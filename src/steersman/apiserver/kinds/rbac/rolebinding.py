@@ -1,4 +1,4 @@
-"""RoleBindings."""
+"""Strategy of RoleBindings."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from steersman.apiserver.kinds.rbac.shared.bindings import BindingStrategy, bind
 
 
 class RoleBindingStrategy(BindingStrategy):
-    """Gives a role within one namespace."""
+    """Strategy of RoleBindings."""
 
     group_resource = "rolebindings.rbac.authorization.k8s.io"
     columns = binding_columns("RoleBinding")

@@ -1,1 +1,1 @@
-"""Strategies of the kinds of ``resource.k8s.io``: one module a kind."""
+"""Strategies of ``resource.k8s.io`` (dynamic resource allocation): one module per kind."""

@@ -1,4 +1,4 @@
-"""DeviceClasses."""
+"""Strategy of DeviceClasses."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class DeviceClassStrategy(Strategy):
-    """Which devices a request may name."""
+    """Strategy of DeviceClasses."""
 
     group_resource = "deviceclasses.resource.k8s.io"
     returns_deleted_object = True

@@ -1,4 +1,4 @@
-"""ResourceClaimTemplates."""
+"""Strategy of ResourceClaimTemplates."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class ResourceClaimTemplateStrategy(Strategy):
-    """What the claims of a pod are made of."""
+    """Strategy of ResourceClaimTemplates."""
 
     group_resource = "resourceclaimtemplates.resource.k8s.io"
     returns_deleted_object = True
@@ -31,7 +31,7 @@ class ResourceClaimTemplateStrategy(Strategy):
     columns = (columns.NAME_COLUMN, columns.AGE_COLUMN)
 
     def __init__(self, labels_of: NamespaceLabels = no_namespaces) -> None:
-        """``labels_of``: the labels of namespaces, which say where admin access may be asked for."""
+        """``labels_of``: returns the labels of a namespace, which permit admin access."""
         self._labels_of = labels_of
 
     def default(self, obj: Tree, version: str) -> None:

@@ -1,1 +1,1 @@
-"""Strategies of the kinds of ``scheduling.k8s.io``: one module a kind."""
+"""Strategies of ``scheduling.k8s.io``: one module per kind."""

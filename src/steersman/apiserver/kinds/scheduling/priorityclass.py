@@ -1,4 +1,4 @@
-"""PriorityClasses."""
+"""Strategy of PriorityClasses."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 
 _HIGHEST_FOR_USERS: Final = 1_000_000_000
-#: Names of Kubernetes' own classes begin so.
+#: Prefix of Kubernetes' own classes.
 _SYSTEM: Final = "system-"
 _SYSTEM_CLASSES: Final = {"system-node-critical": 2_000_001_000, "system-cluster-critical": 2_000_000_000}
 
 
 class PriorityClassStrategy(Strategy):
-    """Its generation is 1 for ever: what counts in it cannot be changed."""
+    """Strategy of PriorityClasses. The generation stays 1, as the fields it follows are immutable."""
 
     group_resource = "priorityclasses.scheduling.k8s.io"
     has_generation = True
@@ -86,10 +86,10 @@ def _validate(obj: Tree) -> Iterator[FieldError]:
 
 
 def _system_fault(name: str, value: int, *, is_default: bool) -> str:
-    """Why an object is not the class that Kubernetes has by this name; empty when it is."""
-    wanted = _SYSTEM_CLASSES.get(name)
-    if wanted is None:
+    """Return why an object is not the known system class of this name; empty if it is."""
+    system_class = _SYSTEM_CLASSES.get(name)
+    if system_class is None:
         return f"{name} is not a known system priority class"
-    if value != wanted:
-        return f"value of {name} PriorityClass must be {wanted}"
+    if value != system_class:
+        return f"value of {name} PriorityClass must be {system_class}"
     return f"globalDefault of {name} PriorityClass must be false" if is_default else ""

@@ -1,1 +1,1 @@
-"""Rules that kinds of several groups share."""
+"""Rules shared by kinds of several API groups."""

@@ -1,4 +1,7 @@
-"""What is unusual about the form of addresses and networks that fields hold and that are accepted all the same."""
+"""Warnings about valid IP addresses and CIDRs in non-canonical or ambiguous form.
+
+Upstream: ``GetWarningsForIP``, ``GetWarningsForCIDR``.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def ip_warnings(name: str, text: str) -> Iterator[str]:
-    """Warnings about the address in the field of that name."""
+    """Return warnings about the address in field ``name``."""
     ip = parse_ip(text)
     if ip is None:
         return
@@ -27,7 +30,7 @@ def ip_warnings(name: str, text: str) -> Iterator[str]:
 
 
 def cidr_warnings(name: str, text: str) -> Iterator[str]:
-    """Warnings about the network in the field of that name."""
+    """Return warnings about the CIDR in field ``name``."""
     network = parse_cidr(text)
     address, _, length = text.partition("/")
     ip = parse_ip(address)

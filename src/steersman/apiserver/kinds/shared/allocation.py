@@ -1,7 +1,7 @@
-"""Ranges that addresses and ports are taken from: bands, candidates and the bitmap of ports.
+"""Ranges of cluster IPs and node ports: bands, candidates and the port bitmap.
 
-A range has a lower band for what people ask for by name and an upper one that free choices come from first, so that the
-two seldom meet (KEP-3070, KEP-3668). Nothing here reads or writes; the strategies do, in the transaction of the object.
+A range has a lower band for static (requested) allocations and an upper band that dynamic allocations use first, so
+that the two seldom collide (KEP-3070, KEP-3668). Pure: strategies read and write, in the transaction of the object.
 """
 
 from __future__ import annotations
@@ -12,6 +12,11 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 import msgspec
 
+from steersman.apimachinery.codec import DecodeError
+from steersman.schema.protobuf import MAGIC, MEDIA_TYPE, enclosed, open_envelope
+from steersman.schema.protobuf_decoding import decoder_of
+from steersman.schema.protobuf_encoding import encoder_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -20,39 +25,41 @@ IPNetwork = IPv4Network | IPv6Network
 
 IPV4: Final = "IPv4"
 IPV6: Final = "IPv6"
-#: The shortest prefix of an IPv6 service range.
+#: The shortest prefix allowed for an IPv6 service range.
 IPV6_PREFIX_LENGTH_MIN: Final = 64
 
 
 class Dice(Protocol):
-    """Where random choices come from (``random.Random`` is one)."""
+    """Source of random numbers; ``random.Random`` implements it."""
 
     def randrange(self, stop: int, /) -> int:
-        """A number from 0 to below ``stop``."""
+        """Return a number in ``range(stop)``."""
         ...
 
     def getrandbits(self, k: int, /) -> int:
-        """A number of ``k`` bits."""
+        """Return a number of ``k`` random bits."""
         ...
 
 
 def lower_band_size(size: int, *, least: int, most: int, step: int) -> int:
-    """How many items at the start of a range are kept for explicit choices: a ``step``-th part, within bounds."""
+    """Return the size of the lower band: ``size // step`` clamped to ``least`` and ``most``, 0 for ranges up to
+    ``least``.
+    """
     return 0 if size <= least else max(least, min(most, size // step))
 
 
 def family_of(ip: IPAddress | IPNetwork) -> str:
-    """``IPv4`` or ``IPv6``."""
+    """Return ``IPv4`` or ``IPv6``."""
     return IPV4 if ip.version == 4 else IPV6
 
 
 class AddressRange:
-    """The addresses of a service CIDR that services may have: without the network's own, nor IPv4's broadcast."""
+    """Usable addresses of a service CIDR, without the network address and the IPv4 broadcast address."""
 
     __slots__ = ("_first", "_last", "_lower", "family", "network")
 
     def __init__(self, network: IPNetwork) -> None:
-        """Raises ValueError for a network that has no address to give, or an IPv6 one that is too large."""
+        """Raises ValueError if the network has no usable address or is an IPv6 network that is too large."""
         if network.version == 6 and network.prefixlen < IPV6_PREFIX_LENGTH_MIN:
             raise ValueError(
                 f"the shortest prefix of a service range is {IPV6_PREFIX_LENGTH_MIN}, not {network.prefixlen}"
@@ -70,11 +77,11 @@ class AddressRange:
 
     @property
     def first(self) -> IPAddress:
-        """The first address that may be given, that of the API server itself."""
+        """Return the first usable address, which the Service ``kubernetes`` has."""
         return self._address(self._first)
 
     def candidates(self, dice: Dice) -> Iterator[IPAddress]:
-        """Every address once: the upper band from a random place on, then the lower band likewise."""
+        """Yield every address once: the upper band from a random offset, then the lower band likewise."""
         middle = self._first + self._lower
         for start, stop in ((middle, self._last + 1), (self._first, middle)):
             size = stop - start
@@ -88,7 +95,7 @@ class AddressRange:
 
 
 class PortRange(msgspec.Struct, frozen=True):
-    """Ports from ``first`` to ``last``, both included."""
+    """Ports from ``first`` to ``last``, inclusive."""
 
     first: int
     last: int
@@ -100,7 +107,7 @@ class PortRange(msgspec.Struct, frozen=True):
         return f"{self.first}-{self.last}"
 
     def candidates(self, dice: Dice) -> Iterator[int]:
-        """Every port once: the upper band from a random place on, then the lower band likewise."""
+        """Yield every port once: the upper band from a random offset, then the lower band likewise."""
         size = self.last - self.first + 1
         lower = lower_band_size(size, least=16, most=128, step=32)
         for start, band in ((self.first + lower, size - lower), (self.first, lower)):
@@ -115,22 +122,24 @@ class _Metadata(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class _RangeAllocation(msgspec.Struct, rename={"api_version": "apiVersion"}):
-    """As kube-apiserver keeps it, so that either server can go on with the other's."""
+    """Stored form, compatible with kube-apiserver's ``RangeAllocation``."""
 
     kind: str = "RangeAllocation"
     api_version: str = "v1"
     metadata: _Metadata = _Metadata()
     range: str = ""
-    #: base64 of the bitmap as one big number, the range's first port being the lowest bit.
+    #: Base64 of the bitmap as a big-endian number; the lowest bit is the first port of the range.
     data: str = ""
 
 
+#: Message of the kind, which no resource has.
+_MESSAGE: Final = "io.k8s.api.core.v1.RangeAllocation"
 _decode: Final = msgspec.json.Decoder(_RangeAllocation).decode
 _encode: Final = msgspec.json.Encoder().encode
 
 
 class PortBitmap:
-    """Which ports of a range are taken: one stored value, changed as a whole."""
+    """Bitmap of the allocated ports of a range; stored as one value."""
 
     __slots__ = ("_before", "_bits", "ports")
 
@@ -141,42 +150,59 @@ class PortBitmap:
 
     @classmethod
     def decode(cls, ports: PortRange, value: bytes | None) -> PortBitmap:
-        """What is stored (None: nothing yet). What was stored for another range is moved to where it belongs now."""
+        """Decode a stored bitmap (None: empty). Ports of a bitmap stored for another range are remapped.
+
+        Raises ValueError for a value that is no RangeAllocation in JSON or protobuf.
+        """
         if value is None:
             return cls(ports)
-        stored = _decode(value)
-        bits = int.from_bytes(b64decode(stored.data), "big")
+        stored = _allocation_of(value)
+        bits = int.from_bytes(b64decode(stored.data, validate=True), "big")
         first = int(stored.range.partition("-")[0] or ports.first)
         moved = bits << (first - ports.first) if first >= ports.first else bits >> (ports.first - first)
         return cls(ports, moved & ((1 << (ports.last - ports.first + 1)) - 1))
 
-    def encode(self) -> bytes:
-        """The value to store."""
+    def encode(self, media_type: str = "") -> bytes:
+        """Return the value to store: a RangeAllocation in protobuf if that is the media type, else in JSON."""
         size = (self._bits.bit_length() + 7) // 8
         data = b64encode(self._bits.to_bytes(size, "big")).decode("ascii")
-        return _encode(_RangeAllocation(range=str(self.ports), data=data))
+        if media_type == MEDIA_TYPE:
+            raw = encoder_of(_MESSAGE).encode({"metadata": {}, "range": str(self.ports), "data": data})
+            return enclosed("v1", "RangeAllocation", raw)
+        return _encode(_RangeAllocation(range=str(self.ports), data=data)) + b"\n"
 
     @property
     def changed(self) -> bool:
-        """Whether it differs from what was read."""
+        """Report whether the bitmap differs from the decoded one."""
         return self._bits != self._before
 
     def __contains__(self, port: object) -> bool:
         return isinstance(port, int) and port in self.ports and bool(self._bits >> (port - self.ports.first) & 1)
 
-    def take(self, port: int) -> None:
-        """Mark a port of the range as taken."""
+    def allocate(self, port: int) -> None:
+        """Allocate a port of the range."""
         self._bits |= 1 << (port - self.ports.first)
 
     def release(self, port: int) -> None:
-        """Mark a port as free; one outside the range is none of ours."""
+        """Release a port; ports outside of the range are ignored."""
         if port in self.ports:
             self._bits &= ~(1 << (port - self.ports.first))
 
-    def take_any(self, dice: Dice) -> int | None:
-        """Take a free port and tell which; None when there is none."""
+    def allocate_next(self, dice: Dice) -> int | None:
+        """Allocate and return a random free port; None if the range is full."""
         for port in self.ports.candidates(dice):
             if port not in self:
-                self.take(port)
+                self.allocate(port)
                 return port
         return None
+
+
+def _allocation_of(value: bytes) -> _RangeAllocation:
+    """Return the stored object. Raises ValueError."""
+    if not value.startswith(MAGIC):
+        return _decode(value)
+    envelope = open_envelope(value)
+    if (envelope.api_version, envelope.kind) != ("v1", "RangeAllocation"):
+        raise DecodeError(f"holds a {envelope.kind} ({envelope.api_version}), expected a RangeAllocation")
+    tree = decoder_of(_MESSAGE).decode(envelope.raw)
+    return _RangeAllocation(range=tree.get("range", ""), data=tree.get("data", ""))

@@ -1,4 +1,4 @@
-"""The rules of ``metav1.Condition``, for kinds whose status holds a list of them."""
+"""Validation of ``metav1.Condition`` lists. Upstream: ``ValidateConditions``."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _REASON_FAULT: Final = (
 
 
 def has_condition(status: Tree | None, type_: str) -> bool:
-    """Whether a status says that a condition is true."""
+    """Report whether the status has the condition with status ``True``."""
     conditions = (status or {}).get("conditions") or ()
     return any(c.get("type") == type_ and c.get("status") == "True" for c in conditions)
 
 
 def validate_conditions(conditions: Sequence[Tree] | None, path: Path) -> Iterator[FieldError]:
-    """A list of conditions, one of each type."""
+    """Validate a list of conditions with unique types."""
     seen: set[str] = set()
     for position, condition in enumerate(conditions or ()):
         here = path.index(position)

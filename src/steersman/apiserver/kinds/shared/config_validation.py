@@ -1,4 +1,4 @@
-"""What is refused of ConfigMaps and Secrets: keys, sizes, content by type, changes of what is immutable."""
+"""Validation of ConfigMaps and Secrets: keys, sizes, contents required by the type, immutability."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from steersman.apimachinery.trees import Tree
 
 SIZE_MAX_BYTES: Final = 1 << 20
-#: Upstream names the object itself by a path of one empty step, which shows as ``[]``.
+#: Upstream's path of the object itself is one empty element, printed as ``[]``.
 _WHOLE: Final = field.Path("")
 _DATA: Final = field.Path("data")
 _BINARY: Final = field.Path("binaryData")
 _FROZEN: Final = "field is immutable when `immutable` is set"
 _ACCOUNT_ANNOTATION: Final = "kubernetes.io/service-account.name"
-#: Types of secrets that must hold JSON under a key.
+#: Secret types whose key must hold JSON.
 _JSON_KEYS: Final = {
     "kubernetes.io/dockercfg": ".dockercfg",
     "kubernetes.io/dockerconfigjson": ".dockerconfigjson",
@@ -30,7 +30,7 @@ _JSON_KEYS: Final = {
 
 
 def validate_config_map(obj: Tree) -> list[FieldError]:
-    """Everything that is wrong with a ConfigMap."""
+    """Validate a ConfigMap."""
     data, binary = obj.get("data") or {}, obj.get("binaryData") or {}
     errors: list[FieldError] = []
     size = 0
@@ -50,12 +50,12 @@ def validate_config_map(obj: Tree) -> list[FieldError]:
 
 
 def decoded_size(text: str) -> int:
-    """How many bytes a text in base64 stands for."""
+    """Return the number of bytes that base64 text decodes to."""
     return len(text) * 3 // 4 - (text.endswith("=") + text.endswith("=="))
 
 
 def validate_frozen(obj: Tree, old: Tree, *keys: str) -> Iterator[FieldError]:
-    """What is immutable stays so, and its data stay as they are."""
+    """Reject changes of the data of an immutable object, and of ``immutable`` from true."""
     if not old.get("immutable"):
         return
     if not obj.get("immutable"):
@@ -66,7 +66,7 @@ def validate_frozen(obj: Tree, old: Tree, *keys: str) -> Iterator[FieldError]:
 
 
 def validate_secret(obj: Tree) -> list[FieldError]:
-    """Everything that is wrong with a Secret."""
+    """Validate a Secret."""
     data = obj.get("data") or {}
     errors: list[FieldError] = []
     for key in data:
@@ -114,7 +114,7 @@ def _validate_json(data: Tree, key: str) -> Iterator[FieldError]:
 
 
 def _json_fault(text: str, error: ValueError) -> str:
-    """The fault in the words that clients know, as far as they can be told apart."""
+    """Return the error text of Go's ``encoding/json`` as far as it can be derived from Python's error."""
     content = b64decode(text).decode("utf-8", "replace")
     position = error.pos if isinstance(error, json.JSONDecodeError) else len(content)
     if not content[position:].strip():
@@ -123,7 +123,7 @@ def _json_fault(text: str, error: ValueError) -> str:
 
 
 def validate_secret_update(obj: Tree, old: Tree) -> list[FieldError]:
-    """Everything that is wrong with a change of a Secret."""
+    """Validate an update of a Secret."""
     errors = list(check_unchanged(obj.get("type"), old.get("type"), field.Path("type")))
     errors += validate_frozen(obj, old, "data")
     return errors + validate_secret(obj)

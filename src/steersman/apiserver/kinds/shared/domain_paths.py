@@ -1,4 +1,4 @@
-"""Names that lie in somebody's domain: ``example.com/controller``, ``admission.example.com``."""
+"""Validation of domain-qualified names: ``example.com/controller``, ``admission.example.com``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _matches_http_path: Final = re.compile(_HTTP_PATH).fullmatch
 
 
 def check_domain_prefixed_path(value: str, path: Path) -> Iterator[FieldError]:
-    """``example.com/anything``: a domain, a slash, and what is allowed in a URL's path."""
+    """Validate a domain-prefixed path, for example ``example.com/anything``. Upstream: ``IsDomainPrefixedPath``."""
     if not value:
         yield field.required(path)
         return
@@ -32,7 +32,7 @@ def check_domain_prefixed_path(value: str, path: Path) -> Iterator[FieldError]:
 
 
 def check_qualified_domain(value: str, path: Path) -> Iterator[FieldError]:
-    """A name in a domain: three parts or more, ``policy.example.com``."""
+    """Validate a name of at least three domain segments. Upstream: ``IsFullyQualifiedName``."""
     if not value:
         yield field.required(path)
         return

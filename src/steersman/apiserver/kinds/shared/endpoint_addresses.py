@@ -1,4 +1,4 @@
-"""What is refused of Endpoints, and of addresses that traffic is sent to."""
+"""Validation of Endpoints and of endpoint addresses. Upstream: ``ValidateEndpoints``, ``ValidateEndpointIP``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LINK_LOCAL_MULTICAST_6: Final = ip_network("ff02::/16")
 
 
 def validate_endpoint_ip(text: str, path: Path) -> Iterator[FieldError]:
-    """Addresses that mean the node itself, or nobody in particular. Says nothing of a text that is no address."""
+    """Reject unspecified, loopback and link-local addresses. Text that is not an address is skipped."""
     ip = parse_ip(text)
     if ip is None:
         return
@@ -42,7 +42,7 @@ def validate_endpoint_ip(text: str, path: Path) -> Iterator[FieldError]:
 
 
 def validate_subsets(obj: Tree) -> list[FieldError]:
-    """Everything that is wrong with an Endpoints object."""
+    """Validate the subsets of an Endpoints object."""
     return [
         error
         for position, subset in enumerate(obj.get("subsets") or ())
@@ -75,7 +75,7 @@ def _validate_address(address: Tree, path: Path) -> Iterator[FieldError]:
 
 
 def validate_endpoint_port(port: Tree, path: Path, *, needs_name: bool) -> Iterator[FieldError]:
-    """One port of a subset, named where there are several."""
+    """Validate a port of a subset. ``needs_name``: the subset has several ports."""
     name, number = port.get("name"), port.get("port", 0)
     if name:
         yield from validate_dns_label(name, path.child("name"))

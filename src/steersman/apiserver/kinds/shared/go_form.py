@@ -1,7 +1,7 @@
-"""Values as Go shows them in messages: all fields of the type, in its order, by their Go names, also those not set.
+"""Values as Go prints them in messages: all fields of the type in declaration order, with Go names, including unset
+ones.
 
-Some messages show a whole value, and clients see of it what ``json.Marshal`` makes of upstream's internal types, which
-have no names of their own for JSON.
+Some upstream messages contain a whole value, formatted by ``json.Marshal`` of an internal type without JSON names.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _TYPE: Final = re.compile(r"^(\w+):(.*(?:\n  .*)*)", re.MULTILINE)
 _FIELD: Final = re.compile(r"(\w+)(?:=(\w+))?(?::(\w+))?([#!?~]?)")
 _ZEROS: Final[Mapping[str, Any]] = {"": "", "#": 0, "!": False, "?": None, "~": None}
-#: What Go keeps in the security context of a pod and the API beside it.
+#: Fields of the internal PodSecurityContext that v1 has in PodSpec.
 _HOST_FIELDS: Final = ("hostNetwork", "hostPID", "hostIPC", "shareProcessNamespace", "hostUsers")
 _METADATA: Final = ("name", "generateName", "namespace", "labels", "annotations", "ownerReferences", "finalizers")
 _HEADER_LINES: Final = 2
@@ -35,13 +35,13 @@ _COMPARED_LINES_MAX: Final = 1000
 class _Field(msgspec.Struct, frozen=True):
     name: str
     key: str
-    #: Name of its type, or of one whose fields stand here; empty: none of the table.
+    #: Name of the field's type, or of an embedded type; empty if the table lacks it.
     type: str
     kind: str
 
 
 def go_form(type_name: str, tree: Any) -> Any:
-    """The tree of a value of the type, or of a list of such values, as Go shows it."""
+    """Return a value of the type, or a list of them, as a tree in Go's form."""
     if isinstance(tree, list):
         return [go_form(type_name, item) for item in tree]
     shown: Tree = {}
@@ -63,9 +63,10 @@ def go_form(type_name: str, tree: Any) -> Any:
 
 
 def go_diff(type_name: str, old: Any, new: Any) -> str:
-    """Return a unified diff without header of two values, one field a line.
+    """Return a unified diff without header of two values, one field per line.
 
-    Comparing lines is quadratic. Of longer values the lines between the equal ones at both ends are shown as replaced.
+    The comparison of lines is quadratic. In long values, the lines between the common prefix and suffix are shown as
+    replaced.
     """
     before, after = _lines(go_form(type_name, old)), _lines(go_form(type_name, new))
     if max(len(before), len(after)) <= _COMPARED_LINES_MAX:
@@ -77,7 +78,7 @@ def go_diff(type_name: str, old: Any, new: Any) -> str:
 
 
 def _equal_count(left: Iterable[str], right: Iterable[str]) -> int:
-    """Return how many lines at the beginning are equal."""
+    """Return the length of the common prefix."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(left, right, strict=False)))
 
 
@@ -87,7 +88,7 @@ def _lines(value: Any) -> list[str]:
 
 
 def _sorted(value: Any) -> Any:
-    """Maps by their keys, as Go writes them."""
+    """Sort maps by key, as Go does."""
     return dict(sorted(value.items())) if isinstance(value, dict) else value
 
 
@@ -113,7 +114,7 @@ def _read(token: str) -> tuple[_Field, ...]:
 
 
 def _key(name: str) -> str:
-    """The name in the API: ``DNSPolicy`` is ``dnsPolicy``, ``TTY`` is ``tty``."""
+    """Return the JSON name of a Go field: ``DNSPolicy`` is ``dnsPolicy``, ``TTY`` is ``tty``."""
     capitals = len(name) - len(name.lstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ"))
     if capitals == len(name):
         return name.lower()

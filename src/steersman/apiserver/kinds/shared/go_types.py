@@ -1,8 +1,8 @@
-"""The types behind messages that show a whole value: their fields in Go's names and order. See ``go_form``.
+"""Table of Go types for ``go_form``: field names in declaration order.
 
-A line is a type and its fields. A field is a text unless marked: ``#`` a number, ``!`` a boolean, ``?`` may be absent
-(null), ``~`` shown as the API has it, ``:T`` of type T (with ``?`` a reference, a list or absent), ``=name`` called so in
-the API where the name does not follow from Go's. ``...T``: the fields of T stand here.
+A line is a type and its fields. A field is a string unless marked: ``#`` number, ``!`` boolean, ``?`` may be absent
+(null), ``~`` in the API's form, ``:T`` of type T (with ``?``: pointer, slice or map that may be nil), ``=name`` JSON
+name that does not follow from Go's. ``...T`` embeds the fields of T.
 """
 
 from typing import Final

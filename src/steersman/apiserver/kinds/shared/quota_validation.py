@@ -1,4 +1,4 @@
-"""What is refused of ResourceQuotas and LimitRanges."""
+"""Validation of ResourceQuotas and LimitRanges, and warnings about quotas."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _POD_SCOPES: Final = ("Terminating", "NotTerminating", "BestEffort", "NotBestEff
 _SCOPES_THAT_EXIST: Final = (*_POD_SCOPES, "CrossNamespacePodAffinity")
 _SCOPES: Final = (*_POD_SCOPES, "PriorityClass", "CrossNamespacePodAffinity", "VolumeAttributesClass")
 _EXCLUSIVE: Final = (("BestEffort", "NotBestEffort"), ("Terminating", "NotTerminating"))
-#: What a scope that looks at running pods may count.
+#: Resources that scopes of Pods may count.
 _POD_RESOURCES: Final = frozenset(
     ("pods", *(f"{prefix}{name}" for prefix in ("", "requests.", "limits.") for name in ("cpu", "memory")))
 )
@@ -34,7 +34,7 @@ _ONLY_EXISTS: Final = (
     "ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity"
 )
 _LIMIT_TYPES: Final = ("Pod", "Container", "PersistentVolumeClaim")
-#: Below this, ratios are taken in thousandths.
+#: Below this, ratios are computed in milli-units.
 _MILLI_MAX: Final = ((1 << 63) - 1) // 1000
 
 
@@ -42,7 +42,7 @@ _MILLI_MAX: Final = ((1 << 63) - 1) // 1000
 
 
 def quota_warnings(obj: Tree) -> list[str]:
-    """Of requests that may be more than limits, which no pod can have."""
+    """Yield warnings about requests that exceed limits, which no Pod can satisfy."""
     hard = (obj.get("spec") or {}).get("hard") or {}
     warnings: list[str] = []
     for name in sorted(hard):
@@ -54,16 +54,16 @@ def quota_warnings(obj: Tree) -> list[str]:
 
 
 def validate_quota(obj: Tree) -> list[FieldError]:
-    """Everything that is wrong with a quota's spec."""
+    """Validate the spec of a ResourceQuota."""
     spec = obj.get("spec") or {}
-    errors = list(_amounts(spec.get("hard") or {}, _SPEC.child("hard")))
-    errors += _scopes(spec)
-    errors += _scope_selector(spec)
+    errors = list(_validate_amounts(spec.get("hard") or {}, _SPEC.child("hard")))
+    errors += _validate_scopes(spec)
+    errors += _validate_scope_selector(spec)
     return errors
 
 
 def validate_quota_update(obj: Tree, old: Tree) -> list[FieldError]:
-    """As ``validate_quota``; and the scopes stay."""
+    """Validate an update; scopes are immutable."""
     errors = validate_quota(obj)
     new = (obj.get("spec") or {}).get("scopes") or []
     if set(new) != set((old.get("spec") or {}).get("scopes") or []):
@@ -72,14 +72,16 @@ def validate_quota_update(obj: Tree, old: Tree) -> list[FieldError]:
 
 
 def validate_quota_status(obj: Tree) -> list[FieldError]:
-    """Everything that is wrong with a quota's status."""
+    """Validate the status of a ResourceQuota."""
     status = obj.get("status") or {}
     return [
-        error for name in ("hard", "used") for error in _amounts(status.get(name) or {}, field.Path("status", name))
+        error
+        for name in ("hard", "used")
+        for error in _validate_amounts(status.get(name) or {}, field.Path("status", name))
     ]
 
 
-def _amounts(amounts: Tree, path: Path) -> Iterator[FieldError]:
+def _validate_amounts(amounts: Tree, path: Path) -> Iterator[FieldError]:
     for name in sorted(amounts):
         here = path.key(name)
         yield from check_resource_name(name, here)
@@ -88,8 +90,8 @@ def _amounts(amounts: Tree, path: Path) -> Iterator[FieldError]:
         yield from check_amount(name, amounts[name], here)
 
 
-def _fits(scope: str, name: str) -> bool:
-    """Whether a scope can be applied to what is counted."""
+def _is_applicable(scope: str, name: str) -> bool:
+    """Report whether the scope applies to the resource."""
     if scope == "BestEffort":
         return name == "pods"
     if scope == "VolumeAttributesClass":
@@ -97,33 +99,35 @@ def _fits(scope: str, name: str) -> bool:
     return scope not in _SCOPES or name in _POD_RESOURCES
 
 
-#: Errors about one scope; they are all the same text.
+#: Errors about one scope, which have the same text.
 _MISFITS_MAX: Final = 100
 
 
-def _misfits(scope: str, spec: Tree) -> int:
-    return sum(resource_names.is_standard_of_quota(name) and not _fits(scope, name) for name in spec.get("hard") or ())
+def _count_inapplicable(scope: str, spec: Tree) -> int:
+    return sum(
+        resource_names.is_standard_of_quota(name) and not _is_applicable(scope, name) for name in spec.get("hard") or ()
+    )
 
 
-def _scopes(spec: Tree) -> Iterator[FieldError]:
+def _validate_scopes(spec: Tree) -> Iterator[FieldError]:
     scopes = spec.get("scopes") or []
     path = _SPEC.child("scopes")
     for scope in scopes:
         if scope not in _SCOPES:
             yield field.invalid(path, scopes, "unsupported scope")
-        for _ in range(min(_misfits(scope, spec), _MISFITS_MAX)):
+        for _ in range(min(_count_inapplicable(scope, spec), _MISFITS_MAX)):
             yield field.invalid(path, scopes, "unsupported scope applied to resource")
-    yield from _conflicts(scopes, scopes, path)
+    yield from _validate_no_conflicts(scopes, scopes, path)
 
 
-def _conflicts(found: Sequence[str], shown: Any, path: Path) -> Iterator[FieldError]:
+def _validate_no_conflicts(found: Sequence[str], shown: Any, path: Path) -> Iterator[FieldError]:
     for pair in _EXCLUSIVE:
         if set(pair) <= set(found):
             yield field.invalid(path, shown, "conflicting scopes")
 
 
 def _go_selector(selector: Tree) -> Tree:
-    """As upstream's type shows itself, which has no names of its own for JSON."""
+    """Return the selector as Go prints the internal type, which has no JSON names."""
     names_ = {"ScopeName": "scopeName", "Operator": "operator", "Values": "values"}
     zeros = {"ScopeName": "", "Operator": "", "Values": None}
     return {
@@ -134,18 +138,18 @@ def _go_selector(selector: Tree) -> Tree:
     }
 
 
-def _scope_selector(spec: Tree) -> Iterator[FieldError]:
+def _validate_scope_selector(spec: Tree) -> Iterator[FieldError]:
     selector = spec.get("scopeSelector")
     if selector is None:
         return
     path = _SPEC.child("scopeSelector", "matchExpressions")
-    found: list[str] = []
+    names: list[str] = []
     for requirement in selector.get("matchExpressions") or ():
         scope, operator = requirement.get("scopeName") or "", requirement.get("operator") or ""
         values = requirement.get("values") or []
         if scope not in _SCOPES:
             yield field.invalid(path.child("scopeName"), scope, "unsupported scope")
-        for _ in range(min(_misfits(scope, spec), _MISFITS_MAX)):
+        for _ in range(min(_count_inapplicable(scope, spec), _MISFITS_MAX)):
             yield field.invalid(path, _go_selector(selector), "unsupported scope applied to resource")
         if scope in _SCOPES_THAT_EXIST and operator != "Exists":
             yield field.invalid(path.child("operator"), operator, _ONLY_EXISTS)
@@ -159,15 +163,15 @@ def _scope_selector(spec: Tree) -> Iterator[FieldError]:
                 yield field.invalid(path.child("values"), values, detail)
         else:
             yield field.invalid(path.child("operator"), operator, "not a valid selector operator")
-        found.append(scope)
-    yield from _conflicts(found, spec.get("scopes"), path)
+        names.append(scope)
+    yield from _validate_no_conflicts(names, spec.get("scopes"), path)
 
 
 # -- limit ranges -----------------------------------------------------------------------------------------------------
 
 
 def validate_limit_range(obj: Tree) -> list[FieldError]:
-    """Everything that is wrong with a LimitRange."""
+    """Validate a LimitRange."""
     errors: list[FieldError] = []
     seen: set[str] = set()
     for position, item in enumerate((obj.get("spec") or {}).get("limits") or ()):
@@ -181,12 +185,12 @@ def validate_limit_range(obj: Tree) -> list[FieldError]:
         if kind in seen:
             errors.append(field.duplicate(path.child("type"), kind))
         seen.add(kind)
-        errors += _limit_names(item, kind, path)
-        errors += _limit_amounts(item, kind, path)
+        errors += _validate_limit_names(item, kind, path)
+        errors += _validate_limit_amounts(item, kind, path)
     return errors
 
 
-def _limit_names(item: Tree, kind: str, path: Path) -> Iterator[FieldError]:
+def _validate_limit_names(item: Tree, kind: str, path: Path) -> Iterator[FieldError]:
     check = check_container_resource_name if kind in ("Pod", "Container") else check_resource_name
     for name in ("max", "min", "default", "defaultRequest"):
         amounts = item.get(name) or {}
@@ -203,7 +207,7 @@ def _limit_names(item: Tree, kind: str, path: Path) -> Iterator[FieldError]:
         yield from check(resource, path.child("maxLimitRequestRatio").key(resource))
 
 
-def _limit_amounts(item: Tree, kind: str, path: Path) -> Iterator[FieldError]:
+def _validate_limit_amounts(item: Tree, kind: str, path: Path) -> Iterator[FieldError]:
     lists: dict[str, dict[str, Quantity]] = {
         name: {resource: parse(amount) for resource, amount in (item.get(name) or {}).items()}
         for name in ("min", "max", "default", "defaultRequest", "maxLimitRequestRatio")
@@ -216,10 +220,10 @@ def _limit_amounts(item: Tree, kind: str, path: Path) -> Iterator[FieldError]:
         if least is not None and most is not None and least > most:
             where = path.child("min").key(resource)
             yield field.invalid(where, str(least), f"min value {least} is greater than max value {most}")
-        yield from _limit_defaults(resource, path, least=least, most=most, default=default, request=request)
+        yield from _validate_limit_defaults(resource, path, least=least, most=most, default=default, request=request)
         ratio = lists["maxLimitRequestRatio"].get(resource)
         if ratio is not None:
-            yield from _limit_ratio(ratio, least, most, path.child("maxLimitRequestRatio").key(resource))
+            yield from _validate_limit_ratio(ratio, least, most, path.child("maxLimitRequestRatio").key(resource))
         if resource_names.may_overcommit(resource):
             continue
         if default is not None and request is not None and default != request:
@@ -227,7 +231,7 @@ def _limit_amounts(item: Tree, kind: str, path: Path) -> Iterator[FieldError]:
             yield field.invalid(path.child("defaultRequest").key(resource), str(request), detail)
 
 
-def _limit_defaults(
+def _validate_limit_defaults(
     resource: str,
     path: Path,
     *,
@@ -254,7 +258,9 @@ def _limit_defaults(
         yield field.invalid(where, str(most), f"default value {default} is greater than max value {most}")
 
 
-def _limit_ratio(ratio: Quantity, least: Quantity | None, most: Quantity | None, path: Path) -> Iterator[FieldError]:
+def _validate_limit_ratio(
+    ratio: Quantity, least: Quantity | None, most: Quantity | None, path: Path
+) -> Iterator[FieldError]:
     if ratio < Quantity.of(1):
         yield field.invalid(path, str(ratio), f"ratio {ratio} is less than 1")
     if least is None or most is None or not least:

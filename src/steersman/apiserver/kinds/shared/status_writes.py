@@ -1,4 +1,4 @@
-"""What a write through ``/status`` leaves alone besides the spec."""
+"""Metadata handling of writes through ``/status``."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from steersman.apimachinery.trees import Tree
 
-#: The parts of metadata that a client may otherwise write.
+#: Metadata fields that clients may otherwise write.
 _WRITABLE: Final = ("labels", "annotations", "finalizers", "ownerReferences")
 
 
 def keep_metadata(obj: Tree, old: Tree) -> None:
-    """Put back the metadata of ``old``, for kinds whose status is written alone."""
+    """Restore the metadata of ``old``, for kinds whose ``/status`` writes only the status."""
     metadata, before = obj["metadata"], old["metadata"]
     for name in _WRITABLE:
         if name in before:

@@ -1,4 +1,4 @@
-"""How workloads find their pods: the rules of a selector and of the template that must fit it."""
+"""Validation of workload selectors and of the template labels that must match."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NO_MATCH: Final = "`selector` does not match template `labels`"
 
 
 def parse_selector(tree: Tree | None) -> LabelSelector | None:
-    """What a selector means (an absent one: nothing); ``None`` for one that means nothing sensible."""
+    """Parse a selector (absent: matches nothing); ``None`` if it is invalid."""
     try:
         return from_label_selector(tree)
     except SelectorError:
@@ -30,25 +30,25 @@ def parse_selector(tree: Tree | None) -> LabelSelector | None:
 
 
 def shown(selector: Tree | None) -> Tree | None:
-    """A selector as messages show it: labels in order."""
+    """Return the selector as messages show it, with sorted labels."""
     if not selector or not selector.get("matchLabels"):
         return selector
     return {**selector, "matchLabels": dict(sorted(selector["matchLabels"].items()))}
 
 
 def is_empty(selector: Tree) -> bool:
-    """Whether a selector would take every pod there is."""
+    """Report whether a selector matches every Pod."""
     return not selector.get("matchLabels") and not selector.get("matchExpressions")
 
 
 def template_labels(template: Tree) -> dict[str, str]:
-    """The labels that pods of the template get."""
+    """Return the labels of Pods created from the template."""
     labels: dict[str, str] = (template.get("metadata") or {}).get("labels") or {}
     return labels
 
 
 def check_selector(spec: Tree, path: Path, *, empty_detail: str) -> Iterator[FieldError]:
-    """A selector that is there, well formed, and selects something."""
+    """Validate that a selector is set, valid and not empty."""
     selector = spec.get("selector")
     if selector is None:
         yield field.required(path.child("selector"))
@@ -59,21 +59,21 @@ def check_selector(spec: Tree, path: Path, *, empty_detail: str) -> Iterator[Fie
 
 
 def check_labels_match(template: Tree, selector: LabelSelector, path: Path) -> Iterator[FieldError]:
-    """Pods of the template must be the selector's."""
+    """Validate that the selector matches the labels of the template."""
     labels = template_labels(template)
     if not selector.matches(labels):
         yield field.invalid(path.child("metadata", "labels"), dict(sorted(labels.items())) or None, NO_MATCH)
 
 
 def check_selector_unchanged(obj: Tree, old: Tree) -> Iterator[FieldError]:
-    """Pods must not change hands by an edit."""
+    """Reject changes of the selector."""
     yield from check_unchanged(
         shown(obj["spec"].get("selector")), shown(old["spec"].get("selector")), field.Path("spec", "selector")
     )
 
 
 def check_always_restarts(template: Tree, path: Path, *, kind: str) -> Iterator[FieldError]:
-    """Pods of a workload that runs for ever do neither stop by themselves nor by a deadline."""
+    """Reject templates with a restart policy other than Always, or with ``activeDeadlineSeconds``."""
     spec = template.get("spec") or {}
     policy = spec.get("restartPolicy") or ""
     if policy != "Always":
@@ -86,7 +86,7 @@ def check_always_restarts(template: Tree, path: Path, *, kind: str) -> Iterator[
 def validate_replicated_template(
     spec: Tree, path: Path, rules: PodRules = TEMPLATE_RULES, facts_for: FactsFor = new_facts
 ) -> Iterator[FieldError]:
-    """The template of a Deployment or ReplicaSet, and its selector's fit. ``path`` is the spec's."""
+    """Validate the template of a Deployment or ReplicaSet, and that the selector matches it. ``path``: the spec's."""
     selector = parse_selector(spec.get("selector"))
     if selector is None:
         yield field.invalid(path.child("selector"), shown(spec.get("selector")), "invalid label selector")

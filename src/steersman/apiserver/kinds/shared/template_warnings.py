@@ -1,4 +1,4 @@
-"""What clients are told about workloads that are accepted."""
+"""Warnings about valid workloads."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def name_warnings(obj: Tree) -> Iterator[str]:
-    """Names of pods are made from the workload's, and hostnames from those of the pods."""
+    """Yield a warning if the name is not a DNS label, as hostnames of Pods derive from it."""
     faults = names.check_dns1123_label(obj["metadata"].get("name") or "")
     if faults:
         yield (
@@ -29,7 +29,7 @@ def name_warnings(obj: Tree) -> Iterator[str]:
 def workload_warnings(
     obj: Tree, old: Tree | None, path: Path, *, with_name: bool = True, facts_for: FactsFor = new_facts
 ) -> Iterator[str]:
-    """Of the name and the pod template at ``path``; of the template also when a change counts for the generation."""
+    """Yield warnings about the name and the Pod template at ``path``; on updates only if the generation changes."""
     if old is None:
         if with_name:
             yield from name_warnings(obj)

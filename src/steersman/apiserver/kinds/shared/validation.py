@@ -1,4 +1,4 @@
-"""Rules that many kinds share, as functions that find faults: a value and its path in, field errors out."""
+"""Validation functions shared by many kinds: they take a value and its path, and yield field errors."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ FIELD_IS_IMMUTABLE: Final = "field is immutable"
 
 
 def check_all(path: Path, value: Any, faults: Iterable[str]) -> Iterator[FieldError]:
-    """One ``Invalid`` for each fault of a value."""
+    """Yield one ``Invalid`` error per fault of a value."""
     for fault in faults:
         yield field.invalid(path, value, fault)
 
 
 def check_supported(value: Any, supported: Sequence[str], path: Path) -> Iterator[FieldError]:
-    """A value that must be given, and be one of those listed (in the order that the message lists them)."""
+    """Validate that a required value is one of the supported ones, which the message lists in this order."""
     if not value:
         yield field.required(path)
     elif value not in supported:
@@ -47,7 +47,7 @@ def repeat_positions(items: Iterable[Any]) -> frozenset[int]:
 
 
 def check_not_negative(value: int | None, path: Path) -> Iterator[FieldError]:
-    """A number, if given, must be 0 or more."""
+    """Reject a negative number."""
     if value is not None and value < 0:
         yield field.invalid(path, value, IS_NEGATIVE)
 
@@ -55,28 +55,28 @@ def check_not_negative(value: int | None, path: Path) -> Iterator[FieldError]:
 def check_unchanged(
     new: Any, old: Any, path: Path, *, detail: str = FIELD_IS_IMMUTABLE, go_type: str = ""
 ) -> Iterator[FieldError]:
-    """A value must be as it was. Absent and empty are the same. ``go_type``: the message shows it as ``go_form`` does."""
+    """Reject a change. Absent equals empty. ``go_type``: the message shows the value by ``go_form``."""
     if (new or None) != (old or None) and not (new in (0, False) and old in (0, False)):
         yield field.invalid(path, go_form(go_type, new) if go_type and new is not None else new, detail)
 
 
 def validate_dns_label(value: str, path: Path) -> Iterator[FieldError]:
-    """A name that goes into DNS as one part."""
+    """Validate a DNS label."""
     yield from check_all(path, value, names.check_dns1123_label(value))
 
 
 def validate_dns_subdomain(value: str, path: Path) -> Iterator[FieldError]:
-    """A name that goes into DNS."""
+    """Validate a DNS subdomain."""
     yield from check_all(path, value, names.check_dns1123_subdomain(value))
 
 
 def validate_qualified_name(value: str, path: Path) -> Iterator[FieldError]:
-    """A name with or without a domain, ``example.com/name``."""
+    """Validate a qualified name, for example ``example.com/name``."""
     yield from check_all(path, value, names.check_qualified_name(value))
 
 
 def validate_port_number_or_name(value: int | str, path: Path) -> Iterator[FieldError]:
-    """A port by number, or by the name that a container gives it."""
+    """Validate a port number or the name of a container port."""
     if isinstance(value, str):
         yield from check_all(path, value, names.check_port_name(value))
     else:
@@ -86,7 +86,7 @@ def validate_port_number_or_name(value: int | str, path: Path) -> Iterator[Field
 def validate_label_selector(
     selector: Tree | None, path: Path, *, allow_invalid_values: bool = False
 ) -> Iterator[FieldError]:
-    """A ``LabelSelector``. Old objects may hold values that no label can have."""
+    """Validate a ``LabelSelector``. ``allow_invalid_values``: the old object has values that are no label values."""
     if selector is None:
         return
     yield from validate_labels(selector.get("matchLabels") or {}, path.child("matchLabels"))
@@ -99,7 +99,7 @@ def validate_label_selector(
 def validate_label_requirement(
     requirement: Tree, path: Path, *, allow_invalid_values: bool = False
 ) -> Iterator[FieldError]:
-    """One expression of a ``LabelSelector``."""
+    """Validate a ``LabelSelectorRequirement``."""
     operator, values = requirement.get("operator"), requirement.get("values") or ()
     if operator in ("In", "NotIn"):
         if not values:

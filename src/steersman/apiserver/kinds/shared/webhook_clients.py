@@ -1,4 +1,6 @@
-"""How a webhook is reached (by URL, or as a Service), and in which versions. Admission and conversion webhooks share the rules."""
+"""Validation of webhook client configurations (URL or Service) and review versions, for admission and conversion
+webhooks.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from steersman.apimachinery import field, names
+from steersman.apiserver.kinds.shared.go_urls import url_fault
 from steersman.apiserver.kinds.shared.validation import repeat_positions
 
 if TYPE_CHECKING:
@@ -14,14 +17,14 @@ if TYPE_CHECKING:
     from steersman.apimachinery.field import FieldError, Path
     from steersman.apimachinery.trees import Tree
 
-#: Of the reviews that API servers send.
+#: Versions of AdmissionReview and ConversionReview that API servers send.
 REVIEW_VERSIONS: Final = ("v1", "v1beta1")
 
 _FORM: Final = "; desired format: https://host[/path]"
 
 
 def validate_client(config: Tree, path: Path) -> Iterator[FieldError]:
-    """Exactly one of the two ways."""
+    """Validate that exactly one of ``url`` and ``service`` is set, and its value."""
     url, service = config.get("url"), config.get("service")
     if (url is None) == (service is None):
         yield field.required(path, "exactly one of url or service is required")
@@ -34,7 +37,7 @@ def validate_client(config: Tree, path: Path) -> Iterator[FieldError]:
 def validate_review_versions(
     versions: Sequence[str], path: Path, *, must_be_known: bool = True, if_empty: str = ""
 ) -> Iterator[FieldError]:
-    """The versions that a webhook understands, at least one of which the API server must speak."""
+    """Validate review versions, at least one of which the API server must support."""
     if not versions:
         yield field.required(path, if_empty)
         return
@@ -52,11 +55,14 @@ def validate_review_versions(
 
 def _validate_url(url: str, path: Path) -> Iterator[FieldError]:
     try:
-        parts = urlsplit(url)
-        user, separator, _ = parts.netloc.rpartition("@")
-    except ValueError as error:
-        yield field.required(path, f"url must be a valid URL: {error}{_FORM}")
+        fault = url_fault(url)
+        parts = urlsplit("" if fault else url)
+    except ValueError as error:  # an address in brackets that is none
+        fault = str(error)
+    if fault:
+        yield field.required(path, f"url must be a valid URL: {fault}{_FORM}")
         return
+    user, separator, _ = parts.netloc.rpartition("@")
     if parts.scheme != "https":
         yield field.invalid(path, parts.scheme, f"'https' is the only allowed URL scheme{_FORM}")
     if not parts.netloc:

@@ -1,1 +1,1 @@
-"""Strategies of the kinds of ``storage.k8s.io``: one module a kind."""
+"""Strategies of ``storage.k8s.io``: one module per kind."""

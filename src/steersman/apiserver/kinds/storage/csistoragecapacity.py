@@ -1,4 +1,4 @@
-"""CSIStorageCapacities: how much a driver has left for a class, somewhere."""
+"""Strategy of CSIStorageCapacities."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from steersman.apimachinery import field, names
 from steersman.apimachinery.field import Path
 from steersman.apimachinery.quantity import Quantity, parse
 from steersman.apiserver.generic.strategy import Strategy
-from steersman.apiserver.kinds.shared.old_labels import selector_warnings
+from steersman.apiserver.kinds.shared.deprecated_labels import selector_warnings
 from steersman.apiserver.kinds.shared.validation import (
     IS_NEGATIVE,
     check_all,
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class CSIStorageCapacityStrategy(Strategy):
-    """No defaults, and no columns of its own. What was asked never changes, only the answer does."""
+    """Strategy of CSIStorageCapacities. Topology and storage class are immutable."""
 
     group_resource = "csistoragecapacities.storage.k8s.io"
     allow_unconditional_update = False

@@ -1,4 +1,4 @@
-"""VolumeAttributesClasses."""
+"""Strategy of VolumeAttributesClasses."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class VolumeAttributesClassStrategy(Strategy):
-    """No defaults; its protection finalizer comes from admission."""
+    """Strategy of VolumeAttributesClasses. The admission plugin StorageObjectInUseProtection adds the finalizer."""
 
     group_resource = "volumeattributesclasses.storage.k8s.io"
     returns_deleted_object = True

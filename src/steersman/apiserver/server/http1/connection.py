@@ -61,7 +61,9 @@ _ASGI: Final = {"version": "3.0", "spec_version": "2.3"}
 
 
 class ServerConnection:
-    """An ``asyncio.Protocol`` by its methods: a subclass of it could not be compiled to a native class (decision 0006)."""
+    """Protocol of a connection, with the methods of ``asyncio.Protocol``: a subclass could not be compiled to a native
+    class (decision 0006).
+    """
 
     __slots__ = (
         "_body_left",
@@ -99,39 +101,39 @@ class ServerConnection:
         self._server = server
         self._loop = asyncio.get_running_loop()
         self._phase = HEAD
-        #: The request that is served; None between two requests.
+        #: Request in progress; None between requests.
         self._exchange: Exchange | None = None
         #: Set for a chunked body.
         self._framing: ChunkedFraming | None = None
-        #: Bytes to the end of a body whose length is known.
+        #: Remaining bytes of a body with Content-Length.
         self._body_left = 0
         #: The parser does not read this body.
         self._is_raw_body = False
-        #: Bytes that cannot be parsed yet: of an incomplete head, or after the request that is served.
+        #: Bytes that cannot be parsed yet: an incomplete head, or data after the current request.
         self._held = bytearray()
         #: The request line in ``_held`` is well-formed.
         self._is_line_checked = False
-        #: Bytes of the body that came after the end of the response.
+        #: Received body bytes after the end of the response.
         self._discarded = 0
         self._is_head_complete = False
         self._is_message_complete = False
         self._keeps_alive = False
-        #: Target and headers that the parser has reported.
+        #: Target and headers reported by the parser.
         self.url = b""
         self.headers: list[tuple[bytes, bytes]] = []
         self._read_timer: Timer | None = None
-        #: The read timer is that of a head.
+        #: The read timer is for a head.
         self._is_head_timed = False
         self._write_timer: Timer | None = None
-        #: Since when the connection waits for another request; None while it does not.
+        #: Time since which the connection is idle; None if it is not.
         self._idle_since: float | None = None
-        #: Due at the earliest end of the pause: one timer for many pauses, in place of one for each.
+        #: Timer at the earliest end of idleness: one timer is reused for many idle periods.
         self._idle_timer: Timer | None = None
-        #: Made when a caller waits for the end of the connection.
+        #: Created when a caller waits for the end of the connection.
         self._closed: asyncio.Event | None = None
         self._parser: Any = httptools.HttpRequestParser(self)
 
-    # The methods of asyncio.Protocol
+    # Methods of asyncio.Protocol
 
     def connection_made(self, transport: asyncio.Transport) -> None:
         self.transport = transport
@@ -149,7 +151,7 @@ class ServerConnection:
         # The default is 512 KiB for a TLS connection, in addition to the buffer of its socket.
         transport.set_write_buffer_limits(high=WRITE_BYTES_MAX)
         self._server.connections.add(self)
-        if self._server.is_draining:  # its handshake ended after the listening socket was closed
+        if self._server.is_draining:  # its TLS handshake ended after the listening socket was closed
             self._close()
         else:
             self._start_read_timer(is_head=True)
@@ -163,7 +165,7 @@ class ServerConnection:
         self.flow.resume_writing()
 
     def eof_received(self) -> None:
-        """A client that closes its half is taken for gone, as by net/http: the transport closes."""
+        """Treat a half-closed connection as closed, as net/http does."""
 
     def pause_writing(self) -> None:
         self.flow.pause_writing()
@@ -188,10 +190,10 @@ class ServerConnection:
         elif phase == ANSWER:
             self._hold(data)
 
-    # Bytes to requests
+    # Parsing
 
     def _parse(self, data: bytes) -> None:
-        """Parse as many bytes as belong to one request, and hold the rest."""
+        """Parse the bytes that belong to one request, and hold the rest."""
         at = 0
         size = len(data)
         while at < size:
@@ -224,7 +226,7 @@ class ServerConnection:
             self.flow.pause_reading()
 
     def _extend_head(self, data: bytes) -> None:
-        """Add to an incomplete head. Only new bytes are searched, so the cost is linear however small the packets are."""
+        """Append to an incomplete head. Only new bytes are searched, so the cost is linear for packets of any size."""
         start = max(0, len(self._held) - 3)
         self._held += data
         if self._held.find(b"\r\n\r\n", start) >= 0:
@@ -240,7 +242,7 @@ class ServerConnection:
         return held
 
     def _check_partial_head(self, start: int) -> None:
-        """Refuse an incomplete head that cannot become a valid one, with the refusal of the complete one."""
+        """Reject an incomplete head that cannot become valid, with the response to the complete one."""
         held = self._held
         if not self._is_line_checked:
             end = held.find(b"\n", start) + 1
@@ -258,7 +260,7 @@ class ServerConnection:
             self._parse_head(self._take_held())
 
     def _parse_head(self, head: bytes) -> None:
-        """Parse a complete head and start its request, or refuse it."""
+        """Parse a complete head and start its request, or reject it."""
         if len(head) > HEAD_BYTES_MAX:
             self._refuse(refusal_of_request_line(head[: head.find(b"\n") + 1]) or TOO_LARGE)
             return
@@ -276,13 +278,13 @@ class ServerConnection:
         except httptools.HttpParserError:
             self._refuse(refusal_of_malformed_head(head))
             return
-        if not self._is_head_complete:  # the preface of HTTP/2, which goes on after the empty line
+        if not self._is_head_complete:  # the HTTP/2 preface, which continues after the empty line
             self._refuse(refusal_of_malformed_head(head))
             return
         self._begin_request(head, is_upgrade=is_upgrade)
 
     def _begin_request(self, head: bytes, *, is_upgrade: bool) -> None:
-        """Start the application for the head that was parsed."""
+        """Start the application for the parsed head."""
         headers = self.headers
         method: bytes = self._parser.get_method()
         line_end = head.find(b"\r")
@@ -297,14 +299,14 @@ class ServerConnection:
         if is_upgrade or not self._is_message_complete:
             length, expects_100 = body_headers(headers)
             if is_upgrade and length is None and any(name == b"transfer-encoding" for name, _ in headers):
-                self._refuse(BAD_REQUEST)  # the parser takes the body for the other protocol's bytes
+                self._refuse(BAD_REQUEST)  # the parser would treat the body as bytes of the other protocol
                 return
             if length != 0 and not (is_upgrade and length is None):
                 body = RequestBody()
                 self._is_raw_body = is_upgrade
                 if length is None:
                     self._framing = ChunkedFraming()
-                    self.headers = []  # of the trailers, which are dropped
+                    self.headers = []  # trailers, which are dropped
                 else:
                     self._body_left = length
         raw_path, query = target
@@ -346,7 +348,7 @@ class ServerConnection:
         self._push.response = response
         self._phase = ANSWER if body is None else BODY
         task = self._loop.create_task(self._serve(exchange))
-        # For the application, too: to ask asyncio for it is a system call before Python 3.12.
+        # Passed to the application too, as asyncio.current_task is a system call before Python 3.12.
         scope["steersman.task"] = task
         server.tasks.add(task)
 
@@ -354,7 +356,7 @@ class ServerConnection:
         try:
             await exchange.run(self._server.app)
         finally:
-            # Here and not in a callback of the task, which would cost another pass of the loop.
+            # Done here instead of in a callback of the task, which would cost another iteration of the loop.
             self._server.tasks.discard(exchange.scope["steersman.task"])
 
     def _parse_body(self, data: bytes, start: int) -> int:
@@ -387,7 +389,7 @@ class ServerConnection:
         return end
 
     def _end_body(self) -> None:
-        """The request is complete: the response is awaited, or it was complete before."""
+        """Complete the request; continue if the response is complete already."""
         exchange = self._exchange
         assert exchange is not None
         assert exchange.body is not None
@@ -399,7 +401,7 @@ class ServerConnection:
             self._discarded = 0
             self._next_request()
 
-    # The callbacks of httptools
+    # Callbacks of httptools
 
     def on_url(self, url: bytes) -> None:
         self.url += url
@@ -436,10 +438,10 @@ class ServerConnection:
     def on_message_complete(self) -> None:
         self._is_message_complete = True
 
-    # Responses, and the ends of connections
+    # Responses and the end of the connection
 
     def _on_response(self) -> None:
-        """The response is complete: the next request, or the end."""
+        """Continue with the next request, or close, after a complete response."""
         exchange = self._exchange
         if self.transport.is_closing() or exchange is None:
             return
@@ -451,7 +453,7 @@ class ServerConnection:
             self._next_request()
 
     def _next_request(self) -> None:
-        """Go on with the bytes that were held, or wait for some."""
+        """Parse the held bytes, or wait for data."""
         self._exchange = None
         self._phase = HEAD
         self.flow.resume_reading()
@@ -464,19 +466,19 @@ class ServerConnection:
             self._idle_timer = clock.timer(self._server.timeouts.idle, self._end_pause)
 
     def _end_pause(self) -> None:
-        """Close a connection that was idle for too long, or look again when it would be."""
+        """Close the connection if it was idle too long, else restart the timer."""
         self._idle_timer = None
         if self._idle_since is None:
             return
         clock = self._server.clock
-        left = self._idle_since + self._server.timeouts.idle - clock.monotonic()
-        if left > 0:
-            self._idle_timer = clock.timer(left, self._end_pause)
+        remaining_seconds = self._idle_since + self._server.timeouts.idle - clock.monotonic()
+        if remaining_seconds > 0:
+            self._idle_timer = clock.timer(remaining_seconds, self._end_pause)
         else:
             self._close()
 
     def shut_down(self) -> None:
-        """Close the connection after the response that is under way; at once without one."""
+        """Close the connection after the current response, or at once without one."""
         exchange = self._exchange
         if self._phase == CLOSING:
             return
@@ -491,7 +493,7 @@ class ServerConnection:
         await self._closed.wait()
 
     def hand_over(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """Give up the connection for another protocol (the ASGI extension ``steersman.upgrade``); the caller closes it."""
+        """Hand over the connection to another protocol (ASGI extension ``steersman.upgrade``); the caller closes it."""
         self._phase = CLOSING
         self.flow.resume_reading()
         if self._exchange is not None:
@@ -501,12 +503,12 @@ class ServerConnection:
         return hand_over(self.transport, self._loop, received)
 
     def _refuse(self, refusal: Refusal) -> None:
-        """Answer a request that is not served, and close the connection."""
+        """Respond to a rejected request and close the connection."""
         self.transport.write(refusal.encode())
         self._close(has_unread=True)
 
     def _refuse_body(self) -> None:
-        """End a request whose body is malformed: with 400 if the application has not begun a response."""
+        """Reject a malformed body: with 400 if the response has not started."""
         exchange = self._exchange
         assert exchange is not None
         response = exchange.response
@@ -521,10 +523,10 @@ class ServerConnection:
             self._refuse(BAD_REQUEST)
 
     def _close(self, *, has_unread: bool = False) -> None:
-        """Close the connection when the client has what was written.
+        """Close the connection once the client has the written data.
 
-        While there are bytes of the client that were not read, a socket that is closed would reset the connection, and
-        the client might lose the response (RFC 9112, 9.6): then bytes are read and dropped for a moment.
+        Closing a socket with unread data resets the connection, and the client might lose the response (RFC 9112, 9.6);
+        so unread data is read and dropped for a moment.
         """
         has_unread = has_unread or self._phase == BODY or bool(self._held)
         self._phase = CLOSING
@@ -541,7 +543,7 @@ class ServerConnection:
 
     def _close_transport(self) -> None:
         if self.transport.is_closing():
-            return  # the transport of TLS in asyncio cannot be asked for anything after a second call
+            return  # asyncio's TLS transport cannot be used after a second call
         if self.transport.get_write_buffer_size():
             self._start_write_timer()
         self.transport.close()
@@ -551,7 +553,7 @@ class ServerConnection:
         self.transport.abort()
 
     def _release(self) -> None:
-        """End all that outlives the protocol's part in the connection."""
+        """Release everything that outlives the connection."""
         self._server.connections.discard(self)
         self._stop_read_timer()
         if self._idle_timer is not None:
@@ -561,12 +563,12 @@ class ServerConnection:
             self._write_timer.cancel()
             self._write_timer = None
         self._phase = CLOSING
-        self._parser = None  # it refers to the connection
+        self._parser = None  # it references the connection
 
     # Timers
 
     def _update_read_timer(self) -> None:
-        """A timer runs while a head or a body is incomplete; none is made for a request that comes at once."""
+        """Run a timer while a head or body is incomplete; requests that arrive complete need none."""
         phase = self._phase
         if phase == HEAD and self._idle_since is None:
             if self._read_timer is None:

@@ -1,4 +1,4 @@
-"""One request and its response: the two callables that ASGI gives an application."""
+"""Exchange of one request and its response: the ``receive`` and ``send`` callables of ASGI."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ _FAULT_HEADERS: Final = [
 
 
 class Exchange:
-    """A request under way. The connection adds to ``body`` and calls ``notify``; the application receives and sends."""
+    """Request in progress.
+
+    The connection fills ``body`` and calls ``notify``; the application calls ``receive`` and ``send``.
+    """
 
     __slots__ = (
         "_date_line",
@@ -57,36 +60,36 @@ class Exchange:
         expects_100: bool,
         on_response: Callable[[], None],
     ) -> None:
-        """``body`` is None for a request without one. ``on_response`` is called once, when the response is complete."""
+        """``body``: None without a request body. ``on_response``: called once, when the response is complete."""
         self.scope = scope
         self.body = body
         self.response = response
         self._transport = transport
         self._flow = flow
         self._date_line = date_line
-        #: The client waits for ``100 Continue`` before it sends the body.
+        #: The client waits for ``100 Continue``.
         self._expects_100 = expects_100
         self._on_response = on_response
         self._is_body_received = False
-        #: The rest of the request will not come; a response may still be sent.
+        #: The rest of the request is lost; a response may still be sent.
         self.is_cut = False
-        #: Nothing more is sent.
+        #: The connection is lost; sends are dropped.
         self.is_disconnected = False
-        #: Made when the application waits.
+        #: Created when the application waits.
         self._event: asyncio.Event | None = None
 
     def notify(self) -> None:
-        """Wake ``receive``: there is more of the body, or the end of the exchange."""
+        """Wake ``receive``: more data, or the end of the exchange."""
         if self._event is not None:
             self._event.set()
 
     def cut(self) -> None:
-        """The rest of the request is lost; the application receives a disconnect."""
+        """Mark the rest of the request as lost; the application receives a disconnect."""
         self.is_cut = True
         self.notify()
 
     def disconnect(self) -> None:
-        """The client is gone; what the application sends is dropped."""
+        """Mark the client as disconnected; sends are dropped."""
         self.is_disconnected = True
         self.notify()
 
@@ -113,7 +116,7 @@ class Exchange:
             self._transport.close()
 
     async def receive(self) -> Message:
-        """ASGI's ``receive``."""
+        """Receive an ASGI message."""
         while not (self.is_cut or self.is_disconnected or self.response.is_complete):
             if not self._is_body_received:
                 body = self.body
@@ -146,7 +149,7 @@ class Exchange:
         kind = message["type"]
         if not response.is_started and kind == "http.response.start":
             if self._expects_100 and self._is_body_missing():
-                # The client may send the body or not, so the end of the request is unknown.
+                # The client may or may not send the body, so the end of the request is unknown.
                 response.keep_alive = False
             response.begin(message["status"], message["headers"], self._date_line)
         elif response.is_started and not response.is_complete and kind == "http.response.body":
@@ -162,7 +165,7 @@ class Exchange:
             raise RuntimeError(f"{kind} out of order")
 
     def _end(self) -> None:
-        if self.response.is_complete:  # not if the client went away during the last part
+        if self.response.is_complete:  # not if the client disconnected during the last part
             self.notify()
             self._on_response()
 
@@ -170,7 +173,7 @@ class Exchange:
         return self.body is not None and not self.body.is_complete and not self.body.size
 
     async def _send_large(self, body: bytes, *, is_last: bool) -> None:
-        """Write a body in parts, each when the client has read enough of the ones before."""
+        """Write a body in parts, each after the client has read enough of the previous ones."""
         start = 0
         last = len(body) - WRITE_BYTES_MAX
         while start < last:

@@ -1,4 +1,4 @@
-"""Flow control of a connection's transport, and pieces of streams that are written without a task."""
+"""Flow control of a connection's transport, and pushed pieces of streams."""
 
 from __future__ import annotations
 
@@ -24,30 +24,30 @@ class Flow:
         self._writable: asyncio.Event | None = None
 
     def pause_reading(self) -> None:
-        """Take no more bytes from the client. Idempotent."""
+        """Stop reading from the client. Idempotent."""
         if not self._read_paused:
             self._read_paused = True
             self._transport.pause_reading()
 
     def resume_reading(self) -> None:
-        """Take bytes from the client again. Idempotent."""
+        """Resume reading from the client. Idempotent."""
         if self._read_paused:
             self._read_paused = False
             self._transport.resume_reading()
 
     def pause_writing(self) -> None:
-        """The transport's buffer is above its high-water mark."""
+        """Handle a transport buffer above its high-water mark."""
         self.write_paused = True
 
     def resume_writing(self) -> None:
-        """The transport's buffer is below its low-water mark, or the connection is lost."""
+        """Handle a transport buffer below its low-water mark, or a lost connection."""
         self.write_paused = False
         if self._writable is not None:
             self._writable.set()
             self._writable = None
 
     async def drain(self) -> None:
-        """Return when more may be written, or the connection is lost."""
+        """Wait until more may be written, or the connection is lost."""
         while self.write_paused:
             if self._writable is None:
                 self._writable = asyncio.Event()
@@ -55,10 +55,9 @@ class Flow:
 
 
 class Push:
-    """Writes a piece of the chunked response that is under way on a connection, without a task.
+    """Writer of chunks of a streamed response without a task switch.
 
-    The ASGI extension ``steersman.push``: a stream of events takes it instead of waking the task that sends the events,
-    which would cost half of each event.
+    ASGI extension ``steersman.push``: waking the task that sends a watch's events would cost half of each event.
     """
 
     __slots__ = ("_flow", "_transport", "response")
@@ -66,11 +65,11 @@ class Push:
     def __init__(self, transport: asyncio.Transport, flow: Flow) -> None:
         self._transport = transport
         self._flow = flow
-        #: The response under way.
+        #: Response in progress.
         self.response: ResponseWriter | None = None
 
     def __call__(self, piece: bytes) -> bool:
-        """Write a piece. Return False, and write nothing, if its sender must wait or the piece does not fit a chunk."""
+        """Write a piece. Returns False without writing if the sender must wait or the piece exceeds a chunk."""
         response = self.response
         if (
             response is None
@@ -86,9 +85,9 @@ class Push:
 
     @property
     def is_paused(self) -> bool:
-        """True while the client has not read enough of the pieces before."""
+        """True while the client has not read enough."""
         return self._flow.write_paused
 
     async def drained(self) -> None:
-        """Return when more may be written, or the connection is lost."""
+        """Wait until more may be written, or the connection is lost."""
         await self._flow.drain()

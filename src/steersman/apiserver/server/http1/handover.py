@@ -12,7 +12,7 @@ _READER_BYTES: Final = 64 * 1024
 def hand_over(
     transport: asyncio.Transport, loop: asyncio.AbstractEventLoop, received: bytes
 ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    """Return streams over ``transport``, whose protocol they replace. ``received``: bytes after the request."""
+    """Return streams over ``transport``, replacing its protocol. ``received``: bytes read after the request."""
     reader = asyncio.StreamReader(limit=_READER_BYTES, loop=loop)
     protocol = asyncio.StreamReaderProtocol(reader, loop=loop)
     protocol.connection_made(transport)

@@ -1,8 +1,8 @@
-"""The TLS connection of a client, as the ASGI TLS extension describes it, with the time in which its certificate is valid.
+"""Client side of a TLS connection as ASGI TLS extension, with the validity period of the client's certificate chain.
 
-The handshake verifies a client's certificate against the CAs, but not its time (``tls.tls_context``): the
-authenticator checks that with each request, so a certificate that has expired counts as no credential and does not end
-the connection (``docs/decisions/0008-client-certificates.md``).
+The handshake verifies a client's certificate against the CAs, but not its validity period (``tls.tls_context``): the
+authenticator checks it per request, so an expired certificate counts as no credential and does not end the connection
+(``docs/decisions/0008-client-certificates.md``).
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ if TYPE_CHECKING:
 _TLS_VERSIONS: Final = {"TLSv1.2": 0x0303, "TLSv1.3": 0x0304}
 #: ``ENCODING_DER`` of the private module ``_ssl``.
 _DER: Final = 2
-#: Of a chain that cannot be determined: it is valid at no time.
+#: Validity of an unknown chain: never valid.
 NEVER: Final[tuple[float, ...]] = (float("inf"), float("-inf"))
 
 
 def address(transport: asyncio.Transport, name: str) -> tuple[str, int] | None:
-    """Return host and port of an end of the connection (``peername`` or ``sockname``); None without them."""
+    """Return host and port of one end of the connection (``peername`` or ``sockname``); None if unknown."""
     info = transport.get_extra_info(name)
     return (str(info[0]), int(info[1])) if isinstance(info, tuple) and len(info) >= 2 else None
 
 
 def tls_extension(transport: asyncio.Transport) -> dict[str, Any]:
-    """Return the ASGI TLS extension (https://asgi.readthedocs.io/en/latest/specs/tls.html); nothing without TLS.
+    """Return the ASGI TLS extension (https://asgi.readthedocs.io/en/latest/specs/tls.html); empty without TLS.
 
-    Computed once per connection. The server's own certificate is left out. Two keys are added: ``client_cert_valid``, the
-    first and last second since 1970 at which the whole chain is valid, and ``client_cert_authorities``, the SHA-256 digests of
-    the authorities in it.
+    Computed once per connection, without the server's own certificate. Two keys are added: ``client_cert_valid``, the
+    first and last second since 1970 at which the whole chain is valid, and ``client_cert_authorities``, the SHA-256
+    digests of its CA certificates.
     """
     tls = transport.get_extra_info("ssl_object")
     if tls is None:
@@ -57,7 +57,7 @@ def tls_extension(transport: asyncio.Transport) -> dict[str, Any]:
 
 
 def validity(chain: list[dict[str, Any]]) -> tuple[float, ...]:
-    """Return the seconds between which all certificates of a chain are valid; ``NEVER`` for an empty chain."""
+    """Return the period in which all certificates of a chain are valid; ``NEVER`` for an empty chain."""
     if not chain:
         return NEVER
     return (
@@ -67,14 +67,14 @@ def validity(chain: list[dict[str, Any]]) -> tuple[float, ...]:
 
 
 def authorities(chain: list[Any]) -> frozenset[str]:
-    """Return the SHA-256 digests of a chain's certificates but the client's own, unless that is all there is."""
+    """Return the SHA-256 digests of a chain without the client's own certificate, unless it is the only one."""
     return frozenset(hashlib.sha256(each.public_bytes(_DER)).hexdigest() for each in chain[1:] or chain)
 
 
 def _verified_chain(tls: ssl.SSLObject) -> list[Any]:
     """Return the certificates from the client's to the CA's; empty for a resumed session, which does not keep them.
 
-    ``SSLObject.get_verified_chain`` is public from Python 3.13 on, and returns encoded certificates; the method below it
+    ``SSLObject.get_verified_chain`` is public since Python 3.13 and returns encoded certificates; the underlying method
     is the same in all versions and returns objects with ``get_info`` and ``public_bytes``.
     """
     get_chain = getattr(getattr(tls, "_sslobj", None), "get_verified_chain", None)

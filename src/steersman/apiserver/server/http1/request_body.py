@@ -1,4 +1,4 @@
-"""Request bodies: the buffer between connection and application, and where the message ends in the bytes of a connection."""
+"""Request bodies: the buffer between connection and application, and the end of chunked bodies."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 
 
 class RequestBody:
-    """Bytes of a body that the application has not received."""
+    """Body bytes that the application has not received."""
 
     __slots__ = ("_parts", "is_complete", "size")
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
         self.size = 0
-        #: The last byte has been added.
+        #: The body is complete.
         self.is_complete = False
 
     def add(self, part: bytes) -> None:
@@ -27,7 +27,7 @@ class RequestBody:
         self.size += len(part)
 
     def take(self) -> bytes:
-        """Return all bytes, and forget them."""
+        """Return and clear all bytes."""
         parts = self._parts
         self._parts = []
         self.size = 0
@@ -35,9 +35,9 @@ class RequestBody:
 
 
 class ChunkedFraming:
-    """Position within one chunked body.
+    """Position within a chunked body.
 
-    The bytes are cut after each empty line, since the message can only end there.
+    The bytes are split after each empty line, as the message can only end there.
     """
 
     __slots__ = ("_chunks", "_data", "_total")
@@ -48,7 +48,7 @@ class ChunkedFraming:
         self._chunks = 0
 
     def next_end(self, data: bytes, start: int) -> int:
-        """Return the end of the bytes from ``start`` that may be parsed at once, and count them."""
+        """Return the end of the bytes from ``start`` that may be parsed together, and count them."""
         end = _after_empty_line(data, start)
         self._total += end - start
         return end
@@ -68,17 +68,17 @@ class ChunkedFraming:
 
 
 def _after_empty_line(data: bytes, start: int) -> int:
-    """Return the position after the next empty line, or the end. A line end at the start may complete one."""
+    """Return the position after the next empty line, or the end. A line end at the start may complete an empty line."""
     if data.startswith(b"\r\n", start):
         return start + 2
     if data.startswith(b"\n", start):
         return start + 1
-    found = data.find(b"\n\r\n", start)
-    return len(data) if found < 0 else found + 3
+    end = data.find(b"\n\r\n", start)
+    return len(data) if end < 0 else end + 3
 
 
 def body_headers(headers: Sequence[tuple[bytes, bytes]]) -> tuple[int | None, bool]:
-    """Return Content-Length (None without one), and True if the client expects ``100 Continue``.
+    """Return Content-Length (None without one), and whether the client expects ``100 Continue``.
 
     The parser has accepted the headers, so there is at most one Content-Length, and it is a number.
     """

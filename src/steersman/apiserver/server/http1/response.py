@@ -1,4 +1,6 @@
-"""Framing of a response: status line, headers, and a body by its length, in chunks, or up to the end of the connection."""
+"""Framing of responses: status line, headers, and a body with Content-Length, chunked, or up to the end of the
+connection.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ _WITHOUT_BODY: Final = frozenset({204, 304})
 
 
 class ResponseWriter:
-    """Writes one response to a transport. The order of calls is checked by the exchange."""
+    """Writer of one response to a transport. The exchange checks the order of calls."""
 
     __slots__ = (
         "_drops_body",
@@ -51,15 +53,15 @@ class ResponseWriter:
         self.is_started = False
         self.is_complete = False
         self.is_chunked = False
-        #: Bytes of the body that Content-Length promises and that are not written; negative if there is no such promise.
+        #: Remaining bytes of Content-Length; negative without one.
         self._left = -1
-        #: A response to HEAD, or with a status that has no body.
+        #: Response to HEAD, or with a status without body.
         self._drops_body = False
-        #: The head of a response of known length, which is written together with the first part of the body.
+        #: Head of a response with Content-Length, written together with the first part of the body.
         self._head = b""
 
     def begin(self, code: int, headers: Sequence[tuple[bytes, bytes]], date_line: bytes) -> None:
-        """Write the head, or keep it for the first part of the body. Raises RuntimeError for a header that ends its line."""
+        """Write the head, or keep it for the first part of the body. Raises RuntimeError for headers with line ends."""
         lines = [_STATUS_LINES.get(code) or _status_line(code)]
         has_body = not self._is_head_request and code not in _WITHOUT_BODY
         length = -1
@@ -67,7 +69,7 @@ class ResponseWriter:
         for name, value in headers:
             if name == b"content-length":
                 if code in _WITHOUT_BODY:
-                    continue  # RFC 9110, 8.6: not with 204, and of 304 it would be the length of another response
+                    continue  # RFC 9110, 8.6: not with 204; with 304 it would be the length of another response
                 length = int(value)
             elif name == b"connection" and value == b"close":
                 closes = True
@@ -85,7 +87,7 @@ class ResponseWriter:
         if self._is_http10:
             lines[0] = b"HTTP/1.0" + lines[0][8:]
         head = b"".join(lines)
-        # A header with the end of a line would begin another header, or the body.
+        # A line end would start another header, or the body.
         if head.count(b"\n") != len(lines) or head.count(b"\r") != len(lines) or b"\0" in head:
             raise RuntimeError("a header holds the end of a line")
         self.is_started = True
@@ -99,7 +101,7 @@ class ResponseWriter:
             self._head = head
 
     def write(self, part: bytes, *, is_last: bool) -> None:
-        """Write a part of the body. Raises RuntimeError if the body has another length than its head says."""
+        """Write a part of the body. Raises RuntimeError if the body differs from its Content-Length."""
         if self.is_chunked:
             end = b"0\r\n\r\n" if is_last else b""
             part = b"%x\r\n%b\r\n%b" % (len(part), part, end) if part else end
@@ -118,7 +120,7 @@ class ResponseWriter:
             self.is_complete = True
 
     def _with_head(self, part: bytes) -> bytes:
-        """Return the bytes to write next: the head and the part, if the head is not written."""
+        """Return the bytes to write next: the head, unless written, and the part."""
         head = self._head
         if not head:
             return part

@@ -1,7 +1,7 @@
-"""Rules of Go's ``net/http`` about requests that are refused before the application receives them.
+"""Requests that Go's ``net/http`` rejects before the handler.
 
-Upstream: ``readRequest`` and ``Server.serve`` of Go's net/http/server.go, and ``httpguts``. httptools parses the bytes; what
-it refuses and Go does not is listed in ``docs/compatibility.md``.
+Upstream: ``readRequest`` and ``Server.serve`` of Go's net/http/server.go, and ``httpguts``. httptools parses the bytes;
+requests that it rejects and Go accepts are listed in ``docs/compatibility.md``.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ _BAD_ESCAPE: Final = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 _ABSOLUTE: Final = re.compile(rb"[A-Za-z][A-Za-z0-9+.\-]*://[^/?]*")
 _REQUEST_LINE: Final = re.compile(rb"\A[^\r\n]*")
 _VERSION: Final = re.compile(rb" HTTP/(\d\.\d)\r?\Z")
-#: A line that ends with LF alone: the parser refuses it, Go accepts it.
+#: Line that ends with LF alone: the parser rejects it, Go accepts it.
 BARE_LF: Final = re.compile(rb"(?<!\r)\n")
 _CODING: Final = re.compile(rb"(?im)^transfer-encoding:[ \t]*([ -~]*?)[ \t]*\r$")
 _HIGH_BYTE: Final = re.compile(rb"[\x80-\xff]")
 
 
 class Refusal(msgspec.Struct, frozen=True):
-    """An answer in text that ends the connection. Without a ``body`` it is the code and the text again."""
+    """Text response that ends the connection. ``body`` defaults to the code and its text."""
 
     code: int
     text: bytes
     body: bytes | None = None
 
     def encode(self) -> bytes:
-        """Return the bytes of the answer."""
+        """Encode the response."""
         status = b"%d %s" % (self.code, self.text)
         body = status if self.body is None else self.body
         head = (
@@ -50,12 +50,12 @@ _BAD_HOST: Final = Refusal(400, b"Bad Request: malformed Host header")
 _VERSION_UNSUPPORTED: Final = Refusal(505, b"HTTP Version Not Supported: unsupported protocol version")
 _TRANSFER_ENCODING: Final = Refusal(501, b"Not Implemented", b"Unsupported transfer encoding")
 _EXPECTATION: Final = Refusal(417, b"Expectation Failed", b"")
-#: ``OPTIONS *`` asks about the server and no path of it.
+#: ``OPTIONS *`` applies to the server and not to a path.
 GENERAL_OPTIONS: Final = Refusal(200, b"OK", b"")
 
 
 def split_target(target: bytes) -> tuple[bytes, bytes] | None:
-    """Return path and query of a request target; None where it is malformed. ``#`` is a character like others.
+    """Return path and query of a request target; None if malformed. ``#`` has no special meaning.
 
     Upstream: ``url.ParseRequestURI``.
     """
@@ -71,7 +71,7 @@ def split_target(target: bytes) -> tuple[bytes, bytes] | None:
 
 
 def http_version(line: bytes) -> str:
-    """Return the version at the end of a request line; an empty text for a line without one, or of another protocol."""
+    """Return the version at the end of a request line; empty without one or for another protocol."""
     match = _VERSION.search(line)
     return "" if match is None else match.group(1).decode("ascii")
 
@@ -79,7 +79,7 @@ def http_version(line: bytes) -> str:
 def refusal_of_head(
     method: bytes, target: bytes, version: str, headers: Sequence[tuple[bytes, bytes]]
 ) -> Refusal | None:
-    """Return why a request with a well-formed head is refused. ``version`` is that of ``http_version``."""
+    """Return the rejection of a well-formed head; None if it is accepted. ``version``: of ``http_version``."""
     if version not in ("1.1", "1.0"):
         return _VERSION_UNSUPPORTED if version else BAD_REQUEST
     host: bytes | None = None
@@ -93,7 +93,7 @@ def refusal_of_head(
             expectation = value
         elif name == b"transfer-encoding":
             if version == "1.0":
-                return BAD_REQUEST  # RFC 9112, 6.1: faulty framing; proxies of HTTP/1.0 may have ignored it
+                return BAD_REQUEST  # RFC 9112, 6.1: faulty framing; HTTP/1.0 proxies may have ignored it
             if value.lower() != b"chunked":
                 return _TRANSFER_ENCODING
     if host is None:
@@ -107,12 +107,12 @@ def refusal_of_head(
 
 
 def refusal_of_malformed_head(head: bytes) -> Refusal:
-    """Return how a head is refused that is malformed for the parser: by its first line, if the fault is there."""
+    """Return the rejection of a head that the parser calls malformed; that of its first line if the error is there."""
     return refusal_of_request_line(head[: head.find(b"\n") + 1]) or refusal_of_bytes(head)
 
 
 def refusal_of_request_line(line: bytes) -> Refusal | None:
-    """Return how a request is refused whose first line is malformed; None if the line is well-formed."""
+    """Return the rejection of a malformed request line; None if it is well-formed."""
     try:
         httptools.HttpRequestParser(None).feed_data(escape_request_line(line))
     except httptools.HttpParserError:
@@ -121,21 +121,21 @@ def refusal_of_request_line(line: bytes) -> Refusal | None:
 
 
 def refusal_of_bytes(data: bytes) -> Refusal:
-    """Return how bytes are refused by their version and transfer encoding, whatever else is malformed."""
+    """Return the rejection of bytes by version and transfer encoding, regardless of other errors."""
     line = _REQUEST_LINE.match(data)
     version = "" if line is None else http_version(line.group())
     if version and not version.startswith("1."):
         return _VERSION_UNSUPPORTED
-    # A bare LF refuses a head before the rest of it arrives, so the rest has no influence.
+    # A bare LF rejects a head before the rest arrives, so the rest has no effect.
     bare_lf = BARE_LF.search(data)
     codings = [value.lower() for value in _CODING.findall(data, 0, len(data) if bare_lf is None else bare_lf.end())]
     return _TRANSFER_ENCODING if codings and codings != [b"chunked"] else BAD_REQUEST
 
 
 def escape_request_line(head: bytes) -> bytes:
-    """Return the bytes with those beyond ASCII in their first line percent-encoded.
+    """Percent-encode bytes beyond ASCII in the first line.
 
-    Go accepts them in paths and queries, and decodes both spellings alike; the parser refuses them.
+    Go accepts them in paths and queries, and decodes both forms alike; the parser rejects them.
     """
     line, end, rest = head.partition(b"\n")
     return _HIGH_BYTE.sub(lambda match: b"%%%02X" % match.group()[0], line) + end + rest

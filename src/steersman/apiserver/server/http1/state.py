@@ -1,4 +1,4 @@
-"""State that the connections of one server share."""
+"""State shared by the connections of one server."""
 
 from __future__ import annotations
 
@@ -32,5 +32,5 @@ class ServerState:
         self.tasks: set[asyncio.Task[None]] = set()
         #: The Date header with the end of its line; replaced once a second.
         self.date_line = b""
-        #: The server is shutting down: no further request is served.
+        #: True during shutdown: no further request is served.
         self.is_draining = False

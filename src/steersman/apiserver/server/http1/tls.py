@@ -13,7 +13,7 @@ _NO_CHECK_TIME: Final = 0x200000
 
 
 class TLSFileError(ValueError):
-    """A certificate or key cannot be used; the text names the file."""
+    """Unusable certificate or key; the text names the file."""
 
 
 class TLSFiles(msgspec.Struct, frozen=True):
@@ -22,20 +22,20 @@ class TLSFiles(msgspec.Struct, frozen=True):
     certificate: Path
     key: Path
     client_cas: tuple[Path, ...] = ()
-    #: Oldest version of TLS that is accepted.
+    #: Minimum TLS version.
     minimum_version: ssl.TLSVersion = ssl.TLSVersion.TLSv1_2
 
 
 def tls_context(files: TLSFiles) -> ssl.SSLContext:
-    """Return a context for TLS of the minimum version or newer, HTTP/1.1 and optional client certificates.
+    """Return a context with the minimum TLS version, ALPN HTTP/1.1 and optional client certificates.
 
-    The time of a client's certificate is left to the authenticator. A resumed session does not keep the chain that must
-    be valid, so no tickets are issued. Raises ``TLSFileError``.
+    The authenticator checks validity periods of client certificates. No session tickets are issued, as a resumed
+    session does not keep the chain. Raises ``TLSFileError``.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = files.minimum_version
     load_cert_chain(context, files.certificate, files.key)
-    # Only what is served is offered: clients that find h2 here would speak it.
+    # Only supported protocols are offered: clients would use h2 otherwise.
     context.set_alpn_protocols(["http/1.1"])
     context.verify_flags |= ssl.VerifyFlags(_NO_CHECK_TIME)
     context.options |= ssl.OP_NO_TICKET

@@ -8,12 +8,12 @@ from steersman.apiserver.kinds.admissionregistration.mutatingadmissionpolicy imp
 STRATEGY = MutatingAdmissionPolicyStrategy()
 
 
-def test_the_row_counts_mutations():
+def test_cells_count_mutations():
     assert STRATEGY.columns[1].name == "Mutations"
     assert STRATEGY.cells(named(spec={"mutations": [{}, {}, {}]}), NOW)[1] == 3
 
 
-def test_rules_hold_for_every_write():
+def test_validate_and_validate_update_apply_same_rules():
     empty = named(spec={})
     faults = texts(STRATEGY.validate(CONTEXT, empty))
     assert "spec.mutations: Required value: mutations must contain at least one item" in faults
@@ -21,5 +21,5 @@ def test_rules_hold_for_every_write():
 
 
 @pytest.mark.parametrize(("name", "is_fine"), [("a.b", True), ("A", False)])
-def test_names_are_those_of_dns(name, is_fine):
+def test_name_errors_require_dns_subdomain(name, is_fine):
     assert (not STRATEGY.name_errors(name)) == is_fine

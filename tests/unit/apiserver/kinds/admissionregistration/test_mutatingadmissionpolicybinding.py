@@ -10,11 +10,11 @@ STRATEGY = MutatingAdmissionPolicyBindingStrategy()
 BINDING = defaulted(STRATEGY, named(spec={"policyName": "p"}))
 
 
-def test_a_binding_does_not_say_what_a_failure_does():
+def test_validate_accepts_binding_without_validation_actions():
     assert texts(STRATEGY.validate(CONTEXT, BINDING)) == []
 
 
-def test_a_binding_names_its_policy():
+def test_validate_requires_policy_name():
     fault = "spec.policyName: Required value"
     assert texts(STRATEGY.validate(CONTEXT, named(spec={}))) == [fault]
     assert texts(STRATEGY.validate_update(CONTEXT, named(spec={}), BINDING)) == [fault]

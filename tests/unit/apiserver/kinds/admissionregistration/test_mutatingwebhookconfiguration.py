@@ -8,12 +8,12 @@ from steersman.apiserver.kinds.admissionregistration.mutatingwebhookconfiguratio
 )
 
 
-@pytest.mark.parametrize(("said", "policy"), [({}, "Never"), ({"reinvocationPolicy": "IfNeeded"}, "IfNeeded")])
-def test_a_webhook_is_asked_once_unless_it_says_otherwise(said, policy):
-    [hook] = defaulted(MutatingWebhookConfigurationStrategy(), named(webhooks=[{"name": "a", **said}]))["webhooks"]
+@pytest.mark.parametrize(("fields", "policy"), [({}, "Never"), ({"reinvocationPolicy": "IfNeeded"}, "IfNeeded")])
+def test_default_sets_reinvocation_policy_never(fields, policy):
+    [hook] = defaulted(MutatingWebhookConfigurationStrategy(), named(webhooks=[{"name": "a", **fields}]))["webhooks"]
     assert hook["reinvocationPolicy"] == policy
 
 
-def test_it_gets_what_every_webhook_gets():
+def test_default_sets_common_webhook_fields():
     [hook] = defaulted(MutatingWebhookConfigurationStrategy(), named(webhooks=[{"name": "a"}]))["webhooks"]
     assert (hook["failurePolicy"], hook["timeoutSeconds"]) == ("Fail", 10)

@@ -10,12 +10,12 @@ from steersman.apiserver.kinds.admissionregistration.validatingadmissionpolicy i
 STRATEGY = ValidatingAdmissionPolicyStrategy()
 
 
-def test_the_row_counts_validations():
+def test_cells_count_validations():
     assert STRATEGY.columns[1].name == "Validations"
     assert STRATEGY.cells(named(spec={"validations": [{}, {}, {}]}), NOW)[1] == 3
 
 
-def test_rules_hold_for_every_write():
+def test_validate_and_validate_update_apply_same_rules():
     empty = named(spec={})
     faults = texts(STRATEGY.validate(CONTEXT, empty))
     assert "spec.validations: Required value: validations or auditAnnotations must contain at least one item" in faults
@@ -23,11 +23,11 @@ def test_rules_hold_for_every_write():
 
 
 @pytest.mark.parametrize(("name", "is_fine"), [("a.b", True), ("A", False)])
-def test_names_are_those_of_dns(name, is_fine):
+def test_name_errors_require_dns_subdomain(name, is_fine):
     assert (not STRATEGY.name_errors(name)) == is_fine
 
 
-def test_a_status_holds_findings_about_fields_and_conditions():
+def test_validate_status_update_checks_type_checking_and_conditions():
     status = {
         "typeChecking": {
             "expressionWarnings": [{"fieldRef": "spec.validations[0]", "warning": "w"}, {"fieldRef": " "}]
@@ -43,7 +43,7 @@ def test_a_status_holds_findings_about_fields_and_conditions():
     assert STRATEGY.validate_status_update(CONTEXT, named(), named()) == []
 
 
-def test_names_of_configurations_from_files_warn():
+def test_warnings_about_names_of_manifest_based_configurations():
     (text,) = STRATEGY.warnings(CONTEXT, {"metadata": {"name": "a.static.k8s.io"}}, None)
     assert text.startswith('metadata.name: names ending with ".static.k8s.io" will be reserved')
     assert STRATEGY.warnings(CONTEXT, {"metadata": {"name": "a.k8s.io"}}, None) == ()

@@ -10,12 +10,12 @@ STRATEGY = ValidatingAdmissionPolicyBindingStrategy()
 BINDING = defaulted(STRATEGY, named(spec={"policyName": "p"}))
 
 
-def test_a_binding_says_what_a_failure_does():
+def test_validate_requires_validation_actions():
     fault = "spec.validationActions: Required value: at least one validation action is required"
     assert texts(STRATEGY.validate(CONTEXT, BINDING)) == [fault]
     assert texts(STRATEGY.validate_update(CONTEXT, BINDING, BINDING)) == [fault]
 
 
-def test_a_binding_that_denies_is_valid():
+def test_validate_accepts_deny_action():
     denies = defaulted(STRATEGY, named(spec={"policyName": "p", "validationActions": ["Deny", "Audit"]}))
     assert texts(STRATEGY.validate(CONTEXT, denies)) == []

@@ -7,6 +7,6 @@ from steersman.apiserver.kinds.admissionregistration.validatingwebhookconfigurat
 )
 
 
-def test_who_only_validates_is_not_asked_again():
+def test_default_sets_no_reinvocation_policy():
     configuration = defaulted(ValidatingWebhookConfigurationStrategy(), named(webhooks=[{"name": "a"}]))
     assert "reinvocationPolicy" not in configuration["webhooks"][0]

@@ -14,11 +14,11 @@ REMOTE = defaulted(
 )
 
 
-def test_a_service_listens_on_443_unless_it_says_otherwise():
+def test_default_sets_service_port_443():
     assert REMOTE["spec"]["service"]["port"] == 443
 
 
-def test_what_is_served_here_is_there_from_its_first_moment():
+def test_prepare_for_create_marks_local_service_available():
     new = edited(LOCAL, {"status.conditions": [{"type": "Other"}]})
     STRATEGY.prepare_for_create(CONTEXT, new)
     assert new["status"] == {
@@ -34,20 +34,20 @@ def test_what_is_served_here_is_there_from_its_first_moment():
     }
 
 
-def test_of_what_is_served_elsewhere_nothing_is_known():
+def test_prepare_for_create_sets_no_condition_of_remote_service():
     new = edited(REMOTE, {"status.conditions": [{"type": "Available", "status": "True"}]})
     STRATEGY.prepare_for_create(CONTEXT, new)
     assert not new["status"].get("conditions")
 
 
-def test_a_status_write_keeps_spec_and_metadata():
+def test_prepare_for_status_update_keeps_spec_and_metadata():
     new = edited(LOCAL, {"metadata.labels": {"a": "b"}, "spec.versionPriority": 5, "status.conditions": []})
     STRATEGY.prepare_for_status_update(CONTEXT, new, LOCAL)
     assert new == {**LOCAL, "status": {"conditions": []}}
 
 
 @pytest.mark.parametrize("valid", [LOCAL, REMOTE, edited(LOCAL, {"metadata.name": "v1.", "spec.group": ""})])
-def test_what_is_valid(valid):
+def test_validate_accepts_valid_services(valid):
     assert texts(STRATEGY.validate(CONTEXT, valid)) == []
 
 
@@ -93,13 +93,13 @@ def test_what_is_valid(valid):
         ),
     ],
 )
-def test_what_is_refused_of_every_write(edits, fault):
+def test_validate_and_validate_update_reject_invalid_fields(edits, fault):
     new = edited(REMOTE, edits)
     assert texts(STRATEGY.validate(CONTEXT, new)) == [fault]
     assert texts(STRATEGY.validate_update(CONTEXT, new, REMOTE)) == [fault]
 
 
-def test_conditions_are_true_false_or_unknown():
+def test_validate_status_update_requires_known_condition_status():
     new = edited(LOCAL, {"status.conditions": [{"type": "Available", "status": "Maybe"}]})
     assert texts(STRATEGY.validate_status_update(CONTEXT, new, LOCAL)) == [
         'status.conditions[0].status: Unsupported value: "Maybe": supported values: "False", "True", "Unknown"'
@@ -114,6 +114,6 @@ def test_conditions_are_true_false_or_unknown():
         (REMOTE, [], ["n/s", "Unknown"]),
     ],
 )
-def test_the_row_shows_who_serves_and_whether(obj, conditions, cells):
+def test_cells_show_service_and_availability(obj, conditions, cells):
     row = STRATEGY.cells(edited(obj, {"status.conditions": conditions}), NOW)
     assert row == ["v1.example.com", *cells, "60s"]

@@ -9,7 +9,7 @@ STRATEGY = ControllerRevisionStrategy()
 REVISION = named(data={"spec": {"a": 1}}, revision=3)
 
 
-def test_any_object_is_data():
+def test_validate_accepts_any_object_as_data():
     assert texts(STRATEGY.validate(CONTEXT, REVISION)) == []
 
 
@@ -21,15 +21,15 @@ def test_any_object_is_data():
         ({"data": [1]}, "data: Required value: data must be a valid JSON object"),
     ],
 )
-def test_what_is_refused(edits, fault):
+def test_validate_rejects_invalid_fields(edits, fault):
     assert texts(STRATEGY.validate(CONTEXT, edited(REVISION, edits))) == [fault]
 
 
-def test_the_number_may_change():
+def test_validate_update_accepts_new_revision():
     assert texts(STRATEGY.validate_update(CONTEXT, edited(REVISION, {"revision": 4}), REVISION)) == []
 
 
-def test_the_data_never_change():
+def test_validate_update_rejects_data_change():
     new = edited(REVISION, {"data": {"b": 2}})
     assert texts(STRATEGY.validate_update(CONTEXT, new, REVISION)) == [
         'data: Invalid value: {"b":2}: field is immutable'
@@ -45,6 +45,6 @@ def test_the_data_never_change():
         ([{"apiVersion": "v1", "kind": "Node", "name": "n"}], "<none>"),
     ],
 )
-def test_the_row_shows_the_controller(owners, shown):
+def test_cells_show_controller(owners, shown):
     row = STRATEGY.cells(edited(REVISION, {"metadata.ownerReferences": owners}), NOW)
     assert row == ["a", shown, 3, "60s"]

@@ -10,7 +10,7 @@ from steersman.apiserver.kinds.core.componentstatus import ComponentStatusStrate
 KIND = ComponentStatusStrategy()
 
 
-def test_columns():
+def test_columns_match_upstream():
     assert [column.name for column in KIND.columns] == ["Name", "Status", "Message", "Error"]
 
 
@@ -23,5 +23,5 @@ def test_columns():
         ([{"type": "Healthy", "status": "False", "error": "down"}], ["Unhealthy", "", "down"]),
     ],
 )
-def test_the_row_tells_health(conditions: list[dict] | None, cells: list[str]):
+def test_cells_show_health(conditions: list[dict] | None, cells: list[str]):
     assert KIND.cells(tree(conditions=conditions), NOW) == ["a", *cells]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.apiserver.kinds.objects import NOW, context, defaulted, is_idempotent, told, tree
+from tests.unit.apiserver.kinds.objects import NOW, context, defaulted, error_texts, is_idempotent, tree
 
 from steersman.apiserver.kinds.core.limitrange import LimitRangeStrategy
 
@@ -32,27 +32,29 @@ def completed(**item: dict) -> dict:
         ({}, None, None),
     ],
 )
-def test_limits_of_containers_complete_each_other(item: dict, default: dict | None, request_: dict | None):
+def test_default_completes_container_limits(item: dict, default: dict | None, request_: dict | None):
     whole = completed(**item)
     assert (whole.get("default"), whole.get("defaultRequest")) == (default, request_)
 
 
-def test_those_of_pods_do_not():
+def test_default_keeps_pod_limits():
     obj = tree(spec={"limits": [{"type": "Pod", "max": {"cpu": "2"}}]})
     assert defaulted(KIND, obj) == obj
 
 
 @given(st.lists(items, max_size=3))
-def test_defaulting_again_changes_nothing(limits: list[dict]):
+def test_default_is_idempotent(limits: list[dict]):
     assert is_idempotent(KIND, tree(spec={"limits": limits}))
 
 
-def test_faults_are_told_at_creation_and_at_updates():
+def test_validate_on_create_and_update():
     obj = tree(spec={"limits": [{"type": "Container", "min": {"cpu": "2"}, "max": {"cpu": "1"}}]})
     faults = ['spec.limits[0].min[cpu]: Invalid value: "2": min value 2 is greater than max value 1']
-    assert told(KIND.validate(context(), obj)) == told(KIND.validate_update(context(), obj, obj)) == faults
+    assert (
+        error_texts(KIND.validate(context(), obj)) == error_texts(KIND.validate_update(context(), obj, obj)) == faults
+    )
 
 
-def test_updates_may_create_and_rows_tell_the_time_of_creation():
+def test_put_creates_and_cells_show_creation_time():
     assert KIND.allow_create_on_update
     assert KIND.cells(tree(), NOW) == ["a", "2026-01-01T00:00:00Z"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.apiserver.kinds.objects import NOW, context, defaulted, is_idempotent, template, told, tree
+from tests.unit.apiserver.kinds.objects import NOW, context, defaulted, error_texts, is_idempotent, template, tree
 
 from steersman.apiserver.kinds.core.replicationcontroller import ReplicationControllerStrategy
 
@@ -14,12 +14,12 @@ def controller(**spec: object) -> dict:
     return tree(spec={"replicas": 1, "selector": {"x": "y"}, "template": template(), **spec})
 
 
-def test_labels_of_the_template_select_and_label():
+def test_default_copies_template_labels_to_selector_and_labels():
     obj = defaulted(KIND, tree(spec={"template": template()}))
     assert (obj["spec"]["selector"], obj["metadata"]["labels"], obj["spec"]["replicas"]) == ({"x": "y"}, {"x": "y"}, 1)
 
 
-def test_what_is_said_stays():
+def test_default_keeps_given_fields():
     obj = defaulted(
         KIND, tree({"labels": {"l": "v"}}, spec={"replicas": 0, "selector": {"x": "y"}, "template": template()})
     )
@@ -27,12 +27,12 @@ def test_what_is_said_stays():
 
 
 @pytest.mark.parametrize("spec", [{}, {"template": template()}, {"replicas": 3}])
-def test_defaulting_again_changes_nothing(spec: dict):
+def test_default_is_idempotent(spec: dict):
     assert is_idempotent(KIND, tree(spec=spec))
 
 
-def test_a_usual_one_is_let_through():
-    assert told(KIND.validate(context(), controller())) == []
+def test_validate_accepts_valid_controller():
+    assert error_texts(KIND.validate(context(), controller())) == []
 
 
 @pytest.mark.parametrize(
@@ -63,9 +63,9 @@ def test_a_usual_one_is_let_through():
         ),
     ],
 )
-def test_one_thing_wrong_is_told_at_creation_once_and_at_updates_twice(spec: dict, fault: str):
-    assert told(KIND.validate(context(), controller(**spec))) == [fault]
-    assert told(KIND.validate_update(context(), controller(**spec), controller())) == [fault] * 2
+def test_validate_update_reports_errors_twice(spec: dict, fault: str):
+    assert error_texts(KIND.validate(context(), controller(**spec))) == [fault]
+    assert error_texts(KIND.validate_update(context(), controller(**spec), controller())) == [fault] * 2
 
 
 @pytest.mark.parametrize(
@@ -89,14 +89,14 @@ def test_one_thing_wrong_is_told_at_creation_once_and_at_updates_twice(spec: dic
         ),
     ],
 )
-def test_counts_of_the_status_fit_together(status: dict, faults: list[str]):
+def test_validate_status_update_rejects_inconsistent_counts(status: dict, faults: list[str]):
     obj = {**controller(), "status": status}
-    assert told(KIND.validate_status_update(context(), obj, obj)) == faults
+    assert error_texts(KIND.validate_status_update(context(), obj, obj)) == faults
 
 
-def test_nothing_is_no_more_than_less_than_nothing():
+def test_validate_status_update_reports_absent_counts_above_negative_replicas():
     obj = {**controller(), "status": {"replicas": -1}}
-    assert told(KIND.validate_status_update(context(), obj, obj)) == [
+    assert error_texts(KIND.validate_status_update(context(), obj, obj)) == [
         "status.replicas: Invalid value: -1: must be greater than or equal to 0",
         *(
             f"status.{name}: Invalid value: 0: cannot be greater than status.replicas"
@@ -105,17 +105,17 @@ def test_nothing_is_no_more_than_less_than_nothing():
     ]
 
 
-def test_a_new_one_has_no_pods():
+def test_prepare_for_create_sets_zero_replicas_in_status():
     obj = {**controller(), "status": {"replicas": 7}}
     KIND.prepare_for_create(context(), obj)
     assert obj["status"] == {"replicas": 0}
 
 
-def test_a_delete_without_a_policy_leaves_the_pods():
+def test_default_propagation_orphans_pods():
     assert KIND.default_propagation == "orphan"
 
 
-def test_the_row_counts_pods():
+def test_cells_count_pods():
     obj = {**controller(replicas=3), "status": {"replicas": 2, "readyReplicas": 1}}
     assert [c.name for c in KIND.columns] == [
         "Name", "Desired", "Current", "Ready", "Age", "Containers", "Images", "Selector",

@@ -11,12 +11,12 @@ ENFORCE = "kubernetes.io/enforce-mountable-secrets"
 MARKED = tree({"annotations": {ENFORCE: "true"}})
 
 
-def test_the_row_tells_name_and_age():
+def test_cells_show_name_and_age():
     assert [column.name for column in KIND.columns] == ["Name", "Age"]
     assert KIND.cells(tree(secrets=[{"name": "s"}]), NOW) == ["a", "60s"]
 
 
-def test_who_begins_to_hold_pods_to_listed_secrets_is_warned():
+def test_warnings_when_mountable_secrets_are_enforced():
     warning = (
         f"metadata.annotations[{ENFORCE}]: deprecated in v1.32+; "
         "prefer separate namespaces to isolate access to mounted secrets"
@@ -25,12 +25,12 @@ def test_who_begins_to_hold_pods_to_listed_secrets_is_warned():
     assert list(KIND.warnings(context(), MARKED, tree())) == [warning]
 
 
-def test_who_did_so_before_is_not():
+def test_warnings_only_when_annotation_is_added():
     assert list(KIND.warnings(context(), MARKED, MARKED)) == []
     assert list(KIND.warnings(context(), tree(), None)) == []
 
 
-def test_secrets_are_known_by_name_only():
+def test_prepare_keeps_names_of_secrets_only():
     secrets = [{"kind": "Secret", "namespace": "n", "name": "s", "uid": "u"}, {"name": "t"}]
     for obj in (tree(secrets=copy(secrets)), tree()):
         KIND.prepare_for_create(context(), obj)
@@ -40,5 +40,5 @@ def test_secrets_are_known_by_name_only():
     assert obj["secrets"] == [{"name": "s"}, {"name": "t"}]
 
 
-def test_a_delete_answers_with_the_account():
+def test_delete_returns_object():
     assert KIND.returns_deleted_object

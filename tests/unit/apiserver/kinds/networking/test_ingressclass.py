@@ -11,18 +11,18 @@ CLASS = defaulted(STRATEGY, named(spec={"controller": "example.com/ingress", "pa
 SCOPED = "spec.parameters.scope"
 
 
-def test_parameters_are_cluster_wide_unless_they_say_otherwise():
+def test_default_sets_cluster_scope_of_parameters():
     assert CLASS["spec"]["parameters"]["scope"] == "Cluster"
 
 
-def test_without_parameters_there_is_nothing_to_fill_in():
+def test_default_adds_no_parameters():
     assert defaulted(STRATEGY, {"spec": {"controller": "a"}}) == {"spec": {"controller": "a"}}
 
 
 @pytest.mark.parametrize(
     "edits", [{}, {"spec.parameters": None}, {SCOPED: "Namespace", "spec.parameters.namespace": "n"}]
 )
-def test_what_is_valid(edits):
+def test_validate_accepts_valid_classes(edits):
     assert texts(STRATEGY.validate(CONTEXT, edited(CLASS, edits))) == []
 
 
@@ -52,16 +52,16 @@ def test_what_is_valid(edits):
         ),
     ],
 )
-def test_what_is_refused(edits, fault):
+def test_validate_rejects_invalid_fields(edits, fault):
     assert texts(STRATEGY.validate(CONTEXT, edited(CLASS, edits))) == [fault]
 
 
-def test_a_namespace_that_is_given_has_a_name():
+def test_validate_rejects_empty_namespace():
     [fault] = texts(STRATEGY.validate(CONTEXT, edited(CLASS, {SCOPED: "Namespace", "spec.parameters.namespace": ""})))
     assert fault.startswith('spec.parameters.namespace: Invalid value: "": a lowercase RFC 1123 label')
 
 
-def test_the_controller_never_changes():
+def test_validate_update_rejects_change_of_controller():
     new = edited(CLASS, {"spec.controller": "example.com/other"})
     assert texts(STRATEGY.validate_update(CONTEXT, new, CLASS)) == [
         'spec.controller: Invalid value: "example.com/other": field is immutable'
@@ -76,11 +76,11 @@ def test_the_controller_never_changes():
         ({"spec.parameters": None}, "<none>"),
     ],
 )
-def test_the_row_shows_controller_and_parameters(edits, shown):
+def test_cells_show_controller_and_parameters(edits, shown):
     assert STRATEGY.cells(edited(CLASS, edits), NOW) == ["a", "example.com/ingress", shown, "60s"]
 
 
 @pytest.mark.parametrize(("value", "name"), [("true", "a (default)"), ("True", "a"), ("false", "a")])
-def test_the_row_says_which_class_is_the_default(value, name):
+def test_cells_mark_default_class(value, name):
     default = edited(CLASS, {"metadata.annotations": {"ingressclass.kubernetes.io/is-default-class": value}})
     assert STRATEGY.cells(default, NOW)[0] == name

@@ -13,7 +13,7 @@ ADDRESS = named("10.0.0.1", spec={"parentRef": PARENT})
 @pytest.mark.parametrize(
     ("name", "is_fine"), [("10.0.0.1", True), ("fd00::1", True), ("FD00::1", False), ("010.0.0.1", False), ("a", False)]
 )
-def test_names_are_addresses_in_canonical_form(name, is_fine):
+def test_name_errors_require_canonical_address(name, is_fine):
     assert (not STRATEGY.name_errors(name)) == is_fine
 
 
@@ -27,11 +27,11 @@ def test_names_are_addresses_in_canonical_form(name, is_fine):
         ({"spec.parentRef.namespace": ".."}, ["spec.parentRef.namespace: Invalid value: \"..\": may not be '..'"]),
     ],
 )
-def test_what_is_refused(edits, faults):
+def test_validate_rejects_invalid_parent(edits, faults):
     assert texts(STRATEGY.validate(CONTEXT, edited(ADDRESS, edits))) == faults
 
 
-def test_an_address_stays_with_its_parent():
+def test_validate_update_rejects_change_of_parent():
     new = edited(ADDRESS, {"spec.parentRef": {"resource": "services", "name": "t"}})
     assert texts(STRATEGY.validate_update(CONTEXT, new, ADDRESS)) == [
         'spec.parentRef: Invalid value: {"Group":"","Resource":"services","Namespace":"","Name":"t"}: field is immutable'
@@ -45,5 +45,5 @@ def test_an_address_stays_with_its_parent():
         ({"group": "example.com", "resource": "things", "name": "t"}, "things.example.com/t"),
     ],
 )
-def test_the_row_shows_who_has_the_address(parent, shown):
+def test_cells_show_parent(parent, shown):
     assert STRATEGY.cells(edited(ADDRESS, {"spec.parentRef": parent}), NOW) == ["10.0.0.1", shown]

@@ -15,7 +15,7 @@ def ranges(*cidrs: str) -> dict:
 
 
 @pytest.mark.parametrize("cidrs", [(V4,), (V6,), (V4, V6), (V6, V4)])
-def test_one_range_a_family(cidrs):
+def test_validate_accepts_one_cidr_per_family(cidrs):
     assert texts(STRATEGY.validate(CONTEXT, ranges(*cidrs))) == []
 
 
@@ -35,11 +35,11 @@ def test_one_range_a_family(cidrs):
         ),
     ],
 )
-def test_what_is_refused(cidrs, fault):
+def test_validate_rejects_invalid_cidrs(cidrs, fault):
     assert texts(STRATEGY.validate(CONTEXT, ranges(*cidrs))) == [fault]
 
 
-def test_each_range_is_looked_at_before_their_families():
+def test_validate_reports_invalid_cidrs_before_families():
     first, second = texts(STRATEGY.validate(CONTEXT, ranges(V4, "10.1.0.1/16")))
     assert first.startswith("spec.cidrs[1]: ")
     assert second.endswith(FAMILIES)
@@ -54,22 +54,22 @@ def test_each_range_is_looked_at_before_their_families():
         ((V4,), (V6,), [f'spec.cidrs[0]: Invalid value: "{V6}": field is immutable']),
     ],
 )
-def test_only_a_second_family_may_come(old, new, faults):
+def test_validate_update_accepts_second_family_only(old, new, faults):
     assert texts(STRATEGY.validate_update(CONTEXT, ranges(*new), ranges(*old))) == faults
 
 
-def test_a_status_write_keeps_the_ranges():
+def test_prepare_for_status_update_keeps_cidrs():
     old = ranges(V4)
     new = edited(old, {"spec.cidrs": [V6], "status.conditions": []})
     STRATEGY.prepare_for_status_update(CONTEXT, new, old)
     assert (new["spec"], new["status"]) == (old["spec"], {"conditions": []})
 
 
-def test_the_row_shows_the_ranges():
+def test_cells_show_cidrs():
     assert STRATEGY.cells(ranges(V4, V6), NOW) == ["a", f"{V4},{V6}", "60s"]
 
 
-def test_a_status_is_written_by_its_subresource_alone():
+def test_prepare_drops_status():
     new = edited(ranges(V4), {"status.conditions": [{"type": "Ready"}]})
     STRATEGY.prepare_for_create(CONTEXT, new)
     assert "conditions" not in new.get("status", {})

@@ -14,11 +14,11 @@ CLASS = named(
 )
 
 
-def test_a_change_needs_the_version_it_is_based_on():
+def test_update_requires_resource_version():
     assert STRATEGY.allow_unconditional_update is False
 
 
-def test_what_is_valid():
+def test_validate_accepts_valid_classes():
     assert texts(STRATEGY.validate(CONTEXT, CLASS)) == []
 
 
@@ -44,18 +44,18 @@ def test_what_is_valid():
         ),
     ],
 )
-def test_what_is_refused(edits, start):
+def test_validate_rejects_invalid_fields(edits, start):
     fault = texts(STRATEGY.validate(CONTEXT, edited(CLASS, edits)))[0]
     assert fault.startswith(start)
 
 
-def test_the_handler_never_changes():
+def test_validate_update_rejects_change_of_handler():
     assert texts(STRATEGY.validate_update(CONTEXT, edited(CLASS, {"handler": "other"}), CLASS)) == [
         'handler: Invalid value: "other": field is immutable'
     ]
 
 
-def test_labels_with_newer_names_warn():
+def test_warnings_about_deprecated_labels():
     old = "beta.kubernetes.io/os"
     new = edited(CLASS, {"scheduling": {"nodeSelector": {old: "linux"}, "tolerations": [{"key": old}]}})
     instead = 'deprecated since v1.14; use "kubernetes.io/os" instead'
@@ -64,5 +64,5 @@ def test_labels_with_newer_names_warn():
     ]
 
 
-def test_the_row_shows_the_handler():
+def test_cells_show_handler():
     assert STRATEGY.cells(CLASS, NOW) == ["a", "runc", "60s"]

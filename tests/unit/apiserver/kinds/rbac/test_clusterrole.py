@@ -9,7 +9,7 @@ STRATEGY = ClusterRoleStrategy()
 ROLE = named(rules=[{"verbs": ["get"], "nonResourceURLs": ["/"]}], aggregationRule={"clusterRoleSelectors": [SELECTOR]})
 
 
-def test_a_cluster_role_may_be_about_urls():
+def test_validate_accepts_urls():
     assert texts(STRATEGY.validate(CONTEXT, ROLE)) == []
 
 
@@ -26,11 +26,11 @@ def test_a_cluster_role_may_be_about_urls():
         ),
     ],
 )
-def test_what_is_refused_of_every_write(edits, fault):
+def test_validate_and_validate_update_reject_invalid_fields(edits, fault):
     new = edited(ROLE, edits)
     assert texts(STRATEGY.validate(CONTEXT, new)) == [fault]
     assert texts(STRATEGY.validate_update(CONTEXT, new, ROLE)) == [fault]
 
 
-def test_a_write_to_a_missing_name_creates_it():
+def test_put_to_missing_name_creates():
     assert STRATEGY.allow_create_on_update is True

@@ -12,18 +12,18 @@ def faults(kind: str, **subject: str) -> list[str]:
     return texts(STRATEGY.validate(CONTEXT, defaulted(STRATEGY, binding)))
 
 
-def test_a_cluster_role_is_given_to_an_account():
+def test_validate_accepts_cluster_role_for_service_account():
     assert faults("ClusterRole", namespace="n") == []
 
 
-def test_roles_of_a_namespace_are_not_given_everywhere():
+def test_validate_rejects_role_ref_to_role():
     assert faults("Role", namespace="n") == ['roleRef.kind: Unsupported value: "Role": supported values: "ClusterRole"']
 
 
-def test_a_service_account_names_its_namespace():
+def test_validate_requires_namespace_of_service_account():
     assert faults("ClusterRole") == ["subjects[0].namespace: Required value"]
 
 
-def test_the_names_of_service_accounts_are_those_of_dns():
+def test_validate_requires_dns_subdomain_as_service_account_name():
     [fault] = faults("ClusterRole", namespace="n", name="A")
     assert fault.startswith('subjects[0].name: Invalid value: "A": a lowercase RFC 1123 subdomain')

@@ -13,15 +13,15 @@ def binding(role_kind: str, *subjects: dict) -> dict:
 
 
 @pytest.mark.parametrize("kind", ["Role", "ClusterRole"])
-def test_both_kinds_of_roles_are_given(kind):
+def test_validate_accepts_role_and_cluster_role(kind):
     assert texts(STRATEGY.validate(CONTEXT, binding(kind))) == []
 
 
-def test_other_kinds_are_no_roles():
+def test_validate_rejects_other_kinds():
     assert texts(STRATEGY.validate(CONTEXT, binding("Rule"))) == [
         'roleRef.kind: Unsupported value: "Rule": supported values: "Role", "ClusterRole"'
     ]
 
 
-def test_a_service_account_without_a_namespace_is_of_the_bindings():
+def test_default_sets_namespace_of_service_account():
     assert texts(STRATEGY.validate(CONTEXT, binding("Role", {"kind": "ServiceAccount", "name": "s"}))) == []

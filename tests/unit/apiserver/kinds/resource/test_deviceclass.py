@@ -17,13 +17,13 @@ CLASS = named(spec={"selectors": [{"cel": {"expression": "true"}}], "config": [C
         ({"spec.selectors": [{}]}, ["spec.selectors[0].cel: Required value"]),
     ],
 )
-def test_rules_hold_for_every_write(edits, faults):
+def test_validate_and_validate_update_apply_same_rules(edits, faults):
     new = edited(CLASS, edits)
     assert texts(STRATEGY.validate(CONTEXT, new)) == faults
     assert texts(STRATEGY.validate_update(CONTEXT, new, CLASS)) == faults
 
 
-def test_large_parameters_that_are_stored_may_stay():
+def test_validate_update_accepts_stored_large_parameters():
     old = edited(CLASS, {"spec.config.0.opaque.parameters": {"a": "b" * 10240}})
     assert texts(STRATEGY.validate(CONTEXT, old)) == [
         "spec.config[0].opaque.parameters: Too long: may not be more than 10240 bytes"
@@ -31,9 +31,9 @@ def test_large_parameters_that_are_stored_may_stay():
     assert texts(STRATEGY.validate_update(CONTEXT, old, old)) == []
 
 
-def test_the_spec_counts_for_the_generation():
+def test_generation_view_follows_spec():
     assert STRATEGY.has_generation is True
 
 
-def test_the_row_shows_its_age():
+def test_cells_show_age():
     assert STRATEGY.cells(CLASS, NOW) == ["a", "60s"]

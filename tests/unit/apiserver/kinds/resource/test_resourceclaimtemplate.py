@@ -9,22 +9,22 @@ REQUESTS = [{"name": "gpu", "exactly": {"deviceClassName": "gpus"}}]
 TEMPLATE = defaulted(STRATEGY, named(spec={"spec": {"devices": {"requests": REQUESTS}}}))
 
 
-def test_claims_are_made_with_their_defaults():
+def test_default_sets_defaults_of_claim_spec():
     [request] = TEMPLATE["spec"]["spec"]["devices"]["requests"]
     assert request["exactly"] == {"deviceClassName": "gpus", "allocationMode": "ExactCount", "count": 1}
 
 
-def test_what_is_wrong_is_told_of_the_spec_within():
+def test_validate_reports_errors_under_nested_spec():
     bad = edited(TEMPLATE, {"spec.spec.devices.requests.0.exactly.deviceClassName": ""})
     assert texts(STRATEGY.validate(CONTEXT, bad)) == [
         "spec.spec.devices.requests[0].exactly.deviceClassName: Required value"
     ]
 
 
-def test_a_template_never_changes():
+def test_validate_update_rejects_changes():
     [fault] = texts(STRATEGY.validate_update(CONTEXT, edited(TEMPLATE, {"spec.metadata": {"labels": {}}}), TEMPLATE))
     assert fault.endswith(": field is immutable")
 
 
-def test_the_row_shows_its_age():
+def test_cells_show_age():
     assert STRATEGY.cells(TEMPLATE, NOW) == ["a", "60s"]

@@ -13,7 +13,7 @@ RESERVED = (
 )
 
 
-def test_a_class_preempts_unless_it_says_otherwise():
+def test_default_sets_preemption_policy():
     assert CLASS["preemptionPolicy"] == "PreemptLowerPriority"
     assert defaulted(STRATEGY, {"preemptionPolicy": "Never"}) == {"preemptionPolicy": "Never"}
 
@@ -28,7 +28,7 @@ def test_a_class_preempts_unless_it_says_otherwise():
         {"metadata.name": "system-node-critical", "value": 2_000_001_000},
     ],
 )
-def test_what_is_valid(edits):
+def test_validate_accepts_valid_classes(edits):
     assert texts(STRATEGY.validate(CONTEXT, edited(CLASS, edits))) == []
 
 
@@ -54,7 +54,7 @@ def test_what_is_valid(edits):
         ),
     ],
 )
-def test_what_is_refused(edits, fault):
+def test_validate_rejects_invalid_fields(edits, fault):
     assert texts(STRATEGY.validate(CONTEXT, edited(CLASS, edits))) == [fault]
 
 
@@ -66,20 +66,20 @@ def test_what_is_refused(edits, fault):
         ({"preemptionPolicy": "Never"}, ['preemptionPolicy: Invalid value: "Never": field is immutable']),
     ],
 )
-def test_what_counts_in_a_class_never_changes(edits, faults):
+def test_validate_update_rejects_change_of_immutable_fields(edits, faults):
     assert texts(STRATEGY.validate_update(CONTEXT, edited(CLASS, edits), CLASS)) == faults
 
 
-def test_its_generation_is_1_for_ever():
+def test_generation_stays_1():
     assert STRATEGY.has_generation is True
     assert STRATEGY.generation_view(edited(CLASS, {"description": "d"})) == STRATEGY.generation_view(CLASS)
 
 
-def test_the_row_shows_value_and_policy():
+def test_cells_show_value_and_policy():
     assert STRATEGY.cells(CLASS, NOW) == ["a", 1000, False, "60s", "PreemptLowerPriority"]
 
 
-def test_the_systems_own_classes_stay():
+def test_delete_of_system_classes_is_rejected():
     STRATEGY.check_graceful_delete(CONTEXT, CLASS)
     with pytest.raises(StatusError, match="this is a system priority class and cannot be deleted") as refused:
         STRATEGY.check_graceful_delete(CONTEXT, named("system-node-critical", value=2_000_001_000))

@@ -1,4 +1,4 @@
-"""Odd forms of addresses and networks that are let through with a warning."""
+"""Warnings about non-canonical addresses and CIDRs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ LATER = "will be considered invalid in a future Kubernetes release"
 
 
 @pytest.mark.parametrize("text", ["10.0.0.1", "2001:db8::1", "::", "no address", ""])
-def test_usual_addresses_and_texts_that_are_none_need_no_warning(text: str):
+def test_ip_warnings_is_empty_for_canonical_and_invalid_addresses(text: str):
     assert list(ip_warnings("spec.ip", text)) == []
 
 
@@ -23,12 +23,12 @@ def test_usual_addresses_and_texts_that_are_none_need_no_warning(text: str):
         ("2001:db8:0::1", 'IPv6 address "2001:db8:0::1" should be in RFC 5952 canonical format ("2001:db8::1")'),
     ],
 )
-def test_odd_addresses_are_told_how_to_be_written(text: str, warning: str):
+def test_ip_warnings_suggest_canonical_form(text: str, warning: str):
     assert list(ip_warnings("spec.ip", text)) == [f"spec.ip: {warning}"]
 
 
 @pytest.mark.parametrize("text", ["10.0.0.0/8", "2001:db8::/64", "0.0.0.0/0", "no network", "10.0.0.0"])
-def test_usual_networks_and_texts_that_are_none_need_no_warning(text: str):
+def test_cidr_warnings_is_empty_for_canonical_and_invalid_cidrs(text: str):
     assert list(cidr_warnings("f", text)) == []
 
 
@@ -62,5 +62,5 @@ def test_usual_networks_and_texts_that_are_none_need_no_warning(text: str):
         ),
     ],
 )
-def test_odd_networks_are_told_how_to_be_written(text: str, warnings: list[str]):
+def test_cidr_warnings_suggest_canonical_form(text: str, warnings: list[str]):
     assert list(cidr_warnings("f", text)) == [f"f: {warning}" for warning in warnings]

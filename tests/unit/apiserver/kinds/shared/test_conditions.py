@@ -1,9 +1,9 @@
-"""The rules of ``metav1.Condition``."""
+"""Validation of ``metav1.Condition``."""
 
 from __future__ import annotations
 
 import pytest
-from tests.unit.apiserver.kinds.objects import told
+from tests.unit.apiserver.kinds.objects import error_texts
 
 from steersman.apimachinery.field import Path
 from steersman.apiserver.kinds.shared.conditions import has_condition, validate_conditions
@@ -18,14 +18,14 @@ GOOD = {
 
 
 def faults(*conditions: dict) -> list[str]:
-    return told(validate_conditions(conditions, Path("c")))
+    return error_texts(validate_conditions(conditions, Path("c")))
 
 
-def test_a_whole_condition_is_let_through():
+def test_validate_conditions_accepts_valid_condition():
     assert faults({**GOOD, "observedGeneration": 3}) == []
 
 
-def test_of_each_type_there_is_one():
+def test_validate_conditions_rejects_duplicate_types():
     assert faults(GOOD, {**GOOD, "type": "Other"}, GOOD) == ['c[2].type: Duplicate value: "Ready"']
 
 
@@ -43,22 +43,22 @@ def test_of_each_type_there_is_one():
         ({"message": "a" * 32769}, "c[0].message: Too long: may not be more than 32768 bytes"),
     ],
 )
-def test_what_is_wrong_with_a_part_is_told(part: dict, fault: str):
+def test_validate_conditions_rejects_invalid_fields(part: dict, fault: str):
     assert faults({**GOOD, **part}) == [fault]
 
 
 @pytest.mark.parametrize("reason", ["A", "a_b", "A,b:C", "A1"])
-def test_reasons_may_hold_several_words(reason: str):
+def test_validate_conditions_accepts_reasons_with_separators(reason: str):
     assert faults({**GOOD, "reason": reason}) == []
 
 
 @pytest.mark.parametrize("reason", ["1a", "a-b", "a b", "a,", "_a"])
-def test_reasons_are_no_sentences(reason: str):
+def test_validate_conditions_rejects_sentences_as_reason(reason: str):
     (fault,) = faults({**GOOD, "reason": reason})
     assert fault.startswith(f'c[0].reason: Invalid value: "{reason}": a condition reason must start with alphabetic')
 
 
-def test_an_empty_type_is_no_label():
+def test_validate_conditions_rejects_empty_type():
     assert all(fault.startswith("c[0].type: Invalid value") for fault in faults({**GOOD, "type": ""}))
     assert faults({**GOOD, "type": ""})
 
@@ -74,5 +74,5 @@ def test_an_empty_type_is_no_label():
         ({"conditions": [{"type": "Ready", "status": "True"}]}, True),
     ],
 )
-def test_a_condition_holds_when_its_status_is_true(status: dict | None, has: bool):
+def test_has_condition_requires_status_true(status: dict | None, has: bool):
     assert has_condition(status, "Ready") is has

@@ -1,4 +1,4 @@
-"""What is refused of ConfigMaps and Secrets."""
+"""Validation of ConfigMaps and Secrets."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from base64 import b64encode
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.apiserver.kinds.objects import told, tree
+from tests.unit.apiserver.kinds.objects import error_texts, tree
 
 from steersman.apiserver.kinds.shared.config_validation import (
     SIZE_MAX_BYTES,
@@ -27,43 +27,43 @@ def b64(text: str | bytes) -> str:
 
 def secret_faults(kind: str = "Opaque", annotations: dict | None = None, **data: str) -> list[str]:
     named = {name.replace("__", "-").replace("_", "."): b64(value) for name, value in data.items()}
-    return told(validate_secret(tree({"annotations": annotations or {}}, type=kind, data=named)))
+    return error_texts(validate_secret(tree({"annotations": annotations or {}}, type=kind, data=named)))
 
 
 @given(st.binary(max_size=50))
-def test_sizes_are_those_of_what_the_texts_stand_for(content: bytes):
+def test_decoded_size_of_base64(content: bytes):
     assert decoded_size(b64(content)) == len(content)
 
 
 @pytest.mark.parametrize("key", ["a", "a.b", "A_b-1", ".a", "a" * 253])
-def test_keys_are_names_of_files(key: str):
-    assert told(validate_config_map(tree(data={key: ""}))) == []
+def test_validate_config_map_accepts_valid_keys(key: str):
+    assert error_texts(validate_config_map(tree(data={key: ""}))) == []
 
 
 @pytest.mark.parametrize("key", ["", ".", "..", "..a", "a/b", "a b", "a" * 254])
 @pytest.mark.parametrize("part", ["data", "binaryData"])
-def test_keys_that_are_none_are_told_at_their_place(part: str, key: str):
-    errors = told(validate_config_map(tree(**{part: {key: ""}})))
+def test_validate_config_map_reports_invalid_keys_with_path(part: str, key: str):
+    errors = error_texts(validate_config_map(tree(**{part: {key: ""}})))
     assert errors
     assert all(error.startswith(f'{part}[{key}]: Invalid value: "{key}": ') for error in errors)
 
 
-def test_a_key_is_text_or_binary():
-    assert told(validate_config_map(tree(data={"k": ""}, binaryData={"k": ""}))) == [
+def test_validate_config_map_rejects_key_in_data_and_binary_data():
+    assert error_texts(validate_config_map(tree(data={"k": ""}, binaryData={"k": ""}))) == [
         'data[k]: Invalid value: "k": duplicate of key present in binaryData'
     ]
 
 
-def test_text_and_binary_together_have_a_size():
+def test_validate_config_map_limits_total_size():
     half = "a" * (SIZE_MAX_BYTES // 2)
-    assert told(validate_config_map(tree(data={"k": half}, binaryData={"b": b64(half)}))) == []
-    assert told(validate_config_map(tree(data={"k": half + "a"}, binaryData={"b": b64(half)}))) == [
+    assert error_texts(validate_config_map(tree(data={"k": half}, binaryData={"b": b64(half)}))) == []
+    assert error_texts(validate_config_map(tree(data={"k": half + "a"}, binaryData={"b": b64(half)}))) == [
         "[]: Too long: may not be more than 1048576 bytes"
     ]
 
 
-def test_size_is_counted_in_bytes():
-    assert told(validate_config_map(tree(data={"k": "é" * (SIZE_MAX_BYTES // 2 + 1)}))) != []
+def test_validate_config_map_counts_size_in_bytes():
+    assert error_texts(validate_config_map(tree(data={"k": "é" * (SIZE_MAX_BYTES // 2 + 1)}))) != []
 
 
 # -- immutable ----------------------------------------------------------------------------------------------------------
@@ -80,20 +80,20 @@ def test_size_is_counted_in_bytes():
         ({"immutable": True, "data": {"k": "v"}, "binaryData": {"b": ""}}, [f"binaryData: {FROZEN}"]),
     ],
 )
-def test_what_is_frozen_stays_so(new: dict, faults: list[str]):
+def test_validate_frozen_rejects_changes_of_immutable_objects(new: dict, faults: list[str]):
     old = tree(immutable=True, data={"k": "v"})
-    assert told(validate_frozen(tree(**new), old, "data", "binaryData")) == faults
+    assert error_texts(validate_frozen(tree(**new), old, "data", "binaryData")) == faults
 
 
-def test_what_is_not_frozen_may_change_and_freeze():
-    assert told(validate_frozen(tree(immutable=True, data={"k": "w"}), tree(data={"k": "v"}), "data")) == []
+def test_validate_frozen_accepts_changes_of_mutable_objects():
+    assert error_texts(validate_frozen(tree(immutable=True, data={"k": "w"}), tree(data={"k": "v"}), "data")) == []
 
 
 # -- secrets ------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", ["Opaque", "example.com/own", ""])
-def test_most_types_may_hold_anything(kind: str):
+def test_validate_secret_accepts_any_data_of_opaque_types(kind: str):
     assert secret_faults(kind) == []
 
 
@@ -111,11 +111,11 @@ def test_most_types_may_hold_anything(kind: str):
         ),
     ],
 )
-def test_known_types_hold_what_they_are_for(kind: str, faults: list[str]):
+def test_validate_secret_requires_keys_of_known_types(kind: str, faults: list[str]):
     assert secret_faults(kind) == faults
 
 
-def test_they_are_let_through_with_it():
+def test_validate_secret_accepts_known_types_with_keys():
     assert secret_faults("kubernetes.io/basic-auth", password="p") == []
     assert secret_faults("kubernetes.io/ssh-auth", ssh__privatekey="k") == []
     assert secret_faults("kubernetes.io/tls", tls_crt="", tls_key="") == []
@@ -135,18 +135,18 @@ def test_they_are_let_through_with_it():
         ("true", "json: cannot unmarshal bool into Go value of type map[string]interface {}"),
     ],
 )
-def test_secrets_in_json_are_not_shown_when_they_are_none(content: str, fault: str):
+def test_validate_secret_does_not_disclose_invalid_json(content: str, fault: str):
     assert secret_faults("kubernetes.io/dockercfg", _dockercfg=content) == [
         f'data[.dockercfg]: Invalid value: "<secret contents redacted>": {fault}'
     ]
 
 
-def test_a_secret_has_a_size():
+def test_validate_secret_limits_size():
     assert secret_faults(k="a" * SIZE_MAX_BYTES) == []
     assert secret_faults(k="a" * (SIZE_MAX_BYTES + 1)) == ["data: Too long: may not be more than 1048576 bytes"]
 
 
-def test_a_secret_keeps_its_type():
-    assert told(validate_secret_update(tree(type="b/b"), tree(type="a/a"))) == [
+def test_validate_secret_update_rejects_change_of_type():
+    assert error_texts(validate_secret_update(tree(type="b/b"), tree(type="a/a"))) == [
         'type: Invalid value: "b/b": field is immutable'
     ]

@@ -1,9 +1,9 @@
-"""Addresses that traffic is sent to."""
+"""Validation of endpoint addresses."""
 
 from __future__ import annotations
 
 import pytest
-from tests.unit.apiserver.kinds.objects import told, tree
+from tests.unit.apiserver.kinds.objects import error_texts, tree
 
 from steersman.apimachinery.field import Path
 from steersman.apiserver.kinds.shared.endpoint_addresses import (
@@ -16,8 +16,8 @@ P = Path("ip")
 
 
 @pytest.mark.parametrize("text", ["10.0.0.1", "2001:db8::1", "224.0.1.0", "not an address"])
-def test_usual_addresses_are_let_through(text: str):
-    assert told(validate_endpoint_ip(text, P)) == []
+def test_validate_endpoint_ip_accepts_valid_addresses(text: str):
+    assert error_texts(validate_endpoint_ip(text, P)) == []
 
 
 @pytest.mark.parametrize(
@@ -33,27 +33,27 @@ def test_usual_addresses_are_let_through(text: str):
         ("ff02::1", "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)"),
     ],
 )
-def test_addresses_that_mean_the_node_or_nobody_are_refused(text: str, detail: str):
-    assert told(validate_endpoint_ip(text, P)) == [f'ip: Invalid value: "{text}": {detail}']
+def test_validate_endpoint_ip_rejects_special_addresses(text: str, detail: str):
+    assert error_texts(validate_endpoint_ip(text, P)) == [f'ip: Invalid value: "{text}": {detail}']
 
 
 def faults(**subset: object) -> list[str]:
-    return told(validate_subsets(tree(subsets=[subset])))
+    return error_texts(validate_subsets(tree(subsets=[subset])))
 
 
-def test_a_subset_has_addresses():
+def test_validate_subsets_requires_addresses():
     assert faults(addresses=[{"ip": "10.0.0.1"}], ports=[{"port": 80, "protocol": "TCP"}]) == []
     assert faults(notReadyAddresses=[{"ip": "10.0.0.1", "nodeName": "n.x", "hostname": "h"}]) == []
     assert faults() == ["subsets[0]: Required value: must specify `addresses` or `notReadyAddresses`"]
 
 
 @pytest.mark.parametrize("part", ["hostname", "nodeName"])
-def test_names_go_into_dns(part: str):
+def test_validate_subsets_requires_dns_labels_as_hostnames(part: str):
     (fault,) = faults(addresses=[{"ip": "10.0.0.1", part: "A_"}])
     assert fault.startswith(f'subsets[0].addresses[0].{part}: Invalid value: "A_"')
 
 
-def test_what_is_no_address_is_told():
+def test_validate_subsets_reports_invalid_addresses():
     assert all(
         fault.startswith('subsets[0].notReadyAddresses[0].ip: Invalid value: "x": must be a valid IP address')
         for fault in faults(notReadyAddresses=[{"ip": "x"}])
@@ -75,5 +75,5 @@ def test_what_is_no_address_is_told():
         ({"port": 80, "protocol": "TCP", "appProtocol": "kubernetes.io/h2c"}, False, []),
     ],
 )
-def test_ports_are_named_where_there_are_several(port: dict, needs_name: bool, faults_: list[str]):
-    assert told(validate_endpoint_port(port, P, needs_name=needs_name)) == faults_
+def test_validate_subsets_requires_names_of_several_ports(port: dict, needs_name: bool, faults_: list[str]):
+    assert error_texts(validate_endpoint_port(port, P, needs_name=needs_name)) == faults_

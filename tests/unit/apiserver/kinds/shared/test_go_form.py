@@ -1,4 +1,4 @@
-"""Values as Go shows them in messages."""
+"""Values as Go prints them."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from steersman.apiserver.kinds.shared.go_form import go_diff, go_form
         ),
     ],
 )
-def test_all_fields_are_shown_by_gos_names_and_in_its_order(type_: str, tree: dict, shown: dict):
+def test_go_form_shows_all_fields_with_go_names_in_order(type_: str, tree: dict, shown: dict):
     found = go_form(type_, tree)
     assert (found, list(found)) == (shown, list(shown))
 
 
-def test_a_list_is_shown_item_by_item():
+def test_go_form_converts_lists():
     assert go_form("NodeAddress", [{"type": "a"}, {"type": "b"}]) == [
         {"Type": "a", "Address": ""},
         {"Type": "b", "Address": ""},
@@ -45,34 +45,34 @@ def test_a_list_is_shown_item_by_item():
     ("name", "shown"),
     [("dnsPolicy", "DNSPolicy"), ("setHostnameAsFQDN", "SetHostnameAsFQDN"), ("nodeName", "NodeName")],
 )
-def test_abbreviations_keep_their_capitals(name: str, shown: str):
+def test_go_form_keeps_capitals_of_abbreviations(name: str, shown: str):
     assert go_form("PodSpec", {name: "x"})[shown] == "x"
 
 
-def test_maps_are_shown_by_their_keys():
+def test_go_form_sorts_maps():
     assert list(go_form("PodSpec", {"nodeSelector": {"b": "", "a": ""}})["NodeSelector"]) == ["a", "b"]
 
 
-def test_what_the_api_keeps_in_the_spec_go_keeps_in_the_security_context():
+def test_go_form_moves_spec_fields_to_internal_security_context():
     context = go_form("PodSpec", {"hostNetwork": True, "securityContext": {"runAsUser": 5}})["SecurityContext"]
     assert (context["HostNetwork"], context["HostPID"], context["RunAsUser"]) == (True, False, 5)
 
 
-def test_a_difference_is_shown_by_lines():
+def test_go_diff_shows_lines():
     lines = go_diff("NodeAddress", {"type": "a", "address": "x"}, {"type": "b", "address": "x"}).splitlines()
     assert [line for line in lines if line[0] in "+-"] == ['- "Type": "a",', '+ "Type": "b",']
 
 
-def test_equal_values_differ_in_nothing():
+def test_go_diff_of_equal_values_is_empty():
     assert go_diff("NodeAddress", {"type": "a"}, {"type": "a", "address": ""}) == ""
 
 
-def test_a_type_that_is_not_in_the_table_is_a_mistake():
+def test_go_form_raises_for_unknown_type():
     with pytest.raises(KeyError, match="Unheard"):
         go_form("Unheard", {})
 
 
-def test_go_diff_of_long_values_shows_the_lines_between_equal_ones_as_replaced():
+def test_go_diff_of_long_values_replaces_lines_between_common_ends():
     labels = {f"example.com/{number:04}": "a" for number in range(2000)}
     changed = {**labels, "example.com/1000": "b"}
     assert go_diff("PodSpec", {"nodeSelector": labels}, {"nodeSelector": changed}).splitlines() == [

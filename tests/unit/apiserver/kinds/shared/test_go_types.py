@@ -1,4 +1,4 @@
-"""The table of Go's types holds together."""
+"""Consistency of the table of Go types."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ NAMES = re.findall(r"^(\w+):", TYPES, re.MULTILINE)
 REFERENCES = set(re.findall(r"(?:\w:|\.\.\.)([A-Z]\w*)", TYPES))
 
 
-def test_each_type_is_told_once():
+def test_types_are_unique():
     assert len(NAMES) == len(set(NAMES)) > 50
 
 
-def test_types_of_fields_are_in_the_table():
+def test_field_types_are_in_table():
     assert REFERENCES - set(NAMES) == {"ObjectMeta"}
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_value_of_each_type_can_be_shown_when_nothing_is_set(name: str):
+def test_go_form_converts_empty_value_of_each_type(name: str):
     assert isinstance(go_form(name, {}), dict)

@@ -1,4 +1,4 @@
-"""The Pod Security Standards: what of a pod which level refuses, in upstream's words."""
+"""Pod Security Standards: violations by level, in upstream's texts."""
 
 from __future__ import annotations
 
@@ -86,19 +86,19 @@ _REFUSED_BY_BASELINE = [
 ]
 
 
-@pytest.mark.parametrize(("container", "spec", "told"), _REFUSED_BY_BASELINE, ids=lambda value: str(value)[:30])
-def test_baseline_refuses_what_gives_power_over_the_node(
-    container: dict[str, Any], spec: dict[str, Any], told: str
+@pytest.mark.parametrize(("container", "spec", "error_texts"), _REFUSED_BY_BASELINE, ids=lambda value: str(value)[:30])
+def test_baseline_rejects_privilege_escalations(
+    container: dict[str, Any], spec: dict[str, Any], error_texts: str
 ) -> None:
-    assert _found(_pod(container, **spec)) == [told]
+    assert _found(_pod(container, **spec)) == [error_texts]
 
 
-@pytest.mark.parametrize(("container", "spec", "told"), _REFUSED_BY_BASELINE, ids=lambda value: str(value)[:30])
-def test_privileged_refuses_nothing(container: dict[str, Any], spec: dict[str, Any], told: str) -> None:
+@pytest.mark.parametrize(("container", "spec", "error_texts"), _REFUSED_BY_BASELINE, ids=lambda value: str(value)[:30])
+def test_privileged_allows_everything(container: dict[str, Any], spec: dict[str, Any], error_texts: str) -> None:
     assert _found(_pod(container, **spec), PRIVILEGED) == []
 
 
-def test_a_plain_pod_is_fit_for_baseline_and_not_for_restricted() -> None:
+def test_plain_pod_satisfies_baseline_but_not_restricted() -> None:
     assert _found(_pod()) == []
     assert _found(_pod(), RESTRICTED) == [
         'allowPrivilegeEscalation != false (container "a" must set securityContext.allowPrivilegeEscalation=false)',
@@ -111,18 +111,18 @@ def test_a_plain_pod_is_fit_for_baseline_and_not_for_restricted() -> None:
     ]
 
 
-def test_a_hardened_pod_is_fit_for_restricted() -> None:
+def test_hardened_pod_satisfies_restricted() -> None:
     assert _found(_pod({"securityContext": _HARDENED}), RESTRICTED) == []
 
 
-def test_what_the_pod_says_holds_for_its_containers() -> None:
+def test_pod_security_context_applies_to_containers() -> None:
     container = {"securityContext": {name: _HARDENED[name] for name in ("allowPrivilegeEscalation", "capabilities")}}
     whole = {name: _HARDENED[name] for name in ("runAsNonRoot", "seccompProfile")}
     assert _found(_pod(container, securityContext=whole), RESTRICTED) == []
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "error_texts"),
     [
         ({"runAsUser": 0}, 'runAsUser=0 (container "a" must not set runAsUser=0)'),
         (
@@ -140,19 +140,19 @@ def test_what_the_pod_says_holds_for_its_containers() -> None:
     ],
     ids=lambda value: str(value)[:30],
 )
-def test_restricted_refuses_one_step_back(change: dict[str, Any], told: str) -> None:
-    assert _found(_pod({"securityContext": _HARDENED | change}), RESTRICTED) == [told]
+def test_restricted_rejects_each_missing_hardening(change: dict[str, Any], error_texts: str) -> None:
+    assert _found(_pod({"securityContext": _HARDENED | change}), RESTRICTED) == [error_texts]
 
 
-def test_restricted_volumes_are_told_once() -> None:
-    """The rule about host paths is part of the stricter one about kinds of volumes."""
+def test_restricted_volumes_override_host_path_check() -> None:
+    """The restricted check of volume types includes hostPath."""
     volumes = [{"name": "v", "hostPath": {"path": "/"}}, {"name": "n", "nfs": {}}, {"name": "e", "emptyDir": {}}]
     assert _found(_pod({"securityContext": _HARDENED}, volumes=volumes), RESTRICTED) == [
         'restricted volume types (volumes "v", "n" use restricted volume types "hostPath", "nfs")'
     ]
 
 
-def test_containers_of_all_kinds_are_looked_at_first_those_that_start_first() -> None:
+def test_violations_cover_all_containers_in_start_order() -> None:
     bad = {"image": "i", "securityContext": {"privileged": True}}
     spec = {
         "containers": [{"name": "c", **bad}],
@@ -177,11 +177,11 @@ def test_containers_of_all_kinds_are_looked_at_first_those_that_start_first() ->
         (_pod(securityContext={"runAsNonRoot": True}, os={"name": "windows"}), RESTRICTED, 24, 3),
     ],
 )
-def test_a_standard_is_that_of_its_version(spec: dict[str, Any], level: str, version: int, count: int) -> None:
+def test_standard_depends_on_version(spec: dict[str, Any], level: str, version: int, count: int) -> None:
     assert len(_found(spec, level, version)) == count
 
 
-def test_profiles_in_annotations_count_too() -> None:
+def test_seccomp_annotations_are_checked() -> None:
     app_armor = {"container.apparmor.security.beta.kubernetes.io/a": "unconfined"}
     assert _found(_pod(), **app_armor) == [
         (
@@ -199,15 +199,15 @@ def test_profiles_in_annotations_count_too() -> None:
 # -- labels of namespaces
 
 
-def test_a_namespace_without_labels_asks_for_nothing() -> None:
+def test_policy_of_namespace_without_labels_is_default() -> None:
     for labels in (None, {}, {"app": "x"}):
         policy, errors = policy_of(labels)
         assert policy == Policy()
-        assert policy.asks_nothing
+        assert policy.is_privileged
         assert errors == []
 
 
-def test_each_mode_has_a_level_and_a_version() -> None:
+def test_policy_of_reads_level_and_version_of_each_mode() -> None:
     labels = {"enforce": BASELINE, "enforce-version": "v1.30", "audit": RESTRICTED, "warn": RESTRICTED}
     policy, errors = policy_of({_PREFIX + name: value for name, value in labels.items()})
     assert (str(policy.enforce), str(policy.audit), str(policy.warn)) == (
@@ -218,13 +218,13 @@ def test_each_mode_has_a_level_and_a_version() -> None:
     assert errors == []
 
 
-def test_who_says_what_to_enforce_is_warned_of_it() -> None:
+def test_policy_of_warns_at_enforced_level_without_warn_label() -> None:
     policy, _ = policy_of({f"{_PREFIX}enforce": BASELINE, f"{_PREFIX}enforce-version": "v1.29"})
     assert policy.warn == policy.enforce == Standard(BASELINE, 29)
     assert policy.audit == Standard()
 
 
-def test_what_cannot_be_read_is_enforced_strictly_and_warns_of_nothing() -> None:
+def test_policy_of_invalid_labels_enforces_restricted_and_warns_of_nothing() -> None:
     policy, errors = policy_of({f"{_PREFIX}enforce": "tight", f"{_PREFIX}warn": "loud", f"{_PREFIX}audit-version": "2"})
     assert policy.enforce.level == RESTRICTED
     assert policy.warn.level == policy.audit.level == PRIVILEGED

@@ -1,9 +1,9 @@
-"""What is refused of ResourceQuotas and LimitRanges."""
+"""Validation of ResourceQuotas and LimitRanges."""
 
 from __future__ import annotations
 
 import pytest
-from tests.unit.apiserver.kinds.objects import told, tree
+from tests.unit.apiserver.kinds.objects import error_texts, tree
 
 from steersman.apiserver.kinds.shared.quota_validation import (
     quota_warnings,
@@ -20,7 +20,7 @@ EXISTS = (
 
 
 def faults(**spec: object) -> list[str]:
-    return told(validate_quota(tree(spec=spec)))
+    return error_texts(validate_quota(tree(spec=spec)))
 
 
 def selector(**requirement: object) -> dict:
@@ -39,7 +39,7 @@ def selector(**requirement: object) -> dict:
         {"hard": {"limits.cpu": "1"}, **selector(scopeName="CrossNamespacePodAffinity", operator="Exists")},
     ],
 )
-def test_usual_quotas_are_let_through(spec: dict):
+def test_validate_quota_accepts_valid_quotas(spec: dict):
     assert faults(**spec) == []
 
 
@@ -100,26 +100,28 @@ def test_usual_quotas_are_let_through(spec: dict):
         ),
     ],
 )
-def test_one_thing_wrong_is_told_once(spec: dict, fault: str):
+def test_validate_quota_reports_single_error(spec: dict, fault: str):
     assert faults(**spec) == [fault]
 
 
-def test_a_name_that_nobody_knows_is_told_twice():
+def test_validate_quota_reports_unknown_resource_twice():
     assert faults(hard={"gpu": "1"}) == [
         'spec.hard[gpu]: Invalid value: "gpu": must be a standard resource type or fully qualified',
         'spec.hard[gpu]: Invalid value: "gpu": must be a standard resource for quota',
     ]
 
 
-def test_the_order_of_scopes_does_not_matter_but_the_scopes_stay():
+def test_validate_quota_update_rejects_scope_change_but_not_reordering():
     old = tree(spec={"scopes": ["BestEffort", "Terminating"]})
-    assert told(validate_quota_update(tree(spec={"scopes": ["Terminating", "BestEffort"]}), old)) == []
-    assert told(validate_quota_update(tree(spec={}), old)) == ["spec.scopes: Invalid value: null: field is immutable"]
+    assert error_texts(validate_quota_update(tree(spec={"scopes": ["Terminating", "BestEffort"]}), old)) == []
+    assert error_texts(validate_quota_update(tree(spec={}), old)) == [
+        "spec.scopes: Invalid value: null: field is immutable"
+    ]
 
 
 @pytest.mark.parametrize("part", ["hard", "used"])
-def test_the_status_holds_amounts_of_the_same_names(part: str):
-    assert told(validate_quota_status(tree(status={part: {"storage": "1"}}))) == [
+def test_validate_quota_status_checks_amounts(part: str):
+    assert error_texts(validate_quota_status(tree(status={part: {"storage": "1"}}))) == [
         f'status.{part}[storage]: Invalid value: "storage": must be a standard resource for quota'
     ]
 
@@ -127,11 +129,11 @@ def test_the_status_holds_amounts_of_the_same_names(part: str):
 @pytest.mark.parametrize(
     "hard", [{}, {"limits.cpu": "1"}, {"cpu": "1", "limits.cpu": "1"}, {"requests.cpu": "500m", "limits.cpu": "1"}]
 )
-def test_requests_up_to_the_limits_need_no_warning(hard: dict):
+def test_quota_warnings_is_empty_when_requests_are_within_limits(hard: dict):
     assert quota_warnings(tree(spec={"hard": hard})) == []
 
 
-def test_requests_above_the_limits_do():
+def test_quota_warnings_about_requests_above_limits():
     assert quota_warnings(tree(spec={"hard": {"memory": "2Gi", "limits.memory": "1Gi"}})) == [
         "ResourceQuota memory (2Gi) should be less than limits.memory (1Gi)"
     ]
@@ -141,7 +143,7 @@ def test_requests_above_the_limits_do():
 
 
 def limit_faults(kind: str = "Container", **item: dict) -> list[str]:
-    return told(validate_limit_range(tree(spec={"limits": [{"type": kind, **item}]})))
+    return error_texts(validate_limit_range(tree(spec={"limits": [{"type": kind, **item}]})))
 
 
 @pytest.mark.parametrize(
@@ -156,7 +158,7 @@ def limit_faults(kind: str = "Container", **item: dict) -> list[str]:
         ("example.com/own", {"max": {"example.com/gpu": "1"}}),
     ],
 )
-def test_usual_limits_are_let_through(kind: str, item: dict):
+def test_validate_limit_range_accepts_valid_limits(kind: str, item: dict):
     assert limit_faults(kind, **item) == []
 
 
@@ -226,10 +228,12 @@ W = "spec.limits[0]"
         ),
     ],
 )
-def test_limits_that_contradict_each_other_are_told(kind: str, item: dict, fault: str):
+def test_validate_limit_range_rejects_contradicting_limits(kind: str, item: dict, fault: str):
     assert limit_faults(kind, **item) == [fault]
 
 
-def test_each_type_is_limited_once():
+def test_validate_limit_range_rejects_duplicate_types():
     limits = [{"type": "Pod"}, {"type": "Container"}, {"type": "Pod"}]
-    assert told(validate_limit_range(tree(spec={"limits": limits}))) == ['spec.limits[2].type: Duplicate value: "Pod"']
+    assert error_texts(validate_limit_range(tree(spec={"limits": limits}))) == [
+        'spec.limits[2].type: Duplicate value: "Pod"'
+    ]

@@ -26,22 +26,22 @@ BAD = {"matchExpressions": [{"key": "a", "operator": "Like"}]}
         (None, {"app": "b"}, False),
     ],
 )
-def test_an_absent_selector_selects_nothing_and_an_empty_one_everything(selector, labels, matches):
+def test_parse_selector_absent_matches_nothing_and_empty_everything(selector, labels, matches):
     assert parse_selector(selector).matches(labels) is matches
 
 
-def test_a_selector_that_cannot_be_read_means_nothing():
+def test_parse_selector_returns_none_for_invalid_selector():
     assert parse_selector(BAD) is None
 
 
 @pytest.mark.parametrize(
     ("selector", "empty"), [({}, True), ({"matchLabels": {}, "matchExpressions": []}, True), (SELECTOR, False)]
 )
-def test_a_selector_is_empty_when_it_asks_for_nothing(selector, empty):
+def test_is_empty_for_selector_without_requirements(selector, empty):
     assert is_empty(selector) is empty
 
 
-def test_selectors_are_shown_with_their_labels_in_order():
+def test_shown_sorts_labels():
     assert list(shown({"matchLabels": {"b": "1", "a": "2"}})["matchLabels"]) == ["a", "b"]
 
 
@@ -57,18 +57,18 @@ def test_selectors_are_shown_with_their_labels_in_order():
         ),
     ],
 )
-def test_a_selector_is_there_and_selects_something(spec, faults):
+def test_check_selector_requires_non_empty_selector(spec, faults):
     assert texts(check_selector(spec, Path("spec"), empty_detail="nothing")) == faults
 
 
-def test_pods_of_the_template_must_be_selected():
+def test_check_labels_match_requires_matching_template():
     template = {"metadata": {"labels": {"b": "2", "a": "1"}}}
     assert texts(check_labels_match(template, parse_selector(SELECTOR), Path("template"))) == [
         'template.metadata.labels: Invalid value: {"a":"1","b":"2"}: `selector` does not match template `labels`'
     ]
 
 
-def test_the_same_labels_in_another_order_are_no_change():
+def test_check_selector_unchanged_ignores_order_of_labels():
     one, two = ({"spec": {"selector": {"matchLabels": dict(labels)}}} for labels in (["ab", "cd"], ["cd", "ab"]))
     assert texts(check_selector_unchanged(one, two)) == []
 
@@ -84,5 +84,5 @@ def test_the_same_labels_in_another_order_are_no_change():
         ),
     ],
 )
-def test_pods_that_run_for_ever_always_restart(spec, faults):
+def test_check_always_restarts_requires_restart_policy_always(spec, faults):
     assert texts(check_always_restarts(pod_template(**spec), Path("t"), kind="Thing")) == faults

@@ -1,9 +1,9 @@
-"""Rules that many kinds share."""
+"""Validation functions shared by many kinds."""
 
 from __future__ import annotations
 
 import pytest
-from tests.unit.apiserver.kinds.objects import told
+from tests.unit.apiserver.kinds.objects import error_texts
 
 from steersman.apimachinery.field import Path
 from steersman.apiserver.kinds.shared.validation import (
@@ -21,23 +21,25 @@ from steersman.apiserver.kinds.shared.validation import (
 P = Path("spec", "f")
 
 
-def test_every_fault_is_an_error_of_its_own():
-    assert told(check_all(P, 1, ["a", "b"])) == ["spec.f: Invalid value: 1: a", "spec.f: Invalid value: 1: b"]
+def test_check_all_yields_one_error_per_fault():
+    assert error_texts(check_all(P, 1, ["a", "b"])) == ["spec.f: Invalid value: 1: a", "spec.f: Invalid value: 1: b"]
 
 
 @pytest.mark.parametrize("value", ["", None])
-def test_a_choice_must_be_made(value: str | None):
-    assert told(check_supported(value, ("A", "B"), P)) == ["spec.f: Required value"]
+def test_check_supported_requires_value(value: str | None):
+    assert error_texts(check_supported(value, ("A", "B"), P)) == ["spec.f: Required value"]
 
 
-def test_a_choice_is_one_of_those_there_are():
-    assert told(check_supported("C", ("A", "B"), P)) == ['spec.f: Unsupported value: "C": supported values: "A", "B"']
-    assert told(check_supported("A", ("A", "B"), P)) == []
+def test_check_supported_lists_supported_values():
+    assert error_texts(check_supported("C", ("A", "B"), P)) == [
+        'spec.f: Unsupported value: "C": supported values: "A", "B"'
+    ]
+    assert error_texts(check_supported("A", ("A", "B"), P)) == []
 
 
 @pytest.mark.parametrize(("value", "count"), [(None, 0), (0, 0), (1, 0), (-1, 1)])
-def test_a_number_is_not_negative(value: int | None, count: int):
-    errors = told(check_not_negative(value, P))
+def test_check_not_negative_rejects_negative_numbers(value: int | None, count: int):
+    errors = error_texts(check_not_negative(value, P))
     assert errors == [f"spec.f: Invalid value: {value}: must be greater than or equal to 0"] * count
 
 
@@ -55,15 +57,15 @@ def test_a_number_is_not_negative(value: int | None, count: int):
         ({"a": 1}, {"a": 1}),
     ],
 )
-def test_absent_and_empty_are_no_change(new, old):
-    assert told(check_unchanged(new, old, P)) == []
+def test_check_unchanged_treats_absent_and_empty_alike(new, old):
+    assert error_texts(check_unchanged(new, old, P)) == []
 
 
 @pytest.mark.parametrize(
     ("new", "old", "shown"), [("b", "a", '"b"'), (None, "a", "null"), (2, 1, "2"), (True, None, "true")]
 )
-def test_a_change_is_told_with_the_new_value(new, old, shown: str):
-    assert told(check_unchanged(new, old, P)) == [f"spec.f: Invalid value: {shown}: field is immutable"]
+def test_check_unchanged_reports_new_value(new, old, shown: str):
+    assert error_texts(check_unchanged(new, old, P)) == [f"spec.f: Invalid value: {shown}: field is immutable"]
 
 
 @pytest.mark.parametrize(
@@ -77,10 +79,10 @@ def test_a_change_is_told_with_the_new_value(new, old, shown: str):
         (validate_port_number_or_name, 65535, 65536),
     ],
 )
-def test_names_and_ports_have_their_forms(check, good, bad):
-    assert told(check(good, P)) == []
-    assert all(fault.startswith("spec.f: Invalid value: ") for fault in told(check(bad, P)))
-    assert told(check(bad, P))
+def test_validate_names_and_ports(check, good, bad):
+    assert error_texts(check(good, P)) == []
+    assert all(fault.startswith("spec.f: Invalid value: ") for fault in error_texts(check(bad, P)))
+    assert error_texts(check(bad, P))
 
 
 @pytest.mark.parametrize(
@@ -107,21 +109,21 @@ def test_names_and_ports_have_their_forms(check, good, bad):
         ),
     ],
 )
-def test_requirements_fit_their_operator(requirement: dict, faults: list[str]):
-    assert told(validate_label_selector({"matchExpressions": [requirement]}, P)) == faults
+def test_validate_label_requirement_checks_values_of_operator(requirement: dict, faults: list[str]):
+    assert error_texts(validate_label_selector({"matchExpressions": [requirement]}, P)) == faults
 
 
-def test_labels_of_a_selector_are_labels():
-    (fault,) = told(validate_label_selector({"matchLabels": {"a": "not a label"}}, P))
+def test_validate_label_selector_checks_labels():
+    (fault,) = error_texts(validate_label_selector({"matchLabels": {"a": "not a label"}}, P))
     assert fault.startswith('spec.f.matchLabels: Invalid value: "not a label": a valid label must be')
 
 
-def test_values_no_label_can_have_stay_in_old_objects():
+def test_validate_label_selector_accepts_invalid_values_of_old_objects():
     selector = {"matchExpressions": [{"key": "a", "operator": "In", "values": ["not a label"]}]}
-    assert told(validate_label_selector(selector, P, allow_invalid_values=True)) == []
-    (fault,) = told(validate_label_selector(selector, P))
+    assert error_texts(validate_label_selector(selector, P, allow_invalid_values=True)) == []
+    (fault,) = error_texts(validate_label_selector(selector, P))
     assert fault.startswith('spec.f.matchExpressions[0].values[0]: Invalid value: "not a label"')
 
 
-def test_no_selector_is_no_fault():
-    assert told(validate_label_selector(None, P)) == []
+def test_validate_label_selector_accepts_absent_selector():
+    assert error_texts(validate_label_selector(None, P)) == []

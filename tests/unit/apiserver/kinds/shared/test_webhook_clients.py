@@ -1,9 +1,9 @@
-"""How a webhook is reached."""
+"""Validation of webhook client configurations."""
 
 from __future__ import annotations
 
 import pytest
-from tests.unit.apiserver.kinds.objects import told
+from tests.unit.apiserver.kinds.objects import error_texts
 
 from steersman.apimachinery.field import Path
 from steersman.apiserver.kinds.shared.webhook_clients import validate_client
@@ -13,7 +13,7 @@ SERVICE = {"name": "s", "namespace": "n", "port": 443}
 
 
 def faults(**config: object) -> list[str]:
-    return told(validate_client(config, P))
+    return error_texts(validate_client(config, P))
 
 
 @pytest.mark.parametrize(
@@ -26,12 +26,12 @@ def faults(**config: object) -> list[str]:
         {"service": {**SERVICE, "path": "/a/b.c/"}},
     ],
 )
-def test_usual_ways_are_let_through(config: dict):
+def test_validate_client_accepts_url_or_service(config: dict):
     assert faults(**config) == []
 
 
 @pytest.mark.parametrize("config", [{}, {"url": "https://a", "service": SERVICE}])
-def test_there_is_one_way(config: dict):
+def test_validate_client_requires_exactly_one(config: dict):
     assert faults(**config) == ["c: Required value: exactly one of url or service is required"]
 
 
@@ -48,7 +48,7 @@ FORM = "; desired format: https://host[/path]"
         ("https://a?q=1", 'c.url: Invalid value: "q=1": query parameters are not permitted in the URL'),
     ],
 )
-def test_urls_are_plain_and_secure(url: str, fault: str):
+def test_validate_client_requires_plain_https_urls(url: str, fault: str):
     assert faults(url=url) == [fault]
 
 
@@ -65,11 +65,11 @@ def test_urls_are_plain_and_secure(url: str, fault: str):
         ({"path": "/a//b"}, 'c.service.path: Invalid value: "/a//b": segment[1] may not be empty'),
     ],
 )
-def test_services_are_named_and_have_a_port(part: dict, fault: str):
+def test_validate_client_requires_service_name_namespace_and_port(part: dict, fault: str):
     (first, *_) = faults(service={**SERVICE, **part})
     assert first == fault
 
 
-def test_steps_of_a_path_go_into_dns():
+def test_validate_client_requires_dns_subdomains_in_service_path():
     (fault,) = faults(service={**SERVICE, "path": "/A_"})
     assert fault.startswith('c.service.path: Invalid value: "/A_": segment[0]: a lowercase RFC 1123 subdomain')

@@ -10,17 +10,17 @@ VALID = named(storageClassName="fast", capacity="1Gi", nodeTopology=SELECTOR)
 BAD_VALUE = {"matchExpressions": [{"key": "a", "operator": "In", "values": ["not valid"]}]}
 
 
-def test_what_is_valid():
+def test_validate_accepts_valid_object():
     assert texts(STRATEGY.validate(CONTEXT, VALID)) == []
 
 
-def test_a_capacity_is_not_negative():
+def test_validate_rejects_negative_capacity():
     assert texts(STRATEGY.validate(CONTEXT, edited(VALID, {"capacity": "-1Gi"}))) == [
         'capacity: Invalid value: "-1Gi": must be greater than or equal to 0'
     ]
 
 
-def test_the_class_has_a_name():
+def test_validate_checks_storage_class_name():
     [fault] = texts(STRATEGY.validate(CONTEXT, edited(VALID, {"storageClassName": ""})))
     assert fault.startswith('storageClassName: Invalid value: "": a lowercase RFC 1123 subdomain')
 
@@ -32,21 +32,21 @@ def test_the_class_has_a_name():
         ({"nodeTopology": {}}, "nodeTopology: Invalid value: {}: field is immutable"),
     ],
 )
-def test_what_was_asked_never_changes(edits, fault):
+def test_validate_update_rejects_change_of_topology_and_class(edits, fault):
     assert texts(STRATEGY.validate_update(CONTEXT, edited(VALID, edits), VALID)) == [fault]
 
 
-def test_the_answer_changes():
+def test_validate_update_accepts_change_of_capacity():
     assert texts(STRATEGY.validate_update(CONTEXT, edited(VALID, {"capacity": "2Gi"}), VALID)) == []
 
 
-def test_values_that_no_label_has_may_stay_in_the_topology():
+def test_validate_update_accepts_stored_invalid_topology_values():
     odd = edited(VALID, {"nodeTopology": BAD_VALUE})
     assert len(STRATEGY.validate(CONTEXT, odd)) == 1
     assert texts(STRATEGY.validate_update(CONTEXT, odd, odd)) == []
 
 
-def test_labels_with_newer_names_warn():
+def test_warnings_about_deprecated_labels():
     topology = {"matchLabels": {"failure-domain.beta.kubernetes.io/zone": "a"}}
     assert STRATEGY.warnings(CONTEXT, edited(VALID, {"nodeTopology": topology}), None) == [
         (

@@ -17,18 +17,18 @@ CLASS = named(driverName="a.com", parameters={"iops": "1"})
         ({"parameters": {}}, ["parameters: Required value: must contain at least one key/value pair"]),
     ],
 )
-def test_what_is_refused(edits, faults):
+def test_validate_rejects_invalid_fields(edits, faults):
     assert texts(STRATEGY.validate(CONTEXT, edited(CLASS, edits))) == faults
 
 
 @pytest.mark.parametrize(
     ("edits", "name"), [({"driverName": "b.com"}, "driverName"), ({"parameters": {"iops": "2"}}, "parameters")]
 )
-def test_what_a_class_means_never_changes(edits, name):
+def test_validate_update_rejects_change_of_driver_and_parameters(edits, name):
     assert texts(STRATEGY.validate_update(CONTEXT, edited(CLASS, edits), CLASS)) == [
         f"{name}: Forbidden: updates to {name} are forbidden."
     ]
 
 
-def test_the_row_shows_the_driver():
+def test_cells_show_driver():
     assert STRATEGY.cells(CLASS, NOW) == ["a", "a.com", "60s"]

@@ -1,4 +1,4 @@
-"""Connections over a transport in memory, with a clock that stands still (real sockets: ``test_serving``)."""
+"""Connections over an in-memory transport with a fake clock (real sockets: ``test_serving``)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TIMEOUTS = Timeouts()
 
 
 class Transport:
-    """Collects what the server writes, and how it ends the connection."""
+    """Transport that records writes and how the connection ends."""
 
     def __init__(self) -> None:
         self.written = b""
@@ -70,7 +70,9 @@ class Transport:
 
 
 class App:
-    """Receives each body completely (but not under ``/ignore``), waits under ``/slow``, and answers with its size."""
+    """Application that receives bodies (not under ``/ignore``), blocks under ``/slow``, and responds with the body's
+    size.
+    """
 
     def __init__(self) -> None:
         self.requests: list[list[Any]] = []
@@ -129,7 +131,7 @@ class Client:
         await self.settle()
 
     async def settle(self) -> None:
-        """Run what is ready: requests that were pipelined are served one after the other."""
+        """Run pending callbacks; pipelined requests are served one after another."""
         for _ in range(10):
             await asyncio.sleep(0)  # noqa: TID251 — one pass of the loop
 

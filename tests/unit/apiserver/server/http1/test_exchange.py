@@ -1,4 +1,4 @@
-"""Messages of an application become bytes of HTTP/1.1 (whole exchanges are tested over real sockets)."""
+"""ASGI messages of an application as bytes of HTTP/1.1 (whole exchanges over sockets: ``test_serving``)."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Transport:
 def an_exchange(
     *, body: RequestBody | None = None, expects_100: bool = False, pauses_after: int | None = None
 ) -> tuple[Exchange, Transport, list[str]]:
-    """An exchange over a transport that pauses after a number of writes, and the list of its calls of ``on_response``."""
+    """Return an exchange over a transport that pauses after a number of writes, and its calls of ``on_response``."""
     transport = Transport()
     transport.flow = flow = Flow(transport)  # type: ignore[arg-type]  # the methods that are called
     transport.pauses_after = pauses_after

@@ -1,4 +1,4 @@
-"""Pauses of a transport, and pieces written to it without a task."""
+"""Flow control of a transport, and pushed pieces."""
 
 import asyncio
 

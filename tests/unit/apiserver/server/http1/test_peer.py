@@ -22,7 +22,7 @@ def write(directory, name, pems):
 
 
 class Peers:
-    """A server with a CA, and a client with a certificate of it."""
+    """Server with a CA, and a client with a certificate signed by it."""
 
     def __init__(self, directory, *, ca=(NOW, DAY), client=(NOW, DAY), maximum=ssl.TLSVersion.TLSv1_3):
         server_ca = certificates.make_ca("server CA", now=NOW, life=DAY)
@@ -63,7 +63,7 @@ def is_valid(extension, at=NOW):
 
 
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
-async def test_a_valid_certificate_is_valid_from_the_latest_start_to_the_earliest_end(tmp_path, version):
+async def test_validity_is_intersection_of_chain(tmp_path, version):
     peers = Peers(tmp_path, ca=(NOW - 2 * DAY, 9 * DAY), maximum=version)
     extension = await peers.extension()
     assert extension["client_cert_name"] == "CN=alice,O=ops"
@@ -83,28 +83,28 @@ async def test_a_valid_certificate_is_valid_from_the_latest_start_to_the_earlies
     ],
     ids=["expired", "not yet valid", "CA expired", "CA not yet valid"],
 )
-async def test_a_chain_outside_of_its_time_connects_and_is_not_valid(tmp_path, version, times):
+async def test_expired_chain_connects_but_is_not_valid(tmp_path, version, times):
     extension = await Peers(tmp_path, maximum=version, **times).extension()
     assert extension["client_cert_name"] == "CN=alice,O=ops"
     assert not is_valid(extension)
 
 
-async def test_a_certificate_of_another_ca_ends_the_connection(tmp_path):
+async def test_certificate_of_other_ca_ends_connection(tmp_path):
     peers = Peers(tmp_path)
     other = certificates.make_ca("clients", now=NOW, life=DAY)
-    stranger = certificates.make_client("mallory", ["system:masters"], other, now=NOW, life=DAY)
-    peers.client.load_cert_chain(*write(tmp_path, "stranger", stranger))
+    other_client = certificates.make_client("mallory", ["system:masters"], other, now=NOW, life=DAY)
+    peers.client.load_cert_chain(*write(tmp_path, "other_client", other_client))
     with pytest.raises((ssl.SSLError, ConnectionError)):
         await asyncio.wait_for(peers.extension(), 10)
 
 
-async def test_no_session_is_resumed_under_tls_1_3(tmp_path):
+async def test_tls_1_3_sessions_are_not_resumed(tmp_path):
     server = Peers(tmp_path).server
     assert server.num_tickets == 0
     assert server.options & ssl.OP_NO_TICKET
 
 
-def test_an_unknown_chain_is_valid_at_no_time():
+def test_unknown_chain_is_never_valid():
     first, last = validity([])
     assert (first, last) == NEVER
     assert not first <= NOW.timestamp() <= last

@@ -1,4 +1,4 @@
-"""Refusals of requests, as recorded from a server of Go's net/http."""
+"""Rejections of request heads, as recorded from a server of Go's net/http."""
 
 import pytest
 from hypothesis import given
@@ -26,31 +26,31 @@ def code_of(headers, *, version="1.1", method=b"GET", target=b"/"):
 @pytest.mark.parametrize(
     "host", [b"", b"x", b"x:1", b"127.0.0.1:6443", b"[::1]:6443", b"[fe80::1%25en0]", b"a.b-c_d~", b"!$&'()*+,;="]
 )
-def test_host_headers_of_valid_bytes_are_accepted(host):
+def test_valid_host_headers_are_accepted(host):
     assert code_of([(b"host", host)]) is None
 
 
 @pytest.mark.parametrize(
     "host", [b"a b", b"a/b", b"a{", b"a@b", b"a?", b"a#", b"a\\b", b'a"', b"\xc3\xa4", b"a\tb", b"<"]
 )
-def test_host_headers_with_other_bytes_are_400(host):
+def test_invalid_host_headers_are_400(host):
     assert code_of([(b"host", host)]) == 400
 
 
 @pytest.mark.parametrize(
     ("version", "method", "code"), [("1.1", b"GET", 400), ("1.0", b"GET", None), ("1.1", b"CONNECT", None)]
 )
-def test_only_http_1_1_needs_a_host(version, method, code):
+def test_only_http_1_1_requires_host(version, method, code):
     assert code_of([], version=version, method=method) == code
 
 
 @pytest.mark.parametrize("version", ["1.0", "1.1"])
-def test_two_hosts_are_400_even_when_they_are_equal(version):
+def test_duplicate_hosts_are_400(version):
     assert code_of([HOST, HOST], version=version) == 400
 
 
 @pytest.mark.parametrize(("version", "code"), [("", 400), ("0.9", 505), ("2.0", 505)])
-def test_other_versions_are_505_and_a_line_without_one_is_400(version, code):
+def test_other_versions_are_505_and_missing_version_is_400(version, code):
     assert code_of([HOST], version=version) == code
 
 
@@ -66,7 +66,7 @@ def test_other_versions_are_505_and_a_line_without_one_is_400(version, code):
         (b"GET / HTTP/1.1 ", ""),
     ],
 )
-def test_http_version_is_the_end_of_the_request_line(line, version):
+def test_http_version_is_end_of_request_line(line, version):
     assert http_version(line) == version
 
 
@@ -80,7 +80,7 @@ def test_http_version_is_the_end_of_the_request_line(line, version):
         ("1.0", [b"chunked"], 400),
     ],
 )
-def test_transfer_encodings_other_than_chunked_are_refused(version, codings, code):
+def test_transfer_encodings_other_than_chunked_are_rejected(version, codings, code):
     assert code_of([HOST, *((b"transfer-encoding", coding) for coding in codings)], version=version) == code
 
 
@@ -105,7 +105,7 @@ def test_unknown_expectations_are_417(value, code):
     assert code_of([HOST, (b"expect", value)]) == code
 
 
-def test_options_of_the_server_is_200():
+def test_options_of_server_is_200():
     assert code_of([HOST], method=b"OPTIONS", target=b"*") == 200
     assert code_of([HOST], method=b"OPTIONS", target=b"/") is None
 
@@ -162,7 +162,7 @@ def test_malformed_request_line_decides_before_the_headers():
     assert refusal_of_malformed_head(b"GET / HTTP/1.1\r\na b: c\r\n" + headers).code == 501
 
 
-def test_a_refusal_is_a_closing_answer_in_text():
+def test_refusal_encodes_closing_text_response():
     assert BAD_REQUEST.encode() == (
         b"HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain; charset=utf-8\r\nconnection: close\r\n"
         b"content-length: 15\r\n\r\n400 Bad Request"

@@ -1,4 +1,4 @@
-"""Real connections: TLS, bad clients, and how a server stops."""
+"""Real connections: TLS, misbehaving clients, and shutdown."""
 
 import asyncio
 import datetime as dt
@@ -20,12 +20,12 @@ from steersman.apiserver.server.http1.tls import TLSFiles, tls_context
 from steersman.asynckit.clock import RealClock
 from steersman.controlplane.pki import ensure_pki, server_names
 
-#: Less than a connection buffers before its writers wait.
+#: Below the buffer size at which writers wait.
 PART = 32 << 10
 
 
 class Handler:
-    """Answers by path."""
+    """Handler that responds by path."""
 
     def __init__(self) -> None:
         self.extensions: dict = {}
@@ -58,7 +58,7 @@ class Handler:
 
 
 class Pushing:
-    """A stream that writes its first pieces itself."""
+    """Stream that pushes its first pieces itself."""
 
     def attach(self, push) -> None:
         self.push, self.left = push, [b"three\n"]
@@ -80,7 +80,7 @@ class Running:
         self.writers = []
 
     async def connect(self, **more):
-        """A connection that ends with the server at the latest."""
+        """Open a connection that is closed when the server stops."""
         reader, writer = await asyncio.open_connection("127.0.0.1", self.port, **more)
         self.writers.append(writer)
         return reader, writer
@@ -134,7 +134,7 @@ def request(path: str, *headers: str, method: str = "GET") -> bytes:
 CLOSE = "Connection: close"
 
 
-async def test_plain_requests_are_answered_over_one_connection():
+async def test_plain_requests_share_a_connection():
     async with serving() as server:
         answer = await server.ask(request("/a") + request("/b", CLOSE))
     assert answer.count(b"HTTP/1.1 200 OK") == 2
@@ -145,7 +145,7 @@ def client_context(pki) -> ssl.SSLContext:
     return ssl.create_default_context(cafile=pki.ca.certificate)
 
 
-async def test_client_certificates_reach_the_scope(pki):
+async def test_client_certificates_are_in_scope(pki):
     tls = tls_context(TLSFiles(pki.server.certificate, pki.server.key, (pki.ca.certificate,)))
     context = client_context(pki)
     async with serving(tls) as server:
@@ -160,7 +160,7 @@ async def test_client_certificates_reach_the_scope(pki):
 
 
 @pytest.mark.parametrize(("offered", "is_accepted"), [(ssl.TLSVersion.TLSv1_2, False), (ssl.TLSVersion.TLSv1_3, True)])
-async def test_older_versions_of_tls_than_the_minimum_are_refused(pki, offered, is_accepted):
+async def test_tls_versions_below_minimum_are_rejected(pki, offered, is_accepted):
     minimum = ssl.TLSVersion.TLSv1_3
     tls = tls_context(TLSFiles(pki.server.certificate, pki.server.key, minimum_version=minimum))
     context = client_context(pki)
@@ -170,7 +170,7 @@ async def test_older_versions_of_tls_than_the_minimum_are_refused(pki, offered, 
             await server.connect(ssl=context, server_hostname="localhost")
 
 
-async def test_port_is_shared_only_when_asked_for():
+async def test_port_is_shared_only_on_request():
     with closing(listen("127.0.0.1", 0, shares_port=True)) as first:
         port = first.getsockname()[1]
         listen("127.0.0.1", port, shares_port=True).close()
@@ -178,7 +178,7 @@ async def test_port_is_shared_only_when_asked_for():
             listen("127.0.0.1", port)
 
 
-async def test_only_http_1_1_is_offered(pki):
+async def test_alpn_offers_http_1_1_only(pki):
     tls = tls_context(TLSFiles(pki.server.certificate, pki.server.key))
     context = client_context(pki)
     context.set_alpn_protocols(["h2", "http/1.1"])
@@ -187,7 +187,7 @@ async def test_only_http_1_1_is_offered(pki):
         assert writer.get_extra_info("ssl_object").selected_alpn_protocol() == "http/1.1"
 
 
-async def test_a_certificate_of_somebody_else_is_refused(pki, tmp_path):
+async def test_certificate_of_unknown_ca_is_rejected(pki, tmp_path):
     now = dt.datetime.now(dt.UTC)  # noqa: TID251
     foreign = ensure_pki(tmp_path, ["localhost"], now=now)
     tls = tls_context(TLSFiles(pki.server.certificate, pki.server.key, (pki.ca.certificate,)))
@@ -211,7 +211,7 @@ async def test_a_certificate_of_somebody_else_is_refused(pki, tmp_path):
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
     ],
 )
-async def test_what_is_no_http_gets_400_or_a_closed_connection(raw):
+async def test_other_protocols_get_400_or_closed_connection(raw):
     async with serving() as server:
         answer = await server.ask(raw)
         assert answer == b"" or answer.startswith(b"HTTP/1.1 400")
@@ -229,14 +229,14 @@ async def test_requests_before_malformed_bytes_are_answered_first(count, malform
     assert codes == [b"200"] * count + [b"400"]
 
 
-async def test_too_many_headers_are_refused():
+async def test_too_many_headers_are_rejected():
     async with serving() as server:
         answer = await server.ask(request("/", *(f"h{n}: x" for n in range(1001))))
     assert answer.startswith(b"HTTP/1.1 431")
 
 
 @pytest.mark.parametrize("path", ["/", "/" + "x" * HEAD_BYTES_MAX])
-async def test_a_whole_head_that_is_too_large_is_431(path):
+async def test_complete_oversized_head_is_431(path):
     async with serving() as server:
         size = HEAD_BYTES_MAX - len(path) + 1
         assert (await server.ask(request(path, f"h: {'x' * size}", CLOSE))).startswith(b"HTTP/1.1 431")
@@ -262,7 +262,7 @@ async def test_a_whole_head_that_is_too_large_is_431(path):
         (b"GET / HTTP/1.1\r\nHo st: x\r\n\r\n", b"400 Bad Request"),
     ],
 )
-async def test_a_refused_request_is_answered_in_the_words_of_net_http(raw, answer):
+async def test_rejections_match_net_http(raw, answer):
     async with serving() as server:
         received = await server.ask(raw)
     head, _, body = received.partition(b"\r\n\r\n")
@@ -284,13 +284,13 @@ async def test_a_refused_request_is_answered_in_the_words_of_net_http(raw, answe
         (b"*", "*", b""),
     ],
 )
-async def test_a_request_target_becomes_path_and_query(target, path, query):
+async def test_request_target_becomes_path_and_query(target, path, query):
     async with serving() as server:
         await server.ask(b"GET " + target + b" HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
         assert (server.handler.scope["path"], server.handler.scope["query_string"]) == (path, query)
 
 
-async def test_an_escaped_request_line_is_parsed_once_on_a_kept_connection():
+async def test_escaped_request_line_is_parsed_once_on_kept_connection():
     async with serving() as server:
         answer = await server.ask(request("/a") + request("/b", CLOSE))
         assert answer.count(b"200 OK") == 2
@@ -302,14 +302,14 @@ async def test_an_escaped_request_line_is_parsed_once_on_a_kept_connection():
         assert server.handler.scope["path"] == "/third"
 
 
-async def test_options_of_the_server_are_answered_with_an_empty_200():
+async def test_options_of_server_is_empty_200():
     async with serving() as server:
         answer = await server.ask(b"OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n")
     assert answer.startswith(b"HTTP/1.1 200 OK\r\n")
     assert answer.endswith(b"content-length: 0\r\n\r\n")
 
 
-async def test_an_endless_head_is_refused():
+async def test_endless_head_is_rejected():
     async with serving() as server:
         reader, writer = await server.connect()
         writer.write(b"GET / HTTP/1.1\r\nHost: x\r\nh: ")
@@ -327,12 +327,12 @@ async def test_an_endless_head_is_refused():
         b"POST /body HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nab",
     ],
 )
-async def test_a_request_that_does_not_come_whole_is_cut_off(raw):
+async def test_incomplete_request_is_cut_off(raw):
     async with serving(head=0.05, body=0.05) as server:
         assert await server.ask(raw) == b""
 
 
-async def test_empty_lines_do_not_keep_a_connection_open():
+async def test_empty_lines_do_not_keep_connection_open():
     async with serving(head=0.1) as server:
         reader, writer = await server.connect()
         writer.write(request("/"))
@@ -341,7 +341,7 @@ async def test_empty_lines_do_not_keep_a_connection_open():
         assert await asyncio.wait_for(reader.read(), 10) == b""
 
 
-async def test_a_request_that_comes_slowly_but_whole_is_answered():
+async def test_slow_but_complete_request_is_served():
     async with serving() as server:
         reader, writer = await server.connect()
         for piece in (
@@ -356,13 +356,13 @@ async def test_a_request_that_comes_slowly_but_whole_is_answered():
         assert (await asyncio.wait_for(reader.read(), 10)).endswith(b"\r\n\r\n4")
 
 
-async def test_a_body_that_is_too_large_is_413():
+async def test_oversized_body_is_413():
     async with serving() as server:
         raw = request("/body", "Content-Length: 4000000", CLOSE, method="POST")
         assert b"413" in (await server.ask(raw)).splitlines()[0]
 
 
-async def test_half_a_connection_is_closed():
+async def test_half_closed_connection_is_closed():
     async with serving() as server:
         reader, writer = await server.connect()
         writer.write(request("/slow"))
@@ -371,7 +371,7 @@ async def test_half_a_connection_is_closed():
         assert await asyncio.wait_for(reader.read(), 10) == b""
 
 
-async def test_a_stream_that_nobody_reads_is_cut_off_and_bounded():
+async def test_unread_stream_is_bounded_and_cut_off():
     async with serving(write_stall=0.2) as server:
         _, writer = await server.connect(limit=1024)
         writer.transport.pause_reading()
@@ -402,13 +402,13 @@ async def test_tls_connection_buffers_little_for_a_client_that_does_not_read(pki
         assert 0 < connection.transport.get_write_buffer_size() <= 3 * WRITE_BYTES_MAX
 
 
-async def test_pushed_pieces_are_part_of_the_answer():
+async def test_pushed_pieces_are_part_of_response():
     async with serving() as server:
         answer = await server.ask(request("/pushed", CLOSE))
     assert answer.endswith(b"\r\n\r\n4\r\none\n\r\n4\r\ntwo\n\r\n6\r\nthree\n\r\n0\r\n\r\n")
 
 
-async def test_an_upgrade_that_is_not_served_is_answered_and_closed():
+async def test_unsupported_upgrade_is_answered_and_closed():
     async with serving() as server:
         headers = ["Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA=="]
         answer = await server.ask(request("/", *headers))
@@ -416,7 +416,7 @@ async def test_an_upgrade_that_is_not_served_is_answered_and_closed():
     assert answer.endswith(b"hello")
 
 
-async def test_stopping_finishes_what_runs_and_takes_nothing_new():
+async def test_stop_finishes_running_requests_and_accepts_none():
     async with serving() as server:
         reader, writer = await server.connect()
         idle_reader, _ = await server.connect()
@@ -432,7 +432,7 @@ async def test_stopping_finishes_what_runs_and_takes_nothing_new():
         assert answer.endswith(b"hello")
 
 
-async def test_stopping_sends_the_rest_of_a_response_that_the_client_has_not_read():
+async def test_stop_sends_rest_of_unread_response():
     async with serving() as server:
         reader, writer = await server.connect()
         writer.transport.pause_reading()
@@ -453,7 +453,7 @@ async def test_stopping_sends_the_rest_of_a_response_that_the_client_has_not_rea
     assert answer.count(b"x" * PART) == count
 
 
-async def test_stopping_does_not_wait_longer_than_asked():
+async def test_stop_waits_no_longer_than_grace_period():
     async with serving() as server:
         asking = asyncio.create_task(server.ask(request("/slow")))
         await server.until_busy()
@@ -462,7 +462,7 @@ async def test_stopping_does_not_wait_longer_than_asked():
 
 
 def garbled(dice: random.Random) -> bytes:
-    """A request with some of its bytes changed, missing, twice or new."""
+    """Return a request with some bytes changed, removed, repeated or inserted."""
     raw = bytearray(
         request("/body?a=b", "Content-Length: 4", "Transfer-Encoding: chunked", CLOSE, method="POST")
         + b"2\r\nab\r\n0\r\n\r\n"
@@ -476,7 +476,7 @@ def garbled(dice: random.Random) -> bytes:
 
 
 @pytest.mark.parametrize("seed", range(3))
-async def test_garbled_requests_get_an_answer_or_an_end_and_harm_nobody(seed, caplog):
+async def test_garbled_requests_do_not_affect_other_connections(seed, caplog):
     dice = random.Random(seed)
     async with serving(head=0.2, body=0.2, idle=0.2) as server:
         answers = await asyncio.gather(*(server.ask(garbled(dice)) for _ in range(100)))

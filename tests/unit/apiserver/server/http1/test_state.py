@@ -1,4 +1,4 @@
-"""State that connections share: each connection and task is in it while it lives."""
+"""State shared by connections."""
 
 from __future__ import annotations
 

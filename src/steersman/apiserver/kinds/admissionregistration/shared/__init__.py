@@ -1,1 +1,1 @@
-"""Rules that several kinds of the group ``admissionregistration`` share."""
+"""Rules shared by kinds of ``admissionregistration.k8s.io``."""

@@ -1,4 +1,4 @@
-"""Expressions of policies and match conditions are compiled when they are written, and refused with the compiler's words."""
+"""Compilation of CEL expressions of policies and match conditions during validation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class PolicyExpressions:
-    """The expressions of one policy. The compiler is loaded with the first of them: start-up time counts."""
+    """Expressions of one policy. The CEL compiler is imported with the first one, to keep start-up short."""
 
     def __init__(self, spec: Tree) -> None:
         self._has_params: Final = spec.get("paramKind") is not None
@@ -24,7 +24,7 @@ class PolicyExpressions:
 
     @property
     def compiler(self) -> Compiler:
-        """What compiles them, with the variables seen so far."""
+        """Return a compiler that declares the variables added so far."""
         if self._compiler is None:
             from steersman.cel.admission import Compiler  # noqa: PLC0415 — loaded with the first expression
 
@@ -32,7 +32,7 @@ class PolicyExpressions:
         return self._compiler
 
     def variable(self, name: str, expression: str, path: Path, *, makes_objects: bool = False) -> Iterator[FieldError]:
-        """A variable, which the expressions after it may use."""
+        """Validate a variable and declare it for later expressions."""
         from steersman.cel import admission  # noqa: PLC0415 — loaded with the first expression
 
         purpose = admission.MUTATION_VARIABLE if makes_objects else admission.VARIABLE
@@ -42,25 +42,25 @@ class PolicyExpressions:
             yield field.invalid(path, expression, str(error))
 
     def condition(self, expression: str, path: Path) -> Iterator[FieldError]:
-        """What must hold."""
+        """Validate a boolean condition."""
         from steersman.cel.admission import CONDITION  # noqa: PLC0415 — loaded with the first expression
 
         yield from self._check(expression, path, CONDITION)
 
     def message(self, expression: str, path: Path) -> Iterator[FieldError]:
-        """What is told if a condition does not hold; the authorizer is not asked for that."""
+        """Validate a message expression, which cannot use ``authorizer``."""
         from steersman.cel.admission import MESSAGE  # noqa: PLC0415 — loaded with the first expression
 
         yield from self._check(expression, path, MESSAGE, authorizer=False)
 
     def audit_annotation(self, expression: str, path: Path) -> Iterator[FieldError]:
-        """What is noted for the audit log."""
+        """Validate an audit annotation's ``valueExpression``."""
         from steersman.cel.admission import AUDIT_ANNOTATION  # noqa: PLC0415 — loaded with the first expression
 
         yield from self._check(expression, path, AUDIT_ANNOTATION)
 
     def mutation(self, expression: str, path: Path, *, patch_type: str) -> Iterator[FieldError]:
-        """What an object is changed by."""
+        """Validate the expression of a mutation."""
         from steersman.cel.admission import APPLY_CONFIGURATION, JSON_PATCH  # noqa: PLC0415 — loaded with the first expression
 
         purpose = APPLY_CONFIGURATION if patch_type == "ApplyConfiguration" else JSON_PATCH
@@ -76,6 +76,6 @@ class PolicyExpressions:
 
 
 def check_match_condition(expression: str, path: Path, *, has_params: bool) -> Iterator[FieldError]:
-    """A condition under which a request is looked at; variables are not there yet."""
+    """Validate a match condition, which cannot use variables."""
     spec: Tree = {"paramKind": {}} if has_params else {}
     yield from PolicyExpressions(spec).condition(expression.strip(), path)

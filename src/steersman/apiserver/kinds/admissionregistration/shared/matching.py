@@ -1,4 +1,4 @@
-"""What is refused of the rules that say which requests a webhook or policy sees."""
+"""Validation of the match criteria of webhooks and policies: rules, match conditions, match resources."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _CONDITIONS_MAX: Final = 64
 
 
 def check_known(value: str | None, known: Sequence[str], path: Path) -> Iterator[FieldError]:
-    """A value, if given, must be one of those known."""
+    """Validate that a value, if set, is a supported one."""
     if value is not None and value not in known:
         yield field.not_supported(path, value, known)
 
 
 def validate_rule(rule: Tree, path: Path) -> Iterator[FieldError]:
-    """Operations on resources."""
+    """Validate a rule: operations and resources."""
     operations, where = rule.get("operations") or (), path.child("operations")
     yield from _check_list(operations, where, "operations")
     for position, operation in enumerate(operations):
@@ -53,7 +53,7 @@ def _check_list(values: Sequence[str], path: Path, what: str) -> Iterator[FieldE
 
 
 def _validate_resources(resources: Sequence[str], path: Path) -> Iterator[FieldError]:
-    """``pods``, ``pods/status``, ``*``, ``pods/*``, ``*/scale``, ``*/*``; none within another."""
+    """Validate resources: ``pods``, ``pods/status``, ``*``, ``pods/*``, ``*/scale``, ``*/*``; none may include another."""
     if not resources:
         yield field.required(path)
     whole: set[str] = set()
@@ -84,7 +84,7 @@ def _validate_resources(resources: Sequence[str], path: Path) -> Iterator[FieldE
 
 
 def validate_conditions(conditions: Sequence[Tree], path: Path, *, has_params: bool = False) -> Iterator[FieldError]:
-    """Expressions that must hold for a request to be looked at, each under a name of its own."""
+    """Validate match conditions, whose names must be unique."""
     if len(conditions) > _CONDITIONS_MAX:
         yield field.too_many(path, len(conditions), max_items=_CONDITIONS_MAX)
     seen: set[str] = set()
@@ -105,7 +105,7 @@ def validate_conditions(conditions: Sequence[Tree], path: Path, *, has_params: b
 
 
 def validate_match(match: Tree, path: Path) -> Iterator[FieldError]:
-    """What a policy or a binding matches; defaults have been filled in."""
+    """Validate the defaulted ``matchConstraints`` or ``matchResources`` of a policy or binding."""
     policy = match.get("matchPolicy")
     if policy is None:
         yield field.required(path.child("matchPolicy"))

@@ -1,4 +1,4 @@
-"""What admission policies and their bindings have in common (KEP-3488, KEP-3962)."""
+"""Base strategies of admission policies and their bindings (KEP-3488, KEP-3962)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def default_match(match: Tree | None) -> None:
-    """Fill in what a policy or binding matches."""
+    """Default the match criteria of a policy or binding."""
     if match is None:
         return
     if match.get("matchPolicy") is None:
@@ -35,50 +35,52 @@ def default_match(match: Tree | None) -> None:
     default_rules(match.get("excludeResourceRules"))
 
 
-class _JudgingStrategy(Strategy):
-    """Whose parameters may be named depends on who names them."""
+class _AuthorizedStrategy(Strategy):
+    """Strategy of objects whose parameters their writer must be able to read."""
 
     judges_writers = True
     is_metered = True
 
     def __init__(self, access: ParamAccess | None = None) -> None:
-        """``access`` knows what writers may read; without it anything goes."""
+        """``access``: authorization of writers; None skips it."""
         self._access: Final = access
 
     def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
-        return self._judged(ctx, obj, None)
+        return self._validate_and_authorize(ctx, obj, None)
 
     def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
-        return self._judged(ctx, obj, old)
+        return self._validate_and_authorize(ctx, obj, old)
 
-    def _judged(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> list[FieldError]:
-        """Who writes is asked last, of what is right otherwise."""
-        errors = list(self.faults(obj))
+    def _validate_and_authorize(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> list[FieldError]:
+        """Return validation errors, or, without any, the errors of authorization."""
+        errors = list(self.validate_object(obj))
         if errors or self._access is None:
             return errors
-        return list(self.judge(self._access, ctx, obj, old))
+        return list(self.authorize_writer(self._access, ctx, obj, old))
 
     @abstractmethod
-    def faults(self, obj: Tree) -> Iterable[FieldError]:
-        """Everything that is wrong with an object."""
+    def validate_object(self, obj: Tree) -> Iterable[FieldError]:
+        """Validate an object without authorization."""
 
     @abstractmethod
-    def judge(self, access: ParamAccess, ctx: RequestContext, obj: Tree, old: Tree | None) -> Iterable[FieldError]:
-        """What its writer may not say."""
+    def authorize_writer(
+        self, access: ParamAccess, ctx: RequestContext, obj: Tree, old: Tree | None
+    ) -> Iterable[FieldError]:
+        """Raise 403 or yield errors if the writer may not use the object's parameters."""
 
     def warnings(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> Sequence[str]:
         return static_name_warnings(obj)
 
 
-class PolicyStrategy(_JudgingStrategy):
-    """A policy: what it matches and what it does, in CEL."""
+class PolicyStrategy(_AuthorizedStrategy):
+    """Base strategy of admission policies."""
 
     has_generation = True
     allow_unconditional_update = False
     finalizers_need_domains = False
     metadata_checks_on_update = (0, 1)
     reset_fields = {"": (("status",),), "status": (("metadata",), ("spec",))}
-    #: Where its rules lie, which the Table counts.
+    #: Field of the policy's rules, which the Table counts.
     rules_field: ClassVar[str]
 
     def default(self, obj: Tree, version: str) -> None:
@@ -87,7 +89,9 @@ class PolicyStrategy(_JudgingStrategy):
             spec["failurePolicy"] = "Fail"
         default_match(spec.get("matchConstraints"))
 
-    def judge(self, access: ParamAccess, ctx: RequestContext, obj: Tree, old: Tree | None) -> Iterable[FieldError]:
+    def authorize_writer(
+        self, access: ParamAccess, ctx: RequestContext, obj: Tree, old: Tree | None
+    ) -> Iterable[FieldError]:
         return access.check_policy(ctx.user, obj, old)
 
     def prepare_for_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
@@ -101,8 +105,8 @@ class PolicyStrategy(_JudgingStrategy):
         return [columns.name_of(obj), len(spec.get(self.rules_field) or ()), parameters, columns.age(obj, now)]
 
 
-class PolicyBindingStrategy(_JudgingStrategy):
-    """A binding: where a policy applies, with which parameters."""
+class PolicyBindingStrategy(_AuthorizedStrategy):
+    """Base strategy of policy bindings."""
 
     has_generation = True
     allow_unconditional_update = False
@@ -121,7 +125,9 @@ class PolicyBindingStrategy(_JudgingStrategy):
         spec = obj.setdefault("spec", {})
         default_match(spec.get("matchResources"))
 
-    def judge(self, access: ParamAccess, ctx: RequestContext, obj: Tree, old: Tree | None) -> Iterable[FieldError]:
+    def authorize_writer(
+        self, access: ParamAccess, ctx: RequestContext, obj: Tree, old: Tree | None
+    ) -> Iterable[FieldError]:
         return access.check_binding(ctx.user, obj, old)
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:

@@ -1,4 +1,4 @@
-"""What is refused of admission policies and their bindings."""
+"""Validation of admission policies and their bindings."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _SPEC: Final = field.Path("spec")
 _REASONS: Final = ("Forbidden", "Invalid", "RequestEntityTooLarge")
 _ACTIONS: Final = ("Audit", "Deny", "Warn")
-#: Operations whose objects can be mutated.
+#: Operations that mutating policies may match.
 _MUTATED_OPERATIONS: Final = ("*", "CONNECT", "CREATE", "UPDATE")
 _PATCH_TYPES: Final = ("ApplyConfiguration", "JSONPatch")
 _ANNOTATIONS_MAX: Final = 20
@@ -38,7 +38,7 @@ _DENY_AND_WARN: Final = (
 
 
 def validate_validating_policy(obj: Tree) -> Iterator[FieldError]:
-    """Everything that is wrong with a ValidatingAdmissionPolicy."""
+    """Validate a ValidatingAdmissionPolicy."""
     spec = obj.get("spec") or {}
     expressions = PolicyExpressions(spec)
     yield from _validate_common(spec, expressions)
@@ -55,7 +55,7 @@ def validate_validating_policy(obj: Tree) -> Iterator[FieldError]:
 
 
 def validate_policy_status(status: Tree) -> Iterator[FieldError]:
-    """What type checking found, and conditions."""
+    """Validate the status of a policy: type checking and conditions."""
     path = field.Path("status")
     checking, where = status.get("typeChecking") or {}, path.child("typeChecking", "expressionWarnings")
     for position, warning in enumerate(checking.get("expressionWarnings") or ()):
@@ -68,7 +68,7 @@ def validate_policy_status(status: Tree) -> Iterator[FieldError]:
 
 
 def validate_mutating_policy(obj: Tree) -> Iterator[FieldError]:
-    """Everything that is wrong with a MutatingAdmissionPolicy."""
+    """Validate a MutatingAdmissionPolicy."""
     spec = obj.get("spec") or {}
     expressions = PolicyExpressions(spec)
     yield from _validate_common(spec, expressions, mutates=True)
@@ -85,7 +85,7 @@ def validate_mutating_policy(obj: Tree) -> Iterator[FieldError]:
 
 
 def validate_binding(obj: Tree, *, with_actions: bool) -> Iterator[FieldError]:
-    """Everything that is wrong with a binding; only those of validating policies say what a failure does."""
+    """Validate a policy binding. ``with_actions``: of a validating policy, which requires ``validationActions``."""
     spec = obj.get("spec") or {}
     policy = spec.get("policyName") or ""
     if not policy:

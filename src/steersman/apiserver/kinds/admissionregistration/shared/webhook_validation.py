@@ -1,4 +1,4 @@
-"""What is refused of webhook configurations."""
+"""Validation of webhook configurations."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from steersman.apimachinery.trees import Tree
 
 _WEBHOOKS: Final = field.Path("webhooks")
-#: Others are taken only from configurations that had them before.
+#: Other side effects are accepted only if the old configuration has them.
 _SIDE_EFFECTS: Final = ("None", "NoneOnDryRun")
 _ALL_SIDE_EFFECTS: Final = ("None", "NoneOnDryRun", "Some", "Unknown")
 _TIMEOUT_SECONDS: Final = (1, 30)
@@ -32,7 +32,7 @@ _SELECTORS: Final = ("namespaceSelector", "objectSelector")
 
 
 def validate_webhooks(obj: Tree, old: Tree | None = None) -> Iterator[FieldError]:
-    """Everything that is wrong with a configuration. What ``old`` got away with may stay."""
+    """Validate a webhook configuration. Legacy values that ``old`` has are accepted."""
     webhooks = obj.get("webhooks") or ()
     before: Sequence[Tree] = (old.get("webhooks") or ()) if old is not None else ()
     unique = len({webhook.get("name") for webhook in before}) == len(before)

@@ -1,4 +1,4 @@
-"""What validating and mutating webhook configurations have in common."""
+"""Base strategy of validating and mutating webhook configurations."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _STATIC_SUFFIX: Final = ".static.k8s.io"
 
 
 def default_rules(rules: Any) -> None:
-    """A rule without a scope is about all of them."""
+    """Default ``scope`` of rules to ``*``."""
     for rule in rules or ():
         if rule.get("scope") is None:
             rule["scope"] = "*"
 
 
 def static_name_warnings(obj: Tree) -> Sequence[str]:
-    """Names of configurations that come from files, once the feature gate is on (KEP-5793)."""
+    """Yield a warning if the name has the suffix of manifest-based configurations (KEP-5793)."""
     if not (obj["metadata"].get("name") or "").endswith(_STATIC_SUFFIX):
         return ()
     when = (
@@ -37,14 +37,14 @@ def static_name_warnings(obj: Tree) -> Sequence[str]:
 
 
 def default_selectors(matcher: Tree) -> None:
-    """An absent selector selects everything, which an empty one says explicitly."""
+    """Default absent selectors to empty ones, which match everything."""
     for name in ("namespaceSelector", "objectSelector"):
         if matcher.get(name) is None:
             matcher[name] = {}
 
 
 class WebhookConfigurationStrategy(Strategy):
-    """A list of webhooks; they count for the generation, labels do not."""
+    """Base strategy of webhook configurations; generation follows the webhooks."""
 
     has_generation = True
     allow_unconditional_update = False
@@ -66,7 +66,7 @@ class WebhookConfigurationStrategy(Strategy):
             self.default_webhook(webhook)
 
     def default_webhook(self, webhook: Tree) -> None:
-        """Fill in one webhook."""
+        """Default one webhook."""
         if webhook.get("failurePolicy") is None:
             webhook["failurePolicy"] = "Fail"
         if webhook.get("matchPolicy") is None:

@@ -1,1 +1,1 @@
-"""Everything special about the kind ``customresourcedefinition``."""
+"""Strategy and validation of CustomResourceDefinitions. ``apiserver/crd`` serves the custom resources."""

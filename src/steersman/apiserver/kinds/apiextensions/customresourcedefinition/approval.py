@@ -1,4 +1,4 @@
-"""The community's own groups (``*.k8s.io``, ``*.kubernetes.io``) need somebody's approval: an annotation says whose (KEP-1111)."""
+"""API approval of protected groups (``*.k8s.io``, ``*.kubernetes.io``) by annotation (KEP-1111)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SEE: Final = "see https://github.com/kubernetes/enhancements/pull/1111"
 
 
 class Approval(Enum):
-    """What the annotation says, as the reason of a condition tells it."""
+    """State of API approval, with values that are reasons of the condition KubernetesAPIApprovalPolicyConformant."""
 
     MISSING = "MissingAnnotation"
     BYPASSED = "UnapprovedAnnotation"
@@ -28,17 +28,17 @@ class Approval(Enum):
 
 
 def is_protected(definition: Tree) -> bool:
-    """Whether its group is one of the community's."""
+    """Report whether the group is protected."""
     return f".{definition['spec'].get('group') or ''}".endswith((".k8s.io", ".kubernetes.io"))
 
 
 def annotation_of(definition: Tree) -> str:
-    """What is written there, empty when nothing is."""
+    """Return the approval annotation; empty if absent."""
     return (definition["metadata"].get("annotations") or {}).get(ANNOTATION) or ""
 
 
 def approval_of(definition: Tree) -> tuple[Approval, str]:
-    """What the annotation says, and that in words."""
+    """Return the approval state and the condition's message."""
     text = annotation_of(definition)
     if not text:
         return Approval.MISSING, f"{_NEEDED}, {_SEE}"

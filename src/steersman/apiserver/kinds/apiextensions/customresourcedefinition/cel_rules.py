@@ -1,4 +1,4 @@
-"""The rules of a schema (``x-kubernetes-validations``) are compiled when it is written, and their costs estimated."""
+"""Compilation and cost estimation of CEL rules (``x-kubernetes-validations``) during validation of schemas."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 _RULES: Final = "x-kubernetes-validations"
 _EMBEDDED: Final = "x-kubernetes-embedded-resource"
-#: What one expression, and all of one schema, may cost by estimate.
+#: Limits of the estimated cost per expression and per schema.
 _COST_LIMIT: Final = 10_000_000
 _TOTAL_COST_LIMIT: Final = 100_000_000
-#: Expressions named when all together cost too much.
+#: Number of most expensive expressions listed when the total cost is exceeded.
 _EXPENSIVE_MAX: Final = 4
 _UINT_MAX: Final = 2**64 - 1
 _CONTRIBUTED: Final = "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema"
@@ -28,24 +28,24 @@ _TOTAL: Final = "x-kubernetes-validations estimated rule cost total for entire O
 
 
 class _Place(NamedTuple):
-    """Where a schema stands."""
+    """Position of a schema in the object."""
 
     is_resource: bool = True
-    #: How many values there can be; None when nobody bounds them.
+    #: Maximum number of values; None if unbounded.
     cardinality: int | None = 1
-    #: The list above whose items cannot be told apart, so that there is no old value for them.
+    #: Enclosing list whose items cannot be correlated with old ones, which forbids transition rules.
     uncorrelated: Path | None = None
 
 
 def has_rules(schema: object) -> bool:
-    """Whether there are any rules at all."""
+    """Report whether a schema has any rule."""
     if isinstance(schema, dict):
         return bool(schema.get(_RULES)) or any(map(has_rules, schema.values()))
     return isinstance(schema, list) and any(map(has_rules, schema))
 
 
 def validate_rules(schema: Tree, path: Path, faults: Sequence[FieldError]) -> Iterator[FieldError]:
-    """Everything that is wrong with the expressions of a schema; where it has other ``faults`` they are not compiled."""
+    """Validate all rules of a schema. Rules at or below schemas with other ``faults`` are not compiled."""
     if has_rules(schema):
         checker = _Checker([fault.field for fault in faults])
         yield from checker.check(schema, path, _Place())
@@ -58,7 +58,7 @@ class _Checker:
         self._costs: list[tuple[int, Path]] = []
 
     def check(self, schema: Tree, path: Path, place: _Place) -> Iterator[FieldError]:
-        """A schema, after those below it."""
+        """Validate a schema after its subschemas."""
         below = place._replace(is_resource=False)
         others, items = schema.get("additionalProperties"), schema.get("items")
         if isinstance(others, dict):
@@ -127,7 +127,7 @@ class _Checker:
         self._costs.append((whole, path))
 
     def check_total(self, path: Path) -> Iterator[FieldError]:
-        """All expressions of the schema together."""
+        """Validate the estimated total cost."""
         total = min(sum(cost for cost, _ in self._costs), _UINT_MAX)
         if total <= _TOTAL_COST_LIMIT:
             return
@@ -139,7 +139,7 @@ class _Checker:
 
 
 def _excess(what: str, cost: int, limit: int) -> str:
-    """How much more than allowed."""
+    """Return by how much the cost exceeds the limit, in words."""
     factor = cost / limit
     exact = f"{factor:f}x" if factor < 1.5 else f"{factor:.1f}x"
     shown = exact if factor <= 100 else "more than 100x"

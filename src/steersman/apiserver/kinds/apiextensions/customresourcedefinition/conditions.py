@@ -1,4 +1,4 @@
-"""Conditions of CustomResourceDefinitions."""
+"""Conditions in the status of CustomResourceDefinitions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def set_condition(conditions: list[Tree], type_: str, status: str, reason: str, message: str, *, now: str) -> None:
-    """Set a condition in place; its transition time changes only with its status."""
+    """Set a condition in place; ``lastTransitionTime`` changes only with ``status``."""
     condition = next((c for c in conditions if c.get("type") == type_), None)
     if condition is None:
         condition = {"type": type_}

@@ -1,4 +1,4 @@
-"""How custom objects get from one version to another."""
+"""Validation of ``spec.conversion`` of CustomResourceDefinitions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _STRATEGIES: Final = ("None", "Webhook")
 
 
 def validate_conversion(spec: Tree, path: Path) -> Iterator[FieldError]:
-    """Either objects differ in their ``apiVersion`` alone, or a webhook converts them."""
+    """Validate the conversion strategy: None, or Webhook with its client configuration."""
     conversion = spec.get("conversion")
     if conversion is None:
         return
@@ -46,7 +46,7 @@ def validate_conversion(spec: Tree, path: Path) -> Iterator[FieldError]:
 
 
 def validate_ca_bundle(conversion: Tree | None, before: Tree | None, path: Path) -> Iterator[FieldError]:
-    """Of a definition that is established, the bundle may not become unreadable."""
+    """Reject a change of an established definition's CA bundle from valid to invalid."""
     bundle, old = _ca_bundle(conversion), _ca_bundle(before)
     if bundle and not _is_readable(bundle) and (not old or _is_readable(old)):
         detail = "unable to load root certificates: data does not contain any valid RSA or ECDSA certificates"

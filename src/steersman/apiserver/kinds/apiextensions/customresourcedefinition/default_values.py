@@ -1,4 +1,4 @@
-"""Defaults in a schema must be valid themselves, and hold nothing that the schema would drop."""
+"""Validation of schema defaults: they must be valid against the schema and unchanged by pruning."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ENVELOPE: Final = ("apiVersion", "kind", "metadata")
 
 
 def validate_defaults(schema: Tree, path: Path, *, is_resource: bool = True) -> Iterator[FieldError]:
-    """All defaults of a structural schema but those of the fields that all objects have."""
+    """Validate all defaults of a structural schema except those in object metadata."""
     default = schema.get("default")
     if default is not None:
         where = path.child("default")
@@ -53,7 +53,7 @@ def _ignore_warning(_: str) -> None:
 
 
 def _is_pruned(schema: Any, value: Any) -> bool:
-    """Whether pruning would leave the value as it is."""
+    """Report whether pruning leaves the value unchanged."""
     if not isinstance(schema, dict):
         schema = {}
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Paths to one field of an object, ``.spec.colour`` or ``.spec['colour']``, followed through its schema."""
+"""Simple JSON paths, for example ``.spec.colour`` or ``.spec['colour']``, resolved through a schema."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _ESCAPES: Final = {
 
 
 class FieldPathError(ValueError):
-    """The path leads to no field."""
+    """The path does not resolve to a field."""
 
 
 def follow(path: str, schema: Tree, *, allow_brackets: bool = True) -> tuple[str, str, Tree]:
-    """The path in its plain form, its first step, and the schema of the field. Raises FieldPathError."""
+    """Return the normalized path, its first step and the schema of the field. Raises FieldPathError."""
     tokens = _TOKEN.findall(path)
     plain: Path | None = None
     root = ""

@@ -1,4 +1,4 @@
-"""Formats of texts that validation of custom objects knows; all others mean nothing."""
+"""Supported ``format`` values of strings in custom resource schemas; others have no effect."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def unrecognized_formats(definition: Tree) -> Iterator[str]:
-    """The formats of texts in all schemas of a definition that mean nothing."""
+    """Return the unsupported string formats in all schemas of a definition."""
     for version in definition["spec"].get("versions") or ():
         yield from _unrecognized((version.get("schema") or {}).get("openAPIV3Schema"))
 

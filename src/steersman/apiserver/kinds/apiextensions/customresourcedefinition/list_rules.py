@@ -1,4 +1,4 @@
-"""Lists in a schema that are sets or maps: what their items must be, and their keys."""
+"""Validation of ``x-kubernetes-list-type`` and ``x-kubernetes-list-map-keys``: sets, maps and their items."""
 
 from __future__ import annotations
 
@@ -20,41 +20,41 @@ _LIST_TYPES: Final = ("atomic", "set", "map")
 
 
 def validate_lists(schema: Tree, path: Path) -> Iterator[FieldError]:
-    """What a schema says of the kind of list that its values are."""
+    """Validate the list type of a schema."""
     list_type, keys, items = schema.get(_LIST_TYPE), schema.get(_KEYS) or (), schema.get("items")
     if list_type is not None:
-        yield from _list_type(schema, list_type, path)
+        yield from _validate_list_type(schema, list_type, path)
     if keys and list_type != "map":
         where, detail = path.child(_LIST_TYPE), f"must be map if {_KEYS} is non-empty"
         yield field.required(where, detail) if list_type is None else field.invalid(where, list_type, detail)
     if list_type == "map":
-        yield from _map(schema, path)
+        yield from _validate_map(schema, path)
     if list_type in ("set", "map") and isinstance(items, dict):
-        yield from _items_not_null(list_type, items, keys, path.child("items"))
+        yield from _validate_not_nullable(list_type, items, keys, path.child("items"))
 
 
-def _list_type(schema: Tree, list_type: str, path: Path) -> Iterator[FieldError]:
+def _validate_list_type(schema: Tree, list_type: str, path: Path) -> Iterator[FieldError]:
     type_, items = schema.get("type"), schema.get("items")
     if type_ != "array":
         where, detail = path.child("type"), f"must be array if {_LIST_TYPE} is specified"
         yield field.invalid(where, type_, detail) if type_ else field.required(where, detail)
     elif list_type == "set" and isinstance(items, dict):
-        yield from _atomic(items, path.child("items"))
+        yield from _validate_set_items(items, path.child("items"))
     if list_type not in _LIST_TYPES:
         yield field.not_supported(path.child(_LIST_TYPE), list_type, _LIST_TYPES)
 
 
-def _atomic(items: Tree, path: Path) -> Iterator[FieldError]:
+def _validate_set_items(items: Tree, path: Path) -> Iterator[FieldError]:
     detail = f"must be atomic as item of a list with {_LIST_TYPE}=set"
     list_type = items.get(_LIST_TYPE)
     if items.get("type") == "array" and list_type not in (None, "atomic"):
         yield field.invalid(path.child(_LIST_TYPE), list_type, detail)
     if items.get("type") == "object" and items.get(_MAP_TYPE) != "atomic":
-        # Upstream shows the list type here.
+        # upstream reports the list type as value
         yield field.invalid(path.child(_MAP_TYPE), list_type, detail)
 
 
-def _map(schema: Tree, path: Path) -> Iterator[FieldError]:
+def _validate_map(schema: Tree, path: Path) -> Iterator[FieldError]:
     keys, items = schema.get(_KEYS) or [], schema.get("items")
     if not keys:
         yield field.required(path.child(_KEYS), f"must not be empty if {_LIST_TYPE} is map")
@@ -66,10 +66,10 @@ def _map(schema: Tree, path: Path) -> Iterator[FieldError]:
         detail = f"must be object if parent array's {_LIST_TYPE} is map"
         yield field.invalid(path.child("items", "type"), items.get("type", ""), detail)
     else:
-        yield from _keys(keys, items, path)
+        yield from _validate_keys(keys, items, path)
 
 
-def _keys(keys: list[str], items: Tree, path: Path) -> Iterator[FieldError]:
+def _validate_keys(keys: list[str], items: Tree, path: Path) -> Iterator[FieldError]:
     properties = items.get("properties") or {}
     repeats = repeat_positions(keys)
     for position, key in enumerate(keys):
@@ -77,14 +77,16 @@ def _keys(keys: list[str], items: Tree, path: Path) -> Iterator[FieldError]:
             yield field.invalid(path.child(_KEYS), keys, "entries must all be names of item properties")
         elif properties[key].get("type") in ("array", "object"):
             detail = f"must be a scalar type if parent array's {_LIST_TYPE} is map"
-            # Upstream shows the type of the item here.
+            # upstream reports the item's type as value
             yield field.invalid(path.child("items", "properties").key(key).child("type"), items["type"], detail)
         if position in repeats:
             yield field.invalid(path.child(_KEYS), keys, "must not contain duplicate entries")
 
 
-def _items_not_null(list_type: str, items: Tree, keys: list[str] | tuple[()], path: Path) -> Iterator[FieldError]:
-    """Items and keys are always there."""
+def _validate_not_nullable(
+    list_type: str, items: Tree, keys: list[str] | tuple[()], path: Path
+) -> Iterator[FieldError]:
+    """Validate that items of sets and keys of maps are not nullable."""
     if items.get("nullable"):
         yield field.forbidden(path.child("nullable"), f"cannot be nullable when {_LIST_TYPE} is {list_type}")
     if list_type == "set":

@@ -61,12 +61,12 @@ class ObjectRules:
         if self._root is None:
             self._root = _Node(self._schema, is_resource=self._is_resource)
         run = _Run(warn)
-        found = [*faults]
+        errors = [*faults]
         try:
-            found.extend(run.check(self._root, None, obj, old, unchanged=old is not None and old == obj))
+            errors.extend(run.check(self._root, None, obj, old, unchanged=old is not None and old == obj))
         except _OutOfBudgetError as end:
-            found += [*run.errors, end.error]
-        return found
+            errors += [*run.errors, end.error]
+        return errors
 
 
 class _Node:
@@ -198,13 +198,13 @@ class _Run:
         where: Path | str = path if path is not None else NO_PATH
         if self._budget <= 0 or rule.program is None:
             raise _OutOfBudgetError(field.invalid(where, type_, _OUT_OF_BUDGET))
-        found = rule.program.evaluate(variables)
-        if found.cost > self._budget:
+        result = rule.program.evaluate(variables)
+        if result.cost > self._budget:
             raise _OutOfBudgetError(field.invalid(where, type_, _OUT_OF_BUDGET))
-        self._budget -= found.cost
-        if found.error is not None:
-            return _fault(str(found.error), _name_of(rule.rule), where, type_)
-        if found.value is True:
+        self._budget -= result.cost
+        if result.error is not None:
+            return _fault(str(result.error), _name_of(rule.rule), where, type_)
+        if result.value is True:
             return None
         if placed.path:
             where = placed.path if path is None else path.child(placed.path)
@@ -217,17 +217,17 @@ class _Run:
         program: Program | None = rule.message
         if program is None:
             return ""
-        found = program.evaluate(variables)
-        if found.cost > self._budget:
+        result = program.evaluate(variables)
+        if result.cost > self._budget:
             detail = (
                 "messageExpression evaluation failed due to running out of cost budget, no further validation rules "
                 "will be run"
             )
             raise _OutOfBudgetError(field.invalid(where, type_, detail))
-        self._budget -= found.cost
-        text = found.value.strip() if isinstance(found.value, str) else ""
-        if found.error is not None or "\n" in text or len(text.encode()) > _MESSAGE_MAX_BYTES:
-            _log.debug("the messageExpression of a rule came to nothing: %s", found.error)
+        self._budget -= result.cost
+        text = result.value.strip() if isinstance(result.value, str) else ""
+        if result.error is not None or "\n" in text or len(text.encode()) > _MESSAGE_MAX_BYTES:
+            _log.debug("the messageExpression of a rule came to nothing: %s", result.error)
             return ""
         return text
 

@@ -1,4 +1,4 @@
-"""What the OpenAPI schema of a custom resource may say, besides that it must be structural."""
+"""Validation of the OpenAPI schema of a custom resource, without structural rules (``structural.py``)."""
 
 from __future__ import annotations
 
@@ -26,34 +26,34 @@ _has_line_break: Final = re.compile(r"[\n\r]").search
 
 
 class _Place(NamedTuple):
-    """Where in the object a schema applies."""
+    """Position of a schema in the object."""
 
-    #: Why there can be no defaults here, empty when there can.
+    #: Reason why defaults are forbidden here; empty if allowed.
     no_defaults: str = ""
     in_metadata: bool = False
     is_root: bool = False
 
 
 def validate_schema(schema: Tree, path: Path) -> Iterator[FieldError]:
-    """Everything that is wrong with the schema of a whole object."""
-    yield from _schema(schema, path, _Place(is_root=True))
+    """Validate the schema of a whole object."""
+    yield from _validate_node(schema, path, _Place(is_root=True))
 
 
-def _schema(schema: Tree, path: Path, place: _Place) -> Iterator[FieldError]:
-    yield from _supported(schema, path, place)
+def _validate_node(schema: Tree, path: Path, place: _Place) -> Iterator[FieldError]:
+    yield from _validate_supported(schema, path, place)
     if schema.get("uniqueItems"):
         detail = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic"
         yield field.forbidden(path.child("uniqueItems"), detail)
-    yield from _below(schema, path, place)
+    yield from _validate_subschemas(schema, path, place)
     if schema.get(_PRESERVE) is False:
         yield field.invalid(path.child(_PRESERVE), False, "must be true or undefined")
-    yield from _map_type(schema, path)
+    yield from _validate_map_type(schema, path)
     yield from validate_lists(schema, path)
     for position, rule in enumerate(schema.get("x-kubernetes-validations") or ()):
-        yield from _rule(rule, schema, path.child("x-kubernetes-validations").index(position))
+        yield from _validate_rule(rule, schema, path.child("x-kubernetes-validations").index(position))
 
 
-def _supported(schema: Tree, path: Path, place: _Place) -> Iterator[FieldError]:
+def _validate_supported(schema: Tree, path: Path, place: _Place) -> Iterator[FieldError]:
     type_ = schema.get("type")
     if type_ and type_ not in _TYPES:
         yield field.not_supported(path.child("type"), type_, _TYPES)
@@ -70,8 +70,8 @@ def _supported(schema: Tree, path: Path, place: _Place) -> Iterator[FieldError]:
         yield field.forbidden(path.child(_EMBEDDED), "must not be used inside of resource meta")
 
 
-def _below(schema: Tree, path: Path, place: _Place) -> Iterator[FieldError]:
-    """The schemas within a schema."""
+def _validate_subschemas(schema: Tree, path: Path, place: _Place) -> Iterator[FieldError]:
+    """Yield the subschemas of a schema with path and position."""
     inside = place._replace(is_root=False)
     properties, others = schema.get("properties") or {}, schema.get("additionalProperties")
     if properties and others not in (None, True):
@@ -79,28 +79,28 @@ def _below(schema: Tree, path: Path, place: _Place) -> Iterator[FieldError]:
         yield field.forbidden(path.child("additionalProperties"), detail)
     if isinstance(others, dict):
         reason = "inside additionalProperties applying to object metadata" if place.in_metadata else place.no_defaults
-        yield from _schema(others, path.child("additionalProperties"), inside._replace(no_defaults=reason))
+        yield from _validate_node(others, path.child("additionalProperties"), inside._replace(no_defaults=reason))
     for name, below in properties.items():
-        yield from _schema(below, path.child("properties").key(name), _place_of(name, schema, place))
+        yield from _validate_node(below, path.child("properties").key(name), _place_of(name, schema, place))
     if schema.get("not") is not None:
-        yield from _schema(schema["not"], path.child("not"), inside)
+        yield from _validate_node(schema["not"], path.child("not"), inside)
     for key in ("allOf", "oneOf", "anyOf"):
         for position, part in enumerate(schema.get(key) or ()):
-            yield from _schema(part, path.child(key).index(position), inside)
+            yield from _validate_node(part, path.child(key).index(position), inside)
     for name, below in (schema.get("definitions") or {}).items():
-        yield from _schema(below, path.child("definitions").key(name), inside)
-    yield from _items(schema.get("items"), path.child("items"), inside)
+        yield from _validate_node(below, path.child("definitions").key(name), inside)
+    yield from _validate_items(schema.get("items"), path.child("items"), inside)
     for name, below in (schema.get("dependencies") or {}).items():
         if isinstance(below, dict):
-            yield from _schema(below, path.child("dependencies").key(name), inside)
+            yield from _validate_node(below, path.child("dependencies").key(name), inside)
 
 
-def _items(items: Any, path: Path, place: _Place) -> Iterator[FieldError]:
+def _validate_items(items: Any, path: Path, place: _Place) -> Iterator[FieldError]:
     if isinstance(items, list):
         for position, part in enumerate(items):
-            yield from _schema(part, path.index(position), place)
+            yield from _validate_node(part, path.index(position), place)
     elif items is not None:
-        yield from _schema(items, path, place)
+        yield from _validate_node(items, path, place)
 
 
 def _place_of(name: str, schema: Tree, place: _Place) -> _Place:
@@ -112,7 +112,7 @@ def _place_of(name: str, schema: Tree, place: _Place) -> _Place:
     return below._replace(in_metadata=True)
 
 
-def _map_type(schema: Tree, path: Path) -> Iterator[FieldError]:
+def _validate_map_type(schema: Tree, path: Path) -> Iterator[FieldError]:
     map_type, type_ = schema.get(_MAP_TYPE), schema.get("type")
     if map_type is None:
         return
@@ -124,8 +124,8 @@ def _map_type(schema: Tree, path: Path) -> Iterator[FieldError]:
         yield field.not_supported(path.child(_MAP_TYPE), map_type, ("atomic", "granular"))
 
 
-def _rule(rule: Tree, schema: Tree, path: Path) -> Iterator[FieldError]:
-    """The form of a validation rule; its expressions are looked at in ``cel_rules``."""
+def _validate_rule(rule: Tree, schema: Tree, path: Path) -> Iterator[FieldError]:
+    """Validate the form of a CEL rule; ``cel_rules.py`` compiles its expressions."""
     text, message = (rule.get("rule") or "").strip(), rule.get("message") or ""
     if not text:
         yield field.required(path.child("rule"), "rule is not specified")
@@ -143,10 +143,10 @@ def _rule(rule: Tree, schema: Tree, path: Path) -> Iterator[FieldError]:
     if reason is not None and reason not in _REASONS:
         yield field.not_supported(path.child("reason"), reason, _REASONS)
     if rule.get("fieldPath"):
-        yield from _rule_path(rule["fieldPath"], schema, path.child("fieldPath"))
+        yield from _validate_rule_path(rule["fieldPath"], schema, path.child("fieldPath"))
 
 
-def _rule_path(text: str, schema: Tree, path: Path) -> Iterator[FieldError]:
+def _validate_rule_path(text: str, schema: Tree, path: Path) -> Iterator[FieldError]:
     if not text.strip():
         yield field.invalid(path, text, "fieldPath must be non-empty if specified")
     if _has_line_break(text):

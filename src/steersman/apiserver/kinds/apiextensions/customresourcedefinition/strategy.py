@@ -1,4 +1,4 @@
-"""CustomResourceDefinitions."""
+"""Strategy of CustomResourceDefinitions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from steersman.apiserver.kinds.apiextensions.customresourcedefinition.validation
     validate_definition_status,
     validate_definition_update,
 )
-from steersman.apiserver.kinds.shared.unsupported import conversion_webhook_warnings
 
 if TYPE_CHECKING:
     from steersman.apimachinery.field import FieldError
@@ -29,7 +28,7 @@ _PENDING: Final = (
 
 
 class CustomResourceDefinitionStrategy(Strategy):
-    """Its status says which names were accepted, and in which versions objects may still be stored."""
+    """Strategy of CustomResourceDefinitions. Status: accepted names, stored versions and conditions."""
 
     group_resource = "customresourcedefinitions.apiextensions.k8s.io"
     checks_preconditions_itself = True
@@ -87,12 +86,11 @@ class CustomResourceDefinitionStrategy(Strategy):
     def warnings(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> list[str]:
         known = set(unrecognized_formats(old)) if old is not None else set()
         found = dict.fromkeys(unrecognized_formats(obj))
-        formats = [f"unrecognized format {quote(name)}" for name in found if name not in known]
-        return [*formats, *conversion_webhook_warnings(obj)]
+        return [f"unrecognized format {quote(name)}" for name in found if name not in known]
 
 
 def _add_stored_version(obj: Tree) -> None:
-    """Objects may be stored in the storage version from now on."""
+    """Add the storage version to ``status.storedVersions``."""
     name = next((v.get("name", "") for v in obj["spec"].get("versions") or () if v.get("storage")), None)
     status = obj.setdefault("status", {})
     stored = status.get("storedVersions") or []

@@ -1,6 +1,8 @@
-"""Schemas must be structural: the type of every field is said once, outside of all logic (``allOf``, ``anyOf``, …).
+"""Validation that schemas are structural: the type of every field is specified once, outside of ``allOf``, ``anyOf``
+and so on.
 
-Then pruning, defaults and server-side apply know the structure of an object without evaluating anything.
+Pruning, defaulting and server-side apply depend on it, as they know the structure of an object without evaluation.
+Upstream: ``pkg/apiserver/schema``.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ _INT_OR_STRING: Final = "x-kubernetes-int-or-string"
 _INTEGER_OR_STRING: Final = [{"type": "integer"}, {"type": "string"}]
 _LISTS: Final = ("anyOf", "allOf", "oneOf")
 
-#: What a schema within logic must not say, and what it must be instead.
+#: Keywords forbidden within logical junctors, and the value they must have instead.
 _FORBIDDEN_IN_LOGIC: Final[Mapping[str, str]] = {
     "type": "empty",
     "title": "empty",
@@ -37,7 +39,7 @@ _FORBIDDEN_IN_LOGIC: Final[Mapping[str, str]] = {
     "x-kubernetes-map-type": "undefined",
     "x-kubernetes-validations": "empty",
 }
-#: What structural schemas have no place for.
+#: Keywords that structural schemas do not support.
 _UNSUPPORTED: Final = (
     ("id", "id"),
     ("$schema", "schema"),
@@ -47,12 +49,12 @@ _UNSUPPORTED: Final = (
     ("additionalItems", "additionalItems"),
     ("definitions", "definitions"),
 )
-#: What upstream does not keep in a structural schema.
+#: Keywords that upstream drops from structural schemas.
 _NOT_KEPT: Final = frozenset(("externalDocs", "example"))
 
 
 class _Level(Enum):
-    """Where a schema stands, by how a missing type is told."""
+    """Level of a schema, which determines the error for a missing type."""
 
     ROOT = "at the root"
     ITEM = "for specified array items"
@@ -60,7 +62,7 @@ class _Level(Enum):
 
 
 def check_convertible(schema: Any) -> str:
-    """Why a schema cannot be read as a structural one at all, empty when it can."""
+    """Return why a schema cannot be converted to a structural one; empty if it can."""
     if not isinstance(schema, dict):
         return ""
     for key, shown in _UNSUPPORTED:
@@ -78,36 +80,38 @@ def check_convertible(schema: Any) -> str:
 
 
 def validate_structural(schema: Tree, path: Path) -> list[FieldError]:
-    """Everything that keeps a schema from being structural, sorted by text."""
-    return sorted([*_invariants(schema, _Level.ROOT, path), *_complete(schema, schema, path, path)], key=str)
+    """Validate that a schema is structural. Errors are sorted by text."""
+    return sorted(
+        [*_validate_node(schema, _Level.ROOT, path), *_validate_complete(schema, schema, path, path)], key=str
+    )
 
 
-def _invariants(schema: Tree, level: _Level, path: Path) -> Iterator[FieldError]:
+def _validate_node(schema: Tree, level: _Level, path: Path) -> Iterator[FieldError]:
     items, others = schema.get("items"), schema.get("additionalProperties")
     if schema.get("type") == "array" and items is None:
         yield field.required(path.child("items"), "must be specified")
     if items is not None:
-        yield from _invariants(items, _Level.ITEM, path.child("items"))
+        yield from _validate_node(items, _Level.ITEM, path.child("items"))
     for name, below in (schema.get("properties") or {}).items():
-        yield from _invariants(below, _Level.FIELD, path.child("properties").key(name))
+        yield from _validate_node(below, _Level.FIELD, path.child("properties").key(name))
     if others is not None and level is _Level.ROOT:
         yield field.forbidden(path.child("additionalProperties"), "must not be used at the root")
     if isinstance(others, dict):
-        yield from _invariants(others, _Level.FIELD, path.child("additionalProperties"))
-    yield from _extensions(schema, path)
-    yield from _logic(schema, path)
-    yield from _type(schema, level, path)
-    yield from _resource(schema, level, path)
+        yield from _validate_node(others, _Level.FIELD, path.child("additionalProperties"))
+    yield from _validate_extensions(schema, path)
+    yield from _validate_junctors(schema, path)
+    yield from _validate_type(schema, level, path)
+    yield from _validate_resource(schema, level, path)
 
 
-def _extensions(schema: Tree, path: Path) -> Iterator[FieldError]:
+def _validate_extensions(schema: Tree, path: Path) -> Iterator[FieldError]:
     if schema.get(_INT_OR_STRING):
         for name in (_PRESERVE, _EMBEDDED):
             if schema.get(name):
                 yield field.invalid(path.child(name), True, f"must be false if {_INT_OR_STRING} is true")
 
 
-def _type(schema: Tree, level: _Level, path: Path) -> Iterator[FieldError]:
+def _validate_type(schema: Tree, level: _Level, path: Path) -> Iterator[FieldError]:
     type_, where = schema.get("type"), path.child("type")
     if schema.get(_EMBEDDED) and type_ != "object":
         detail = f"must be object if {_EMBEDDED} is true"
@@ -118,8 +122,8 @@ def _type(schema: Tree, level: _Level, path: Path) -> Iterator[FieldError]:
         yield field.invalid(where, type_, "must be object at the root")
 
 
-def _resource(schema: Tree, level: _Level, path: Path) -> Iterator[FieldError]:
-    """What a schema may say of the fields that all objects have."""
+def _validate_resource(schema: Tree, level: _Level, path: Path) -> Iterator[FieldError]:
+    """Validate the schemas of ``apiVersion``, ``kind`` and ``metadata``."""
     properties = schema.get("properties") or {}
     embedded = bool(schema.get(_EMBEDDED))
     is_resource = level is _Level.ROOT or embedded
@@ -129,7 +133,7 @@ def _resource(schema: Tree, level: _Level, path: Path) -> Iterator[FieldError]:
         if is_resource and name in properties and properties[name].get("type") != type_:
             where = path.child("properties").key(name).child("type")
             yield field.invalid(where, properties[name].get("type", ""), f"must be {type_}")
-    if level is _Level.ROOT and "metadata" in properties and _says_more_than_names(properties["metadata"]):
+    if level is _Level.ROOT and "metadata" in properties and _restricts_other_metadata(properties["metadata"]):
         detail = "must not specify anything other than name and generateName, but metadata is implicitly specified"
         yield field.forbidden(path.child("properties").key("metadata"), detail)
     if embedded and not schema.get(_PRESERVE) and not properties:
@@ -137,28 +141,28 @@ def _resource(schema: Tree, level: _Level, path: Path) -> Iterator[FieldError]:
         yield field.required(path.child("properties"), detail)
 
 
-def _says_more_than_names(metadata: Tree) -> bool:
-    told = {key for key, value in metadata.items() if value or value is False} - _NOT_KEPT - {"type", "default"}
+def _restricts_other_metadata(metadata: Tree) -> bool:
+    keywords = {key for key, value in metadata.items() if value or value is False} - _NOT_KEPT - {"type", "default"}
     if metadata.get("properties", {}).keys() <= {"name", "generateName"}:
-        told.discard("properties")
-    return bool(told)
+        keywords.discard("properties")
+    return bool(keywords)
 
 
-def _logic(schema: Tree, path: Path, *, skip_any_of: bool = False) -> Iterator[FieldError]:
+def _validate_junctors(schema: Tree, path: Path, *, skip_any_of: bool = False) -> Iterator[FieldError]:
     any_of, all_of = schema.get("anyOf") or (), schema.get("allOf") or ()
     if any_of != _INTEGER_OR_STRING and not skip_any_of:
         for position, part in enumerate(any_of):
-            yield from _within_logic(part, path.child("anyOf").index(position))
+            yield from _validate_in_junctor(part, path.child("anyOf").index(position))
     for position, part in enumerate(all_of):
-        yield from _within_logic(
+        yield from _validate_in_junctor(
             part,
             path.child("allOf").index(position),
             skip_any_of=not position and part.get("anyOf") == _INTEGER_OR_STRING,
         )
     for position, part in enumerate(schema.get("oneOf") or ()):
-        yield from _within_logic(part, path.child("oneOf").index(position))
+        yield from _validate_in_junctor(part, path.child("oneOf").index(position))
     if schema.get("not") is not None:
-        yield from _within_logic(schema["not"], path.child("not"))
+        yield from _validate_in_junctor(schema["not"], path.child("not"))
     if pattern := schema.get("pattern"):
         try:
             compile_regexp(pattern)
@@ -167,12 +171,12 @@ def _logic(schema: Tree, path: Path, *, skip_any_of: bool = False) -> Iterator[F
             yield field.invalid(path.child("pattern"), pattern, detail)
 
 
-def _within_logic(schema: Tree, path: Path, *, skip_any_of: bool = False) -> Iterator[FieldError]:
-    yield from _logic(schema, path, skip_any_of=skip_any_of)
+def _validate_in_junctor(schema: Tree, path: Path, *, skip_any_of: bool = False) -> Iterator[FieldError]:
+    yield from _validate_junctors(schema, path, skip_any_of=skip_any_of)
     if schema.get("items") is not None:
-        yield from _within_logic(schema["items"], path.child("items"))
+        yield from _validate_in_junctor(schema["items"], path.child("items"))
     for name, below in (schema.get("properties") or {}).items():
-        yield from _within_logic(below, path.child("properties").key(name))
+        yield from _validate_in_junctor(below, path.child("properties").key(name))
     for name, needed in _FORBIDDEN_IN_LOGIC.items():
         if schema.get(name):
             yield field.forbidden(path.child(name), f"must be {needed} to be structural")
@@ -185,25 +189,27 @@ def _within_logic(schema: Tree, path: Path, *, skip_any_of: bool = False) -> Ite
         yield field.forbidden(where, "must not be specified in a nested context")
 
 
-def _complete(logic: Tree, schema: Tree, place: Path, path: Path) -> Iterator[FieldError]:
-    """Fields that logic speaks of must be specified outside of it."""
+def _validate_complete(logic: Tree, schema: Tree, place: Path, path: Path) -> Iterator[FieldError]:
+    """Validate that fields in logical junctors are specified outside of them."""
     if logic.get("not") is not None:
-        yield from _complete_part(logic["not"], schema, place, path.child("not"))
+        yield from _validate_complete_part(logic["not"], schema, place, path.child("not"))
     for key in ("allOf", "anyOf", "oneOf"):
         for position, part in enumerate(logic.get(key) or ()):
-            yield from _complete_part(part, schema, place, path.child(key).index(position))
+            yield from _validate_complete_part(part, schema, place, path.child(key).index(position))
 
 
-def _complete_part(part: Tree, schema: Tree, place: Path, path: Path) -> Iterator[FieldError]:
-    yield from _complete(part, schema, place, path)
+def _validate_complete_part(part: Tree, schema: Tree, place: Path, path: Path) -> Iterator[FieldError]:
+    yield from _validate_complete(part, schema, place, path)
     if part.get("items") is not None:
         if schema.get("items") is None:
             yield field.required(place.child("items"), f"because it is defined in {path.child('items')}")
         else:
-            yield from _complete_part(part["items"], schema["items"], place.child("items"), path.child("items"))
+            yield from _validate_complete_part(
+                part["items"], schema["items"], place.child("items"), path.child("items")
+            )
     for name, below in (part.get("properties") or {}).items():
         here, there = path.child("properties").key(name), place.child("properties").key(name)
         if name not in (schema.get("properties") or {}):
             yield field.required(there, f"because it is defined in {here}")
         else:
-            yield from _complete_part(below, schema["properties"][name], there, here)
+            yield from _validate_complete_part(below, schema["properties"][name], there, here)

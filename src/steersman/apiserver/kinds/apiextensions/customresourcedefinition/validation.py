@@ -1,7 +1,7 @@
-"""What is wrong with a CustomResourceDefinition.
+"""Validation of CustomResourceDefinitions.
 
-Upstream checks its internal form, which says once what all versions have in common: faults of a schema that all versions
-share (or the only one has) are told of ``spec.validation``, and so on.
+Upstream validates the internal version, where fields that all versions share are top-level fields: errors of a schema
+common to all versions (or of the only one) are reported at ``spec.validation``, and so on.
 """
 
 from __future__ import annotations
@@ -46,17 +46,17 @@ _WARNING_MAX: Final = 256
 
 
 class _Form(NamedTuple):
-    """The versions as upstream keeps them."""
+    """Versions in the internal form."""
 
-    #: What all versions have in common, by part.
+    #: Fields common to all versions, by name.
     common: Tree
-    #: The versions without that.
+    #: Versions without common fields.
     versions: list[Tree]
 
 
 def validate_definition(obj: Tree) -> Iterator[FieldError]:
-    """Everything that is wrong with a new definition."""
-    spec, plural, group = obj["spec"], _names(obj).get("plural", ""), obj["spec"].get("group", "")
+    """Validate a new definition."""
+    spec, plural, group = obj["spec"], _spec_names(obj).get("plural", ""), obj["spec"].get("group", "")
     for key in ("generateName", "name"):
         name = obj["metadata"].get(key)
         if name and name != f"{plural}.{group}":
@@ -65,37 +65,41 @@ def validate_definition(obj: Tree) -> Iterator[FieldError]:
     yield from validate_definition_status(obj)
     yield from _validate_stored_versions(obj)
     yield from _validate_approval(obj, None)
-    yield from _validate_preserving(spec, None)
+    yield from _validate_preserve_unknown_fields(spec, None)
 
 
 def validate_definition_update(obj: Tree, old: Tree) -> Iterator[FieldError]:
-    """Everything that is wrong with a changed definition."""
+    """Validate an update of a definition."""
     spec, before = obj["spec"], old["spec"]
     yield from _validate_spec(spec)
     if has_condition(old.get("status"), "Established"):
         yield from validate_ca_bundle(spec.get("conversion"), before.get("conversion"), _SPEC.child("conversion"))
         yield from check_unchanged(spec.get("scope"), before.get("scope"), _SPEC.child("scope"))
-        yield from check_unchanged(_names(obj).get("kind"), _names(old).get("kind"), _SPEC.child("names", "kind"))
+        yield from check_unchanged(
+            _spec_names(obj).get("kind"), _spec_names(old).get("kind"), _SPEC.child("names", "kind")
+        )
     yield from check_unchanged(spec.get("group"), before.get("group"), _SPEC.child("group"))
-    yield from check_unchanged(_names(obj).get("plural"), _names(old).get("plural"), _SPEC.child("names", "plural"))
+    yield from check_unchanged(
+        _spec_names(obj).get("plural"), _spec_names(old).get("plural"), _SPEC.child("names", "plural")
+    )
     yield from validate_definition_status(obj)
     yield from _validate_stored_versions(obj)
     yield from _validate_approval(obj, old)
-    yield from _validate_preserving(spec, before)
+    yield from _validate_preserve_unknown_fields(spec, before)
 
 
 def validate_definition_status(obj: Tree) -> Iterator[FieldError]:
-    """The names that were accepted."""
+    """Validate the status: accepted names and stored versions."""
     accepted = (obj.get("status") or {}).get("acceptedNames") or {}
     yield from _validate_names(accepted, Path("status", "acceptedNames"))
 
 
-def _names(obj: Tree) -> Tree:
-    wanted: Tree = obj["spec"].get("names") or {}
-    return wanted
+def _spec_names(obj: Tree) -> Tree:
+    spec_names: Tree = obj["spec"].get("names") or {}
+    return spec_names
 
 
-def _form(versions: list[Tree]) -> _Form:
+def _internal_form(versions: list[Tree]) -> _Form:
     common = {}
     for part in _PARTS if versions else ():
         values = [version.get(part) for version in versions]
@@ -105,7 +109,7 @@ def _form(versions: list[Tree]) -> _Form:
 
 
 def _validate_spec(spec: Tree) -> Iterator[FieldError]:
-    form = _form(spec.get("versions") or [])
+    form = _internal_form(spec.get("versions") or [])
     yield from _validate_group(spec.get("group") or "", _SPEC.child("group"))
     yield from check_supported(spec.get("scope"), _SCOPES, _SPEC.child("scope"))
     if (form.common.get("schema") or {}).get("openAPIV3Schema") is None:
@@ -113,11 +117,11 @@ def _validate_spec(spec: Tree) -> Iterator[FieldError]:
             if (version.get("schema") or {}).get("openAPIV3Schema") is None:
                 yield field.required(_SPEC.child("versions").index(position).child("schema", "openAPIV3Schema"))
     yield from _validate_versions(form, _SPEC.child("versions"))
-    wanted = spec.get("names") or {}
+    spec_names = spec.get("names") or {}
     for name in ("plural", "singular", "kind", "listKind"):
-        if not wanted.get(name):
+        if not spec_names.get(name):
             yield field.required(_SPEC.child("names", name))
-    yield from _validate_names(wanted, _SPEC.child("names"))
+    yield from _validate_names(spec_names, _SPEC.child("names"))
     yield from _validate_common(form)
     yield from validate_conversion(spec, _SPEC.child("conversion"))
 
@@ -215,7 +219,7 @@ def _validate_names(wanted: Tree, path: Path) -> Iterator[FieldError]:
 
 
 def _validate_stored_versions(obj: Tree) -> Iterator[FieldError]:
-    """Objects may lie in the store in any of these versions, so none may go."""
+    """Validate ``status.storedVersions``: each must remain in the spec, as stored objects may have it."""
     stored = (obj.get("status") or {}).get("storedVersions")
     if not stored:
         yield field.invalid(_STORED, stored, "must have at least one stored version")
@@ -236,7 +240,7 @@ def _validate_stored_versions(obj: Tree) -> Iterator[FieldError]:
 
 
 def _validate_approval(obj: Tree, old: Tree | None) -> Iterator[FieldError]:
-    """The community's own groups need somebody's approval; what was so before may stay so."""
+    """Validate API approval of protected groups; unchanged violations are accepted."""
     if not is_protected(obj):
         return
     approval, why = approval_of(obj)
@@ -249,7 +253,7 @@ def _validate_approval(obj: Tree, old: Tree | None) -> Iterator[FieldError]:
         yield field.invalid(path, annotation_of(obj), why)
 
 
-def _validate_preserving(spec: Tree, before: Tree | None) -> Iterator[FieldError]:
+def _validate_preserve_unknown_fields(spec: Tree, before: Tree | None) -> Iterator[FieldError]:
     if spec.get("preserveUnknownFields") and not (before or {}).get("preserveUnknownFields"):
         detail = (
             "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead"

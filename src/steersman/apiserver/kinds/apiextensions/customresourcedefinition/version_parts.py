@@ -1,4 +1,4 @@
-"""The parts of a version of a custom resource: its schema, subresources, columns and selectable fields."""
+"""Validation of parts of a custom resource version: schema, subresources, printer columns, selectable fields."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _COLUMN_FORMATS: Final = ("byte", "date", "date-time", "double", "float", "int32
 _SELECTABLE_TYPES: Final = ("string", "boolean", "integer")
 _SELECTABLE_MAX: Final = 8
 
-#: What the root of a schema may say beside a status that is validated by itself, by Go's names.
+#: Keywords allowed at the root of a schema with the status subresource, by Go's names.
 _AT_ROOT: Final = (
     "Description Type Format Title Maximum ExclusiveMaximum Minimum ExclusiveMinimum MaxLength MinLength Pattern MaxItems "
     "MinItems UniqueItems MultipleOf Required Items Properties ExternalDocs Example XPreserveUnknownFields XValidations"
@@ -38,12 +38,12 @@ _KEYS_AT_ROOT: Final = frozenset(_EXTENSIONS.get(n, n[0].lower() + n[1:]) for n 
 
 
 def has_status(subresources: Tree | None) -> bool:
-    """Whether the status is a subresource."""
+    """Report whether the status subresource is enabled."""
     return (subresources or {}).get("status") is not None
 
 
 def validate_schema_part(part: Tree | None, path: Path, *, has_status: bool) -> Iterator[FieldError]:
-    """The schema, under ``openAPIV3Schema``."""
+    """Validate ``schema.openAPIV3Schema``."""
     schema = (part or {}).get("openAPIV3Schema")
     if schema is None:
         return
@@ -60,13 +60,15 @@ def validate_schema_part(part: Tree | None, path: Path, *, has_status: bool) -> 
 
 
 def _validate_root(schema: Tree, path: Path) -> Iterator[FieldError]:
-    """If the status is a subresource, its schema is taken out of this one."""
-    where, given = path.child("openAPIV3Schema"), "if the status subresource is enabled"
+    """Validate the root keywords of a schema with the status subresource, which is split from it for status writes."""
+    where, condition = path.child("openAPIV3Schema"), "if the status subresource is enabled"
     if (schema.get("type") or "object") != "object":
-        detail = f'only "object" is allowed as the type at the root of the schema {given}'
+        detail = f'only "object" is allowed as the type at the root of the schema {condition}'
         yield field.invalid(where.child("type"), schema["type"], detail)
     elif not schema.keys() <= _KEYS_AT_ROOT:
-        yield field.invalid(where, schema, f"only [{_AT_ROOT}] fields are allowed at the root of the schema {given}")
+        yield field.invalid(
+            where, schema, f"only [{_AT_ROOT}] fields are allowed at the root of the schema {condition}"
+        )
 
 
 def _validate_null(schema: Tree, path: Path) -> Iterator[FieldError]:
@@ -76,13 +78,13 @@ def _validate_null(schema: Tree, path: Path) -> Iterator[FieldError]:
 
 def _validate_structure(schema: Tree, path: Path) -> Iterator[FieldError]:
     if check_convertible(schema):
-        return  # the rules of the schema itself tell most of it
+        return  # the schema's own validation reports most of them
     faults = validate_structural(schema, path)
     yield from faults or validate_defaults(schema, path)
 
 
 def validate_subresources(subresources: Tree | None, path: Path) -> Iterator[FieldError]:
-    """Where the numbers of the ``scale`` stand."""
+    """Validate subresources: the paths of ``scale``."""
     scale = (subresources or {}).get("scale")
     if scale is None:
         return
@@ -102,7 +104,7 @@ def validate_subresources(subresources: Tree | None, path: Path) -> Iterator[Fie
 
 
 def validate_columns(columns: Sequence[Tree], path: Path) -> Iterator[FieldError]:
-    """The columns of a Table."""
+    """Validate additional printer columns."""
     for position, column in enumerate(columns):
         here = path.index(position)
         if not column.get("name"):
@@ -127,7 +129,7 @@ def _validate_path(value: str, path: Path) -> Iterator[FieldError]:
 
 
 def validate_selectable_fields(fields: Sequence[Tree], schema: Tree | None, path: Path) -> Iterator[FieldError]:
-    """What lists can be selected by."""
+    """Validate selectable fields."""
     if schema is None:
         detail = "selectableFields may only be set when version.schema.openAPIV3Schema is not included"
         yield field.invalid(path, "", detail)
@@ -139,13 +141,13 @@ def validate_selectable_fields(fields: Sequence[Tree], schema: Tree | None, path
             yield field.required(where)
             continue
         try:
-            plain, root, found = follow(value, schema, allow_brackets=False)
+            plain, root, target = follow(value, schema, allow_brackets=False)
         except FieldPathError as error:
             yield field.invalid(where, value, f"is an invalid path: {error}")
             continue
         if root == "metadata":
             yield field.invalid(where, value, "must not point to fields in metadata")
-        if found.get("type") not in _SELECTABLE_TYPES:
+        if target.get("type") not in _SELECTABLE_TYPES:
             detail = (
                 "must point to a field of type string, boolean or integer. Enum string fields and strings with formats "
                 "are allowed."

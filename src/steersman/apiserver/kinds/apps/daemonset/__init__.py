@@ -1,1 +1,1 @@
-"""Everything special about the kind ``daemonset``."""
+"""Strategy and validation of DaemonSets."""

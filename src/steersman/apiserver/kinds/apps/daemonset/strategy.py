@@ -1,4 +1,4 @@
-"""DaemonSets."""
+"""Strategy of DaemonSets."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from steersman.apimachinery.trees import Tree
     from steersman.apiserver.request import RequestContext
 
-#: Where the template's generation is kept since the field went with ``extensions/v1beta1``.
+#: Annotation with the template generation, which was a field of ``extensions/v1beta1``.
 _TEMPLATE: Final = Path("spec", "template")
 TEMPLATE_GENERATION: Final = "deprecated.daemonset.template.generation"
 
 
 class DaemonSetStrategy(Strategy):
-    """Keeps a template generation beside the generation of the whole spec."""
+    """Strategy of DaemonSets; maintains the template generation besides ``metadata.generation``."""
 
     group_resource = "daemonsets.apps"
     has_generation = True
@@ -55,7 +55,7 @@ class DaemonSetStrategy(Strategy):
             rolling.setdefault("maxSurge", 0)
         if spec.get("revisionHistoryLimit") is None:
             spec["revisionHistoryLimit"] = 10
-        # shown on every object, so that whoever writes one owns it
+        # visible on every object, so that its writer owns the field
         metadata = obj.setdefault("metadata", {})
         if metadata.get("annotations") is None:
             metadata["annotations"] = {}

@@ -1,4 +1,4 @@
-"""What is refused of DaemonSets."""
+"""Validation of DaemonSets. Upstream: ``ValidateDaemonSet``."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery import field
 from steersman.apiserver.kinds.shared.counts import (
-    check_count_or_share,
+    check_at_most_100_percent,
+    check_int_or_percent,
     check_none_negative,
     check_not_decremented,
-    check_share_is_no_more_than_all,
-    is_nothing,
+    is_zero,
 )
 from steersman.apiserver.kinds.shared.go_form import go_form
 from steersman.apiserver.kinds.shared.podspec.validate import validate_pod_template
@@ -37,7 +37,7 @@ _TEMPLATE: Final = _SPEC.child("template")
 
 
 def validate_daemon_set(obj: Tree, facts_for: FactsFor = new_facts) -> Iterator[FieldError]:
-    """Everything that is wrong with a DaemonSet."""
+    """Validate a DaemonSet."""
     spec = obj["spec"]
     selector, template = spec.get("selector"), spec.get("template") or {}
     yield from validate_label_selector(selector, _SPEC.child("selector"))
@@ -54,13 +54,13 @@ def validate_daemon_set(obj: Tree, facts_for: FactsFor = new_facts) -> Iterator[
 
 
 def validate_daemon_set_update(obj: Tree, old: Tree, facts_for: FactsFor = new_facts) -> Iterator[FieldError]:
-    """Everything that is wrong with a change."""
+    """Validate an update of a DaemonSet."""
     yield from validate_daemon_set(obj, facts_for=facts_for)
     yield from check_selector_unchanged(obj, old)
 
 
 def validate_daemon_set_status(obj: Tree, old: Tree) -> Iterator[FieldError]:
-    """Counts that cannot be."""
+    """Validate the status: counters."""
     status = obj.get("status") or {}
     counts = (
         "currentNumberScheduled",
@@ -92,13 +92,13 @@ def _validate_strategy(strategy: Tree, path: Path) -> Iterator[FieldError]:
 
 
 def _validate_rolling_update(rolling: Tree, path: Path) -> Iterator[FieldError]:
-    """Either old pods go before new ones come, or the other way round, and something must move."""
+    """Validate a rolling update: exactly one of ``maxSurge`` and ``maxUnavailable`` is not 0."""
     unavailable, surge = rolling.get("maxUnavailable", 0), rolling.get("maxSurge", 0)
-    yield from check_count_or_share(unavailable, path.child("maxUnavailable"))
-    yield from check_count_or_share(surge, path.child("maxSurge"))
-    yield from check_share_is_no_more_than_all(unavailable, path.child("maxUnavailable"))
-    yield from check_share_is_no_more_than_all(surge, path.child("maxSurge"))
-    if is_nothing(unavailable) and is_nothing(surge):
+    yield from check_int_or_percent(unavailable, path.child("maxUnavailable"))
+    yield from check_int_or_percent(surge, path.child("maxSurge"))
+    yield from check_at_most_100_percent(unavailable, path.child("maxUnavailable"))
+    yield from check_at_most_100_percent(surge, path.child("maxSurge"))
+    if is_zero(unavailable) and is_zero(surge):
         yield field.required(path.child("maxUnavailable"), "cannot be 0 when maxSurge is 0")
-    elif not is_nothing(unavailable) and not is_nothing(surge):
+    elif not is_zero(unavailable) and not is_zero(surge):
         yield field.invalid(path.child("maxSurge"), surge, "may not be set when maxUnavailable is non-zero")

@@ -1,1 +1,1 @@
-"""Everything special about the kind ``deployment``."""
+"""Strategy and validation of Deployments."""

@@ -1,4 +1,4 @@
-"""Deployments."""
+"""Strategy of Deployments."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _TEMPLATE: Final = Path("spec", "template")
 
 
 class DeploymentStrategy(Strategy):
-    """A Deployment counts annotation changes as generations too: its controller copies them to the ReplicaSets."""
+    """Strategy of Deployments. Annotations raise the generation, as the controller copies them to ReplicaSets."""
 
     group_resource = "deployments.apps"
     has_generation = True
@@ -58,7 +58,7 @@ class DeploymentStrategy(Strategy):
             rolling.setdefault("maxSurge", "25%")
 
     def prepare_for_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
-        """Labels stay as they are, unlike those of other kinds."""
+        """Keep the labels, which status writes of other kinds may change."""
         super().prepare_for_status_update(ctx, obj, old)
         labels = old["metadata"].get("labels")
         if labels is None:

@@ -1,4 +1,4 @@
-"""What is refused of Deployments."""
+"""Validation of Deployments. Upstream: ``ValidateDeployment``."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Final
 from steersman.apimachinery import field
 from steersman.apiserver.kinds.shared.counts import (
     ABOVE_REPLICAS,
-    check_count_or_share,
+    check_at_most_100_percent,
+    check_int_or_percent,
     check_none_above,
     check_none_negative,
     check_not_decremented,
-    check_share_is_no_more_than_all,
-    is_nothing,
+    is_zero,
 )
 from steersman.apiserver.kinds.shared.go_form import go_form
 from steersman.apiserver.kinds.shared.template_selectors import (
@@ -34,7 +34,7 @@ _STATUS: Final = field.Path("status")
 
 
 def validate_deployment(obj: Tree, facts_for: FactsFor = new_facts) -> Iterator[FieldError]:
-    """Everything that is wrong with a Deployment."""
+    """Validate a Deployment."""
     spec = obj["spec"]
     yield from check_none_negative(spec, ("replicas",), _SPEC)
     yield from check_selector(spec, _SPEC, empty_detail="empty selector is invalid for deployment")
@@ -47,13 +47,13 @@ def validate_deployment(obj: Tree, facts_for: FactsFor = new_facts) -> Iterator[
 
 
 def validate_deployment_update(obj: Tree, old: Tree, facts_for: FactsFor = new_facts) -> Iterator[FieldError]:
-    """Everything that is wrong with a change."""
+    """Validate an update of a Deployment."""
     yield from validate_deployment(obj, facts_for=facts_for)
     yield from check_selector_unchanged(obj, old)
 
 
 def validate_deployment_status(obj: Tree, old: Tree) -> Iterator[FieldError]:
-    """Counts that contradict each other."""
+    """Validate the status: counters."""
     status = obj.get("status") or {}
     counts = (
         "observedGeneration",
@@ -91,10 +91,10 @@ def _validate_strategy(strategy: Tree, path: Path) -> Iterator[FieldError]:
 
 
 def _validate_rolling_update(rolling: Tree, path: Path) -> Iterator[FieldError]:
-    """It must be able to move: to take a pod away, or to add one."""
+    """Validate a rolling update: ``maxSurge`` and ``maxUnavailable`` cannot both be 0."""
     unavailable, surge = rolling.get("maxUnavailable", 0), rolling.get("maxSurge", 0)
-    yield from check_count_or_share(unavailable, path.child("maxUnavailable"))
-    yield from check_count_or_share(surge, path.child("maxSurge"))
-    if is_nothing(unavailable) and is_nothing(surge):
+    yield from check_int_or_percent(unavailable, path.child("maxUnavailable"))
+    yield from check_int_or_percent(surge, path.child("maxSurge"))
+    if is_zero(unavailable) and is_zero(surge):
         yield field.invalid(path.child("maxUnavailable"), unavailable, "may not be 0 when `maxSurge` is 0")
-    yield from check_share_is_no_more_than_all(unavailable, path.child("maxUnavailable"))
+    yield from check_at_most_100_percent(unavailable, path.child("maxUnavailable"))

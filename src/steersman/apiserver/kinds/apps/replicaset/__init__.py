@@ -1,1 +1,1 @@
-"""Everything special about the kind ``replicaset``."""
+"""Strategy and validation of ReplicaSets."""

@@ -1,4 +1,4 @@
-"""ReplicaSets."""
+"""Strategy of ReplicaSets."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _TEMPLATE: Final = Path("spec", "template")
 
 
 class ReplicaSetStrategy(Strategy):
-    """What a ReplicationController is, with a LabelSelector."""
+    """Strategy of ReplicaSets."""
 
     group_resource = "replicasets.apps"
     has_generation = True

@@ -1,4 +1,4 @@
-"""What is refused of ReplicaSets."""
+"""Validation of ReplicaSets. Upstream: ``ValidateReplicaSet``."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ _STATUS: Final = field.Path("status")
 
 
 def validate_replica_set(obj: Tree, facts_for: FactsFor = new_facts) -> Iterator[FieldError]:
-    """Everything that is wrong with a ReplicaSet."""
+    """Validate a ReplicaSet."""
     spec = obj["spec"]
     yield from check_none_negative(spec, ("replicas", "minReadySeconds"), _SPEC)
-    # upstream's text speaks of Deployments here
+    # upstream's text names Deployments here
     yield from check_selector(spec, _SPEC, empty_detail="empty selector is invalid for deployment")
     yield from validate_replicated_template(spec, _SPEC, facts_for=facts_for)
 
 
 def validate_replica_set_update(obj: Tree, old: Tree, facts_for: FactsFor = new_facts) -> Iterator[FieldError]:
-    """Everything that is wrong with a change."""
+    """Validate an update of a ReplicaSet."""
     yield from validate_replica_set(obj, facts_for=facts_for)
     yield from check_selector_unchanged(obj, old)
 
 
 def validate_replica_set_status(obj: Tree) -> Iterator[FieldError]:
-    """Counts that contradict each other."""
+    """Validate the status: counters."""
     status = obj.get("status") or {}
     parts = ("fullyLabeledReplicas", "readyReplicas", "availableReplicas")
     yield from check_none_negative(status, ("replicas", *parts, "terminatingReplicas", "observedGeneration"), _STATUS)

@@ -1,1 +1,1 @@
-"""Everything special about the kind ``statefulset``."""
+"""Strategy and validation of StatefulSets."""

@@ -1,4 +1,4 @@
-"""StatefulSets."""
+"""Strategy of StatefulSets."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _NEGATIVE_HISTORY: Final = (
 
 
 class StatefulSetStrategy(Strategy):
-    """Its claim templates are whole claims, kind and status included."""
+    """Strategy of StatefulSets. Volume claim templates are complete claims, with kind and status."""
 
     group_resource = "statefulsets.apps"
     has_generation = True
@@ -114,7 +114,7 @@ def _default_update_strategy(strategy: Tree) -> None:
 
 
 def _drop_max_unavailable(obj: Tree, old: Tree | None) -> None:
-    """A field behind a gate that is closed by default (MaxUnavailableStatefulSet); an old object may keep it."""
+    """Drop ``maxUnavailable`` unless the old object has it (feature gate MaxUnavailableStatefulSet, off by default)."""
     if old is None or _rolling(old).get("maxUnavailable") is None:
         _rolling(obj).pop("maxUnavailable", None)
 

@@ -1,4 +1,4 @@
-"""What is refused of StatefulSets."""
+"""Validation of StatefulSets. Upstream: ``ValidateStatefulSet``."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Final
 from steersman.apimachinery import field, names
 from steersman.apiserver.kinds.shared.counts import (
     ABOVE_REPLICAS,
-    check_count_or_share,
+    check_at_most_100_percent,
+    check_int_or_percent,
     check_none_above,
     check_none_negative,
     check_not_decremented,
-    check_share_is_no_more_than_all,
-    is_nothing,
+    is_zero,
 )
 from steersman.apiserver.kinds.shared.go_form import go_form
 from steersman.apiserver.kinds.shared.podspec.validate import validate_pod_template, validate_template_metadata
@@ -45,7 +45,7 @@ _MUTABLE: Final = (
     "persistentVolumeClaimRetentionPolicy",
     "minReadySeconds",
 )
-#: What pods get from the controller.
+#: Fields of Pods that the controller sets.
 _IDENTITY: Final = ("hostname", "subdomain")
 _IMMUTABLE_DETAIL: Final = (
     "updates to statefulset spec for fields other than "
@@ -54,7 +54,7 @@ _IMMUTABLE_DETAIL: Final = (
 
 
 def validate_stateful_set(obj: Tree, facts_for: FactsFor = new_facts) -> Iterator[FieldError]:
-    """Everything that is wrong with a new StatefulSet."""
+    """Validate a new StatefulSet."""
     spec = obj["spec"]
     yield from _validate_policies(spec, _SPEC)
     yield from _validate_claims(spec, _SPEC.child("volumeClaimTemplates"))
@@ -66,7 +66,7 @@ def validate_stateful_set(obj: Tree, facts_for: FactsFor = new_facts) -> Iterato
 
 
 def validate_stateful_set_update(obj: Tree, old: Tree, facts_for: FactsFor = new_facts) -> Iterator[FieldError]:
-    """Everything that is wrong with a change. Templates that were never valid may stay so."""
+    """Validate an update. Templates that were invalid already may stay unchanged."""
     spec, before = obj["spec"], old["spec"]
     yield from _validate_policies(spec, _SPEC)
     yield from _validate_counts(spec, _SPEC)
@@ -77,7 +77,7 @@ def validate_stateful_set_update(obj: Tree, old: Tree, facts_for: FactsFor = new
 
 
 def validate_stateful_set_status(obj: Tree, old: Tree) -> Iterator[FieldError]:
-    """Counts that contradict each other."""
+    """Validate the status: counters."""
     status = obj.get("status") or {}
     parts = ("readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas")
     yield from check_none_negative(status, ("replicas", *parts, "observedGeneration", "collisionCount"), _STATUS)
@@ -134,10 +134,10 @@ def _validate_rolling_update(rolling: Tree, path: Path) -> Iterator[FieldError]:
     if unavailable is None:
         return
     where = path.child("maxUnavailable")
-    yield from check_count_or_share(unavailable, where)
-    if is_nothing(unavailable):
+    yield from check_int_or_percent(unavailable, where)
+    if is_zero(unavailable):
         yield field.invalid(where, unavailable, "cannot be 0")
-    yield from check_share_is_no_more_than_all(unavailable, where)
+    yield from check_at_most_100_percent(unavailable, where)
 
 
 def _validate_claims(spec: Tree, path: Path) -> Iterator[FieldError]:
@@ -158,15 +158,15 @@ def _validate_pods(
             yield from check_labels_match(template, selector, where)
         if with_template:
             yield from _validate_template(spec, where, facts_for=facts_for)
-        # upstream looks at these also where it has just looked at the whole template, and reports them twice
+        # upstream validates these again after the whole template, and reports them twice
         yield from validate_template_metadata(template, where)
     yield from check_always_restarts(template, where, kind="StatefulSet")
 
 
 def _validate_template(spec: Tree, path: Path, facts_for: FactsFor = new_facts) -> Iterator[FieldError]:
-    """The template as its pods will be: with a volume for each claim, in place of one of the same name.
+    """Validate the template of the Pods: with a volume for each claim template, instead of one of the same name.
 
-    Hostname and subdomain are the controller's to say, whatever stands there.
+    Hostname and subdomain are ignored, as the controller sets them.
     """
     template = spec.get("template") or {}
     pod = {name: value for name, value in (template.get("spec") or {}).items() if name not in _IDENTITY}

@@ -1,1 +1,1 @@
-"""Everything special about the kind ``horizontalpodautoscaler``."""
+"""Strategy, validation and conversion of HorizontalPodAutoscalers."""

@@ -1,4 +1,4 @@
-"""What is refused of the pace that an autoscaler is told to keep (KEP-853)."""
+"""Validation of ``spec.behavior`` of HorizontalPodAutoscalers (KEP-853)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _POLICY_TYPES: Final = ("Percent", "Pods")
 
 
 def validate_behavior(behavior: Tree | None, path: Path) -> Iterator[FieldError]:
-    """The rules of both directions."""
+    """Validate the scaling rules of both directions."""
     for direction in ("scaleUp", "scaleDown"):
         rules = (behavior or {}).get(direction)
         if rules is not None:

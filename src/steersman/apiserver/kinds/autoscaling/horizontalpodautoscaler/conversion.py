@@ -1,6 +1,6 @@
-"""HorizontalPodAutoscaler between autoscaling/v1 and autoscaling/v2.
+"""Conversion of HorizontalPodAutoscalers between autoscaling/v1 and autoscaling/v2.
 
-v1 knows only a CPU target; all else that v2 says rides along in annotations, so that it survives a write through v1.
+v1 has fields for a CPU target only; other fields of v2 are kept in annotations and survive a write through v1.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ CONDITIONS: Final = _PREFIX + "conditions"
 BEHAVIOR: Final = _PREFIX + "behavior"
 _ANNOTATIONS: Final = (METRICS, CURRENT_METRICS, CONDITIONS, BEHAVIOR)
 
-#: What v2 gives an autoscaler without metrics.
+#: Default metrics of v2.
 DEFAULT_CPU_UTILIZATION: Final = 80
 
 _CONDITION_FIELDS: Final = ("type", "status", "lastTransitionTime", "reason", "message")
@@ -37,31 +37,31 @@ _POLICY_FIELDS: Final = ("type", "value", "periodSeconds")
 
 
 def v1_to_v2(tree: Tree) -> Tree:
-    """The object as v2 has it; ``tree`` is changed."""
+    """Convert to v2, changing ``tree`` in place."""
     spec = dict(tree.get("spec") or {})
     status = dict(tree.get("status") or {})
-    kept = take_annotations(tree["metadata"])
+    v2_fields = take_annotations(tree["metadata"])
     target = spec.pop("targetCPUUtilizationPercentage", None)
-    metrics = _readable("MetricSpec", map(_metric_to_v2, _objects(kept.get(METRICS))))
-    # the metric that v1 has a field for comes after the others
+    metrics = _readable("MetricSpec", map(_metric_to_v2, _objects(v2_fields.get(METRICS))))
+    # as upstream, the CPU metric of v1's field comes last
     metrics += [] if target is None else [_cpu_metric(target)]
     spec["metrics"] = metrics or [_cpu_metric(DEFAULT_CPU_UTILIZATION)]
-    behavior = _readable("HorizontalPodAutoscalerBehavior", [_lower_keys(_parse(kept.get(BEHAVIOR)))])
+    behavior = _readable("HorizontalPodAutoscalerBehavior", [_lower_keys(_parse(v2_fields.get(BEHAVIOR)))])
     if behavior and behavior[0]:
         spec["behavior"] = behavior[0]
     current = status.pop("currentCPUUtilizationPercentage", None)
-    statuses = _readable("MetricStatus", map(_metric_status_to_v2, _objects(kept.get(CURRENT_METRICS))))
+    statuses = _readable("MetricStatus", map(_metric_status_to_v2, _objects(v2_fields.get(CURRENT_METRICS))))
     if not statuses and current is not None:
         statuses = [{"type": "Resource", "resource": {"name": "cpu", "current": {"averageUtilization": current}}}]
     status["currentMetrics"] = statuses
-    conditions = _readable("HorizontalPodAutoscalerCondition", _objects(kept.get(CONDITIONS)))
+    conditions = _readable("HorizontalPodAutoscalerCondition", _objects(v2_fields.get(CONDITIONS)))
     if conditions:
         status["conditions"] = conditions
     return {**tree, "spec": spec, "status": status}
 
 
 def v2_to_v1(tree: Tree) -> Tree:
-    """The object as v1 has it; ``tree`` is changed."""
+    """Convert to v1, changing ``tree`` in place."""
     spec = dict(tree.get("spec") or {})
     status = dict(tree.get("status") or {})
     metadata = tree["metadata"]
@@ -90,7 +90,7 @@ def v2_to_v1(tree: Tree) -> Tree:
 
 
 def take_annotations(metadata: Tree) -> dict[str, str]:
-    """The annotations that carry v2 fields; ``metadata`` keeps the others."""
+    """Remove the annotations that hold v2 fields from ``metadata`` and return them."""
     annotations: dict[str, str] = metadata.get("annotations") or {}
     taken: dict[str, str] = {name: annotations[name] for name in _ANNOTATIONS if name in annotations}
     if taken:
@@ -103,7 +103,7 @@ def take_annotations(metadata: Tree) -> dict[str, str]:
 
 
 def _parse(text: str | None) -> Any:
-    """What an annotation holds; None for what cannot be read (people may write anything there)."""
+    """Parse an annotation; None if it is malformed (clients may write anything)."""
     try:
         return msgspec.json.decode(text) if text else None
     except msgspec.DecodeError:
@@ -118,7 +118,7 @@ def _objects(text: str | None) -> Iterable[Tree]:
 
 
 def _readable(kind: str, items: Iterable[Any]) -> list[Tree]:
-    """The items as v2 has them; none at all when one of them is of another form."""
+    """Return the items in the form of v2; empty if any item is malformed."""
     try:
         return [decode(struct(f"io.k8s.api.autoscaling.v2.{kind}"), item).tree for item in items]
     except DecodeError:
@@ -146,7 +146,8 @@ def _first_cpu(metrics: Iterable[Tree], part: str) -> int | None:
     return next((found for metric in metrics if (found := _cpu_utilization(metric, part)) is not None), None)
 
 
-# -- metrics: v1 spells them flat ----------------------------------------------------------------------------------------
+# -- metrics: flat fields in v1
+# -------------------------------------------------------------------------------------------
 
 
 def _metric_to_v1(metric: Tree) -> Tree:
@@ -180,7 +181,7 @@ def _part(source: Tree, name: str) -> Tree:
 
 
 def _selector(metric: Tree) -> Tree | None:
-    """The selector of a metric, its labels in the order of Go's maps."""
+    """Return the selector of a metric with sorted labels, as Go prints maps."""
     selector: Tree | None = metric.get("selector")
     if selector and selector.get("matchLabels"):
         return {**selector, "matchLabels": dict(sorted(selector["matchLabels"].items()))}
@@ -210,12 +211,12 @@ def _object_to_v1(source: Tree) -> Tree:
 def _object_to_v2(source: Tree) -> Tree:
     value, average = source.get("targetValue") or "0", source.get("averageValue")
     kind = "Value" if average is None else "AverageValue"
-    # v1 always has a value, so that of an average says nothing while it is zero
-    said = value if average is None or not _is_zero(value) else None
+    # v1 always has a value, so a zero value beside an average is unset
+    target_value = value if average is None or not _is_zero(value) else None
     return {
         "describedObject": source.get("target"),
         "metric": _metric_of(source),
-        "target": _present(type=kind, value=said, averageValue=average),
+        "target": _present(type=kind, value=target_value, averageValue=average),
     }
 
 
@@ -367,7 +368,8 @@ _STATUSES_TO_V2: Final = {
 }
 
 
-# -- behavior: its annotation has Go's field names, as upstream encodes the unversioned type -----------------------------
+# -- behavior: the annotation has Go's field names, as upstream encodes the internal type
+# ---------------------------------
 
 
 def _upper_behavior(behavior: Tree) -> Tree:
@@ -389,7 +391,7 @@ def _upper(fields: Tree) -> Tree:
 
 
 def _lower_keys(value: Any) -> Any:
-    """Field names as v2 spells them; what is null is left out."""
+    """Return the value with field names of v2 and without nulls."""
     if isinstance(value, dict):
         return {name[:1].lower() + name[1:]: _lower_keys(item) for name, item in value.items() if item is not None}
     return [_lower_keys(item) for item in value] if isinstance(value, list) else value

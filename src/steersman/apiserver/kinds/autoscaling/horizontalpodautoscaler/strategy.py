@@ -1,4 +1,4 @@
-"""HorizontalPodAutoscalers, in ``autoscaling/v1`` and (as they are stored) ``v2``."""
+"""Strategy of HorizontalPodAutoscalers, stored as ``autoscaling/v2``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from steersman.apimachinery.trees import Tree
     from steersman.apiserver.request import RequestContext
 
-#: Kind of metric source → where it lies in a metric; its name, where it has one, is read by ``_metric_name``.
+#: Metric source type → field of its source. ``_metric_name`` reads the name of those that have one.
 _SOURCES: Final = {
     "Pods": "pods",
     "Object": "object",
@@ -32,7 +32,7 @@ _SHOWN_MAX: Final = 2
 
 
 class HorizontalPodAutoscalerStrategy(Strategy):
-    """Without metrics it looks at the CPU, 80 % of what is requested."""
+    """Strategy of HorizontalPodAutoscalers; metrics default to 80% CPU utilization."""
 
     group_resource = "horizontalpodautoscalers.autoscaling"
     columns = (
@@ -54,7 +54,7 @@ class HorizontalPodAutoscalerStrategy(Strategy):
             if spec.get("targetCPUUtilizationPercentage") is None and METRICS not in annotations:
                 spec["targetCPUUtilizationPercentage"] = 80
             return
-        # v2 has fields for all that v1 says in annotations, which are nobody's here
+        # v2 has fields for what v1 holds in annotations, which are stale here
         take_annotations(obj.get("metadata") or {})
         if not spec.get("metrics"):
             target = {"type": "Utilization", "averageUtilization": 80}
@@ -87,7 +87,7 @@ class HorizontalPodAutoscalerStrategy(Strategy):
 
 
 def _default_behavior(behavior: Tree) -> None:
-    """Fill in the rules of both directions (KEP-853)."""
+    """Default the scaling rules of both directions (KEP-853)."""
     up = behavior.setdefault("scaleUp", {})
     up.setdefault("stabilizationWindowSeconds", 0)
     up.setdefault("selectPolicy", "Max")
@@ -103,11 +103,14 @@ def _default_behavior(behavior: Tree) -> None:
 
 
 def _targets(metrics: Any, current: Any) -> str:
-    """What is wanted of each metric beside what is measured; the first two, and how many more."""
+    """Return current and target value of the first two metrics, and the number of further ones.
+
+    Upstream: ``formatHPAMetrics``.
+    """
     if not metrics:
         return columns.NONE
-    shown = [_target(m, current[i] if i < len(current) else None) for i, m in enumerate(metrics[:_SHOWN_MAX])]
-    text = ", ".join(shown)
+    targets = [_target(m, current[i] if i < len(current) else None) for i, m in enumerate(metrics[:_SHOWN_MAX])]
+    text = ", ".join(targets)
     return f"{text} + {len(metrics) - _SHOWN_MAX} more..." if len(metrics) > _SHOWN_MAX else text
 
 
@@ -125,7 +128,7 @@ def _target(metric: Tree, current: Tree | None) -> str:
         suffix = " (avg)" if kind in ("Object", "External") else ""
         return f"{name}{measured.get('averageValue') or columns.UNKNOWN}/{target['averageValue']}{suffix}"
     if by_use:
-        used, wanted = measured.get("averageUtilization"), target.get("averageUtilization")
+        used, desired = measured.get("averageUtilization"), target.get("averageUtilization")
         have = columns.UNKNOWN if used is None else f"{used}%"
-        return f"{name}{have}/{'<auto>' if wanted is None else f'{wanted}%'}"
+        return f"{name}{have}/{'<auto>' if desired is None else f'{desired}%'}"
     return f"{measured.get('value') or columns.UNKNOWN}/{target.get('value') or columns.UNKNOWN}"

@@ -1,4 +1,4 @@
-"""What is refused of HorizontalPodAutoscalers (in the form of ``v2``)."""
+"""Validation of HorizontalPodAutoscalers in the form of ``v2``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _SPEC: Final = field.Path("spec")
 _STATUS: Final = field.Path("status")
 _ZERO: Final = Quantity(0)
-#: Type of metric → the field with its source, in the order that upstream looks at them.
+#: Metric source type → field of its source, in upstream's order.
 _SOURCES: Final = {
     "Object": "object",
     "External": "external",
@@ -32,7 +32,7 @@ _RAW_OR_USE: Final = "may not set both a target raw value and a target utilizati
 
 
 def validate_autoscaler(obj: Tree, old: Tree | None = None) -> Iterator[FieldError]:
-    """Everything that is wrong with an autoscaler. What ``old`` got away with may stay."""
+    """Validate an autoscaler. Values that ``old`` has are accepted if later rules reject them."""
     spec = obj["spec"]
     before = old["spec"] if old is not None else {}
     minimum, maximum = spec.get("minReplicas"), spec.get("maxReplicas") or 0
@@ -44,14 +44,16 @@ def validate_autoscaler(obj: Tree, old: Tree | None = None) -> Iterator[FieldErr
         detail = "must be greater than or equal to `minReplicas`"
         yield field.invalid(_SPEC.child("maxReplicas"), maximum, detail)
     target, old_target = spec.get("scaleTargetRef") or {}, before.get("scaleTargetRef")
-    kept = old_target is not None and all(old_target.get(name) == target.get(name) for name in ("apiVersion", "kind"))
-    yield from _validate_reference(target, _SPEC.child("scaleTargetRef"), check_version=not kept)
+    is_target_unchanged = old_target is not None and all(
+        old_target.get(name) == target.get(name) for name in ("apiVersion", "kind")
+    )
+    yield from _validate_reference(target, _SPEC.child("scaleTargetRef"), check_version=not is_target_unchanged)
     yield from _validate_metrics(spec.get("metrics") or (), _SPEC.child("metrics"), minimum)
     yield from validate_behavior(spec.get("behavior"), _SPEC.child("behavior"))
 
 
 def validate_autoscaler_status(obj: Tree) -> Iterator[FieldError]:
-    """Counts that cannot be."""
+    """Validate the status: counters."""
     yield from check_none_negative(obj.get("status") or {}, ("currentReplicas", "desiredReplicas"), _STATUS)
 
 

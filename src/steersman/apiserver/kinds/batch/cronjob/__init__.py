@@ -1,1 +1,1 @@
-"""Everything special about the kind ``cronjob``."""
+"""Strategy and validation of CronJobs."""

@@ -1,4 +1,4 @@
-"""CronJobs."""
+"""Strategy of CronJobs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _ZONE_IN_SCHEDULE: Final = (
 
 
 class CronJobStrategy(Strategy):
-    """Its job template gets the defaults of pods, not those of Jobs: they come when a Job is made of it."""
+    """Strategy of CronJobs. The job template gets defaults of Pods; those of Jobs apply when a Job is created."""
 
     group_resource = "cronjobs.batch"
     has_generation = True

@@ -1,4 +1,4 @@
-"""What is refused of CronJobs."""
+"""Validation of CronJobs. Upstream: ``ValidateCronJobCreate``."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from steersman.apiserver.spec_facts import FactsFor
 
 _SPEC: Final = field.Path("spec")
-#: Names of Jobs are the CronJob's and 11 characters more, and must fit a label.
+#: Maximum length: names of Jobs have 11 more characters and must be label values.
 _NAME_MAX: Final = 52
 _ZONE_PART: Final = re.compile(r"[A-Za-z._0-9+][A-Za-z.\-_0-9+]{0,13}")
 
 
 def validate_cron_job(obj: Tree, facts_for: FactsFor = new_facts) -> Iterator[FieldError]:
-    """Everything that is wrong with a new CronJob."""
+    """Validate a new CronJob."""
     yield from _validate_spec(obj["spec"], None, facts_for=facts_for)
     name = obj["metadata"].get("name") or ""
     if len(name) > _NAME_MAX:
@@ -34,7 +34,7 @@ def validate_cron_job(obj: Tree, facts_for: FactsFor = new_facts) -> Iterator[Fi
 
 
 def validate_cron_job_update(obj: Tree, old: Tree, facts_for: FactsFor = new_facts) -> Iterator[FieldError]:
-    """Everything that is wrong with a change."""
+    """Validate an update of a CronJob."""
     yield from _validate_spec(obj["spec"], old["spec"], facts_for=facts_for)
 
 
@@ -51,7 +51,7 @@ def _validate_spec(spec: Tree, before: Tree | None, facts_for: FactsFor = new_fa
 
 
 def _validate_schedule(spec: Tree, before: Tree | None, path: Path) -> Iterator[FieldError]:
-    """A zone within the schedule was let pass once, and stays where it is."""
+    """Validate the schedule. A time zone in it (``TZ=``) is accepted only if unchanged."""
     schedule = spec.get("schedule") or ""
     if not schedule:
         yield field.required(path)

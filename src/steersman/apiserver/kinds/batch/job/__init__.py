@@ -1,1 +1,1 @@
-"""Everything special about the kind ``job``."""
+"""Strategy, validation and warnings of Jobs."""

@@ -1,4 +1,4 @@
-"""Sets of indexes as Indexed Jobs write them: ``1,3-5,7``."""
+"""Index sets of Indexed Jobs, for example ``1,3-5,7``."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ Interval = tuple[int, int]
 
 
 class IndexesError(ValueError):
-    """A text is no set of indexes; says why."""
+    """The text is not a valid index set."""
 
 
 def parse_interval(text: str, completions: int) -> Interval:
-    """``3`` or ``3-5``, both ends included. Raises ``IndexesError``."""
+    """Parse ``3`` or ``3-5`` (inclusive). Raises ``IndexesError``."""
     limits = text.split("-")
     if len(limits) > 2:
         raise IndexesError(
@@ -44,7 +44,7 @@ def _index(text: str, completions: int) -> int:
 
 
 def count_indexes(text: str, completions: int) -> int:
-    """How many indexes a text names, in increasing order. Raises ``IndexesError``."""
+    """Return the number of indexes in a set, which must be in increasing order. Raises ``IndexesError``."""
     total, last = 0, None
     for fragment in text.split(",") if text else ():
         first, end = parse_interval(fragment, completions)
@@ -56,16 +56,16 @@ def count_indexes(text: str, completions: int) -> int:
 
 
 def first_overlap(left: str, right: str, completions: int) -> int | None:
-    """The first index that both texts name. What cannot be read in them is passed over."""
-    ours, theirs = _readable(left, completions), _readable(right, completions)
-    mine, other = next(ours, None), next(theirs, None)
-    while mine is not None and other is not None:
-        if mine[0] <= other[1] and other[0] <= mine[1]:
-            return max(mine[0], other[0])
-        if mine[0] <= other[0]:
-            mine = next(ours, None)
+    """Return the first index in both sets. Malformed intervals are skipped."""
+    left_intervals, right_intervals = _readable(left, completions), _readable(right, completions)
+    left_interval, right_interval = next(left_intervals, None), next(right_intervals, None)
+    while left_interval is not None and right_interval is not None:
+        if left_interval[0] <= right_interval[1] and right_interval[0] <= left_interval[1]:
+            return max(left_interval[0], right_interval[0])
+        if left_interval[0] <= right_interval[0]:
+            left_interval = next(left_intervals, None)
         else:
-            other = next(theirs, None)
+            right_interval = next(right_intervals, None)
     return None
 
 

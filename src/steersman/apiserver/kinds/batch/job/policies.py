@@ -1,4 +1,4 @@
-"""What is refused of a Job's pod failure policy and success policy."""
+"""Validation of ``podFailurePolicy`` and ``successPolicy`` of Jobs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _OPERATORS: Final = ("In", "NotIn")
 
 
 def validate_failure_policy(spec: Tree, path: Path) -> Iterator[FieldError]:
-    """The rules by which a failed pod counts."""
+    """Validate a Pod failure policy."""
     rules = spec["podFailurePolicy"].get("rules") or ()
     if len(rules) > _RULES_MAX:
         yield field.too_many(path.child("rules"), len(rules), max_items=_RULES_MAX)
@@ -48,7 +48,7 @@ def validate_failure_policy(spec: Tree, path: Path) -> Iterator[FieldError]:
 
 
 def _check_one_of(value: str, supported: Sequence[str], path: Path) -> Iterator[FieldError]:
-    """As ``check_supported``, with what is possible told of a missing value too."""
+    """Validate a supported value; unlike ``check_supported``, the error for a missing value lists the supported ones."""
     if not value:
         yield field.required(path, f"valid values: [{' '.join(map(quote, supported))}]")
     elif value not in supported:
@@ -70,7 +70,7 @@ def _validate_exit_codes(requirement: Tree, path: Path, containers: set[Any]) ->
         yield field.invalid(path.child("containerName"), name, detail)
     values, where = requirement.get("values") or [], path.child("values")
     if not values:
-        # upstream tells an empty list from none; here it is the one that people write
+        # upstream distinguishes nil from an empty list; clients write an empty list
         yield field.invalid(where, [], "at least one value is required")
     elif len(values) > _EXIT_CODES_MAX:
         yield field.too_many(where, len(values), max_items=_EXIT_CODES_MAX)
@@ -95,7 +95,7 @@ def _validate_patterns(patterns: Sequence[Tree], path: Path) -> Iterator[FieldEr
 
 
 def validate_success_policy(spec: Tree, path: Path) -> Iterator[FieldError]:
-    """When enough indexes have succeeded. The Job is an Indexed one."""
+    """Validate the success policy of an Indexed Job."""
     rules = spec["successPolicy"].get("rules") or ()
     where = path.child("rules")
     if not rules:

@@ -1,6 +1,6 @@
-"""What is refused of a Job's status: states that no Job can be in, and ways back that there are not.
+"""Validation of Job statuses: contradicting fields and forbidden transitions. Upstream: ``ValidateJobStatusUpdate``.
 
-Most rules look only at what a write changes: a status that was wrong before does not block the next write.
+Most rules apply only to changed fields: an invalid stored status does not block the next write.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _COUNTS: Final = ("active", "succeeded", "failed", "ready", "terminating")
 
 
 class _Change:
-    """A Job's status, what it was, and which parts differ."""
+    """Old and new status of a Job, with predicates of what changed."""
 
     def __init__(self, obj: Tree, old: Tree) -> None:
         self.spec: Tree = obj["spec"]
@@ -55,7 +55,7 @@ class _Change:
 
 
 def validate_job_status(obj: Tree, old: Tree) -> Iterator[FieldError]:
-    """Everything that is wrong with a change of a Job's status."""
+    """Validate an update of a Job's status."""
     change = _Change(obj, old)
     yield from check_none_negative(change.status, _COUNTS, _STATUS)
     yield from _check_uncounted(change.status)
@@ -64,10 +64,10 @@ def validate_job_status(obj: Tree, old: Tree) -> Iterator[FieldError]:
     yield from _check_indexes(change)
     yield from _check_running(change)
     yield from _check_criteria(change)
-    yield from _check_way_back(change)
+    yield from _check_transitions(change)
 
 
-def _contradiction(detail: str) -> FieldError:
+def _contradiction_error(detail: str) -> FieldError:
     return field.invalid(_CONDITIONS, field.OMIT_VALUE, detail)
 
 
@@ -87,9 +87,9 @@ def _check_completion(change: _Change) -> Iterator[FieldError]:
     complete = change.has("Complete")
     completes = change.turned("Complete")
     if (completes or change.turned("Failed")) and complete and change.has("Failed"):
-        yield _contradiction("cannot set Complete=True and Failed=true conditions")
+        yield _contradiction_error("cannot set Complete=True and Failed=true conditions")
     if (completes or change.turned("FailureTarget")) and complete and change.has("FailureTarget"):
-        yield _contradiction("cannot set Complete=True and FailureTarget=true conditions")
+        yield _contradiction_error("cannot set Complete=True and FailureTarget=true conditions")
     end, path = change.status.get("completionTime"), _STATUS.child("completionTime")
     if completes or change.changed("completionTime"):
         if end is not None and not complete:
@@ -107,7 +107,7 @@ def _check_finish(change: _Change) -> Iterator[FieldError]:
     for end, reason in (("Failed", "FailureTarget"), ("Complete", "SuccessCriteriaMet")):
         turned = change.turned(end) or change.turned(reason)
         if turned and change.has(end) and not change.has(reason):
-            yield _contradiction(f"cannot set {end}=True condition without the {reason}=true condition")
+            yield _contradiction_error(f"cannot set {end}=True condition without the {reason}=true condition")
     if not finished:
         return
     active = status.get("active") or 0
@@ -163,21 +163,21 @@ def _check_running(change: _Change) -> Iterator[FieldError]:
 
 
 def _check_criteria(change: _Change) -> Iterator[FieldError]:
-    met = change.has("SuccessCriteriaMet")
-    if met and change.has("Failed"):
-        yield _contradiction("cannot set SuccessCriteriaMet=True and Failed=true conditions")
-    if met and change.has("FailureTarget"):
-        yield _contradiction("cannot set SuccessCriteriaMet=True and FailureTarget=true conditions")
-    if not met and change.spec.get("successPolicy") is not None and change.has("Complete"):
-        yield _contradiction("cannot set Complete=True for Job with SuccessPolicy unless SuccessCriteriaMet=True")
+    is_success_criteria_met = change.has("SuccessCriteriaMet")
+    if is_success_criteria_met and change.has("Failed"):
+        yield _contradiction_error("cannot set SuccessCriteriaMet=True and Failed=true conditions")
+    if is_success_criteria_met and change.has("FailureTarget"):
+        yield _contradiction_error("cannot set SuccessCriteriaMet=True and FailureTarget=true conditions")
+    if not is_success_criteria_met and change.spec.get("successPolicy") is not None and change.has("Complete"):
+        yield _contradiction_error("cannot set Complete=True for Job with SuccessPolicy unless SuccessCriteriaMet=True")
 
 
-def _check_way_back(change: _Change) -> Iterator[FieldError]:
+def _check_transitions(change: _Change) -> Iterator[FieldError]:
     status, before, spec = change.status, change.before, change.spec
     for type_ in ("Failed", "Complete", "FailureTarget"):
         if change.had(type_) and not change.has(type_):
-            yield _contradiction(f"cannot disable the terminal {type_}=True condition")
-    # an elastic Indexed Job may shrink below what has succeeded
+            yield _contradiction_error(f"cannot disable the terminal {type_}=True condition")
+    # an elastic Indexed Job may scale below its number of succeeded indexes
     is_elastic = spec.get("completionMode") == "Indexed" and spec.get("completions") == spec.get("parallelism")
     for name in ("failed",) if is_elastic else ("failed", "succeeded"):
         count = status.get(name) or 0
@@ -193,6 +193,6 @@ def _check_way_back(change: _Change) -> Iterator[FieldError]:
         else:
             yield field.invalid(path, start, "field is immutable for unsuspended job once set")
     if change.had("SuccessCriteriaMet") and not change.has("SuccessCriteriaMet"):
-        yield _contradiction("cannot disable the SuccessCriteriaMet=True condition")
+        yield _contradiction_error("cannot disable the SuccessCriteriaMet=True condition")
     if change.had("Complete") and change.has("SuccessCriteriaMet") and not change.had("SuccessCriteriaMet"):
-        yield _contradiction("cannot set SuccessCriteriaMet=True for Job already has Complete=true conditions")
+        yield _contradiction_error("cannot set SuccessCriteriaMet=True for Job already has Complete=true conditions")

@@ -1,4 +1,4 @@
-"""Jobs."""
+"""Strategy of Jobs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _SPEC: Final = Path("spec")
 
 
 class JobStrategy(Strategy):
-    """The server makes a Job's selector from its UID, unless the client says ``manualSelector``."""
+    """Strategy of Jobs. The server generates the selector from the UID unless ``manualSelector`` is true."""
 
     group_resource = "jobs.batch"
     has_generation = True
@@ -62,7 +62,7 @@ class JobStrategy(Strategy):
         metadata = obj.setdefault("metadata", {})
         labels = (template.get("metadata") or {}).get("labels")
         if labels and not metadata.get("labels"):
-            # one dict on purpose: what generate_selector adds to the template's labels shows in the Job's own, as upstream
+            # shared dict: labels that generate_selector adds to the template appear in the Job's own, as upstream
             metadata["labels"] = labels
 
     def prepare_for_create(self, ctx: RequestContext, obj: Tree) -> None:
@@ -80,7 +80,7 @@ class JobStrategy(Strategy):
         return list(validate_job_status(obj, old))
 
     def canonicalize(self, obj: Tree) -> None:
-        """A Job without labels of its own shows those of its pods."""
+        """Default the Job's labels to those of its template."""
         labels = (obj["spec"]["template"].get("metadata") or {}).get("labels")
         if labels and not obj["metadata"].get("labels"):
             obj["metadata"]["labels"] = dict(labels)
@@ -104,7 +104,7 @@ class JobStrategy(Strategy):
 
 
 def default_job_spec(spec: Tree) -> None:
-    """The counts and policies of a Job; completions follow only when neither count is given."""
+    """Default the counts and policies of a Job; ``completions`` default to 1 only if ``parallelism`` is unset too."""
     if spec.get("completions") is None and spec.get("parallelism") is None:
         spec["completions"] = 1
     if spec.get("parallelism") is None:
@@ -127,10 +127,10 @@ def default_job_spec(spec: Tree) -> None:
 
 
 def generate_selector(obj: Tree) -> None:
-    """Tie the Job to its pods by its UID: labels in the template, and a selector on the newer of them."""
+    """Add the UID and Job name labels to the template, and a selector on the UID label."""
     metadata, spec = obj["metadata"], obj["spec"]
     labels = spec["template"].setdefault("metadata", {}).setdefault("labels", {})
-    for label in NAME_LABELS:  # values that the client gave stay, for validation to refuse
+    for label in NAME_LABELS:  # existing values are kept, for validation to reject
         labels.setdefault(label, metadata.get("name", ""))
     for label in UID_LABELS:
         labels.setdefault(label, metadata["uid"])

@@ -1,4 +1,4 @@
-"""What is refused of Jobs, and of the job templates of CronJobs."""
+"""Validation of Jobs and of the job templates of CronJobs. Upstream: ``ValidateJob``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from steersman.apimachinery.trees import Tree
     from steersman.apiserver.spec_facts import FactsFor
 
-#: Labels that tie pods to their Job, each in its old form and with the prefix.
+#: Labels of a Job's Pods, in legacy and prefixed form.
 UID_LABELS: Final = ("controller-uid", "batch.kubernetes.io/controller-uid")
 NAME_LABELS: Final = ("job-name", "batch.kubernetes.io/job-name")
 
@@ -36,7 +36,7 @@ _INDEXED: Final = "Indexed"
 _GO_TYPES: Final = {"podFailurePolicy": "PodFailurePolicy", "successPolicy": "SuccessPolicy"}
 _INDEXED_PARALLELISM_MAX: Final = 100_000
 _FAILED_INDEXES_MAX: Final = 100_000
-#: Above so many completions the failed indexes and the parallelism are held lower.
+#: Above this number of completions, failed indexes and parallelism have lower limits.
 _MANY_COMPLETIONS: Final = 100_000
 _MANY_COMPLETIONS_LIMIT: Final = 10_000
 _MANAGED_BY_MAX_BYTES: Final = 63
@@ -49,12 +49,12 @@ _COUNTS: Final = (
     "backoffLimitPerIndex",
     "maxFailedIndexes",
 )
-#: What of a template may change while its Job has not begun.
+#: Template fields that are mutable until the Job starts.
 _DIRECTIVES: Final = ("nodeSelector", "tolerations", "schedulingGates")
 
 
 def validate_job(obj: Tree, old: Tree | None = None, facts_for: FactsFor = new_facts) -> Iterator[FieldError]:
-    """Everything that is wrong with a Job as it is."""
+    """Validate a Job."""
     spec = obj["spec"]
     had = template_labels(old["spec"].get("template") or {}) if old is not None else None
     prefixed = had is None or (UID_LABELS[1] in had and NAME_LABELS[1] in had)
@@ -70,7 +70,7 @@ def validate_job(obj: Tree, old: Tree | None = None, facts_for: FactsFor = new_f
 
 
 def validate_job_update(obj: Tree, old: Tree, facts_for: FactsFor = new_facts) -> Iterator[FieldError]:
-    """Everything that is wrong with a change. Upstream looks at the spec twice, and reports it twice."""
+    """Validate an update. As upstream, the spec is validated twice and its errors are reported twice."""
     spec, before = obj["spec"], old["spec"]
     yield from validate_job(obj, old, facts_for=facts_for)
     yield from _validate_whole_spec(spec, _SPEC, facts_for=facts_for)
@@ -82,7 +82,7 @@ def validate_job_update(obj: Tree, old: Tree, facts_for: FactsFor = new_facts) -
 
 
 def validate_job_template(template: Tree, path: Path, facts_for: FactsFor = new_facts) -> Iterator[FieldError]:
-    """The template of a CronJob's Jobs, which get their selectors by themselves."""
+    """Validate the job template of a CronJob, whose selector must be unset."""
     spec, where = template.get("spec") or {}, path.child("spec")
     yield from _validate_spec(spec, where, facts_for=facts_for)
     if spec.get("selector") is not None:
@@ -92,7 +92,7 @@ def validate_job_template(template: Tree, path: Path, facts_for: FactsFor = new_
 
 
 def _check_generated_selector(obj: Tree, *, with_prefix: bool) -> Iterator[FieldError]:
-    """A selector that was asked for selects by uid and name, and the template carries both."""
+    """Validate a generated selector: it selects the UID, and the template has the UID and name labels."""
     spec, metadata = obj["spec"], obj["metadata"]
     if spec.get("manualSelector") or spec.get("selector") is None:
         return
@@ -201,7 +201,7 @@ def _check_restart_policy(spec: Tree, path: Path) -> Iterator[FieldError]:
 
 
 def _check_completions(spec: Tree, before: Tree, path: Path) -> Iterator[FieldError]:
-    """An Indexed Job may grow and shrink, all of it at once."""
+    """Validate changes of ``completions``: only of Indexed Jobs, equal to ``parallelism``."""
     completions = spec.get("completions")
     if completions == before.get("completions"):
         return
@@ -212,13 +212,15 @@ def _check_completions(spec: Tree, before: Tree, path: Path) -> Iterator[FieldEr
 
 
 def _check_template_update(spec: Tree, old: Tree, path: Path) -> Iterator[FieldError]:
-    """While a Job is suspended and has nothing running, where its pods go and what they get may change."""
+    """Validate changes of the template: scheduling directives and resources while the Job is suspended without active
+    Pods.
+    """
     template, before = spec.get("template") or {}, old["spec"].get("template") or {}
-    if not _may_be_reshaped(old):
+    if not _is_template_mutable(old):
         yield from _check_same(template, before, path.child("template"), go_type="PodTemplateSpec")
         return
     pod, old_pod = template.get("spec") or {}, before.get("spec") or {}
-    if _fixed_part(pod, pod) != _fixed_part(old_pod, pod):
+    if _immutable_part(pod, pod) != _immutable_part(old_pod, pod):
         yield field.invalid(path.child("template.spec"), go_form("PodSpec", pod), FIELD_IS_IMMUTABLE)
 
 
@@ -227,24 +229,24 @@ def _check_same(new: Any, old: Any, path: Path, *, go_type: str) -> Iterator[Fie
         yield field.invalid(path, go_form(go_type, new) if go_type and new is not None else new, FIELD_IS_IMMUTABLE)
 
 
-def _may_be_reshaped(old: Tree) -> bool:
+def _is_template_mutable(old: Tree) -> bool:
     status = old.get("status") or {}
     if not old["spec"].get("suspend"):
         return False
     return status.get("startTime") is None or (has_condition(status, "Suspended") and not status.get("active"))
 
 
-def _fixed_part(pod: Tree, model: Tree) -> Tree:
-    """What stays of a pod spec without the parts that may change. Containers are those of ``model`` by place and name."""
+def _immutable_part(pod: Tree, model: Tree) -> Tree:
+    """Return the immutable part of a Pod spec, with containers matched to those of ``model`` by position and name."""
     fixed = {name: value for name, value in pod.items() if name not in (*_DIRECTIVES, "affinity")}
     affinity = {k: v for k, v in (pod.get("affinity") or {}).items() if k != "nodeAffinity" and v is not None}
     if affinity:
         fixed["affinity"] = affinity
     for kind in ("containers", "initContainers"):
-        ours, theirs = pod.get(kind) or [], model.get(kind) or []
-        if len(ours) == len(theirs):
+        containers, model_containers = pod.get(kind) or [], model.get(kind) or []
+        if len(containers) == len(model_containers):
             fixed[kind] = [
                 {k: v for k, v in c.items() if k != "resources"} if c.get("name") == m.get("name") else c
-                for c, m in zip(ours, theirs, strict=True)
+                for c, m in zip(containers, model_containers, strict=True)
             ]
     return fixed

@@ -1,4 +1,4 @@
-"""What clients are told about Jobs, and about the job templates of CronJobs, that are accepted."""
+"""Warnings about valid Jobs and job templates of CronJobs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ _MANY_INDEXES: Final = (
 
 
 def job_warnings(obj: Tree, old: Tree | None, spec: Tree, path: Path, facts_for: FactsFor = new_facts) -> Iterator[str]:
-    """Of the name and of the JobSpec at ``path``; of the latter also when a change counts for the generation."""
+    """Yield warnings about the name and the JobSpec at ``path``; on updates about the spec only if the generation
+    changes.
+    """
     if old is None:
         yield from name_warnings(obj)
     elif obj["metadata"].get("generation") == old["metadata"].get("generation"):

@@ -1,1 +1,1 @@
-"""Everything special about the kind ``certificatesigningrequest``."""
+"""Strategy and validation of CertificateSigningRequests."""

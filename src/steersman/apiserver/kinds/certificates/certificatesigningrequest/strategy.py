@@ -1,4 +1,4 @@
-"""CertificateSigningRequests."""
+"""Strategy of CertificateSigningRequests."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class CertificateSigningRequestStrategy(Strategy):
-    """Who asks is who makes it, whatever the object says; after that its spec never changes."""
+    """Strategy of CertificateSigningRequests. The user fields come from the request; the spec is immutable."""
 
     group_resource = "certificatesigningrequests.certificates.k8s.io"
     namespace_field_label = False
@@ -68,19 +68,19 @@ class CertificateSigningRequestStrategy(Strategy):
         self.reset_status(obj)
 
     def prepare_for_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
-        """Neither spec nor status change through the main resource, and that is no error."""
+        """Ignore changes of spec and status through the main resource."""
         super().prepare_for_update(ctx, obj, old)
         obj["spec"] = copy.deepcopy(old.get("spec", {}))
 
     def prepare_for_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
-        """A decision stays as it is; adding one, or taking it away, is for validation to refuse."""
+        """Keep approval conditions unchanged; validation rejects added or removed ones."""
         super().prepare_for_status_update(ctx, obj, old)
         for type_ in APPROVAL:
             _keep_conditions(obj, old, type_)
         _stamp_conditions(ctx, obj, old)
 
     def prepare_for_approval(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
-        """Only the conditions are written through ``/approval``."""
+        """Carry over all fields but the conditions."""
         super().prepare_for_status_update(ctx, obj, old)
         _stamp_conditions(ctx, obj, old)
         conditions = (obj.get("status") or {}).get("conditions")
@@ -100,7 +100,7 @@ class CertificateSigningRequestStrategy(Strategy):
         return list(validate_request_update(obj, old, may_certify=True))
 
     def validate_approval(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
-        """Everything that is wrong with a decision."""
+        """Validate an approval or denial."""
         return list(validate_request_update(obj, old, may_approve=True))
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
@@ -118,7 +118,7 @@ class CertificateSigningRequestStrategy(Strategy):
 
 
 def _keep_conditions(obj: Tree, old: Tree, type_: str) -> None:
-    """Conditions of a type are what they were, unless there are more or fewer of them now."""
+    """Restore the old conditions of a type, unless their number changed."""
     conditions = (obj.get("status") or {}).get("conditions") or []
     before = [c for c in (old.get("status") or {}).get("conditions") or () if c.get("type") == type_]
     places = [place for place, c in enumerate(conditions) if c.get("type") == type_]
@@ -128,7 +128,7 @@ def _keep_conditions(obj: Tree, old: Tree, type_: str) -> None:
 
 
 def _stamp_conditions(ctx: RequestContext, obj: Tree, old: Tree) -> None:
-    """Times that the client left out: now, or when a condition last turned."""
+    """Default ``lastUpdateTime`` to now and ``lastTransitionTime`` to now or the old time if the status is unchanged."""
     now = format_time(ctx.now)
     before = (old.get("status") or {}).get("conditions") or ()
     for condition in (obj.get("status") or {}).get("conditions") or ():

@@ -1,4 +1,4 @@
-"""What is refused of CertificateSigningRequests."""
+"""Validation of CertificateSigningRequests. Upstream: ``pkg/apis/certificates/validation``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from steersman.apimachinery.trees import Tree
 
 APPROVAL: Final = ("Approved", "Denied")
-#: Conditions that are only ever true, and never taken back.
+#: Conditions that must have the status True and cannot be removed.
 IRREVOCABLE: Final = (*APPROVAL, "Failed")
 
 _SPEC: Final = field.Path("spec")
@@ -29,7 +29,7 @@ _CERTIFICATE: Final = field.Path("status", "certificate")
 _SECONDS_MIN: Final = 600
 _SIGNER_FORM: Final = "must be a fully qualified domain and path of the form 'example.com/signer-name'"
 _SIGNER_DOMAIN_MAX_BYTES: Final = 253
-#: A domain, and a path of a label and a domain.
+#: A domain, and a path of a DNS label or subdomain.
 _SIGNER_MAX_BYTES: Final = _SIGNER_DOMAIN_MAX_BYTES + 1 + 253 + 63 + 1
 _LEGACY_SIGNER: Final = "kubernetes.io/legacy-unknown"
 _USAGES: Final = (
@@ -60,7 +60,7 @@ _USAGES: Final = (
 
 
 def validate_request(obj: Tree, old: Tree | None = None) -> Iterator[FieldError]:
-    """Everything that is wrong with a request as it is. What ``old`` got away with may stay."""
+    """Validate a request. Values that ``old`` has are accepted if later rules reject them."""
     spec = obj.get("spec") or {}
     before = (old.get("spec") or {}) if old is not None else None
     if before is None or before.get("request") != spec.get("request"):
@@ -87,7 +87,7 @@ def validate_request(obj: Tree, old: Tree | None = None) -> Iterator[FieldError]
 def validate_request_update(
     obj: Tree, old: Tree, *, may_approve: bool = False, may_certify: bool = False
 ) -> Iterator[FieldError]:
-    """Everything that is wrong with a change: each subresource may do one thing."""
+    """Validate an update; each subresource may change only its part."""
     yield from validate_request(obj, old)
     for type_ in IRREVOCABLE:
         if len(_of_type(obj, type_)) < len(_of_type(old, type_)):
@@ -162,7 +162,7 @@ def _check_signer(name: str, path: Path) -> Iterator[FieldError]:
 
 
 def _check_parts(text: str, check: Callable[[str], names.Faults], path: Path) -> Iterator[FieldError]:
-    """The first bad one of the parts between the dots."""
+    """Yield the error of the first invalid segment between dots."""
     for part in text.split("."):
         faults = check(part)
         yield from check_all(path, text, [f"validating label {quote(part)}: {fault}" for fault in faults])
@@ -190,7 +190,7 @@ def _check_conditions(conditions: Sequence[Tree]) -> Iterator[FieldError]:
 
 
 def _certificate_fault(encoded: str) -> str:
-    """Why a text is no chain of certificates; empty when it is."""
+    """Return why the text is not a PEM chain of certificates; empty if it is."""
     blocks = list(pem_blocks(base64.b64decode(encoded)))
     for block in blocks:
         if block.type != "CERTIFICATE":

@@ -1,1 +1,1 @@
-"""Everything special about the kind ``lease``."""
+"""Strategy and validation of Leases."""

@@ -1,4 +1,4 @@
-"""Leases."""
+"""Strategy of Leases."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class LeaseStrategy(Strategy):
-    """Who holds what, and since when; a change needs the resourceVersion it is based on."""
+    """Strategy of Leases. Updates require a resourceVersion."""
 
     group_resource = "leases.coordination.k8s.io"
     allow_create_on_update = True

@@ -1,4 +1,4 @@
-"""What is refused of Leases and LeaseCandidates."""
+"""Validation of Leases and LeaseCandidates."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _SEMANTIC_VERSION: Final = re.compile(
     rf"({_NUMBER})\.({_NUMBER})\.({_NUMBER})(?:-({_IDENTIFIER}(?:\.{_IDENTIFIER})*))?(?:\+{_WORD}(?:\.{_WORD})*)?",
     re.ASCII,
 )
-#: After every pre-release of the same numbers.
+#: Sort key after every pre-release of the same version.
 _RELEASE: Final = ((2, 0, ""),)
-#: What no version, and one that cannot be read, count as.
+#: Sort key of absent and invalid versions.
 _ZERO: Final = (0, 0, 0, _RELEASE)
 
 
 def validate_lease(obj: Tree) -> Iterator[FieldError]:
-    """Everything that is wrong with a Lease. A missing spec is an empty one."""
+    """Validate a Lease. A missing spec equals an empty one."""
     spec = obj.get("spec") or {}
     duration = spec.get("leaseDurationSeconds")
     if duration is not None and duration <= 0:
@@ -48,7 +48,7 @@ def validate_lease(obj: Tree) -> Iterator[FieldError]:
 
 
 def validate_lease_candidate(obj: Tree) -> Iterator[FieldError]:
-    """Everything that is wrong with a candidate."""
+    """Validate a LeaseCandidate."""
     spec = obj.get("spec") or {}
     if not spec.get("leaseName"):
         yield field.required(_SPEC.child("leaseName"))
@@ -74,7 +74,7 @@ def validate_lease_candidate(obj: Tree) -> Iterator[FieldError]:
 
 
 def _validate_strategy(strategy: str, path: Path) -> Iterator[FieldError]:
-    """One that Kubernetes knows, or somebody else's, in a domain."""
+    """Validate a strategy: a Kubernetes one, or one qualified with a domain."""
     here = path.child("strategy")
     if "/" in strategy:
         yield from check_all(here, strategy, names.check_qualified_name(strategy))
@@ -83,7 +83,7 @@ def _validate_strategy(strategy: str, path: Path) -> Iterator[FieldError]:
 
 
 def _parse_version(text: str) -> _Version | None:
-    """A semantic version as it compares (semver.org, section 11); None when it is none."""
+    """Return the sort key of a semantic version (semver.org, section 11); None if it is invalid."""
     match = _SEMANTIC_VERSION.fullmatch(text)
     if match is None:
         return None

@@ -1,1 +1,1 @@
-"""Everything special about the kind ``event``."""
+"""Strategy and validation of Events."""

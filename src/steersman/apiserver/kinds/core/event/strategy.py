@@ -1,4 +1,4 @@
-"""Events, as the core group shows them (``events.k8s.io`` shows the same objects in its own words)."""
+"""Strategy of Events of the core group and of ``events.k8s.io``, which serves the same objects with other field names."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ def _involved(field: str) -> Callable[[Tree], str]:
 
 
 def _source(obj: Tree) -> str:
-    """Who saw it: the old field, or else the new one."""
+    """Return the reporting component: ``source.component``, else ``reportingComponent``."""
     return str((obj.get("source") or {}).get("component") or obj.get("reportingComponent") or "")
 
 
 def _is_strict(ctx: RequestContext) -> bool:
-    """The client speaks ``events.k8s.io``."""
+    """Report whether the request uses ``events.k8s.io``, whose validation is stricter."""
     return ctx.group_resource.endswith(".events.k8s.io")
 
 
 class EventStrategy(Strategy):
-    """Events go on their own after a while; their Table shows relative times."""
+    """Strategy of Events: they expire after ``--event-ttl``; their Table shows ages."""
 
     group_resource = "events"
     allow_create_on_update = True
@@ -61,10 +61,10 @@ class EventStrategy(Strategy):
     }
 
     def prepare_for_create(self, ctx: RequestContext, obj: Tree) -> None:
-        """Nothing is the server's."""
+        """No server-owned fields."""
 
     def prepare_for_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
-        """Nothing is the server's."""
+        """No server-owned fields."""
 
     def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
         return validate_event(obj, is_strict=_is_strict(ctx))

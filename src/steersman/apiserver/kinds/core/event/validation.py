@@ -1,4 +1,7 @@
-"""What is refused of Events: little of old ones, more of those with an ``eventTime``, most through ``events.k8s.io``."""
+"""Validation of Events. Upstream: ``pkg/apis/core/validation/events.go``.
+
+Events without ``eventTime`` (legacy) get the fewest checks, writes through ``events.k8s.io`` the most.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +19,9 @@ if TYPE_CHECKING:
 _TEXT_LENGTH_MAX: Final = 128
 _MESSAGE_LENGTH_MAX: Final = 1024
 _UNSET: Final = "needs to be unset"
-#: Upstream misspells this one where it is too long, and clients may know it by that.
+#: #: The misspelling of the error for a too long value is upstream's; clients may match it.
 _SHOWN_NAMES: Final = {"reportingInstance": "repotingIntance"}
-#: Fields that never change through ``events.k8s.io``, in upstream's order, where ``reason`` comes twice.
+#: Fields that are immutable through ``events.k8s.io``, in upstream's order, where ``reason`` occurs twice.
 _IMMUTABLE: Final = (
     "involvedObject",
     "reason",
@@ -38,7 +41,7 @@ _IMMUTABLE: Final = (
 
 
 def validate_event(event: Tree, *, is_strict: bool) -> list[FieldError]:
-    """A new event; ``is_strict``: it came through ``events.k8s.io``."""
+    """Validate a new Event. ``is_strict``: written through ``events.k8s.io``."""
     errors = list(_validate_loosely(event, is_strict=is_strict))
     if is_strict:
         errors += _validate_strictly(event)
@@ -46,7 +49,7 @@ def validate_event(event: Tree, *, is_strict: bool) -> list[FieldError]:
 
 
 def validate_event_update(event: Tree, old: Tree, *, is_strict: bool) -> list[FieldError]:
-    """A change of an event: through ``events.k8s.io`` only its series may change."""
+    """Validate an update of an Event. Through ``events.k8s.io`` only ``series`` may change."""
     errors = list(_validate_loosely(event, is_strict=is_strict))
     if not is_strict:
         return errors

@@ -1,1 +1,1 @@
-"""Everything special about the kind ``node``."""
+"""Strategy and validation of Nodes, and the feed of the node authorizer's graph."""

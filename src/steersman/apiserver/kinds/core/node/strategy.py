@@ -1,4 +1,4 @@
-"""Nodes."""
+"""Strategy of Nodes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ROLE_LABEL: Final = "kubernetes.io/role"
 
 
 class NodeStrategy(Strategy):
-    """A node may bring its status when it registers; later the status has its own path."""
+    """Strategy of Nodes. The status may be set on create and, later, through ``/status``."""
 
     group_resource = "nodes"
     metadata_checks_on_update = (1, 1)
@@ -56,7 +56,7 @@ class NodeStrategy(Strategy):
             round_resource_list(status["allocatable"])
 
     def prepare_for_create(self, ctx: RequestContext, obj: Tree) -> None:
-        """A kubelet registers its node with a status."""
+        """Keep the status of a new Node: kubelets register with it."""
         (obj.get("spec") or {}).pop("configSource", None)
         (obj.get("status") or {}).pop("config", None)
 
@@ -110,7 +110,7 @@ def sync_first(tree: Tree, *, one: str, many: str) -> None:
 
 
 def _kernel(info: Tree) -> str:
-    """The version and, since 1.36, for which processor it is."""
+    """Return the kernel version with the CPU architecture, which the Table shows since 1.36."""
     version, architecture = info.get("kernelVersion") or UNKNOWN, info.get("architecture")
     return f"{version} ({architecture})" if architecture and version != UNKNOWN else version
 

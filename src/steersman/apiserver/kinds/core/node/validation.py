@@ -1,4 +1,4 @@
-"""What is refused of Nodes."""
+"""Validation and warnings of Nodes. Upstream: ``ValidateNode``, ``ValidateNodeUpdate``."""
 
 from __future__ import annotations
 
@@ -31,30 +31,36 @@ _NO_FEATURE: Final = (
 
 
 def validate_node(node: Tree) -> list[FieldError]:
-    """Everything that is wrong with a new node."""
-    return [*_taints(node), *_resources(node), *_swap(node), *_features(node), *_cidrs(node)]
+    """Validate a new Node."""
+    return [
+        *_validate_taints(node),
+        *_validate_resources(node),
+        *_validate_swap(node),
+        *_validate_features(node),
+        *_validate_cidrs(node),
+    ]
 
 
 def validate_node_update(node: Tree, old: Tree) -> list[FieldError]:
-    """Everything that is wrong with a change of a node: networks and provider id stay once they are set."""
-    errors = [*_resources(node), *_features(node)]
+    """Validate an update of a Node. ``podCIDRs`` and ``providerID`` are immutable once set."""
+    errors = [*_validate_resources(node), *_validate_features(node)]
     addresses = (node.get("status") or {}).get("addresses") or ()
     for position in sorted(repeat_positions(addresses)):
         path = field.Path("status", "addresses").index(position)
         errors.append(field.duplicate(path, go_form("NodeAddress", addresses[position])))
     spec, before = node.get("spec") or {}, old.get("spec") or {}
-    errors += _cidr_changes(spec.get("podCIDRs") or [], before.get("podCIDRs") or [])
+    errors += _validate_cidr_changes(spec.get("podCIDRs") or [], before.get("podCIDRs") or [])
     if before.get("providerID") and spec.get("providerID") != before["providerID"]:
         detail = 'node updates may not change providerID except from "" to valid'
         errors.append(field.forbidden(_SPEC.child("providerID"), detail))
-    errors += _taints(node)
+    errors += _validate_taints(node)
     if (spec.get("externalID") or "") != (before.get("externalID") or ""):
         errors.append(field.forbidden(_SPEC.child("externalID"), "may not be updated"))
     return errors
 
 
-def _cidr_changes(cidrs: Sequence[str], before: Sequence[str]) -> Iterator[FieldError]:
-    """Networks stay once they are set; each that does not is told."""
+def _validate_cidr_changes(cidrs: Sequence[str], before: Sequence[str]) -> Iterator[FieldError]:
+    """Reject changes of ``podCIDRs`` that are set, with one error per changed item."""
     changes = 1
     if len(cidrs) == len(before):
         changes = sum(text != other for text, other in zip(cidrs, before, strict=True))
@@ -62,7 +68,7 @@ def _cidr_changes(cidrs: Sequence[str], before: Sequence[str]) -> Iterator[Field
         yield field.forbidden(_CIDRS, 'node updates may not change podCIDR except from "" to valid')
 
 
-def _taints(node: Tree) -> Iterator[FieldError]:
+def _validate_taints(node: Tree) -> Iterator[FieldError]:
     seen: set[tuple[str, str]] = set()
     for position, taint in enumerate((node.get("spec") or {}).get("taints") or ()):
         here = _TAINTS.index(position)
@@ -81,21 +87,21 @@ def _taints(node: Tree) -> Iterator[FieldError]:
         seen.add((key, effect))
 
 
-def _resources(node: Tree) -> Iterator[FieldError]:
+def _validate_resources(node: Tree) -> Iterator[FieldError]:
     for name in ("capacity", "allocatable"):
         for resource, amount in sorted(((node.get("status") or {}).get(name) or {}).items()):
             yield from check_amount(resource, amount, field.Path("status", name, resource))
 
 
-def _swap(node: Tree) -> Iterator[FieldError]:
+def _validate_swap(node: Tree) -> Iterator[FieldError]:
     capacity = (((node.get("status") or {}).get("nodeInfo") or {}).get("swap") or {}).get("capacity")
     if capacity is not None and capacity <= 0:
-        # upstream's path, which is not that of the field
+        # upstream's path, which differs from the field's
         yield field.invalid(field.Path("metadata", "nodeSwapStatus", "capacity"), capacity, "must be greater than zero")
 
 
-def _features(node: Tree) -> Iterator[FieldError]:
-    """What kubelets say that they can do (KEP-5328): each feature once, in order."""
+def _validate_features(node: Tree) -> Iterator[FieldError]:
+    """Validate ``status.declaredFeatures`` (KEP-5328): unique and sorted."""
     features = (node.get("status") or {}).get("declaredFeatures") or ()
     path = field.Path("status", "declaredFeatures")
     for position, feature in enumerate(features):
@@ -115,7 +121,7 @@ def _feature_fault(feature: str) -> str:
     return "" if _FEATURE.fullmatch(feature) else _NO_FEATURE
 
 
-def _cidrs(node: Tree) -> Iterator[FieldError]:
+def _validate_cidrs(node: Tree) -> Iterator[FieldError]:
     cidrs = (node.get("spec") or {}).get("podCIDRs") or []
     for position, text in enumerate(cidrs):
         yield from check_all(_CIDRS.index(position), text, check_cidr(text))
@@ -139,7 +145,7 @@ def _cidrs(node: Tree) -> Iterator[FieldError]:
 
 
 def node_warnings(node: Tree) -> Iterator[str]:
-    """What works but should not be written so any more."""
+    """Yield warnings about deprecated fields and labels of a Node."""
     spec = node.get("spec") or {}
     if spec.get("externalID"):
         yield "spec.externalID: this field is deprecated, and is unused by Kubernetes"

@@ -1,1 +1,1 @@
-"""Everything special about the kind ``persistentvolume``."""
+"""Strategy, validation and warnings of PersistentVolumes."""

@@ -1,4 +1,4 @@
-"""PersistentVolumes."""
+"""Strategy of PersistentVolumes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class PersistentVolumeStrategy(Strategy):
-    """The status keeps when the phase changed last."""
+    """Strategy of PersistentVolumes; maintains ``status.lastPhaseTransitionTime``."""
 
     group_resource = "persistentvolumes"
     metadata_checks_on_update = (0, 2)

@@ -1,4 +1,7 @@
-"""Validation of PersistentVolumes."""
+"""Validation of PersistentVolumes.
+
+Sources that Pods have too are validated in ``kinds/shared/podspec/validate_sources.py``.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,7 @@ _CSI_SECRETS: Final = (
     "nodePublishSecretRef",
     "nodeExpandSecretRef",
 )
-#: Node labels by their old names, and what they are called now.
+#: Deprecated node labels and their replacements.
 _RENAMED_LABELS: Final = {
     "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
     "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
@@ -47,7 +50,7 @@ _RENAMED_LABELS: Final = {
 }
 
 
-# -- sources that differ from those of pods ---------------------------------------------------------------------------
+# -- sources that differ from those of Pods ---------------------------------------------------------------------------
 
 
 def _check_csi(source: Tree, path: Path) -> Iterator[FieldError]:
@@ -134,27 +137,27 @@ _SOURCES: Final[dict[str, Callable[[Tree, Path], Iterator[FieldError]]]] = {
 }
 
 
-# -- volumes ----------------------------------------------------------------------------------------------------------
+# -- PersistentVolumes ------------------------------------------------------------------------------------------------
 
 
 def validate_volume(obj: Tree) -> list[FieldError]:
-    """Everything that is wrong with a PersistentVolume."""
+    """Validate a PersistentVolume. Upstream: ``ValidatePersistentVolume``."""
     spec = obj["spec"]
     errors: list[FieldError] = []
     if not spec.get("accessModes"):
         errors.append(field.required(_SPEC.child("accessModes")))
     errors += check_access_modes(spec.get("accessModes"), _SPEC.child("accessModes"))
-    errors += _capacity(spec)
+    errors += _validate_capacity(spec)
     policy = spec.get("persistentVolumeReclaimPolicy")
     if policy and policy not in _POLICIES:
         errors.append(field.not_supported(_SPEC.child("persistentVolumeReclaimPolicy"), policy, _POLICIES))
-    errors += _node_affinity(spec)
-    errors += _sources(spec, obj["metadata"].get("name") or "")
-    errors += _rest(spec)
+    errors += _validate_node_affinity(spec)
+    errors += _validate_sources(spec, obj["metadata"].get("name") or "")
+    errors += _validate_classes_and_mode(spec)
     return errors
 
 
-def _capacity(spec: Tree) -> Iterator[FieldError]:
+def _validate_capacity(spec: Tree) -> Iterator[FieldError]:
     capacity = spec.get("capacity")
     path = _SPEC.child("capacity")
     if not capacity:
@@ -168,7 +171,7 @@ def _capacity(spec: Tree) -> Iterator[FieldError]:
         yield from check_positive_quantity(amount, path.key(name))
 
 
-def _node_affinity(spec: Tree) -> Iterator[FieldError]:
+def _validate_node_affinity(spec: Tree) -> Iterator[FieldError]:
     affinity = spec.get("nodeAffinity")
     if affinity is None:
         return
@@ -180,37 +183,37 @@ def _node_affinity(spec: Tree) -> Iterator[FieldError]:
         yield from validate_node_selector(required, path)
 
 
-def _sources(spec: Tree, volume_name: str) -> Iterator[FieldError]:
-    given = [name for name in _SOURCES if spec.get(name) is not None]
-    if not given:
+def _validate_sources(spec: Tree, volume_name: str) -> Iterator[FieldError]:
+    sources = [name for name in _SOURCES if spec.get(name) is not None]
+    if not sources:
         yield field.required(_SPEC, "must specify a volume type")
-    for number, name in enumerate(given):
+    for number, name in enumerate(sources):
         shown = {"gcePersistentDisk": "persistentDisk"}.get(name, name)
         if number:
             yield field.forbidden(_SPEC.child("cephFS" if name == "cephfs" else name), _MORE_THAN_ONE)
             continue
         yield from _SOURCES[name](spec[name], _SPEC.child(shown))
         if name == "iscsi":
-            yield from _iscsi_length(spec[name], volume_name)
+            yield from _validate_iscsi_length(spec[name], volume_name)
         if name == "local" and spec.get("nodeAffinity") is None:
             yield field.required(_SPEC.child("nodeAffinity"), "Local volume requires node affinity")
     host_path = (spec.get("hostPath") or {}).get("path")
-    if host_path and posixpath.normpath(host_path).strip("/") == "" and _recycles(spec):
+    if host_path and posixpath.normpath(host_path).strip("/") == "" and _is_recycled(spec):
         detail = "may not be 'recycle' for a hostPath mount of '/'"
         yield field.forbidden(_SPEC.child("persistentVolumeReclaimPolicy"), detail)
 
 
-def _iscsi_length(source: Tree, volume_name: str) -> Iterator[FieldError]:
+def _validate_iscsi_length(source: Tree, volume_name: str) -> Iterator[FieldError]:
     portal = source.get("targetPortal") or ""
     if source.get("initiatorName") is not None and len(f"{volume_name}:{portal}") > sources.ISCSI_LENGTH_MAX:
         yield field.invalid(_SPEC.child("iscsi", "targetportal"), portal, sources.ISCSI_TOO_LONG)
 
 
-def _recycles(spec: Tree) -> bool:
+def _is_recycled(spec: Tree) -> bool:
     return spec.get("persistentVolumeReclaimPolicy") == "Recycle"
 
 
-def _rest(spec: Tree) -> Iterator[FieldError]:
+def _validate_classes_and_mode(spec: Tree) -> Iterator[FieldError]:
     if name := spec.get("storageClassName"):
         yield from validate_dns_subdomain(name, _SPEC.child("storageClassName"))
     mode = spec.get("volumeMode")
@@ -229,7 +232,7 @@ def _rest(spec: Tree) -> Iterator[FieldError]:
 
 
 def validate_volume_update(obj: Tree, old: Tree) -> list[FieldError]:
-    """Everything that is wrong with a change: the source stays, and so do mode and, once set, affinity."""
+    """Validate an update: source and ``volumeMode`` are immutable, as is the node affinity once set."""
     spec, before = obj["spec"], old["spec"]
     errors = validate_volume(obj)
     source = {name: spec[name] for name in _SOURCES if spec.get(name) is not None}
@@ -241,7 +244,7 @@ def validate_volume_update(obj: Tree, old: Tree) -> list[FieldError]:
         errors.append(field.forbidden(_SPEC.child("persistentvolumesource"), detail))
     errors += check_unchanged(spec.get("volumeMode"), before.get("volumeMode"), field.Path("volumeMode"))
     affinity = before.get("nodeAffinity")
-    if affinity is not None and not _same_affinity(spec.get("nodeAffinity"), affinity):
+    if affinity is not None and not _is_same_affinity(spec.get("nodeAffinity"), affinity):
         detail = f"{FIELD_IS_IMMUTABLE}, except for updating from beta label to GA"
         errors.append(field.invalid("nodeAffinity", _go_affinity(spec.get("nodeAffinity")), detail))
     if before.get("volumeAttributesClassName") is not None and spec.get("volumeAttributesClassName") is None:
@@ -254,12 +257,12 @@ def _go_affinity(affinity: Tree | None) -> Tree | None:
     return None if affinity is None else go_form("VolumeNodeAffinity", affinity)
 
 
-def _same_affinity(new: Any, old: Any) -> bool:
-    """Equal, but for labels that now go by their new names."""
+def _is_same_affinity(new: Any, old: Any) -> bool:
+    """Report whether two node affinities are equal but for deprecated labels replaced by their current names."""
     if isinstance(new, dict) and isinstance(old, dict):
         if new.get("key") != old.get("key") and _RENAMED_LABELS.get(old.get("key", "")) == new.get("key"):
             old = {**old, "key": new["key"]}
-        return new.keys() == old.keys() and all(_same_affinity(value, old[key]) for key, value in new.items())
+        return new.keys() == old.keys() and all(_is_same_affinity(value, old[key]) for key, value in new.items())
     if isinstance(new, list) and isinstance(old, list):
-        return len(new) == len(old) and all(map(_same_affinity, new, old))
+        return len(new) == len(old) and all(map(_is_same_affinity, new, old))
     return bool(new == old)

@@ -1,4 +1,4 @@
-"""Warnings about PersistentVolumes that are accepted."""
+"""Warnings about valid PersistentVolumes. Upstream: ``pkg/api/persistentvolume/util.go``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _MOUNT_OPTIONS: Final = "volume.beta.kubernetes.io/mount-options"
 _SPEC: Final = Path("spec")
-#: Kinds of volumes that nothing mounts any more, as warnings spell them; of Flocker and Quobyte only pods are told.
+#: Removed volume types, spelled as in upstream's warnings. Warnings for Flocker and Quobyte exist for Pods only.
 _OLD_KINDS: Final = {
     "cephfs": "cephfs",
     "photonPersistentDisk": "photonPersistentDisk",

@@ -1,1 +1,1 @@
-"""Everything special about the kind ``persistentvolumeclaim``."""
+"""Strategy, validation, warnings and quota usage of PersistentVolumeClaims."""

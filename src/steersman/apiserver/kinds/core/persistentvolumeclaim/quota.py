@@ -1,4 +1,4 @@
-"""What claims take of quotas: volume claims by size and class, device claims by class of device."""
+"""Quota evaluators of PersistentVolumeClaims (by size and class) and ResourceClaims (by device class)."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _STORAGE: Final = "requests.storage"
 _OF_CLASS: Final = ".storageclass.storage.k8s.io/"
 _OF_DEVICES: Final = ".deviceclass.resource.k8s.io/devices"
 _DEVICE_CLAIMS: Final = "resourceclaims.resource.k8s.io"
-#: Devices that one claim may be given (``AllocationResultsMaxSize``): what asking for all counts as.
+#: Devices charged for a request with mode ``All``. Upstream: ``AllocationResultsMaxSize``.
 _DEVICES_MAX: Final = 32
 
 
 class VolumeClaimEvaluator(Evaluator):
-    """A claim may grow, and it may change its class of attributes."""
+    """Quota evaluator of PersistentVolumeClaims. An update may change the size and the volume attributes class."""
 
     counts_updates = True
 
@@ -66,7 +66,10 @@ class VolumeClaimEvaluator(Evaluator):
 
 
 class DeviceClaimEvaluator(Evaluator):
-    """Devices are counted by class; where the scheduler may choose, by the worst choice."""
+    """Quota evaluator of ResourceClaims.
+
+    Of alternatives (``firstAvailable``), the highest usage of each device class is charged.
+    """
 
     counts_updates = True
 

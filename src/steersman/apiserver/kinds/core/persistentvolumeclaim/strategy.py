@@ -1,4 +1,4 @@
-"""PersistentVolumeClaims."""
+"""Strategy of PersistentVolumeClaims."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class PersistentVolumeClaimStrategy(Strategy):
-    """Bound by the volume controller; only its requests may grow."""
+    """Strategy of PersistentVolumeClaims; of a bound claim's spec only ``resources.requests`` may grow."""
 
     group_resource = "persistentvolumeclaims"
     metadata_checks_on_update = (1, 2)
@@ -61,17 +61,20 @@ class PersistentVolumeClaimStrategy(Strategy):
 
     def prepare_for_create(self, ctx: RequestContext, obj: Tree) -> None:
         obj["status"] = {"phase": "Pending"}
-        settle_data_sources(obj["spec"], None)
+        normalize_data_sources(obj["spec"], None)
 
     def prepare_for_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
         super().prepare_for_update(ctx, obj, old)
-        settle_data_sources(obj["spec"], old["spec"])
+        normalize_data_sources(obj["spec"], old["spec"])
 
     def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
         return validate_claim(obj)
 
     def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
-        return [*validate_claim(obj, old), *validate_claim_update(obj, old)]  # as upstream, what is wrong twice
+        return [
+            *validate_claim(obj, old),
+            *validate_claim_update(obj, old),
+        ]  # both report the same errors, as upstream's do
 
     def validate_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
         return validate_claim_status(obj)
@@ -99,11 +102,11 @@ class PersistentVolumeClaimStrategy(Strategy):
         ]
 
 
-def settle_data_sources(spec: Tree, old: Tree | None) -> None:
-    """``dataSource`` and ``dataSourceRef`` say the same, unless the reference leads into another namespace.
+def normalize_data_sources(spec: Tree, old: Tree | None) -> None:
+    """Make ``dataSource`` and ``dataSourceRef`` equal unless the reference names another namespace (KEP-1495).
 
-    A claim that has no source yet cannot get one in another namespace (``CrossNamespaceVolumeDataSource`` is off), and
-    the older field alone names claims and snapshots only: what else clients write there is dropped (KEP-1495).
+    References into another namespace are dropped unless the old spec has one (``CrossNamespaceVolumeDataSource`` is
+    off), as are ``dataSource`` values other than claims and snapshots.
     """
     if old is None or old.get("dataSourceRef") is None:
         if (spec.get("dataSourceRef") or {}).get("namespace"):

@@ -1,4 +1,4 @@
-"""Validation of PersistentVolumeClaims."""
+"""Validation of PersistentVolumeClaims. The spec's rules are in ``kinds/shared/podspec/validate_claims.py``."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def validate_claim(obj: Tree, old: Tree | None = None) -> list[FieldError]:
 
 
 def validate_claim_update(obj: Tree, old: Tree) -> list[FieldError]:
-    """Everything that is wrong with a change: only a bound claim's request may change, and only grow."""
+    """Validate an update: the spec is immutable, except that the storage request of a bound claim may grow."""
     errors = validate_claim(obj, old)
     spec, before = obj["spec"], old["spec"]
     is_bound = (obj.get("status") or {}).get("phase") == "Bound"
@@ -72,18 +72,18 @@ def validate_claim_update(obj: Tree, old: Tree) -> list[FieldError]:
         masked["resources"] = _with_storage_of(masked.get("resources"), before.get("resources"))
         if masked.get("volumeAttributesClassName") is not None:
             masked["volumeAttributesClassName"] = before.get("volumeAttributesClassName")
-    if _without_none(masked) != _without_none(before):
+    if _without_nulls(masked) != _without_nulls(before):
         detail = (
             "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n"
             f"{go_diff('PersistentVolumeClaimSpec', before, masked)}"
         )
         errors.append(field.forbidden(_SPEC, detail))
-    errors += _sizes(spec, old)
+    errors += _validate_shrink(spec, old)
     errors += check_unchanged(spec.get("volumeMode"), before.get("volumeMode"), field.Path("volumeMode"))
-    return errors + list(_attributes_class(spec, before))
+    return errors + list(_validate_attributes_class(spec, before))
 
 
-def _without_none(spec: Tree) -> Tree:
+def _without_nulls(spec: Tree) -> Tree:
     return {key: value for key, value in spec.items() if value is not None}
 
 
@@ -99,8 +99,8 @@ def _size(resources: Tree | None) -> Quantity:
     return parse(((resources or {}).get("requests") or {}).get("storage", "0"))
 
 
-def _sizes(spec: Tree, old: Tree) -> Iterator[FieldError]:
-    """A request may be taken back while the volume has not grown so far."""
+def _validate_shrink(spec: Tree, old: Tree) -> Iterator[FieldError]:
+    """Validate a change of the storage request: it may shrink only to above the current capacity (KEP-1790)."""
     new = _size(spec.get("resources"))
     actual = parse(((old.get("status") or {}).get("capacity") or {}).get("storage", "0"))
     if new < _size(old["spec"].get("resources")) and new <= actual:
@@ -108,7 +108,7 @@ def _sizes(spec: Tree, old: Tree) -> Iterator[FieldError]:
         yield field.forbidden(path, "field can not be less than status.capacity")
 
 
-def _attributes_class(spec: Tree, before: Tree) -> Iterator[FieldError]:
+def _validate_attributes_class(spec: Tree, before: Tree) -> Iterator[FieldError]:
     old, new = before.get("volumeAttributesClassName"), spec.get("volumeAttributesClassName")
     path = _SPEC.child("volumeAttributesClassName")
     if old is not None and new is None:
@@ -118,28 +118,28 @@ def _attributes_class(spec: Tree, before: Tree) -> Iterator[FieldError]:
 
 
 def validate_claim_status(obj: Tree) -> list[FieldError]:
-    """Everything that is wrong with a claim's status."""
+    """Validate the status of a PersistentVolumeClaim."""
     status = obj.get("status") or {}
-    errors = list(_basic_amounts(status.get("capacity") or {}, field.Path("status", "capacity")))
-    path = field.Path("status", "allocatedResourceStatus")  # as upstream spells it
+    errors = list(_validate_amounts(status.get("capacity") or {}, field.Path("status", "capacity")))
+    path = field.Path("status", "allocatedResourceStatus")  # upstream's spelling
     for name, state in sorted((status.get("allocatedResourceStatuses") or {}).items()):
-        errors += _claim_resource(name, path)
+        errors += _validate_resource_name(name, path)
         if state not in _RESIZES:
             errors.append(field.not_supported(path, name, _RESIZES))
     path = field.Path("status", "allocatedResources")
     for name, amount in sorted((status.get("allocatedResources") or {}).items()):
-        errors += list(_claim_resource(name, path)) or _basic_amounts({name: amount}, path)
+        errors += list(_validate_resource_name(name, path)) or _validate_amounts({name: amount}, path)
     return errors
 
 
-def _basic_amounts(amounts: Tree, path: Path) -> Iterator[FieldError]:
+def _validate_amounts(amounts: Tree, path: Path) -> Iterator[FieldError]:
     for name, amount in sorted(amounts.items()):
         if int(parse(amount)) < 0:
             yield field.invalid(path.key(name), int(parse(amount)), "must be a valid resource quantity")
 
 
-def _claim_resource(name: str, path: Path) -> Iterator[FieldError]:
-    """Of Kubernetes' own resources a claim has one."""
+def _validate_resource_name(name: str, path: Path) -> Iterator[FieldError]:
+    """Validate a resource name of the status; ``storage`` is the only one without a domain."""
     faults = names.check_qualified_name(name)
     yield from check_all(path, name, faults)
     if not faults and is_native(name) and name != "storage":

@@ -1,4 +1,4 @@
-"""Warnings about PersistentVolumeClaims that are accepted."""
+"""Warnings about valid PersistentVolumeClaims."""
 
 from __future__ import annotations
 

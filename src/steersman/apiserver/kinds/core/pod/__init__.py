@@ -1,1 +1,4 @@
-"""Everything special about the kind ``pod``."""
+"""Strategy, subresources, validation, Table and quota usage of Pods.
+
+Rules that templates share are in ``shared/podspec``.
+"""

@@ -1,4 +1,4 @@
-"""Conditions that the server itself puts into the status of a pod."""
+"""Conditions that the API server writes into ``status.conditions`` of Pods."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def set_condition(status: Tree, condition: Tree, stamp: str) -> None:
-    """Put ``condition`` in the place of the one of its type, or at the end; its time changes with its status only."""
+    """Add ``condition`` or replace the one of its type; ``lastTransitionTime`` changes only with ``status``."""
     whole = {
         "type": condition["type"],
         "status": condition["status"],

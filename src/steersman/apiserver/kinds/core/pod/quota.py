@@ -1,4 +1,4 @@
-"""What pods take of quotas: their number while they live, and what they ask for."""
+"""Quota evaluator of Pods. Upstream: ``pkg/quota/v1/evaluator/core/pods.go``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _HUGE_PAGES: Final = "hugepages-"
 _NAMES: Final = frozenset(
     {_COUNT, "pods", *_COMPUTE, *(f"{prefix}{name}" for prefix in (_REQUESTS, _LIMITS) for name in _COMPUTE)}
 )
-#: A container must say these when a quota names them.
+#: Resources that each container must specify if a quota limits them.
 _TO_BE_SAID: Final = frozenset({"cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory"})
 _TERMS: Final = (
     "requiredDuringSchedulingIgnoredDuringExecution",
@@ -33,7 +33,10 @@ _TERMS: Final = (
 
 
 class PodEvaluator(Evaluator):
-    """Compute resources count until a pod has ended. ``activeDeadlineSeconds`` may move a pod into another scope."""
+    """Quota evaluator of Pods. Compute resources count until the Pod terminates.
+
+    An update of ``activeDeadlineSeconds`` may move a Pod between the scopes Terminating and NotTerminating.
+    """
 
     counts_updates = True
     counted_subresources = ("resize",)
@@ -45,24 +48,24 @@ class PodEvaluator(Evaluator):
         return _has_deadline(obj["spec"]) != _has_deadline(old["spec"])
 
     def matching(self, names: Iterable[str]) -> list[str]:
-        return sorted(name for name in names if name in _NAMES or _is_special(name))
+        return sorted(name for name in names if name in _NAMES or _is_extended_or_huge_pages(name))
 
     def usage(self, obj: Tree, now: datetime) -> Amounts:
         usage: Amounts = {_COUNT: ONE}
         if is_alive(obj, now):
             spec = obj["spec"]
             usage["pods"] = ONE
-            usage |= _computed(pod_totals(spec, "requests"), pod_totals(spec, "limits"))
+            usage |= _with_quota_names(pod_totals(spec, "requests"), pod_totals(spec, "limits"))
         return usage
 
     def fault(self, required: Iterable[str], obj: Tree) -> str:
         needed = _TO_BE_SAID.intersection(required)
-        needed -= _said(obj["spec"])
+        needed -= _specified_resources(obj["spec"])
         if not needed:
             return ""
         missing: dict[str, set[str]] = {}
         for container in _containers(obj["spec"]):
-            for name in needed - _said(container):
+            for name in needed - _specified_resources(container):
                 missing.setdefault(name, set()).add(container.get("name", ""))
         listed = (f"{name} for: {','.join(sorted(missing[name]))}" for name in sorted(missing))
         return f"must specify {'; '.join(listed)}" if missing else ""
@@ -81,12 +84,12 @@ class PodEvaluator(Evaluator):
             case "PriorityClass":
                 return is_selected(selector, spec.get("priorityClassName"))
             case "CrossNamespacePodAffinity":
-                return _reaches_out(spec.get("affinity") or {})
+                return _has_cross_namespace_affinity(spec.get("affinity") or {})
         return False
 
 
 def is_alive(pod: Tree, now: datetime) -> bool:
-    """Whether a pod takes compute resources: it has not ended, and its deletion is not overdue."""
+    """Report whether a Pod uses compute resources: not terminated, and not past its deletion time and grace period."""
     if (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
         return False
     metadata = pod["metadata"]
@@ -96,14 +99,14 @@ def is_alive(pod: Tree, now: datetime) -> bool:
     return now <= datetime.fromisoformat(deleted) + timedelta(seconds=grace)
 
 
-def _is_special(name: str) -> bool:
-    """Huge pages and extended resources."""
+def _is_extended_or_huge_pages(name: str) -> bool:
+    """Report whether a resource is extended or huge pages."""
     plain = name.removeprefix(_REQUESTS)
     return plain.startswith(_HUGE_PAGES) or (plain != name and is_extended(plain))
 
 
-def _computed(requests: Amounts, limits: Amounts) -> Amounts:
-    """Under the names that quotas have for it."""
+def _with_quota_names(requests: Amounts, limits: Amounts) -> Amounts:
+    """Return usage under the resource names of quotas: ``requests.cpu`` and ``cpu``, ``limits.cpu``, …"""
     usage: Amounts = {}
     for name, amount in requests.items():
         if name in _COMPUTE or name.startswith(_HUGE_PAGES):
@@ -117,13 +120,13 @@ def _computed(requests: Amounts, limits: Amounts) -> Amounts:
     return usage
 
 
-def _said(holder: Tree) -> set[str]:
-    """Which resources of a quota a container, or the pod as a whole, speaks of."""
+def _specified_resources(holder: Tree) -> set[str]:
+    """Return the quota resources that the ``resources`` of a container or Pod specify."""
     resources = holder.get("resources") or {}
-    said: set[str] = set()
+    resource_names: set[str] = set()
     for name in resources.get("requests") or ():
-        said |= {name, _REQUESTS + name}
-    return said | {_LIMITS + name for name in resources.get("limits") or ()}
+        resource_names |= {name, _REQUESTS + name}
+    return resource_names | {_LIMITS + name for name in resources.get("limits") or ()}
 
 
 def _containers(spec: Tree) -> Iterator[Tree]:
@@ -136,8 +139,8 @@ def _has_deadline(spec: Tree) -> bool:
     return deadline is not None and deadline >= 0
 
 
-def _reaches_out(affinity: Tree) -> bool:
-    """Whether any term looks at pods of other namespaces."""
+def _has_cross_namespace_affinity(affinity: Tree) -> bool:
+    """Report whether any affinity term selects Pods of other namespaces."""
     for kind in ("podAffinity", "podAntiAffinity"):
         for when in _TERMS:
             for term in (affinity.get(kind) or {}).get(when) or ():

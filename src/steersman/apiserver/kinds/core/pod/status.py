@@ -1,4 +1,4 @@
-"""What is refused of a pod's status."""
+"""Validation of Pod statuses and warnings about them. Upstream: ``ValidatePodStatusUpdate``."""
 
 from __future__ import annotations
 
@@ -37,26 +37,26 @@ _INT32_MAX: Final = (1 << 31) - 1
 
 
 def validate_pod_status(pod: Tree, old: Tree) -> list[FieldError]:
-    """Everything that is wrong with a write of a pod's status."""
+    """Validate an update of a Pod's status."""
     status, before = pod.get("status") or {}, old.get("status") or {}
     spec = old["spec"]
     errors = list(validate_annotation_changes(pod, old))
-    errors += _conditions(status.get("conditions") or ())
-    errors += _nomination(status.get("nominatedNodeName"), before.get("nominatedNodeName"), spec)
+    errors += _validate_conditions(status.get("conditions") or ())
+    errors += _validate_nomination(status.get("nominatedNodeName"), before.get("nominatedNodeName"), spec)
     if status.get("observedGeneration", 0) < 0:
         errors.append(field.invalid(_STATUS.child("observedGeneration"), status["observedGeneration"], _NOT_NEGATIVE))
     errors += check_unchanged(status.get("qosClass"), before.get("qosClass"), _STATUS.child("qosClass"))
-    errors += _states(status, before, spec)
-    errors += _claims(status.get("resourceClaimStatuses") or (), spec.get("resourceClaims") or ())
-    errors += _extended_claim(status.get("extendedResourceClaimStatus"), spec)
-    errors += _ips(status.get("podIPs") or (), "podIPs")
-    errors += _host_ips(status)
-    errors += _users(status, spec)
-    errors += _allocated(status, spec)
+    errors += _validate_states(status, before, spec)
+    errors += _validate_claim_statuses(status.get("resourceClaimStatuses") or (), spec.get("resourceClaims") or ())
+    errors += _validate_extended_claim(status.get("extendedResourceClaimStatus"), spec)
+    errors += _validate_ips(status.get("podIPs") or (), "podIPs")
+    errors += _validate_host_ips(status)
+    errors += _validate_users(status, spec)
+    errors += _validate_allocated_resources(status, spec)
     return errors
 
 
-def _conditions(conditions: Sequence[Tree]) -> Iterator[FieldError]:
+def _validate_conditions(conditions: Sequence[Tree]) -> Iterator[FieldError]:
     for position, condition in enumerate(conditions):
         here = _STATUS.child("conditions").index(position)
         generation = condition.get("observedGeneration") or 0
@@ -67,8 +67,8 @@ def _conditions(conditions: Sequence[Tree]) -> Iterator[FieldError]:
             yield from validate_qualified_name(kind, here.child("Type"))
 
 
-def _nomination(node: str | None, before: str | None, spec: Tree) -> Iterator[FieldError]:
-    """The node that a pod waits for, until it has one."""
+def _validate_nomination(node: str | None, before: str | None, spec: Tree) -> Iterator[FieldError]:
+    """Validate ``nominatedNodeName``, which may be set only while the Pod is unscheduled."""
     if node and node != before:
         path = _STATUS.child("nominatedNodeName")
         yield from validate_dns_subdomain(node, path)
@@ -76,19 +76,19 @@ def _nomination(node: str | None, before: str | None, spec: Tree) -> Iterator[Fi
             yield field.forbidden(path, "may not be set on pods that are already bound to a node")
 
 
-# -- states of containers ---------------------------------------------------------------------------------------------
+# -- container states -------------------------------------------------------------------------------------------------
 
 
-def _states(status: Tree, before: Tree, spec: Tree) -> Iterator[FieldError]:
-    """What has ended and is not started again has ended for good."""
+def _validate_states(status: Tree, before: Tree, spec: Tree) -> Iterator[FieldError]:
+    """Reject transitions from terminated to another state of containers that may not restart."""
     kinds = {"containerStatuses": "containers", "initContainerStatuses": "initContainers"}
     if any(_restarts_all(container) for kind in kinds.values() for container in spec.get(kind) or ()):
         kinds = {}
     for kind in (*kinds, "ephemeralContainerStatuses"):
         containers = {container.get("name"): container for container in spec.get(kinds.get(kind, "")) or ()}
-        running = {one.get("name") for one in status.get(kind) or () if not _ended(one)}
+        running = {one.get("name") for one in status.get(kind) or () if not _terminated_state(one)}
         for position, one in enumerate(before.get(kind) or ()):
-            if (ended := _ended(one)) is None or one.get("name") not in running:
+            if (ended := _terminated_state(one)) is None or one.get("name") not in running:
                 continue
             container = containers.get(one.get("name"))
             if container is None or not _may_restart(container, spec.get("restartPolicy"), ended.get("exitCode", 0)):
@@ -100,12 +100,12 @@ def _restarts_all(container: Tree) -> bool:
     return any(rule.get("action") == "RestartAllContainers" for rule in container.get("restartPolicyRules") or ())
 
 
-def _ended(status: Tree) -> Tree | None:
+def _terminated_state(status: Tree) -> Tree | None:
     return (status.get("state") or {}).get("terminated")
 
 
 def _may_restart(container: Tree, policy: str | None, exit_code: int) -> bool:
-    """Whether a container that ended like this may be started again (upstream: ``ContainerShouldRestart``)."""
+    """Report whether a container may restart after ``exit_code``. Upstream: ``ContainerShouldRestart``."""
     for rule in container.get("restartPolicyRules") or ():
         codes = rule.get("exitCodes")
         if codes is not None and (exit_code in (codes.get("values") or ())) == (codes.get("operator") == "In"):
@@ -117,8 +117,8 @@ def _may_restart(container: Tree, policy: str | None, exit_code: int) -> bool:
 # -- addresses --------------------------------------------------------------------------------------------------------
 
 
-def _ips(ips: Sequence[Tree], name: str) -> Iterator[FieldError]:
-    """Addresses that are ones, of each family one at most."""
+def _validate_ips(ips: Sequence[Tree], name: str) -> Iterator[FieldError]:
+    """Validate Pod or host IPs: valid addresses, at most one of each family."""
     path = _STATUS.child(name)
     texts = [one.get("ip") or "" for one in ips]
     for position, text in enumerate(texts):
@@ -136,7 +136,7 @@ def _ips(ips: Sequence[Tree], name: str) -> Iterator[FieldError]:
         yield field.invalid(path, shown, "may specify no more than one IP for each IP family")
 
 
-def _host_ips(status: Mapping[str, Any]) -> Iterator[FieldError]:
+def _validate_host_ips(status: Mapping[str, Any]) -> Iterator[FieldError]:
     ips = status.get("hostIPs") or ()
     if not ips:
         return
@@ -144,13 +144,13 @@ def _host_ips(status: Mapping[str, Any]) -> Iterator[FieldError]:
     if (status.get("hostIP") or "") != first:
         where = _STATUS.child("hostIPs").index(0).child("ip")
         yield field.invalid(where, first, "must be equal to `hostIP`")
-    yield from _ips(ips, "hostIPs")
+    yield from _validate_ips(ips, "hostIPs")
 
 
-# -- claims and users -------------------------------------------------------------------------------------------------
+# -- resource claims and users ----------------------------------------------------------------------------------------
 
 
-def _claims(statuses: Sequence[Tree], claims: Sequence[Tree]) -> Iterator[FieldError]:
+def _validate_claim_statuses(statuses: Sequence[Tree], claims: Sequence[Tree]) -> Iterator[FieldError]:
     known = {claim.get("name") for claim in claims}
     seen: set[str] = set()
     for position, status in enumerate(statuses):
@@ -166,8 +166,8 @@ def _claims(statuses: Sequence[Tree], claims: Sequence[Tree]) -> Iterator[FieldE
             yield from validate_dns_subdomain(claim, here.child("resourceClaimName"))
 
 
-def _extended_claim(status: Tree | None, spec: Tree) -> Iterator[FieldError]:
-    """The claim that the scheduler made for extended resources, and which request in it is for what (KEP-5004)."""
+def _validate_extended_claim(status: Tree | None, spec: Tree) -> Iterator[FieldError]:
+    """Validate the claim created for extended resources and its mapping of requests (KEP-5004)."""
     if status is None:
         return
     path = _STATUS.child("extendedResourceClaimStatus")
@@ -196,8 +196,8 @@ def _extended_claim(status: Tree | None, spec: Tree) -> Iterator[FieldError]:
         yield from validate_dns_subdomain(claim, path.child("resourceClaimName"))
 
 
-def _users(status: Tree, spec: Tree) -> Iterator[FieldError]:
-    """Whom the containers run as, which only Linux can tell."""
+def _validate_users(status: Tree, spec: Tree) -> Iterator[FieldError]:
+    """Validate the users that containers run as; only Linux Pods may report them."""
     is_windows = (spec.get("os") or {}).get("name") == "windows"
     for kind in ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"):
         for position, one in enumerate(status.get(kind) or ()):
@@ -214,8 +214,8 @@ def _users(status: Tree, spec: Tree) -> Iterator[FieldError]:
                 yield from _check_id(group, where.child("supplementalGroups").index(number))
 
 
-def _allocated(status: Tree, spec: Tree) -> Iterator[FieldError]:
-    """How healthy the devices are that containers asked for (KEP-4680)."""
+def _validate_allocated_resources(status: Tree, spec: Tree) -> Iterator[FieldError]:
+    """Validate the health of allocated devices (KEP-4680)."""
     for kind, parts in (("containerStatuses", "containers"), ("initContainerStatuses", "initContainers")):
         containers = {container.get("name"): container for container in spec.get(parts) or ()}
         for position, one in enumerate(status.get(kind) or ()):
@@ -223,15 +223,15 @@ def _allocated(status: Tree, spec: Tree) -> Iterator[FieldError]:
             for number, allocated in enumerate(one.get("allocatedResourcesStatus") or ()):
                 here = path.index(number)
                 if (container := containers.get(one.get("name"))) is not None:
-                    yield from _asked_for(allocated.get("name") or "", container, here.child("name"))
-                yield from _health(allocated.get("resources") or (), here.child("resources"))
+                    yield from _validate_requested(allocated.get("name") or "", container, here.child("name"))
+                yield from _validate_health(allocated.get("resources") or (), here.child("resources"))
     for position, one in enumerate(status.get("ephemeralContainerStatuses") or ()):
         if one.get("allocatedResourcesStatus"):
             path = _STATUS.child("ephemeralContainerStatuses").index(position).child("allocatedResourcesStatus")
             yield field.forbidden(path, "must not be specified in container status")
 
 
-def _asked_for(name: str, container: Tree, path: field.Path) -> Iterator[FieldError]:
+def _validate_requested(name: str, container: Tree, path: field.Path) -> Iterator[FieldError]:
     resources = container.get("resources") or {}
     if name.startswith(_CLAIM_PREFIX):
         pairs = [(claim.get("name", ""), claim.get("request")) for claim in resources.get("claims") or ()]
@@ -249,7 +249,7 @@ def _asked_for(name: str, container: Tree, path: field.Path) -> Iterator[FieldEr
         yield field.invalid(path, name, detail)
 
 
-def _health(resources: Sequence[Tree], path: field.Path) -> Iterator[FieldError]:
+def _validate_health(resources: Sequence[Tree], path: field.Path) -> Iterator[FieldError]:
     seen: set[str] = set()
     for position, resource in enumerate(resources):
         health, identifier = resource.get("health") or "", resource.get("resourceID") or ""
@@ -268,7 +268,7 @@ def _check_id(value: int, path: field.Path) -> Iterator[FieldError]:
 
 
 def pod_status_warnings(status: Tree) -> Iterator[str]:
-    """Addresses in forms that few can read."""
+    """Yield warnings about addresses in non-canonical form."""
     for name in ("podIPs", "hostIPs"):
         for position, one in enumerate(status.get(name) or ()):
             yield from ip_warnings(f"status.{name}[{position}].ip", one.get("ip") or "")

@@ -1,4 +1,7 @@
-"""Pods: what a new one looks like, what updates keep, how long a deleted one stays."""
+"""Strategy of Pods.
+
+Hooks of ``/ephemeralcontainers`` and ``/resize`` are in ``subresources.py``, the Table in ``table.py``.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ from steersman.apiserver.kinds.core.pod.validation import validate_pod_create
 from steersman.apiserver.kinds.shared.podspec.defaults import default_pod, drop_init_container_annotations
 from steersman.apiserver.kinds.shared.podspec.disabled import drop_disabled_status
 from steersman.apiserver.kinds.shared.podspec.label_keys import merge_label_keys
-from steersman.apiserver.kinds.shared.podspec.profile_annotations import take_over_app_armor
+from steersman.apiserver.kinds.shared.podspec.profile_annotations import apply_app_armor_annotations
 from steersman.apiserver.kinds.shared.podspec.resources import qos_class
 from steersman.apiserver.kinds.shared.podspec.warnings import pod_warnings
 
@@ -51,7 +54,7 @@ def _first_ip(obj: Tree) -> str:
 
 
 class PodStrategy(Strategy):
-    """Generation counts the spec; a scheduled pod that runs is deleted in two steps."""
+    """Strategy of Pods: generation follows the spec; the deletion of a scheduled Pod waits for its grace period."""
 
     group_resource = "pods"
     metadata_checks_on_update = (1, 1)
@@ -67,7 +70,7 @@ class PodStrategy(Strategy):
         "spec.hostNetwork": lambda obj: "true" if _spec(obj).get("hostNetwork") else "false",
         "status.phase": lambda obj: _status(obj).get("phase", ""),
         "status.podIP": _first_ip,
-        "status.podIPs": lambda _: "",  # may be asked for, but no pod has it
+        "status.podIPs": lambda _: "",  # valid field label, always empty, as upstream
         "status.nominatedNodeName": lambda obj: _status(obj).get("nominatedNodeName", ""),
     }
     reset_fields: ClassVar = {
@@ -93,12 +96,12 @@ class PodStrategy(Strategy):
 
     def prepare_for_create(self, ctx: RequestContext, obj: Tree) -> None:
         spec, metadata = obj["spec"], obj["metadata"]
-        _at_least_one_second(spec)
+        _normalize_grace_period(spec)
         merge_label_keys(spec, metadata.get("labels") or {})
         if metadata.get("annotations"):
-            for text in take_over_app_armor(obj):
+            for text in apply_app_armor_annotations(obj):
                 ctx.warn(text)
-        facts = ctx.spec_facts = ctx.facts_for(spec)  # no later step changes the spec
+        facts = ctx.spec_facts = ctx.facts_for(spec)  # final: no later hook changes the spec
         if not facts.qos_class:
             facts.qos_class = qos_class(spec)
         status: Tree = {"phase": PENDING, "qosClass": facts.qos_class}
@@ -108,11 +111,11 @@ class PodStrategy(Strategy):
 
     def prepare_for_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
         super().prepare_for_update(ctx, obj, old)
-        _at_least_one_second(obj["spec"])
+        _normalize_grace_period(obj["spec"])
 
     def prepare_for_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
         super().prepare_for_status_update(ctx, obj, old)
-        # kubelets of old versions spoil owner references when they write statuses
+        # kubelets of old versions corrupt owner references when they write statuses
         references = old["metadata"].get("ownerReferences")
         if references:
             obj["metadata"]["ownerReferences"] = references
@@ -146,25 +149,26 @@ class PodStrategy(Strategy):
     def status_warnings(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[str]:
         return list(pod_status_warnings(_status(obj)))
 
-    # -- subresources that show the pod -----------------------------------------------------------------------------
+    # -- subresources that write the Pod
+    # ---------------------------------------------------------------------------------
 
     def prepare_for_ephemeralcontainers(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
-        """Only the ephemeral containers are written."""
+        """Carry over all fields but ``spec.ephemeralContainers``."""
         keep_all_but_ephemeral_containers(obj, old)
 
     def validate_ephemeralcontainers(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
-        """Everything that is wrong with the ephemeral containers."""
+        """Validate an update of ``spec.ephemeralContainers``."""
         return validate_ephemeral_containers_update(obj, old)
 
     def prepare_for_resize(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
-        """Only resources are written."""
+        """Carry over all fields but container and Pod resources."""
         keep_all_but_resources(obj, old)
 
     def validate_resize(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
-        """Everything that is wrong with the new resources."""
+        """Validate an update of resources."""
         return validate_resize(obj, old)
 
-    # -- views ------------------------------------------------------------------------------------------------------
+    # -- Table --------------------------------------------------------------------------------------------------------
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         return pod_cells(obj, now)
@@ -173,14 +177,14 @@ class PodStrategy(Strategy):
         return pod_row_conditions(obj)
 
 
-def _at_least_one_second(spec: Tree) -> None:
-    """A negative grace period means the shortest that is graceful."""
+def _normalize_grace_period(spec: Tree) -> None:
+    """Set a negative grace period to one second, the shortest graceful termination."""
     if (spec.get("terminationGracePeriodSeconds") or 0) < 0:
         spec["terminationGracePeriodSeconds"] = 1
 
 
 def gated_condition(stamp: str) -> Tree:
-    """Why a pod with scheduling gates is not scheduled."""
+    """Return the condition PodScheduled of a Pod with scheduling gates."""
     return {
         "type": "PodScheduled",
         "status": "False",
@@ -192,7 +196,7 @@ def gated_condition(stamp: str) -> Tree:
 
 
 def _sync_ips(status: Tree) -> None:
-    """``podIP`` is the first of ``podIPs``; where both are given and differ, the older field rules."""
+    """Make ``podIP`` the first of ``podIPs``; if both are set and differ, ``podIP`` wins."""
     ips = status.get("podIPs")
     both = {"one": status.get("podIP"), "many": [ip.get("ip") for ip in ips] if ips else None}
     sync_first(both, one="one", many="many")
@@ -203,10 +207,10 @@ def _sync_ips(status: Tree) -> None:
 
 
 def _keep_observed_generations(status: Tree, old: Tree) -> None:
-    """A writer that does not know ``observedGeneration`` does not take it away."""
+    """Keep ``observedGeneration`` of conditions if the client omits it because it does not know the field."""
     if not status.get("observedGeneration") and old.get("observedGeneration"):
         status["observedGeneration"] = old["observedGeneration"]
-    before: dict[str, deque[int]] = {}  # there may be several of a type
+    before: dict[str, deque[int]] = {}  # by type, which need not be unique
     for condition in old.get("conditions") or ():
         before.setdefault(condition.get("type", ""), deque()).append(condition.get("observedGeneration") or 0)
     for condition in status.get("conditions") or ():

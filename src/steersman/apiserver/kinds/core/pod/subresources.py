@@ -1,4 +1,4 @@
-"""Writes of a pod through ``/ephemeralcontainers`` and ``/resize``, which change one thing each and nothing else."""
+"""Updates of a Pod through ``/ephemeralcontainers`` and ``/resize``: which fields they change, and validation."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from steersman.apimachinery.trees import Tree
 
 _SPEC: Final = field.Path("spec")
-#: Upstream names the object itself ``[]``.
+#: Upstream's path of the object itself is ``[]``.
 _WHOLE: Final = field.Path("")
 _EPHEMERAL: Final = _SPEC.child("ephemeralContainers")
 _ONLY_RESIZED: Final = "only cpu and memory resources are mutable"
 _CPU_AND_MEMORY: Final = frozenset({"cpu", "memory"})
-#: Metadata that only writes of the pod itself may change.
+#: Metadata that only writes to the main resource may change.
 _METADATA: Final = (
     "deletionTimestamp",
     "deletionGracePeriodSeconds",
@@ -34,8 +34,8 @@ _METADATA: Final = (
 )
 
 
-def _keep_rest(pod: Tree, old: Tree, spec: Tree) -> None:
-    """Take all but ``spec`` from the old pod."""
+def _revert_all_but_spec(pod: Tree, old: Tree, spec: Tree) -> None:
+    """Replace all fields but ``spec`` by those of the old Pod."""
     pod["spec"] = spec
     pod["status"] = old.get("status") or {}
     metadata, before = pod["metadata"], old["metadata"]
@@ -50,17 +50,17 @@ def _keep_rest(pod: Tree, old: Tree, spec: Tree) -> None:
 
 
 def keep_all_but_ephemeral_containers(pod: Tree, old: Tree) -> None:
-    """Drop every change but that of the ephemeral containers."""
+    """Revert all changes but those of ``spec.ephemeralContainers``."""
     ephemeral = pod["spec"].get("ephemeralContainers")
     spec = dict(old["spec"])
     spec.pop("ephemeralContainers", None)
     if ephemeral:
         spec["ephemeralContainers"] = ephemeral
-    _keep_rest(pod, old, spec)
+    _revert_all_but_spec(pod, old, spec)
 
 
 def validate_ephemeral_containers_update(pod: Tree, old: Tree) -> list[FieldError]:
-    """Ephemeral containers come and stay as they are."""
+    """Validate that existing ephemeral containers are unchanged. Upstream: ``ValidatePodEphemeralContainersUpdate``."""
     if MIRROR in (old["metadata"].get("annotations") or {}):
         return [field.forbidden(_WHOLE, "static pods do not support ephemeral containers")]
     errors = list(validate_pod(pod, rules_of(pod)))
@@ -81,24 +81,27 @@ def validate_ephemeral_containers_update(pod: Tree, old: Tree) -> list[FieldErro
 
 
 def keep_all_but_resources(pod: Tree, old: Tree) -> None:
-    """Drop every change but that of resources; when there are other containers than before, validation says so."""
+    """Revert all changes but those of resources.
+
+    Added or removed containers are left for ``validate_resize`` to reject.
+    """
     spec, before = pod["spec"], old["spec"]
     kinds = ("containers", "initContainers")
     if any(len(spec.get(kind) or ()) != len(before.get(kind) or ()) for kind in kinds):
         return
-    kept = dict(before)
+    old_spec = dict(before)
     for kind in kinds:
         if before.get(kind):
-            kept[kind] = _resized(spec[kind], before[kind])
+            old_spec[kind] = _with_resources(spec[kind], before[kind])
     if spec.get("resources") is None:
-        kept.pop("resources", None)
+        old_spec.pop("resources", None)
     else:
-        kept["resources"] = spec["resources"]
-    _keep_rest(pod, old, kept)
+        old_spec["resources"] = spec["resources"]
+    _revert_all_but_spec(pod, old, old_spec)
 
 
-def _resized(containers: list[Tree], before: list[Tree]) -> list[Tree]:
-    """The containers of before with the new resources, or the new ones where the order is another."""
+def _with_resources(containers: list[Tree], before: list[Tree]) -> list[Tree]:
+    """Return the old containers with new resources, or the new containers if number or order differ."""
     if [one.get("name") for one in containers] != [one.get("name") for one in before]:
         return containers
     kept: list[Tree] = []
@@ -112,7 +115,10 @@ def _resized(containers: list[Tree], before: list[Tree]) -> list[Tree]:
 
 
 def validate_resize(pod: Tree, old: Tree) -> list[FieldError]:
-    """Requests and limits of cpu and memory change while the class of service stays (upstream: ``ValidatePodResize``)."""
+    """Validate a resize: only requests and limits of cpu and memory change, and the QoS class stays.
+
+    Upstream: ``ValidatePodResize``.
+    """
     if MIRROR in (old["metadata"].get("annotations") or {}):
         return [field.forbidden(_WHOLE, "static pods cannot be resized")]
     spec, before = pod["spec"], old["spec"]
@@ -122,7 +128,7 @@ def validate_resize(pod: Tree, old: Tree) -> list[FieldError]:
     quality = (old.get("status") or {}).get("qosClass") or qos_class(before)
     if quality != qos_class(spec):
         errors.append(field.invalid(_SPEC, quality, "Pod QOS Class may not change as a result of resizing"))
-    if not _node_resizes(old):
+    if not _is_resize_supported(old):
         errors.append(field.forbidden(_SPEC, "Pod running on node without support for resize"))
     errors += _check_pod_level(spec.get("resources"), before.get("resources"))
     other_order = list(_check_order(spec, before))
@@ -133,15 +139,17 @@ def validate_resize(pod: Tree, old: Tree) -> list[FieldError]:
     for kind, several in (("initContainers", init_pairs), ("containers", pairs)):
         for position, (container, one) in enumerate(several):
             path = _SPEC.child(kind).index(position).child("resources")
-            errors += _check_kept(container.get("resources"), one.get("resources"), path)
-    errors += [field.forbidden(_SPEC, _ONLY_RESIZED) for container, one in pairs if not _only_resized(container, one)]
+            errors += _check_none_removed(container.get("resources"), one.get("resources"), path)
+    errors += [
+        field.forbidden(_SPEC, _ONLY_RESIZED) for container, one in pairs if not _is_only_resized(container, one)
+    ]
     for position, (container, one) in enumerate(init_pairs):
-        errors += _check_init(container, one, _SPEC.child("initContainers").index(position))
+        errors += _check_init_container(container, one, _SPEC.child("initContainers").index(position))
     return errors
 
 
-def _node_resizes(old: Tree) -> bool:
-    """Kubelets that can resize tell the resources of what runs."""
+def _is_resize_supported(old: Tree) -> bool:
+    """Report whether the Pod's node supports resize, i.e. its status shows the resources of running containers."""
     for status in (old.get("status") or {}).get("containerStatuses") or ():
         if (status.get("state") or {}).get("running") is not None:
             return status.get("resources") is not None
@@ -162,19 +170,21 @@ def _check_order(spec: Tree, before: Tree) -> Iterator[FieldError]:
 
 
 def _check_pod_level(resources: Tree | None, before: Tree | None) -> Iterator[FieldError]:
-    """Resources of the pod as a whole."""
+    """Validate a change of ``spec.resources``."""
     path = _SPEC.child("resources")
     if before and resources is None:
         yield field.forbidden(path, "pod-level resources cannot be removed")
         return
-    yield from _check_kept(resources, before, path, of="pod-level ")
-    if _masked(resources, before) != _masked(before, before):
+    yield from _check_none_removed(resources, before, path, of="pod-level ")
+    if _with_cpu_and_memory_of(resources, before) != _with_cpu_and_memory_of(before, before):
         yield field.forbidden(_SPEC, f"{_ONLY_RESIZED} at pod-level")
 
 
-def _check_init(container: Tree, before: Tree, path: field.Path) -> Iterator[FieldError]:
-    """An init container that does not go on cannot be started again, which some policies ask for."""
-    if not _only_resized(container, before):
+def _check_init_container(container: Tree, before: Tree, path: field.Path) -> Iterator[FieldError]:
+    """Reject changes but those of cpu and memory; non-sidecars with resize policy RestartContainer may not change at
+    all.
+    """
+    if not _is_only_resized(container, before):
         yield field.forbidden(path, "only cpu and memory resources for init or sidecar containers are mutable")
     restarts = any(one.get("restartPolicy") == "RestartContainer" for one in container.get("resizePolicy") or ())
     if restarts and not is_sidecar(container) and container != before:
@@ -182,19 +192,24 @@ def _check_init(container: Tree, before: Tree, path: field.Path) -> Iterator[Fie
         yield field.forbidden(path, detail)
 
 
-def _check_kept(resources: Tree | None, before: Tree | None, path: field.Path, *, of: str = "") -> Iterator[FieldError]:
-    """What is requested and limited stays so, if by another amount."""
+def _check_none_removed(
+    resources: Tree | None, before: Tree | None, path: field.Path, *, of: str = ""
+) -> Iterator[FieldError]:
+    """Reject the removal of requests and limits; amounts may change."""
     for kind in ("requests", "limits"):
         if not _amounts(resources, kind).keys() >= _amounts(before, kind).keys():
             yield field.forbidden(path.child(kind), f"{of}resource {kind} cannot be removed")
 
 
-def _only_resized(container: Tree, before: Tree) -> bool:
-    """Nothing but amounts of cpu and memory differs. Claims count as changed, as upstream."""
+def _is_only_resized(container: Tree, before: Tree) -> bool:
+    """Report whether only amounts of cpu and memory differ.
+
+    As upstream, a change of claims counts as another difference.
+    """
     rest, rest_before = _without_resources(container), _without_resources(before)
     resources, old = container.get("resources"), before.get("resources")
-    return rest == rest_before and {**_masked(resources, old), "claims": []} == {
-        **_masked(old, old),
+    return rest == rest_before and {**_with_cpu_and_memory_of(resources, old), "claims": []} == {
+        **_with_cpu_and_memory_of(old, old),
         "claims": (old or {}).get("claims") or [],
     }
 
@@ -203,8 +218,8 @@ def _amounts(resources: Tree | None, kind: str) -> dict[str, Any]:
     return (resources or {}).get(kind) or {}
 
 
-def _masked(resources: Tree | None, before: Tree | None) -> Tree:
-    """Requests and limits with cpu and memory as they were before."""
+def _with_cpu_and_memory_of(resources: Tree | None, before: Tree | None) -> Tree:
+    """Return the new resources with cpu and memory amounts of the old ones."""
     masked: Tree = {}
     for kind in ("requests", "limits"):
         amounts = {name: amount for name, amount in _amounts(resources, kind).items() if name not in _CPU_AND_MEMORY}

@@ -1,4 +1,7 @@
-"""The row of a pod: what ``kubectl get pods`` tells, worked out by the server from the container statuses."""
+"""Table row of a Pod: the status column of ``kubectl get pods``, computed from container statuses.
+
+Upstream: ``printPod``.
+"""
 
 from __future__ import annotations
 
@@ -40,17 +43,17 @@ _ROW_CONDITIONS: Final = {
 
 
 class _Containers(NamedTuple):
-    """What a group of container statuses comes to."""
+    """Summary of a group of container statuses."""
 
     reason: str
     ready: int
     restarts: int
-    #: When the last of them ended before it was started again; empty when none did.
+    #: Finish time of the last run before a restart; empty without restarts.
     last_restart: str
 
 
 def pod_cells(pod: Tree, now: datetime) -> list[Any]:
-    """The cells of a pod's row."""
+    """Return the cells of a Pod's row."""
     spec, status = pod.get("spec") or {}, pod.get("status") or {}
     sidecars = {container["name"] for container in spec.get("initContainers") or () if is_sidecar(container)}
     summary = _summary(spec, status, sidecars)
@@ -72,13 +75,13 @@ def pod_cells(pod: Tree, now: datetime) -> list[Any]:
 
 
 def pod_row_conditions(pod: Tree) -> list[Tree]:
-    """What a row says besides its cells: whether the pod has run to its end."""
+    """Return the conditions of a Pod's row: ``Completed`` if the Pod has terminated."""
     condition = _ROW_CONDITIONS.get((pod.get("status") or {}).get("phase", ""))
     return [condition] if condition else []
 
 
 def _summary(spec: Tree, status: Tree, sidecars: set[str]) -> _Containers:
-    """The init containers' trouble while they run, then what the containers say."""
+    """Summarize the containers: reasons of init containers until initialized, then those of regular containers."""
     reason = status.get("reason") or status.get("phase") or ""
     conditions = status.get("conditions") or ()
     if any(c.get("type") == "PodScheduled" and c.get("reason") == "SchedulingGated" for c in conditions):
@@ -98,7 +101,10 @@ def _summary(spec: Tree, status: Tree, sidecars: set[str]) -> _Containers:
 def _init_containers(
     spec: Tree, status: Tree, sidecars: set[str], reason: str
 ) -> tuple[_Containers, bool, _Containers]:
-    """All up to the first that is not done; whether there is such a one; restarts of the sidecars among them."""
+    """Summarize init containers up to the first one that has not finished, and report whether one has not.
+
+    ``sidecars`` are restartable init containers, whose restarts are returned as well.
+    """
     ready = restarts = sidecar_restarts = 0
     last = sidecar_last = ""
     waiting = False
@@ -135,7 +141,10 @@ def _init_reason(state: Tree, progress: str) -> str:
 
 
 def _main_containers(status: Tree, init: _Containers) -> _Containers:
-    """The first container with something to tell gives the reason; one that still runs beats ``Completed``."""
+    """Summarize regular containers.
+
+    The reason is that of the first container with one; a running one beats ``Completed``.
+    """
     reason, ready, restarts, last = init.reason, init.ready, 0, ""
     has_running = False
     for container in reversed(status.get("containerStatuses") or ()):
@@ -163,7 +172,7 @@ def _end_reason(terminated: Tree) -> str:
 
 
 def _last_end(container: Tree) -> str:
-    """When the container's previous run ended (times of one form and zone compare as texts)."""
+    """Return the finish time of the container's previous run. RFC 3339 times in UTC sort as strings."""
     terminated = (container.get("lastState") or {}).get("terminated") or {}
     return terminated.get("finishedAt") or ""
 
@@ -188,5 +197,5 @@ def _readiness_gates(spec: Tree, status: Tree) -> str:
     first: dict[str, str] = {}
     for condition in status.get("conditions") or ():
         first.setdefault(condition.get("type", ""), condition.get("status", ""))
-    met = sum(first.get(gate["conditionType"]) == "True" for gate in gates)
-    return f"{met}/{len(gates)}"
+    true_gates = sum(first.get(gate["conditionType"]) == "True" for gate in gates)
+    return f"{true_gates}/{len(gates)}"

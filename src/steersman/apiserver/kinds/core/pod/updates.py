@@ -1,4 +1,8 @@
-"""What may change of a pod: its images, a shorter deadline, more tolerations, fewer gates. All else is fixed."""
+"""Validation of Pod updates. Upstream: ``ValidatePodUpdate``.
+
+Mutable are images, a shorter ``activeDeadlineSeconds``, additional tolerations and removed scheduling gates; while
+gates remain, node affinity may narrow.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +39,7 @@ _INT32_MAX: Final = (1 << 31) - 1
 
 
 def validate_pod_update(pod: Tree, old: Tree, facts_for: FactsFor = new_facts) -> list[FieldError]:
-    """Everything that is wrong with a change of a pod, in upstream's order; the first grave one ends the search."""
+    """Validate an update of a Pod, in upstream's order; stops at the first error after which upstream returns."""
     spec, before = pod["spec"], old["spec"]
     if spec == before and pod["metadata"].get("annotations") == old["metadata"].get("annotations"):
         return []
@@ -55,33 +59,33 @@ def validate_pod_update(pod: Tree, old: Tree, facts_for: FactsFor = new_facts) -
     errors += _check_gates(spec.get("schedulingGates") or (), before.get("schedulingGates") or ())
     if spec == before:
         return errors
-    masked = _masked(spec, before)
+    masked = _with_mutable_fields_of(spec, before)
     if before.get("schedulingGates"):
-        errors += _check_narrowing(masked, before)
-    if _without_none(masked) != _without_none(before):
+        errors += _validate_narrowing(masked, before)
+    if _without_empty(masked) != _without_empty(before):
         detail = f"pod updates may not change fields other than {_MAY_CHANGE}\n{go_diff('PodSpec', before, masked)}"
         errors.append(field.forbidden(_SPEC, detail))
     return errors
 
 
 def rules_of(pod: Tree) -> PodRules:
-    """The rules for the spec of this pod."""
+    """Return the rules for the spec of this Pod."""
     return PodRules(is_pod=True, pod_name=pod["metadata"].get("name") or "")
 
 
 def validate_annotation_changes(pod: Tree, old: Tree) -> Iterator[FieldError]:
-    """Annotations that meant something to a kubelet when the pod started stay, and none is added."""
+    """Reject changes of annotations that configure a started Pod: AppArmor, seccomp and mirror pods."""
     now, before = pod["metadata"].get("annotations") or {}, old["metadata"].get("annotations") or {}
     for name in sorted(before):
         if now.get(name) != before[name]:
-            yield from _fixed_annotation(name, "remove or update")
+            yield from _check_annotation(name, "remove or update")
     for name in sorted(now):
         if name not in before:
-            yield from _fixed_annotation(name, "add")
+            yield from _check_annotation(name, "add")
     yield from validate_pod_annotations(now, pod["spec"], _ANNOTATIONS)
 
 
-def _fixed_annotation(name: str, change: str) -> Iterator[FieldError]:
+def _check_annotation(name: str, change: str) -> Iterator[FieldError]:
     if name.startswith(_APP_ARMOR):
         yield field.forbidden(_ANNOTATIONS.key(name), f"may not {change} AppArmor annotations")
     if name == MIRROR:
@@ -99,7 +103,7 @@ def _check_images(containers: Sequence[Tree], path: Path) -> Iterator[FieldError
 
 
 def _check_deadline(deadline: int | None, before: int | None) -> tuple[list[FieldError], bool]:
-    """A deadline may come, and come nearer. Also tells whether to go on looking."""
+    """Validate ``activeDeadlineSeconds``, which may be added or shortened. Returns whether validation continues."""
     path = _SPEC.child("activeDeadlineSeconds")
     if deadline is None:
         if before is None:
@@ -113,10 +117,10 @@ def _check_deadline(deadline: int | None, before: int | None) -> tuple[list[Fiel
 
 
 def _check_tolerations(tolerations: Sequence[Tree], before: Sequence[Tree]) -> list[FieldError]:
-    """All that were there are still there, however long they hold now."""
+    """Validate that tolerations are only added; ``tolerationSeconds`` may change."""
     path = _SPEC.child("tolerations")
-    kept = {tree_key(_without_seconds(toleration)) for toleration in tolerations}
-    if any(tree_key(_without_seconds(toleration)) not in kept for toleration in before):
+    new_keys = {tree_key(_without_seconds(toleration)) for toleration in tolerations}
+    if any(tree_key(_without_seconds(toleration)) not in new_keys for toleration in before):
         return [field.forbidden(path, "existing toleration can not be modified except its tolerationSeconds")]
     return list(validate_tolerations(tolerations, path))
 
@@ -133,42 +137,44 @@ def _check_gates(gates: Sequence[Tree], before: Sequence[Tree]) -> Iterator[Fiel
             yield field.forbidden(_SPEC.child("schedulingGates").index(position).child("name"), detail)
 
 
-def _masked(spec: Tree, before: Tree) -> Tree:
-    """The spec with what may change as it was before."""
+def _with_mutable_fields_of(spec: Tree, before: Tree) -> Tree:
+    """Return the new spec with mutable fields set to their old values."""
     masked = dict(spec)
     for kind in ("containers", "initContainers"):
         if spec.get(kind):
             pairs = zip(spec[kind], before[kind], strict=True)
             masked[kind] = [{**container, "image": other.get("image", "")} for container, other in pairs]
     for name in ("activeDeadlineSeconds", "tolerations", "schedulingGates"):
-        _take(masked, before, name)
+        _copy_field(masked, before, name)
     if (before.get("terminationGracePeriodSeconds") or 0) < 0 and spec.get("terminationGracePeriodSeconds") == 1:
-        _take(masked, before, "terminationGracePeriodSeconds")
+        _copy_field(masked, before, "terminationGracePeriodSeconds")
     return masked
 
 
-def _take(masked: Tree, before: Tree, name: str) -> None:
+def _copy_field(masked: Tree, before: Tree, name: str) -> None:
     if before.get(name) is None:
         masked.pop(name, None)
     else:
         masked[name] = before[name]
 
 
-def _without_none(spec: Tree) -> Tree:
-    """Lists and maps that are empty are as good as absent."""
+def _without_empty(spec: Tree) -> Tree:
+    """Return the spec without empty lists and maps, which equal absent ones."""
     return {name: value for name, value in spec.items() if value not in (None, [], {})}
 
 
-# -- pods that are not to be scheduled yet ----------------------------------------------------------------------------
+# -- scheduling gates -------------------------------------------------------------------------------------------------
 
 
-def _check_narrowing(masked: Tree, before: Tree) -> Iterator[FieldError]:
-    """While gates hold a pod, the nodes it may go to can become fewer. Puts back what was narrowed."""
+def _validate_narrowing(masked: Tree, before: Tree) -> Iterator[FieldError]:
+    """Validate the node selector and affinity of a gated Pod, which may narrow, and set them to the old values in
+    ``masked``.
+    """
     selector, old_selector = masked.get("nodeSelector") or {}, before.get("nodeSelector") or {}
     if any(selector.get(label) != value for label, value in old_selector.items()):
         detail = "only additions to spec.nodeSelector are allowed (no mutations or deletions)"
         yield field.invalid(_SPEC.child("nodeSelector"), selector or None, detail)
-    _take(masked, before, "nodeSelector")
+    _copy_field(masked, before, "nodeSelector")
     affinity, old_affinity = masked.get("affinity"), before.get("affinity")
     nodes, old_nodes = (affinity or {}).get("nodeAffinity"), (old_affinity or {}).get("nodeAffinity")
     if nodes == old_nodes:
@@ -180,11 +186,11 @@ def _check_narrowing(masked: Tree, before: Tree) -> Iterator[FieldError]:
         del masked["affinity"]
     else:
         masked["affinity"] = dict(affinity)
-        _take(masked["affinity"], old_affinity or {}, "nodeAffinity")
+        _copy_field(masked["affinity"], old_affinity or {}, "nodeAffinity")
 
 
 def _check_affinity(nodes: Tree | None, before: Tree | None) -> Iterator[FieldError]:
-    """Terms of which one must hold stay as many; each may get more requirements."""
+    """Validate node selector terms: their number stays, requirements may be added to each."""
     terms, old_terms = _terms_of(nodes), _terms_of(before)
     if not old_terms:
         return
@@ -194,7 +200,7 @@ def _check_affinity(nodes: Tree | None, before: Tree | None) -> Iterator[FieldEr
         yield field.invalid(path, go_form("NodeSelectorTerm", list(terms)) or None, detail)
         return
     for position, (term, old_term) in enumerate(zip(terms, old_terms, strict=True)):
-        if not _only_adds(term, old_term):
+        if not _only_adds_requirements(term, old_term):
             detail = "only additions are allowed (no mutations or deletions)"
             yield field.invalid(path.index(position), go_form("NodeSelectorTerm", term), detail)
 
@@ -204,10 +210,12 @@ def _terms_of(nodes: Tree | None) -> Sequence[Tree]:
     return required.get(_TERMS[1]) or ()
 
 
-def _only_adds(term: Tree, before: Tree) -> bool:
+def _only_adds_requirements(term: Tree, before: Tree) -> bool:
     kinds = ("matchExpressions", "matchFields")
     if not any(before.get(kind) for kind in kinds):
-        return not any(term.get(kind) for kind in kinds)  # a term that matches nothing would match something
+        return not any(
+            term.get(kind) for kind in kinds
+        )  # adding requirements to an empty term, which matches nothing, would widen the set
     return all(
         (term.get(kind) or [])[: len(requirements)] == requirements
         for kind in kinds

@@ -1,4 +1,4 @@
-"""What is refused of new Pods and of changes to them, beyond what any pod spec may not hold."""
+"""Validation of Pods, beyond the rules of pod specs in ``kinds/shared/podspec``. Upstream: ``ValidatePodCreate``."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ANNOTATIONS: Final = field.Path("metadata", "annotations")
 
 
 def validate_pod_create(pod: Tree, facts_for: FactsFor = new_facts) -> list[FieldError]:
-    """Return the errors of a new pod."""
+    """Return the errors of a new Pod."""
     spec, annotations = pod["spec"], pod["metadata"].get("annotations")
     facts = facts_for(spec)
     if facts.is_valid_new and not annotations:
@@ -51,7 +51,7 @@ def _errors_of_new(pod: Tree) -> list[FieldError]:
 
 
 def validate_pod(pod: Tree, rules: PodRules, facts_for: FactsFor = new_facts) -> Iterator[FieldError]:
-    """What holds of a pod at any time."""
+    """Validate a Pod on create and update. Upstream: ``ValidatePod``."""
     spec = pod["spec"]
     yield from validate_pod_annotations(pod["metadata"].get("annotations") or {}, spec, _ANNOTATIONS)
     yield from validate_pod_spec(spec, _SPEC, rules, facts_for=facts_for)

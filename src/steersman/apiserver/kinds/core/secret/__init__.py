@@ -1,1 +1,1 @@
-"""Everything special about the kind ``secret``."""
+"""Strategy of Secrets. Validation is in ``kinds/shared/config_validation.py``."""

@@ -1,4 +1,4 @@
-"""Secrets."""
+"""Strategy of Secrets."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class SecretStrategy(Strategy):
-    """``stringData`` is for writing only: it goes into ``data``. The type never changes."""
+    """Strategy of Secrets. ``stringData`` is write-only and merged into ``data``; the type is immutable."""
 
     group_resource = "secrets"
     metadata_checks_on_update = (1, 1)

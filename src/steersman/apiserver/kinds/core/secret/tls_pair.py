@@ -1,4 +1,4 @@
-"""Whether the certificate and the key of a TLS Secret belong together."""
+"""Warnings about certificate and key of TLS Secrets that do not match."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ _KEY: Final = "PRIVATE KEY"
 
 
 def tls_warnings(secret: Tree) -> list[str]:
-    """Why the pair of a ``kubernetes.io/tls`` Secret is of no use, in the words of Go's ``tls.X509KeyPair``."""
+    """Yield a warning if the pair of a ``kubernetes.io/tls`` Secret is unusable, with the texts of Go's
+    ``tls.X509KeyPair``.
+    """
     if secret.get("type") != "kubernetes.io/tls":
         return []
     data = secret.get("data") or {}
@@ -47,7 +49,7 @@ def _blocks(pem: bytes) -> list[tuple[str, bytes]]:
 
 
 def _certificate_block(pem: bytes) -> tuple[bytes | None, str]:
-    """The first certificate, or why there is none."""
+    """Return the first certificate, or the error text if there is none."""
     kinds: list[str] = []
     for kind, block in _blocks(pem):
         if kind == _CERTIFICATE:
@@ -67,7 +69,7 @@ def _certificate_block(pem: bytes) -> tuple[bytes | None, str]:
 
 
 def _key_block(pem: bytes) -> tuple[bytes | None, str]:
-    """The first private key, or why there is none."""
+    """Return the first private key, or the error text if there is none."""
     kinds: list[str] = []
     for kind, block in _blocks(pem):
         if kind == _KEY or kind.endswith(f" {_KEY}"):

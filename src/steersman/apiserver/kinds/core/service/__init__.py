@@ -1,1 +1,1 @@
-"""Everything special about the kind ``service``."""
+"""Strategy, validation and allocation of Services."""

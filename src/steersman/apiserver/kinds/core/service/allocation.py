@@ -1,8 +1,8 @@
-"""Cluster IPs and node ports: taken and given back in the transaction that writes the Service.
+"""Allocation of cluster IPs and node ports, in the transaction that writes the Service.
 
-Every cluster IP is an ``IPAddress`` object under its own key, written with the expectation that the key is free: two
-services can never get the same address, and nothing need be repaired after a crash. Node ports are bits of one stored
-value, written with the expectation that it is as it was read; who loses the race starts again.
+Every cluster IP is an ``IPAddress`` object under its own key, written with the precondition that the key is absent: two
+Services never get the same address, and no repair is needed after a crash. Node ports are bits of one stored value,
+written with the precondition that it is unchanged; the loser of a race retries.
 """
 
 from __future__ import annotations
@@ -11,12 +11,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-import msgspec
-
 from steersman.apimachinery import field
 from steersman.apimachinery.addresses import parse_cidr, parse_ip
 from steersman.apimachinery.errors import internal_error, invalid
-from steersman.apiserver.generic.entry import Layout
+from steersman.apiserver.generic.corrupt import corrupt_object
+from steersman.apiserver.generic.storage_codec import JSON, UnreadableValueError
 from steersman.apiserver.kinds.core.service.fields import (
     EXTERNAL_NAME,
     cluster_ips,
@@ -27,6 +26,7 @@ from steersman.apiserver.kinds.core.service.fields import (
     node_ports,
 )
 from steersman.apiserver.kinds.shared.allocation import AddressRange, PortBitmap, PortRange, family_of
+from steersman.apiserver.kinds.stored_versions import stored_layout
 from steersman.storage.store import Delete, Put
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from steersman.apimachinery.addresses import IPAddress, IPNetwork
     from steersman.apimachinery.trees import Tree
+    from steersman.apiserver.generic.entry import Layout
     from steersman.apiserver.kinds.shared.allocation import Dice
     from steersman.apiserver.request import RequestContext
     from steersman.storage.store import KeyValue, Op, Store
@@ -46,76 +47,96 @@ FAMILY_LABEL: Final = "ipaddress.kubernetes.io/ip-family"
 MANAGED_BY_LABEL: Final = "ipaddress.kubernetes.io/managed-by"
 MANAGED_BY: Final = "ipallocator.k8s.io"
 
-#: So many free choices are looked up one by one; when all were taken the range is nearly full and is read as a whole.
+#: Random candidates checked one by one; if all are allocated the range is nearly full and is read as a whole.
 _PROBES: Final = 16
-_layout: Final = Layout("IPAddress", "networking.k8s.io/v1")
 
 
 class ServiceAllocator:
-    """Hands out addresses and ports, and says which keys change with them."""
+    """Allocator of cluster IPs and node ports. Returns the operations that join the Service's transaction."""
 
-    def __init__(self, store: Store, *, networks: Sequence[IPNetwork], ports: PortRange, dice: Dice) -> None:
-        """``networks`` is the service range: one network, or one of each family; the first is the default family's."""
+    def __init__(
+        self,
+        store: Store,
+        *,
+        networks: Sequence[IPNetwork],
+        ports: PortRange,
+        dice: Dice,
+        media_type: str = JSON,
+    ) -> None:
+        """``networks``: the service range, one network or one of each family; the first has the default family.
+
+        ``media_type``: of the stored IPAddresses and node ports.
+        """
         self._store = store
         self._ranges = tuple(AddressRange(network) for network in networks)
         self._ports = ports
         self._dice = dice
+        self._media_type = media_type
+        self._addresses: Final = stored_layout("ipaddresses.networking.k8s.io", media_type)
+        self._cidrs: Final = stored_layout("servicecidrs.networking.k8s.io", media_type)
 
     @property
     def families(self) -> tuple[str, ...]:
-        """The cluster's families, the default one first."""
+        """Return the cluster's IP families, the default one first."""
         return tuple(dict.fromkeys(addresses.family for addresses in self._ranges))
 
     # -- the three writes ---------------------------------------------------------------------------------------------
 
     async def for_create(self, ctx: RequestContext, obj: Tree) -> list[Op]:
-        """Allocate all that a new service needs; changes ``obj``. Raises 422 for what cannot be had, 500 when full."""
+        """Allocate addresses and ports of a new Service in ``obj``.
+
+        Raises 422 for unavailable values, 500 when full.
+        """
         spec = obj["spec"]
-        ops = await self._take_addresses(ctx, obj)
+        ops = await self._allocate_addresses(ctx, obj)
         if not may_have_node_ports(spec):
             return ops
         current = await self._store.get(NODE_PORTS_KEY)
-        bitmap = PortBitmap.decode(self._ports, current.value if current else None)
-        any_port = self._chooser(ctx, bitmap)
-        self._take_node_ports(obj, bitmap, any_port)
+        bitmap = read_node_ports(self._ports, current)
+        any_port = self._port_picker(ctx, bitmap)
+        self._allocate_node_ports(obj, bitmap, any_port)
         if needs_health_check_port(spec):
-            self._take_health_check_port(spec, bitmap, any_port)
-        return ops + _bitmap_ops(bitmap, current)
+            self._allocate_health_check_port(spec, bitmap, any_port)
+        return ops + self._bitmap_ops(bitmap, current)
 
     async def for_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> list[Op]:
-        """Allocate what became needed, give back what is needed no more; changes ``obj``. Raises as ``for_create``."""
+        """Allocate addresses and ports that an update adds, release those it removes; changes ``obj``.
+
+        Raises as ``for_create``.
+        """
         spec, before = obj["spec"], old["spec"]
         if spec == before:
             return []
-        ops = await self._take_addresses(ctx, obj, own=cluster_ips(before))
+        ops = await self._allocate_addresses(ctx, obj, own=cluster_ips(before))
         kept = set(cluster_ips(spec))
         ops += await self._release_addresses(old, [ip for ip in cluster_ips(before) if ip not in kept])
         if not may_have_node_ports(spec) and not may_have_node_ports(before):
             return ops
         current = await self._store.get(NODE_PORTS_KEY)
-        bitmap = PortBitmap.decode(self._ports, current.value if current else None)
-        any_port = self._chooser(ctx, bitmap)
-        self._change_node_ports(obj, node_ports(before), bitmap, any_port)
-        self._change_health_check_port(obj, before, bitmap, any_port)
-        return ops + _bitmap_ops(bitmap, current)
+        bitmap = read_node_ports(self._ports, current)
+        any_port = self._port_picker(ctx, bitmap)
+        self._reallocate_node_ports(obj, node_ports(before), bitmap, any_port)
+        self._reallocate_health_check_port(obj, before, bitmap, any_port)
+        return ops + self._bitmap_ops(bitmap, current)
 
     async def for_delete(self, obj: Tree) -> list[Op]:
-        """Give everything back."""
+        """Release all addresses and ports."""
         spec = obj["spec"]
         ops = await self._release_addresses(obj, cluster_ips(spec))
         released = node_ports(spec) | ({spec["healthCheckNodePort"]} if spec.get("healthCheckNodePort") else set())
         if released:
             current = await self._store.get(NODE_PORTS_KEY)
-            bitmap = PortBitmap.decode(self._ports, current.value if current else None)
+            bitmap = read_node_ports(self._ports, current)
             for port in released:
                 bitmap.release(port)
-            ops += _bitmap_ops(bitmap, current)
+            ops += self._bitmap_ops(bitmap, current)
         return ops
 
-    # -- addresses ------------------------------------------------------------------------------------------------------
+    # -- addresses
+    # ------------------------------------------------------------------------------------------------------
 
-    async def _take_addresses(self, ctx: RequestContext, obj: Tree, *, own: Sequence[str] = ()) -> list[Op]:
-        """An address for each family that has none yet; those in ``own`` are the service's already."""
+    async def _allocate_addresses(self, ctx: RequestContext, obj: Tree, *, own: Sequence[str] = ()) -> list[Op]:
+        """Allocate an address for each family without one. ``own`` are addresses the Service has already."""
         spec = obj["spec"]
         if spec.get("type") == EXTERNAL_NAME or is_headless(spec):
             return []
@@ -126,20 +147,22 @@ class ServiceAllocator:
             if position < len(ips) and ips[position]:
                 if ips[position] in own:
                     continue
-                ip = await self._requested(obj, ips[position], ranges)
+                ip = await self._allocate_requested_address(obj, ips[position], ranges)
             else:
                 of_family = [addresses for addresses in ranges if addresses.family == family]
                 if ctx.dry_run and of_family:
-                    ips[position:] = [str(of_family[0].network.network_address)]  # nothing is looked for
+                    ips[position:] = [
+                        str(of_family[0].network.network_address)
+                    ]  # any address: dry runs allocate nothing
                     continue
-                ip = await self._any_free(of_family)
+                ip = await self._allocate_any_address(of_family)
                 ips[position:] = [str(ip)]
             ops.append(Put(f"{ADDRESS_PREFIX}{ip}", self._address_value(ctx, obj, ip), expected=0))
         if ips:
             spec["clusterIP"], spec["clusterIPs"] = ips[0], ips
         return ops
 
-    async def _requested(self, obj: Tree, text: str, ranges: Sequence[AddressRange]) -> IPAddress:
+    async def _allocate_requested_address(self, obj: Tree, text: str, ranges: Sequence[AddressRange]) -> IPAddress:
         ip = parse_ip(text)
         if ip is None or not any(ip in addresses for addresses in ranges):
             raise _not_allocated(obj, text, "the provided network does not match the current range")
@@ -147,7 +170,7 @@ class ServiceAllocator:
             raise _not_allocated(obj, text, "provided IP is already allocated")
         return ip
 
-    async def _any_free(self, ranges: Sequence[AddressRange]) -> IPAddress:
+    async def _allocate_any_address(self, ranges: Sequence[AddressRange]) -> IPAddress:
         for addresses in ranges:
             probes = 0
             taken: set[str] | None = None
@@ -165,39 +188,39 @@ class ServiceAllocator:
         raise internal_error("failed to allocate a serviceIP: range is full")
 
     async def _service_ranges(self) -> list[AddressRange]:
-        """The server's own ranges, and those that ServiceCIDR objects add."""
+        """Return the configured ranges and those of ServiceCIDR objects."""
         ranges = {addresses.network: addresses for addresses in self._ranges}
         for kv in (await self._store.range(SERVICE_CIDR_PREFIX)).kvs:
-            cidr: Tree = msgspec.json.decode(kv.value)
+            cidr = _tree_of(self._cidrs, kv)
             if _is_usable(cidr):
                 for text in (cidr.get("spec") or {}).get("cidrs") or ():
                     network = parse_cidr(text)
                     if network is not None and network not in ranges:
-                        with suppress(ValueError):  # an object may name a network without addresses to give
+                        with suppress(ValueError):  # a ServiceCIDR may have no usable address
                             ranges[network] = AddressRange(network)
         return list(ranges.values())
 
     def _address_value(self, ctx: RequestContext, obj: Tree, ip: IPAddress) -> bytes:
-        """The IPAddress object that says whose the address is."""
+        """Return the encoded IPAddress whose parent is the Service."""
         metadata = obj["metadata"]
         stamp = ctx.now.strftime("%Y-%m-%dT%H:%M:%SZ")
         labels = {FAMILY_LABEL: family_of(ip), MANAGED_BY_LABEL: MANAGED_BY}
         parent = {"resource": "services", "namespace": metadata["namespace"], "name": metadata["name"]}
-        return _layout.encode(
+        return self._addresses.stored(
             {
                 "metadata": {
                     "name": str(ip),
                     "uid": str(UUID(int=self._dice.getrandbits(128), version=4)),
                     "creationTimestamp": stamp,
                     "labels": labels,
-                    "managedFields": [_owned(labels, parent, stamp)],
+                    "managedFields": [_managed_fields_entry(labels, parent, stamp)],
                 },
                 "spec": {"parentRef": parent},
             }
         )
 
     async def _release_addresses(self, obj: Tree, ips: Sequence[str]) -> list[Op]:
-        """Remove the address objects that are this service's; one that names another parent is left alone."""
+        """Return operations that delete the Service's IPAddress objects; those with another parent are kept."""
         ops: list[Op] = []
         metadata = obj["metadata"]
         for text in ips:
@@ -205,19 +228,26 @@ class ServiceAllocator:
             kv = await self._store.get(f"{ADDRESS_PREFIX}{ip}") if ip is not None else None
             if kv is None:
                 continue
-            parent = (msgspec.json.decode(kv.value).get("spec") or {}).get("parentRef") or {}
+            parent = (_tree_of(self._addresses, kv).get("spec") or {}).get("parentRef") or {}
             if (parent.get("namespace"), parent.get("name")) == (metadata.get("namespace"), metadata["name"]):
                 ops.append(Delete(kv.key, expected=kv.mod_revision))
         return ops
 
-    # -- ports ----------------------------------------------------------------------------------------------------------
+    # -- ports
+    # ----------------------------------------------------------------------------------------------------------
 
-    def _chooser(self, ctx: RequestContext, bitmap: PortBitmap) -> Callable[[], int]:
-        """What finds a free port; for a dry run any will do, and nothing is looked for."""
-        return (lambda: self._ports.first) if ctx.dry_run else (lambda: self._any_port(bitmap))
+    def _bitmap_ops(self, bitmap: PortBitmap, current: KeyValue | None) -> list[Op]:
+        if not bitmap.changed:
+            return []
+        value = bitmap.encode(self._media_type)
+        return [Put(NODE_PORTS_KEY, value, expected=current.mod_revision if current else 0)]
 
-    def _take_node_ports(self, obj: Tree, bitmap: PortBitmap, any_port: Callable[[], int]) -> None:
-        """A node port for every port; ports of one number (of other protocols) share theirs."""
+    def _port_picker(self, ctx: RequestContext, bitmap: PortBitmap) -> Callable[[], int]:
+        """Return the function that picks a free port; for dry runs any port, without a lookup."""
+        return (lambda: self._ports.first) if ctx.dry_run else (lambda: self._allocate_any_port(bitmap))
+
+    def _allocate_node_ports(self, obj: Tree, bitmap: PortBitmap, any_port: Callable[[], int]) -> None:
+        """Allocate a node port for every port; ports with the same number and different protocols share one."""
         spec = obj["spec"]
         by_port: dict[int, int] = {}
         for position, port in enumerate(spec.get("ports") or ()):
@@ -227,17 +257,19 @@ class ServiceAllocator:
             number = port.get("port", 0)
             shared = by_port.get(number)
             if shared is None:
-                asked = asked or _asked_for(number, spec["ports"])
+                asked = asked or _requested_port(number, spec["ports"])
                 port["nodePort"] = by_port[number] = (
-                    self._take_port(obj, bitmap, position, asked) if asked else any_port()
+                    self._allocate_port(obj, bitmap, position, asked) if asked else any_port()
                 )
             elif not asked:
                 port["nodePort"] = shared
             elif asked != shared:
-                self._take_port(obj, bitmap, position, asked)
+                self._allocate_port(obj, bitmap, position, asked)
 
-    def _change_node_ports(self, obj: Tree, before: set[int], bitmap: PortBitmap, any_port: Callable[[], int]) -> None:
-        """As ``_take_node_ports``; what the service has already it may shift between its ports."""
+    def _reallocate_node_ports(
+        self, obj: Tree, before: set[int], bitmap: PortBitmap, any_port: Callable[[], int]
+    ) -> None:
+        """Allocate node ports like ``_allocate_node_ports``; the Service's current ones may move between its ports."""
         spec = obj["spec"]
         if may_have_node_ports(spec):
             own = set(before)
@@ -249,7 +281,7 @@ class ServiceAllocator:
                 if not asked:
                     port["nodePort"] = any_port()
                 elif asked not in own:
-                    self._take_port(obj, bitmap, position, asked)
+                    self._allocate_port(obj, bitmap, position, asked)
                 own.add(port["nodePort"])
                 if (pair := (port.get("protocol", ""), port["nodePort"])) in seen:
                     raise internal_error(f"duplicate nodePort: {pair[1]}/{pair[0]}")
@@ -257,34 +289,36 @@ class ServiceAllocator:
         for port_number in before - node_ports(spec):
             bitmap.release(port_number)
 
-    def _take_port(self, obj: Tree, bitmap: PortBitmap, position: int, port: int) -> int:
+    def _allocate_port(self, obj: Tree, bitmap: PortBitmap, position: int, port: int) -> int:
         path = field.Path("spec", "ports").index(position).child("nodePort")
         if fault := _port_fault(bitmap, port):
             raise _invalid(obj, field.invalid(path, port, fault))
-        bitmap.take(port)
+        bitmap.allocate(port)
         return port
 
-    def _any_port(self, bitmap: PortBitmap) -> int:
-        port = bitmap.take_any(self._dice)
+    def _allocate_any_port(self, bitmap: PortBitmap) -> int:
+        port = bitmap.allocate_next(self._dice)
         if port is None:
             raise internal_error("failed to allocate a nodePort: range is full")
         return port
 
-    def _take_health_check_port(self, spec: Tree, bitmap: PortBitmap, any_port: Callable[[], int]) -> None:
+    def _allocate_health_check_port(self, spec: Tree, bitmap: PortBitmap, any_port: Callable[[], int]) -> None:
         asked = spec.get("healthCheckNodePort")
         if not asked:
             spec["healthCheckNodePort"] = any_port()
         elif fault := _port_fault(bitmap, asked):
             raise internal_error(f"failed to allocate requested HealthCheck NodePort {asked}: {fault}")
         else:
-            bitmap.take(asked)
+            bitmap.allocate(asked)
 
-    def _change_health_check_port(self, obj: Tree, old: Tree, bitmap: PortBitmap, any_port: Callable[[], int]) -> None:
+    def _reallocate_health_check_port(
+        self, obj: Tree, old: Tree, bitmap: PortBitmap, any_port: Callable[[], int]
+    ) -> None:
         spec = obj["spec"]
         before = old.get("healthCheckNodePort") or 0
         if needs_health_check_port(spec):
             if not needs_health_check_port(old):
-                self._take_health_check_port(spec, bitmap, any_port)
+                self._allocate_health_check_port(spec, bitmap, any_port)
             elif (after := spec.get("healthCheckNodePort") or 0) != before:
                 detail = (
                     "cannot change healthCheckNodePort on loadBalancer service with externalTraffic=Local during update"
@@ -294,16 +328,32 @@ class ServiceAllocator:
             bitmap.release(before)
 
 
+def read_node_ports(ports: PortRange, current: KeyValue | None) -> PortBitmap:
+    """Return the allocated node ports of the stored value; None: nothing is stored yet. Raises 500 if it cannot be read."""
+    try:
+        return PortBitmap.decode(ports, current.value if current else None)
+    except ValueError as error:
+        raise corrupt_object(NODE_PORTS_KEY) from error
+
+
+def _tree_of(layout: Layout, kv: KeyValue) -> Tree:
+    """Return the object of a stored value. Raises 500 if it cannot be read."""
+    try:
+        return layout.entry(kv.key, kv.value, kv.mod_revision).tree()
+    except UnreadableValueError as error:
+        raise corrupt_object(kv.key) from error
+
+
 def _is_usable(cidr: Tree) -> bool:
-    """Whether new addresses may come from a ServiceCIDR: it does not go, and nothing says that it is not ready."""
+    """Report whether new addresses may come from a ServiceCIDR: not being deleted, and not unready."""
     if cidr["metadata"].get("deletionTimestamp"):
         return False
     conditions = (cidr.get("status") or {}).get("conditions") or ()
     return all(c.get("status") == "True" for c in conditions if c.get("type") == "Ready")
 
 
-def _owned(labels: dict[str, str], parent: dict[str, str], stamp: str) -> dict[str, Any]:
-    """The entry in ``managedFields`` of an address that the server made itself."""
+def _managed_fields_entry(labels: dict[str, str], parent: dict[str, str], stamp: str) -> dict[str, Any]:
+    """Return the ``managedFields`` entry of an IPAddress created by the API server."""
     return {
         "manager": "kube-apiserver",
         "operation": "Update",
@@ -317,8 +367,8 @@ def _owned(labels: dict[str, str], parent: dict[str, str], stamp: str) -> dict[s
     }
 
 
-def _asked_for(number: int, ports: Sequence[Tree]) -> int:
-    """The node port that any of the ports of that number asks for."""
+def _requested_port(number: int, ports: Sequence[Tree]) -> int:
+    """Return the node port requested by any port with that number."""
     return next((p["nodePort"] for p in ports if p.get("port") == number and p.get("nodePort")), 0)
 
 
@@ -326,12 +376,6 @@ def _port_fault(bitmap: PortBitmap, port: int) -> str:
     if port not in bitmap.ports:
         return f"provided port is not in the valid range. The range of valid ports is {bitmap.ports}"
     return "provided port is already allocated" if port in bitmap else ""
-
-
-def _bitmap_ops(bitmap: PortBitmap, current: KeyValue | None) -> list[Op]:
-    if not bitmap.changed:
-        return []
-    return [Put(NODE_PORTS_KEY, bitmap.encode(), expected=current.mod_revision if current else 0)]
 
 
 def _not_allocated(obj: Tree, text: str, why: str) -> Exception:

@@ -1,4 +1,4 @@
-"""IP families and cluster IPs of a Service: what is filled in, and what does not fit together."""
+"""Defaulting and validation of ``ipFamilyPolicy``, ``ipFamilies``, ``clusterIP`` and ``clusterIPs`` of Services."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ _OTHER: Final = {IPV4: IPV6, IPV6: IPV4}
 
 
 def fill_in_families(spec: Tree, old: Tree | None, families: Sequence[str]) -> Sequence[FieldError]:
-    """Set ``ipFamilyPolicy`` and ``ipFamilies`` from what the client said and what the cluster has.
+    """Set ``ipFamilyPolicy`` and ``ipFamilies`` from the client's fields and the cluster's ``families``.
 
-    ``families`` are the cluster's, the first its default. Returns what makes it impossible.
+    The first of ``families`` is the cluster's default. Returns errors.
     """
-    if spec.get("type") == EXTERNAL_NAME or (old is not None and _stays_as_preferred(spec, old)):
+    if spec.get("type") == EXTERNAL_NAME or (old is not None and _keeps_preferred_families(spec, old)):
         return ()
     if not spec.get("ipFamilyPolicy"):
         spec["ipFamilyPolicy"] = _inferred_policy(spec, old)
@@ -43,22 +43,22 @@ def fill_in_families(spec: Tree, old: Tree | None, families: Sequence[str]) -> S
     if errors:
         return errors
     if old is not None:
-        errors += _reductions(spec, old)
-    errors += _too_many_for_one_stack(spec)
+        errors += _validate_reductions(spec, old)
+    errors += _validate_single_stack(spec)
     errors += _infer_from_addresses(spec, families)
     if errors:
         return errors
     if is_headless(spec) and not spec.get("selector"):
         _fill_in_headless(spec, families)
         return ()
-    errors += _not_configured(spec, families)
+    errors += _validate_configured(spec, families)
     if not errors:
-        _complete(spec, families)
+        _fill_in_families(spec, families)
     return errors
 
 
-def _stays_as_preferred(spec: Tree, old: Tree) -> bool:
-    """A service that prefers two families does not change with the cluster, only when it is changed itself."""
+def _keeps_preferred_families(spec: Tree, old: Tree) -> bool:
+    """Report whether a PreferDualStack Service keeps its families: only an update of the Service itself changes them."""
     return (
         spec.get("ipFamilyPolicy") == PREFER_DUAL_STACK
         and cluster_ips(spec) == cluster_ips(old)
@@ -72,8 +72,8 @@ def _inferred_policy(spec: Tree, old: Tree | None) -> str:
     return REQUIRE_DUAL_STACK if is_headless(spec) and not spec.get("selector") else SINGLE_STACK
 
 
-def _reductions(spec: Tree, old: Tree) -> list[FieldError]:
-    """Taking something away needs the policy ``SingleStack``, which then takes away the rest."""
+def _validate_reductions(spec: Tree, old: Tree) -> list[FieldError]:
+    """Yield errors for removed addresses or families; removing one requires the policy ``SingleStack``."""
     errors: list[FieldError] = []
     for name, what in (("clusterIPs", "cluster IP"), ("ipFamilies", "IP family")):
         before, after = list(old.get(name) or ()), list(spec.get(name) or ())
@@ -86,7 +86,7 @@ def _reductions(spec: Tree, old: Tree) -> list[FieldError]:
     return errors
 
 
-def _too_many_for_one_stack(spec: Tree) -> list[FieldError]:
+def _validate_single_stack(spec: Tree) -> list[FieldError]:
     if spec["ipFamilyPolicy"] != SINGLE_STACK:
         return []
     return [
@@ -121,14 +121,16 @@ def _infer_from_addresses(spec: Tree, families: Sequence[str]) -> list[FieldErro
 
 
 def _fill_in_headless(spec: Tree, families: Sequence[str]) -> None:
-    """Without a selector the addresses are somebody else's: any family goes, whatever the cluster has."""
+    """Set the families of a headless Service without selector, whose endpoints may have families that the cluster
+    lacks.
+    """
     chosen = list(spec.get("ipFamilies") or families[:1])
     if len(chosen) < 2 and spec["ipFamilyPolicy"] != SINGLE_STACK:
         chosen.append(_OTHER[chosen[0]])
     spec["ipFamilies"] = chosen
 
 
-def _not_configured(spec: Tree, families: Sequence[str]) -> list[FieldError]:
+def _validate_configured(spec: Tree, families: Sequence[str]) -> list[FieldError]:
     errors: list[FieldError] = []
     if spec["ipFamilyPolicy"] == REQUIRE_DUAL_STACK and len(families) < 2:
         errors.append(
@@ -142,7 +144,7 @@ def _not_configured(spec: Tree, families: Sequence[str]) -> list[FieldError]:
     return errors
 
 
-def _complete(spec: Tree, families: Sequence[str]) -> None:
+def _fill_in_families(spec: Tree, families: Sequence[str]) -> None:
     chosen = list(spec.get("ipFamilies") or families[:1])
     if spec["ipFamilyPolicy"] != SINGLE_STACK and len(chosen) == 1 and len(families) == 2:
         chosen.append(_OTHER[chosen[0]])
@@ -153,13 +155,13 @@ def _complete(spec: Tree, families: Sequence[str]) -> None:
 
 
 def validate_cluster_ips(spec: Tree, old: Tree | None) -> list[FieldError]:
-    """Whether cluster IPs, families and policy fit together. Nothing to say of ExternalName services."""
+    """Validate cluster IPs, families and policy together. ExternalName Services are skipped."""
     if spec.get("type") == EXTERNAL_NAME:
         return []
-    errors = _singular_and_plural(spec)
-    errors += _family_values(spec)
+    errors = _validate_singular_and_plural(spec)
+    errors += _validate_family_values(spec)
     ips = cluster_ips(spec)
-    wrong = _wrong_addresses(ips, set(cluster_ips(old)) if old is not None else set())
+    wrong = _validate_addresses(ips, set(cluster_ips(old)) if old is not None else set())
     errors += wrong
     if len(ips) > 2:
         errors.append(field.invalid(_CLUSTER_IPS, ips, "may only hold up to 2 values"))
@@ -172,7 +174,7 @@ def validate_cluster_ips(spec: Tree, old: Tree | None) -> list[FieldError]:
     return errors
 
 
-def _singular_and_plural(spec: Tree) -> list[FieldError]:
+def _validate_singular_and_plural(spec: Tree) -> list[FieldError]:
     single, ips = spec.get("clusterIP"), cluster_ips(spec)
     if not single:
         if ips:
@@ -184,7 +186,7 @@ def _singular_and_plural(spec: Tree) -> list[FieldError]:
     return []
 
 
-def _family_values(spec: Tree) -> list[FieldError]:
+def _validate_family_values(spec: Tree) -> list[FieldError]:
     errors: list[FieldError] = []
     seen: set[str] = set()
     for position, family in enumerate(spec.get("ipFamilies") or ()):
@@ -200,8 +202,8 @@ def _family_values(spec: Tree) -> list[FieldError]:
     return errors
 
 
-def _wrong_addresses(ips: list[str], before: set[str]) -> list[FieldError]:
-    """Addresses that are none; those that an object already had are judged by the looser rules of their time."""
+def _validate_addresses(ips: list[str], before: set[str]) -> list[FieldError]:
+    """Yield errors for invalid addresses; addresses of the old object need only pass the legacy parser."""
     errors: list[FieldError] = []
     for position, text in enumerate(ips):
         if position == 0 and text == HEADLESS:
@@ -224,22 +226,26 @@ def _families_of_addresses(ips: list[str], families: Sequence[str]) -> list[Fiel
 
 
 def validate_cluster_ips_update(spec: Tree, old: Tree) -> list[FieldError]:
-    """The first address and family stay for good; the second may come and, with ``SingleStack``, go."""
+    """Validate an update: first address and family are immutable, the second may be added, or removed with
+    ``SingleStack``.
+    """
     if EXTERNAL_NAME in (spec.get("type"), old.get("type")):
         return []
     ips, before = cluster_ips(spec), cluster_ips(old)
     errors: list[FieldError] = []
     if not (is_headless(spec) and is_headless(old)):
-        errors += _changes(_CLUSTER_IPS, ips, before, spec, what="clusterIP", shown=ips, is_unset=not ips)
+        errors += _validate_changes(_CLUSTER_IPS, ips, before, spec, what="clusterIP", shown=ips, is_unset=not ips)
     if is_headless(spec) or is_headless(old):
         return errors
     families, families_before = list(spec.get("ipFamilies") or ()), list(old.get("ipFamilies") or ())
-    # as upstream, which shows the addresses where the number of families changed
+    # upstream reports the addresses as the value of the error about the number of families
     shown = families if len(families) == len(families_before) else ips
-    return errors + _changes(_FAMILIES, families, families_before, spec, what="ipFamily", shown=shown, is_unset=not ips)
+    return errors + _validate_changes(
+        _FAMILIES, families, families_before, spec, what="ipFamily", shown=shown, is_unset=not ips
+    )
 
 
-def _changes(
+def _validate_changes(
     path: field.Path, after: list[str], before: list[str], spec: Tree, *, what: str, shown: list[str], is_unset: bool
 ) -> list[FieldError]:
     first = path.index(0)

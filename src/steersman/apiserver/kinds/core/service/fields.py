@@ -1,8 +1,8 @@
-"""What the fields of a Service mean for each other: which types need what, and what an update carries over.
+"""Fields of Services by type: predicates, and what an update carries over or drops.
 
-Order of an update, as upstream: what was allocated is carried over where the client left it out, the singular and the
-plural of the cluster IP are brought together, the families are filled in; then what the new type has no use for is
-dropped, unless the client changed it in the same breath (validation tells them then).
+Order of an update, as upstream: carry over allocated values that the client omits, synchronize ``clusterIP`` with
+``clusterIPs``, default the families, then drop fields that the new type does not use, unless the client changed them
+(validation rejects those).
 """
 
 from __future__ import annotations
@@ -24,44 +24,44 @@ REQUIRE_DUAL_STACK: Final = "RequireDualStack"
 
 
 def needs_cluster_ip(spec: Tree) -> bool:
-    """Whether the type has a cluster IP (``None`` counts as one)."""
+    """Report whether the type has a cluster IP (``None`` counts as one)."""
     return spec.get("type") != EXTERNAL_NAME
 
 
 def may_have_node_ports(spec: Tree) -> bool:
-    """Whether ports may have a port on the nodes, be it that they get one or that the client asks for it."""
+    """Report whether ports may have node ports, allocated or requested."""
     return spec.get("type") in (NODE_PORT, LOAD_BALANCER)
 
 
 def needs_node_ports(spec: Tree) -> bool:
-    """Whether every port gets a port on the nodes."""
+    """Report whether every port gets a node port."""
     kind = spec.get("type")
     return kind == NODE_PORT or (kind == LOAD_BALANCER and spec.get("allocateLoadBalancerNodePorts") is not False)
 
 
 def needs_health_check_port(spec: Tree) -> bool:
-    """Whether load balancers must be told which nodes have endpoints."""
+    """Report whether the Service needs ``healthCheckNodePort``."""
     return spec.get("type") == LOAD_BALANCER and spec.get("externalTrafficPolicy") == "Local"
 
 
 def is_externally_accessible(spec: Tree) -> bool:
-    """Whether traffic may come from outside of the cluster."""
+    """Report whether the Service is reachable from outside of the cluster."""
     kind = spec.get("type")
     return kind in (LOAD_BALANCER, NODE_PORT) or (kind == CLUSTER_IP and bool(spec.get("externalIPs")))
 
 
 def is_headless(spec: Tree) -> bool:
-    """Whether the service has no address on purpose."""
+    """Report whether the Service is headless."""
     return spec.get("clusterIP") == HEADLESS
 
 
 def cluster_ips(spec: Tree) -> list[str]:
-    """The cluster IPs, an empty list without any."""
+    """Return the cluster IPs, an empty list without any."""
     return list(spec.get("clusterIPs") or ())
 
 
 def node_ports(spec: Tree) -> set[int]:
-    """All ports on the nodes that the ports have, each once (TCP and UDP may share one)."""
+    """Return the distinct node ports (TCP and UDP may share one)."""
     return {port["nodePort"] for port in spec.get("ports") or () if port.get("nodePort")}
 
 
@@ -69,7 +69,10 @@ def node_ports(spec: Tree) -> set[int]:
 
 
 def normalize_cluster_ips(spec: Tree, old: Tree | None) -> None:
-    """Bring ``clusterIP`` and ``clusterIPs`` together for clients that know the singular only."""
+    """Synchronize ``clusterIP`` and ``clusterIPs`` for clients that know only the singular.
+
+    Upstream: ``NormalizeClusterIPs``.
+    """
     single = spec.get("clusterIP") or ""
     if old is None:
         if single and not spec.get("clusterIPs"):
@@ -86,7 +89,7 @@ def normalize_cluster_ips(spec: Tree, old: Tree | None) -> None:
 
 
 def carry_over_allocated(spec: Tree, old: Tree) -> None:
-    """Give an update what was allocated before and what it does not mention."""
+    """Carry over allocated values that an update omits. Upstream: ``patchAllocatedValues``."""
     if needs_cluster_ip(old) and needs_cluster_ip(spec):
         if not spec.get("clusterIP") and old.get("clusterIP"):
             spec["clusterIP"] = old["clusterIP"]
@@ -99,7 +102,7 @@ def carry_over_allocated(spec: Tree, old: Tree) -> None:
 
 
 def _carry_over_node_ports(spec: Tree, old: Tree) -> None:
-    """Ports keep their node ports by name, unless another port now asks for that one."""
+    """Carry over node ports by port name, unless another port requests the same one."""
     used = node_ports(old) & node_ports(spec)
     by_name = {port.get("name", ""): port.get("nodePort", 0) for port in old.get("ports") or ()}
     for port in spec.get("ports") or ():
@@ -110,7 +113,10 @@ def _carry_over_node_ports(spec: Tree, old: Tree) -> None:
 
 
 def drop_unneeded(spec: Tree, old: Tree) -> None:
-    """Drop what the new type has no use for, where the client left it as it was."""
+    """Drop fields that the new type does not use, unless the client changed them.
+
+    Upstream: ``dropTypeDependentFields``.
+    """
     if needs_cluster_ip(old) and not needs_cluster_ip(spec):
         if cluster_ips(old) == cluster_ips(spec):
             spec.pop("clusterIP", None)
@@ -130,7 +136,10 @@ def drop_unneeded(spec: Tree, old: Tree) -> None:
 
 
 def trim_to_single_stack(spec: Tree, old: Tree) -> None:
-    """Asking for one family instead of two gives up the second."""
+    """Drop the second address and family when the policy changes to SingleStack.
+
+    Upstream: ``trimFieldsForDualStackDowngrade``.
+    """
     if (
         old.get("ipFamilyPolicy") in (PREFER_DUAL_STACK, REQUIRE_DUAL_STACK)
         and spec.get("ipFamilyPolicy") == SINGLE_STACK

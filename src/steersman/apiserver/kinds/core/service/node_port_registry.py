@@ -1,6 +1,6 @@
-"""Which node ports are taken, for those who check it against the Services (upstream's ``rangeallocation``).
+"""Allocated node ports, for the repair loop that compares them with Services. Upstream: ``rangeallocation``.
 
-The value has no resource: this is the server's own interface to it.
+The stored value has no API resource; this module is the API server's internal access to it.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from steersman.apiserver.kinds.core.service.allocation import NODE_PORTS_KEY
+from steersman.apiserver.generic.storage_codec import JSON
+from steersman.apiserver.kinds.core.service.allocation import NODE_PORTS_KEY, read_node_ports
 from steersman.apiserver.kinds.shared.allocation import PortBitmap, PortRange
 from steersman.storage.store import Put
 
@@ -19,31 +20,32 @@ if TYPE_CHECKING:
     from steersman.storage.store import Store
 
 
-class TakenPorts(msgspec.Struct, frozen=True):
-    """What was read; a change is based on it."""
+class AllocatedPorts(msgspec.Struct, frozen=True):
+    """Snapshot of allocated ports; the base of a change."""
 
     ports: frozenset[int]
-    #: Of the value; 0: there is none yet.
+    #: Revision of the value; 0 if absent.
     revision: int
 
 
 class NodePortRegistry:
-    """Reads and changes the allocator's value. Methods raise ``StoreError``."""
+    """Reads and changes the stored allocation. Methods raise ``StoreError``."""
 
-    def __init__(self, store: Store, ports: PortRange) -> None:
+    def __init__(self, store: Store, ports: PortRange, *, media_type: str = JSON) -> None:
         self._store = store
+        self._media_type = media_type
         self.ports = ports
 
-    async def read(self) -> TakenPorts:
-        """All ports that are taken."""
+    async def read(self) -> AllocatedPorts:
+        """Return all allocated ports."""
         kv = await self._store.get(NODE_PORTS_KEY)
-        bitmap = PortBitmap.decode(self.ports, kv.value if kv else None)
+        bitmap = read_node_ports(self.ports, kv)
         numbers = range(self.ports.first, self.ports.last + 1)
-        return TakenPorts(frozenset(port for port in numbers if port in bitmap), kv.mod_revision if kv else 0)
+        return AllocatedPorts(frozenset(port for port in numbers if port in bitmap), kv.mod_revision if kv else 0)
 
-    async def change(self, seen: TakenPorts, *, take: Iterable[int], release: Iterable[int]) -> None:
-        """Mark ports as taken and as free. Raises ``Conflict`` when somebody changed the value since it was read."""
+    async def change(self, seen: AllocatedPorts, *, take: Iterable[int], release: Iterable[int]) -> None:
+        """Allocate and release ports. Raises ``Conflict`` if the value has changed since ``seen``."""
         bitmap = PortBitmap(self.ports)
         for port in (seen.ports | frozenset(take)) - frozenset(release):
-            bitmap.take(port)
-        await self._store.txn([Put(NODE_PORTS_KEY, bitmap.encode(), expected=seen.revision)])
+            bitmap.allocate(port)
+        await self._store.txn([Put(NODE_PORTS_KEY, bitmap.encode(self._media_type), expected=seen.revision)])

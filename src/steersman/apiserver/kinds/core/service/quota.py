@@ -1,4 +1,4 @@
-"""What services take of quotas: their number, node ports and load balancers."""
+"""Quota evaluator of Services: count, node ports and load balancers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NAMES: Final = frozenset({_COUNT, "services", _NODE_PORTS, _LOAD_BALANCERS})
 
 
 class ServiceEvaluator(Evaluator):
-    """A service's type may change, and with it what it takes."""
+    """Quota evaluator of Services. An update may change the type and with it the usage."""
 
     counts_updates = True
 

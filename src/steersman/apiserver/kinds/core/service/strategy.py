@@ -1,7 +1,7 @@
-"""Services: defaults, what the types have in common and do not, and the row of the Table.
+"""Strategy of Services: defaults, hooks and Table columns.
 
-Addresses and ports are the business of ``service_allocation``, the fields' meaning for each other of ``service_fields``
-and ``service_families``, what is refused of ``service_validation``.
+``allocation.py`` allocates addresses and ports, ``fields.py`` and ``families.py`` default dependent fields,
+``validation.py`` validates.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _AFFINITY_SECONDS: Final = 10800
 
 
 class ServiceStrategy(Strategy):
-    """The kind whose writes touch other keys: addresses and node ports go with it."""
+    """Strategy of Services. Its transactions include the keys of allocated addresses and node ports."""
 
     group_resource = "services"
     metadata_checks_on_update = (1, 1)
@@ -152,7 +152,7 @@ class ServiceStrategy(Strategy):
 
 
 def _default_affinity(spec: Tree) -> None:
-    """Settings of an affinity that is not there are dropped; the one that is there gets a time."""
+    """Drop ``sessionAffinityConfig`` without ClientIP affinity; default its timeout with it."""
     affinity = spec.get("sessionAffinity")
     if not affinity:
         affinity = spec["sessionAffinity"] = "None"

@@ -1,4 +1,4 @@
-"""What is refused of Services, and what is only warned about."""
+"""Validation and warnings of Services. Upstream: ``ValidateService``."""
 
 from __future__ import annotations
 
@@ -51,43 +51,46 @@ _TOPOLOGY_ANNOTATION: Final = "service.kubernetes.io/topology-mode"
 
 
 def validate_service(obj: Tree, old: Tree | None = None) -> list[FieldError]:
-    """Everything that is wrong with a Service. What ``old`` had already is judged by the rules of its time."""
+    """Validate a Service.
+
+    Values unchanged from ``old`` are validated by the rules that applied when they were written.
+    """
     spec = obj["spec"]
     before = old["spec"] if old is not None else None
-    errors = [*_topology_annotations(_annotations(obj))]
+    errors = [*_validate_topology_annotations(_validate_annotations(obj))]
     if not spec.get("ports") and not is_headless(spec) and spec.get("type") != EXTERNAL_NAME:
         errors.append(field.required(_PORTS))
-    errors += _by_type(spec)
-    errors += _ports(spec)
+    errors += _validate_by_type(spec)
+    errors += _validate_ports(spec)
     errors += validate_labels(spec.get("selector") or {}, _SPEC.child("selector"))
-    errors += _affinity(spec)
+    errors += _validate_affinity(spec)
     errors += validate_cluster_ips(spec, before)
-    errors += _external_ips(spec, before)
+    errors += _validate_external_ips(spec, before)
     errors += check_supported(
         spec.get("type"), (CLUSTER_IP, EXTERNAL_NAME, LOAD_BALANCER, NODE_PORT), _SPEC.child("type")
     )
-    errors += _node_ports(spec, is_new=old is None)
-    errors += _duplicate_ports(spec)
-    errors += _source_ranges(obj, old)
-    errors += _load_balancer_fields(spec)
-    errors += _traffic_policies(spec)
+    errors += _validate_node_ports(spec, is_new=old is None)
+    errors += _validate_unique_ports(spec)
+    errors += _validate_source_ranges(obj, old)
+    errors += _validate_load_balancer_fields(spec)
+    errors += _validate_traffic_policies(spec)
     return errors
 
 
 def validate_service_update(obj: Tree, old: Tree) -> list[FieldError]:
-    """Everything that is wrong with a change of a Service."""
+    """Validate an update of a Service."""
     spec, before = obj["spec"], old["spec"]
     errors = validate_cluster_ips_update(spec, before)
     both_balance = spec.get("type") == LOAD_BALANCER == before.get("type")
     if both_balance and spec.get("loadBalancerClass") != before.get("loadBalancerClass"):
         path = _SPEC.child("loadBalancerClass")
         errors.append(field.invalid(path, spec.get("loadBalancerClass"), "may not change once set"))
-    errors += _load_balancer_class(spec)  # as upstream, what is wrong with it twice
+    errors += _validate_load_balancer_class(spec)  # repeated, as upstream reports its errors twice
     return errors + validate_service(obj, old)
 
 
 def validate_service_status(obj: Tree) -> list[FieldError]:
-    """Everything that is wrong with the load balancer's status."""
+    """Validate the load balancer status."""
     path = field.Path("status", "loadBalancer", "ingress")
     ingress = ((obj.get("status") or {}).get("loadBalancer") or {}).get("ingress") or ()
     if ingress and (obj.get("spec") or {}).get("type") != LOAD_BALANCER:
@@ -99,7 +102,7 @@ def validate_service_status(obj: Tree) -> list[FieldError]:
 
 
 def validate_load_balancer_ingress(item: Tree, path: Path) -> Iterator[FieldError]:
-    """One point that traffic comes in by, of a Service or an Ingress."""
+    """Validate an ingress point of a Service's or Ingress' load balancer status."""
     ip, hostname, mode = item.get("ip"), item.get("hostname"), item.get("ipMode")
     if ip:
         yield from check_all(path.child("ip"), ip, check_ip(ip))
@@ -116,18 +119,18 @@ def validate_load_balancer_ingress(item: Tree, path: Path) -> Iterator[FieldErro
             yield field.invalid(path.child("hostname"), hostname, "must be a DNS name, not an IP address")
 
 
-def _annotations(obj: Tree) -> Tree:
+def _validate_annotations(obj: Tree) -> Tree:
     return obj["metadata"].get("annotations") or {}
 
 
-def _topology_annotations(annotations: Tree) -> Iterator[FieldError]:
+def _validate_topology_annotations(annotations: Tree) -> Iterator[FieldError]:
     hints, mode = annotations.get(_HINTS_ANNOTATION), annotations.get(_TOPOLOGY_ANNOTATION)
     if hints is not None and mode is not None and hints != mode:
         path = field.Path("metadata", "annotations").key(_TOPOLOGY_ANNOTATION)
         yield field.invalid(path, mode, f"must match annotations[{_HINTS_ANNOTATION}] when both are specified")
 
 
-def _by_type(spec: Tree) -> Iterator[FieldError]:
+def _validate_by_type(spec: Tree) -> Iterator[FieldError]:
     kind = spec.get("type")
     if kind in (LOAD_BALANCER, NODE_PORT) and is_headless(spec):
         yield field.invalid(
@@ -145,7 +148,7 @@ def _by_type(spec: Tree) -> Iterator[FieldError]:
             yield from check_all(path, host, names.check_dns1123_subdomain(host))
 
 
-def _ports(spec: Tree) -> Iterator[FieldError]:
+def _validate_ports(spec: Tree) -> Iterator[FieldError]:
     ports = spec.get("ports") or ()
     seen: set[str] = set()
     for position, port in enumerate(ports):
@@ -167,7 +170,7 @@ def _ports(spec: Tree) -> Iterator[FieldError]:
             yield from check_all(path.child("appProtocol"), protocol, names.check_qualified_name(protocol))
 
 
-def _affinity(spec: Tree) -> Iterator[FieldError]:
+def _validate_affinity(spec: Tree) -> Iterator[FieldError]:
     affinity, path = spec.get("sessionAffinity"), _SPEC.child("sessionAffinityConfig")
     yield from check_supported(affinity, ("ClientIP", "None"), _SPEC.child("sessionAffinity"))
     config: Any = spec.get("sessionAffinityConfig")
@@ -189,7 +192,7 @@ def _affinity(spec: Tree) -> Iterator[FieldError]:
         yield field.invalid(path.child("clientIP", "timeoutSeconds"), seconds, detail)
 
 
-def _external_ips(spec: Tree, old: Tree | None) -> Iterator[FieldError]:
+def _validate_external_ips(spec: Tree, old: Tree | None) -> Iterator[FieldError]:
     before = set((old or {}).get("externalIPs") or ())
     for position, text in enumerate(spec.get("externalIPs") or ()):
         path = _SPEC.child("externalIPs").index(position)
@@ -199,8 +202,8 @@ def _external_ips(spec: Tree, old: Tree | None) -> Iterator[FieldError]:
             yield from validate_endpoint_ip(text, path)
 
 
-def _node_ports(spec: Tree, *, is_new: bool) -> Iterator[FieldError]:
-    """Ports on the nodes. Of a new service that gets some, those asked for twice are found as they are allocated."""
+def _validate_node_ports(spec: Tree, *, is_new: bool) -> Iterator[FieldError]:
+    """Validate node ports. For a new Service that allocates some, the allocator reports duplicates."""
     found_later = is_new and may_have_node_ports(spec)
     taken: set[tuple[str, int]] = set()
     for position, port in enumerate(spec.get("ports") or ()):
@@ -215,7 +218,7 @@ def _node_ports(spec: Tree, *, is_new: bool) -> Iterator[FieldError]:
         taken.add((port.get("protocol", ""), number))
 
 
-def _duplicate_ports(spec: Tree) -> Iterator[FieldError]:
+def _validate_unique_ports(spec: Tree) -> Iterator[FieldError]:
     seen: set[tuple[str, int]] = set()
     for position, port in enumerate(spec.get("ports") or ()):
         key = (port.get("protocol", ""), port.get("port", 0))
@@ -232,10 +235,10 @@ def _duplicate_ports(spec: Tree) -> Iterator[FieldError]:
         seen.add(key)
 
 
-def _source_ranges(obj: Tree, old: Tree | None) -> Iterator[FieldError]:
+def _validate_source_ranges(obj: Tree, old: Tree | None) -> Iterator[FieldError]:
     spec = obj["spec"]
     ranges = spec.get("loadBalancerSourceRanges")
-    annotation = _annotations(obj).get(_SOURCE_RANGES_ANNOTATION)
+    annotation = _validate_annotations(obj).get(_SOURCE_RANGES_ANNOTATION)
     if ranges:
         path = _SPEC.child("LoadBalancerSourceRanges")
         before = {text.strip() for text in ((old or {}).get("spec") or {}).get("loadBalancerSourceRanges") or ()}
@@ -249,13 +252,13 @@ def _source_ranges(obj: Tree, old: Tree | None) -> Iterator[FieldError]:
         path = field.Path("metadata", "annotations").key(_SOURCE_RANGES_ANNOTATION)
         if spec.get("type") != LOAD_BALANCER:
             yield field.forbidden(path, _ONLY_LOAD_BALANCER)
-        if old is not None and _annotations(old).get(_SOURCE_RANGES_ANNOTATION) == annotation:
+        if old is not None and _validate_annotations(old).get(_SOURCE_RANGES_ANNOTATION) == annotation:
             return
         for text in annotation.split(",") if annotation.strip() else ():
             yield from check_all(path, text.strip(), check_cidr(text.strip()))
 
 
-def _load_balancer_fields(spec: Tree) -> Iterator[FieldError]:
+def _validate_load_balancer_fields(spec: Tree) -> Iterator[FieldError]:
     balances = spec.get("type") == LOAD_BALANCER
     path = _SPEC.child("allocateLoadBalancerNodePorts")
     allocates = spec.get("allocateLoadBalancerNodePorts")
@@ -263,10 +266,10 @@ def _load_balancer_fields(spec: Tree) -> Iterator[FieldError]:
         yield field.forbidden(path, _ONLY_LOAD_BALANCER)
     if allocates is None and balances:
         yield field.required(path)
-    yield from _load_balancer_class(spec)
+    yield from _validate_load_balancer_class(spec)
 
 
-def _load_balancer_class(spec: Tree) -> Iterator[FieldError]:
+def _validate_load_balancer_class(spec: Tree) -> Iterator[FieldError]:
     name, path = spec.get("loadBalancerClass"), _SPEC.child("loadBalancerClass")
     if name is None:
         return
@@ -276,7 +279,7 @@ def _load_balancer_class(spec: Tree) -> Iterator[FieldError]:
         yield field.forbidden(path, _ONLY_LOAD_BALANCER)
 
 
-def _traffic_policies(spec: Tree) -> Iterator[FieldError]:
+def _validate_traffic_policies(spec: Tree) -> Iterator[FieldError]:
     external = spec.get("externalTrafficPolicy")
     path = _SPEC.child("externalTrafficPolicy")
     if is_externally_accessible(spec):
@@ -303,11 +306,12 @@ def _traffic_policies(spec: Tree) -> Iterator[FieldError]:
         yield from check_supported(distribution, known, _SPEC.child("trafficDistribution"))
 
 
-# -- warnings -----------------------------------------------------------------------------------------------------------
+# -- warnings
+# -----------------------------------------------------------------------------------------------------------
 
 
 def service_warnings(obj: Tree) -> Sequence[str]:
-    """What works but should not be written so any more."""
+    """Yield warnings about deprecated or ineffective fields of a Service."""
     if obj["metadata"].get("deletionTimestamp"):
         return ()
     return list(_warnings(obj, obj["spec"]))
@@ -316,7 +320,7 @@ def service_warnings(obj: Tree) -> Sequence[str]:
 def _warnings(obj: Tree, spec: Tree) -> Iterator[str]:
     headless, external = is_headless(spec), spec.get("externalIPs") or ()
     is_external_name = spec.get("type") == EXTERNAL_NAME
-    if _HINTS_ANNOTATION in _annotations(obj):
+    if _HINTS_ANNOTATION in _validate_annotations(obj):
         yield f"annotation {_HINTS_ANNOTATION} is deprecated, please use {_TOPOLOGY_ANNOTATION} instead"
     for position, ip in enumerate(() if headless else cluster_ips(spec)):
         yield from ip_warnings(f"spec.clusterIPs[{position}]", ip)

@@ -1,1 +1,1 @@
-"""Rules of several kinds of the group ``core``."""
+"""Rules shared by kinds of the core group."""

@@ -1,4 +1,4 @@
-"""The annotation that named the StorageClass of a PersistentVolume or PersistentVolumeClaim before the field did."""
+"""Deprecated annotation ``volume.beta.kubernetes.io/storage-class`` of PersistentVolumes and claims."""
 
 from __future__ import annotations
 

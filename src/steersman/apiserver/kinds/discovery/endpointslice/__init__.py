@@ -1,1 +1,1 @@
-"""Everything special about the kind ``endpointslice``."""
+"""Strategy and validation of EndpointSlices."""

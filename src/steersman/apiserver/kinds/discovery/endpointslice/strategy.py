@@ -1,4 +1,4 @@
-"""EndpointSlices."""
+"""Strategy of EndpointSlices."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class EndpointSliceStrategy(Strategy):
-    """All but the metadata counts for its generation, and of the metadata the labels do."""
+    """Strategy of EndpointSlices. Generation follows labels and all fields outside of metadata."""
 
     group_resource = "endpointslices.discovery.k8s.io"
     has_generation = True
@@ -48,7 +48,7 @@ class EndpointSliceStrategy(Strategy):
         _drop_topology(obj)
 
     def prepare_for_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
-        """What the write says of topology counts for the generation before it is dropped."""
+        """Raise the generation also for ``deprecatedTopology``, which is dropped afterwards."""
         super().prepare_for_update(ctx, obj, old)
         if obj.get("endpoints") != old.get("endpoints") and _drop_topology(obj):
             obj["metadata"]["generation"] = (old["metadata"].get("generation") or 0) + 1
@@ -78,7 +78,7 @@ class EndpointSliceStrategy(Strategy):
 
 
 def _drop_topology(obj: Tree) -> bool:
-    """``deprecatedTopology`` cannot be written through v1. Answers whether somebody tried."""
+    """Drop ``deprecatedTopology``, which is read-only in v1. Returns whether any was set."""
     endpoints = obj.get("endpoints") or ()
     if not any("deprecatedTopology" in endpoint for endpoint in endpoints):
         return False

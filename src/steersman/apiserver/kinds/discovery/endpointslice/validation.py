@@ -1,4 +1,4 @@
-"""What is refused of EndpointSlices, and what is only warned about."""
+"""Validation and warnings of EndpointSlices."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _OWN_MANAGERS: Final = ("endpointslice-controller.k8s.io", "endpointslicemirrori
 
 
 def validate_endpoint_slice(obj: Tree, old: Tree | None = None) -> Iterator[FieldError]:
-    """Everything that is wrong with a slice. Addresses that were in it already may be written oddly."""
+    """Validate an EndpointSlice. Non-canonical addresses that ``old`` has are accepted."""
     type_ = obj.get("addressType") or ""
     yield from check_supported(type_, _ADDRESS_TYPES, _ADDRESS_TYPE)
     known = frozenset(_addresses(old)) if old is not None else frozenset()
@@ -40,13 +40,13 @@ def validate_endpoint_slice(obj: Tree, old: Tree | None = None) -> Iterator[Fiel
 
 
 def validate_endpoint_slice_update(obj: Tree, old: Tree) -> Iterator[FieldError]:
-    """Everything that is wrong with a change."""
+    """Validate an update of an EndpointSlice."""
     yield from validate_endpoint_slice(obj, old)
     yield from check_unchanged(obj.get("addressType"), old.get("addressType"), _ADDRESS_TYPE)
 
 
 def endpoint_slice_warnings(obj: Tree, old: Tree | None) -> Iterator[str]:
-    """What is read, but nobody should write so any more. Kubernetes' own controllers write addresses as they should be."""
+    """Yield warnings about deprecated forms. Slices of Kubernetes' own controllers are skipped."""
     if old is None and obj.get("addressType") == "FQDN":
         yield "spec.addressType: FQDN endpoints are deprecated"
     if (obj["metadata"].get("labels") or {}).get(_MANAGED_BY) in _OWN_MANAGERS:
@@ -106,7 +106,7 @@ def _validate_addresses(
 
 
 def _check_host(host: str, path: Path) -> Iterator[FieldError]:
-    """A full DNS name, perhaps with a dot at its end."""
+    """Validate a fully qualified domain name, with an optional final dot."""
     if not host:
         yield field.required(path)
         return

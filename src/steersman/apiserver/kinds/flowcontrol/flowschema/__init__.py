@@ -1,1 +1,1 @@
-"""Everything special about the kind ``flowschema``."""
+"""Strategy and validation of FlowSchemas."""

@@ -1,4 +1,4 @@
-"""FlowSchemas: which requests go to which priority level (KEP-1040)."""
+"""Strategy of FlowSchemas (KEP-1040)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class FlowSchemaStrategy(Strategy):
-    """Matched in order of its precedence."""
+    """Strategy of FlowSchemas."""
 
     group_resource = "flowschemas.flowcontrol.apiserver.k8s.io"
     has_generation = True

@@ -1,4 +1,4 @@
-"""What is refused of FlowSchemas."""
+"""Validation of FlowSchemas."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _CONDITIONS: Final = field.Path("status", "conditions")
 _PRECEDENCE_MAX: Final = 10_000
 _DISTINGUISHERS: Final = ("ByNamespace", "ByUser")
 _VERBS: Final = ("create", "delete", "deletecollection", "get", "list", "patch", "proxy", "update", "watch")
-#: Kind of subject → the field that tells which.
+#: Subject kind → field of its source.
 _SUBJECTS: Final = {"Group": "group", "ServiceAccount": "serviceAccount", "User": "user"}
 
 
 def validate_flow_schema(obj: Tree) -> Iterator[FieldError]:
-    """Everything that is wrong with a FlowSchema."""
+    """Validate a FlowSchema."""
     name, spec = obj["metadata"].get("name") or "", obj.get("spec") or {}
     precedence, path = spec.get("matchingPrecedence") or 0, _SPEC.child("matchingPrecedence")
     if precedence <= 0:
@@ -55,7 +55,7 @@ def validate_flow_schema(obj: Tree) -> Iterator[FieldError]:
 
 
 def validate_flow_conditions(obj: Tree) -> Iterator[FieldError]:
-    """Conditions in the status, one of each type."""
+    """Validate the conditions of the status, which have unique types."""
     seen: set[str] = set()
     for position, condition in enumerate((obj.get("status") or {}).get("conditions") or ()):
         here, type_ = _CONDITIONS.index(position).child("type"), condition.get("type") or ""
@@ -113,7 +113,7 @@ def _validate_account(account: Tree, path: Path, *, is_account: bool) -> Iterato
         yield from check_all(path.child("namespace"), namespace, names.check_dns1123_label(namespace))
 
 
-def _check_alone(values: Sequence[str], path: Path, what: str) -> Iterator[FieldError]:
+def _validate_wildcard_alone(values: Sequence[str], path: Path, what: str) -> Iterator[FieldError]:
     if len(values) > 1 and "*" in values:
         yield field.invalid(path, values, f"if '*' is present, must not specify other {what}")
 
@@ -123,7 +123,7 @@ def _check_verbs(rule: Tree, path: Path) -> Iterator[FieldError]:
     if not verbs:
         yield field.required(path, "verbs must contain at least one value")
     elif "*" in verbs:
-        yield from _check_alone(verbs, path, "verbs")
+        yield from _validate_wildcard_alone(verbs, path, "verbs")
     elif not set(verbs) <= set(_VERBS):
         yield field.not_supported(path, verbs, _VERBS)
 
@@ -134,13 +134,13 @@ def _validate_resources(rule: Tree, path: Path) -> Iterator[FieldError]:
         values = rule.get(key) or ()
         if not values:
             yield field.required(path.child(key), f"resource rules must supply at least one {one}")
-        yield from _check_alone(values, path.child(key), many)
+        yield from _validate_wildcard_alone(values, path.child(key), many)
     namespaces, where = rule.get("namespaces") or (), path.child("namespaces")
     if not namespaces and not rule.get("clusterScope"):
         detail = "resource rules that are not cluster scoped must supply at least one namespace"
         yield field.required(where, detail)
     elif "*" in namespaces:
-        yield from _check_alone(namespaces, where, "namespaces")
+        yield from _validate_wildcard_alone(namespaces, where, "namespaces")
     else:
         for position, namespace in enumerate(namespaces):
             yield from check_all(where.index(position), namespace, names.check_dns1123_label(namespace))
@@ -152,7 +152,7 @@ def _validate_urls(rule: Tree, path: Path) -> Iterator[FieldError]:
     if not urls:
         yield field.required(where, "nonResourceURLs must contain at least one value")
     elif "*" in urls:
-        yield from _check_alone(urls, where, "non-resource URLs")
+        yield from _validate_wildcard_alone(urls, where, "non-resource URLs")
     else:
         for position, url in enumerate(urls):
             yield from check_all(where.index(position), url, _url_faults(url))

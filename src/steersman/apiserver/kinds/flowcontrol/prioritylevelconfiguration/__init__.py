@@ -1,1 +1,1 @@
-"""Everything special about the kind ``prioritylevelconfiguration``."""
+"""Strategy and validation of PriorityLevelConfigurations."""

@@ -1,4 +1,4 @@
-"""PriorityLevelConfigurations: how much of the server a kind of request may take (KEP-1040)."""
+"""Strategy of PriorityLevelConfigurations (KEP-1040)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class PriorityLevelConfigurationStrategy(Strategy):
-    """Exempt levels lend nothing and have no shares unless they say so; limited ones have 30."""
+    """Strategy of PriorityLevelConfigurations. Nominal shares default to 0 (Exempt) or 30 (Limited)."""
 
     group_resource = "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io"
     has_generation = True

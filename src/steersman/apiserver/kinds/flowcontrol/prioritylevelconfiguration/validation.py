@@ -1,4 +1,4 @@
-"""What is refused of PriorityLevelConfigurations."""
+"""Validation of PriorityLevelConfigurations."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 _SPEC: Final = field.Path("spec")
 _QUEUES_MAX: Final = 10_000_000
-#: What a hash of 64 bits leaves for choosing hands of queues.
+#: Entropy bits available for shuffle sharding in a hash of 64 bits. Upstream: ``shufflesharding.MaxHashBits``.
 _ENTROPY_BITS_MAX: Final = 60
 
 
 def validate_priority_level(obj: Tree) -> Iterator[FieldError]:
-    """Everything that is wrong with a level."""
+    """Validate a PriorityLevelConfiguration."""
     name, spec = obj["metadata"].get("name") or "", obj.get("spec") or {}
     yield from _validate_spec(spec, name)
     fixed = PRIORITY_LEVELS.get(name)

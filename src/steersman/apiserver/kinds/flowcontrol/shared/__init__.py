@@ -1,1 +1,1 @@
-"""Rules that several kinds of the group ``flowcontrol`` share."""
+"""Rules shared by kinds of ``flowcontrol.apiserver.k8s.io``."""

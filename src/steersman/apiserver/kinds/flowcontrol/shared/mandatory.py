@@ -1,4 +1,4 @@
-"""The objects without which priority and fairness cannot work: their specs are fixed."""
+"""Mandatory FlowSchemas and PriorityLevelConfigurations, whose specs are fixed."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ FLOW_SCHEMAS: Final[dict[str, Tree]] = {
         "rules": _everything("system:unauthenticated", "system:authenticated"),
     },
 }
-#: Of the exempt level nothing but its two numbers may change.
+#: Mutable fields of the mandatory level ``exempt``.
 PRIORITY_LEVELS: Final[dict[str, Tree]] = {
     EXEMPT: {"type": "Exempt", "exempt": {"nominalConcurrencyShares": 0, "lendablePercent": 0}},
     CATCH_ALL: {

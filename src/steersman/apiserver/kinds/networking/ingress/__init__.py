@@ -1,1 +1,1 @@
-"""Everything special about the kind ``ingress``."""
+"""Strategy and validation of Ingresses."""

@@ -1,4 +1,4 @@
-"""Ingresses."""
+"""Strategy of Ingresses."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _HOSTS_SHOWN: Final = 3
 
 
 class IngressStrategy(Strategy):
-    """No defaults of its own: a class comes from admission."""
+    """Strategy of Ingresses. The admission plugin DefaultIngressClass sets the class."""
 
     group_resource = "ingresses.networking.k8s.io"
     has_generation = True
@@ -69,7 +69,7 @@ class IngressStrategy(Strategy):
 
 
 def _hosts(spec: Tree) -> str:
-    """The first three hosts of its rules, and how many rules there are more; ``*`` when no rule names one."""
+    """Return the first three hosts of the rules and the number of further ones; ``*`` without any host."""
     rules = spec.get("rules") or ()
     places = [place for place, rule in enumerate(rules) if rule.get("host")][:_HOSTS_SHOWN]
     if not places:
@@ -81,5 +81,5 @@ def _hosts(spec: Tree) -> str:
 
 def _addresses(obj: Tree) -> str:
     balancer = (obj.get("status") or {}).get("loadBalancer") or {}
-    found = {point.get("ip") or point.get("hostname") or "" for point in balancer.get("ingress") or ()}
-    return ",".join(sorted(found - {""}))
+    addresses = {point.get("ip") or point.get("hostname") or "" for point in balancer.get("ingress") or ()}
+    return ",".join(sorted(addresses - {""}))

@@ -1,4 +1,4 @@
-"""What is refused of Ingresses."""
+"""Validation of Ingresses. Upstream: ``ValidateIngressCreate``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from steersman.apimachinery.field import FieldError, Path
     from steersman.apimachinery.trees import Tree
 
-#: Where the class was told before the field came.
+#: Deprecated annotation of the class.
 CLASS_ANNOTATION: Final = "kubernetes.io/ingress.class"
 
 _SPEC: Final = field.Path("spec")
@@ -26,28 +26,28 @@ _NOT_AN_IP: Final = "must be a DNS name, not an IP address"
 
 
 def validate_ingress(obj: Tree) -> Iterator[FieldError]:
-    """Everything that is wrong with a new Ingress."""
+    """Validate a new Ingress."""
     spec = obj.get("spec") or {}
     yield from _validate_spec(spec, check_secrets=True)
-    told = (obj["metadata"].get("annotations") or {}).get(CLASS_ANNOTATION)
+    class_annotation = (obj["metadata"].get("annotations") or {}).get(CLASS_ANNOTATION)
     name = spec.get("ingressClassName")
-    if told is not None and name is not None and told != name:
+    if class_annotation is not None and name is not None and class_annotation != name:
         path = field.Path("annotations").child(CLASS_ANNOTATION)
-        yield field.invalid(path, told, "must match `ingressClassName` when both are specified")
+        yield field.invalid(path, class_annotation, "must match `ingressClassName` when both are specified")
 
 
 def validate_ingress_update(obj: Tree, old: Tree) -> Iterator[FieldError]:
-    """Everything that is wrong with a change. Names of secrets that were never right may stay so."""
+    """Validate an update of an Ingress. Invalid secret names that the old object has are accepted."""
     before = (old.get("spec") or {}).get("tls") or ()
     were_right = not any(_secret_faults(tls.get("secretName") or "") for tls in before)
     yield from _validate_spec(obj.get("spec") or {}, check_secrets=were_right)
 
 
 def validate_ingress_status(obj: Tree, old: Tree) -> Iterator[FieldError]:
-    """The points that traffic comes in by. Addresses that were there already may be written oddly."""
+    """Validate the load balancer status. Non-canonical addresses that the old object has are accepted."""
     path = field.Path("status", "loadBalancer", "ingress")
-    known = {point.get("ip") for point in _points(old)}
-    for position, point in enumerate(_points(obj)):
+    known = {point.get("ip") for point in _ingress_points(old)}
+    for position, point in enumerate(_ingress_points(obj)):
         here, ip, hostname = path.index(position), point.get("ip"), point.get("hostname")
         if ip:
             check = check_ip_loosely if ip in known else check_ip
@@ -58,7 +58,7 @@ def validate_ingress_status(obj: Tree, old: Tree) -> Iterator[FieldError]:
                 yield field.invalid(here.child("hostname"), hostname, _NOT_AN_IP)
 
 
-def _points(obj: Tree) -> list[Tree]:
+def _ingress_points(obj: Tree) -> list[Tree]:
     balancer = (obj.get("status") or {}).get("loadBalancer") or {}
     return list(balancer.get("ingress") or ())
 

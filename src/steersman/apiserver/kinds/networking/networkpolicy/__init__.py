@@ -1,1 +1,1 @@
-"""Everything special about the kind ``networkpolicy``."""
+"""Strategy and validation of NetworkPolicies."""

@@ -1,4 +1,4 @@
-"""NetworkPolicies."""
+"""Strategy of NetworkPolicies."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class NetworkPolicyStrategy(Strategy):
-    """What it is about (ingress, egress or both) follows from its rules unless it says so."""
+    """Strategy of NetworkPolicies. ``policyTypes`` default to Ingress, and Egress if there are egress rules."""
 
     group_resource = "networkpolicies.networking.k8s.io"
     has_generation = True

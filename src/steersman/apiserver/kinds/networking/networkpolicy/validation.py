@@ -1,4 +1,4 @@
-"""What is refused of NetworkPolicies, and what is only warned about."""
+"""Validation and warnings of NetworkPolicies."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _PROTOCOLS: Final = ("TCP", "UDP", "SCTP")
 _DIRECTIONS: Final = (("ingress", "from"), ("egress", "to"))
 
 
-class _Leniency:
-    """What an old policy got away with."""
+class _LegacyValues:
+    """Invalid values accepted because the old policy has them."""
 
     def __init__(self, old: Tree | None) -> None:
         spec = (old.get("spec") or {}) if old is not None else {}
@@ -33,8 +33,8 @@ class _Leniency:
 
 
 def validate_network_policy(obj: Tree, old: Tree | None = None) -> Iterator[FieldError]:
-    """Everything that is wrong with a policy."""
-    spec, leniency = obj.get("spec") or {}, _Leniency(old)
+    """Validate a NetworkPolicy."""
+    spec, leniency = obj.get("spec") or {}, _LegacyValues(old)
     yield from validate_label_selector(
         spec.get("podSelector"), _SPEC.child("podSelector"), allow_invalid_values=leniency.selectors
     )
@@ -55,7 +55,7 @@ def validate_network_policy(obj: Tree, old: Tree | None = None) -> Iterator[Fiel
 
 
 def network_policy_warnings(obj: Tree) -> Iterator[str]:
-    """Networks that are written in an unusual form."""
+    """Yield warnings about CIDRs in non-canonical form."""
     for path, cidr in _cidrs(obj.get("spec") or {}):
         yield from cidr_warnings(str(path), cidr)
 
@@ -100,20 +100,20 @@ def _validate_port(port: Tree, path: Path) -> Iterator[FieldError]:
         yield from check_all(path.child("port"), number, names.check_port_name(number))
 
 
-def _validate_peer(peer: Tree, path: Path, leniency: _Leniency) -> Iterator[FieldError]:
+def _validate_peer(peer: Tree, path: Path, leniency: _LegacyValues) -> Iterator[FieldError]:
     for name in ("podSelector", "namespaceSelector"):
         yield from validate_label_selector(peer.get(name), path.child(name), allow_invalid_values=leniency.selectors)
     block = peer.get("ipBlock")
     if block is not None:
         yield from _validate_block(block, path.child("ipBlock"), leniency)
-    given = [name for name in ("podSelector", "namespaceSelector", "ipBlock") if peer.get(name) is not None]
-    if not given:
+    peer_fields = [name for name in ("podSelector", "namespaceSelector", "ipBlock") if peer.get(name) is not None]
+    if not peer_fields:
         yield field.required(path, "must specify a peer")
-    elif len(given) > 1 and block is not None:
+    elif len(peer_fields) > 1 and block is not None:
         yield field.forbidden(path, "may not specify both ipBlock and another peer")
 
 
-def _validate_block(block: Tree, path: Path, leniency: _Leniency) -> Iterator[FieldError]:
+def _validate_block(block: Tree, path: Path, leniency: _LegacyValues) -> Iterator[FieldError]:
     cidr = block.get("cidr") or ""
     if not cidr:
         yield field.required(path.child("cidr"))
@@ -132,6 +132,6 @@ def _validate_block(block: Tree, path: Path, leniency: _Leniency) -> Iterator[Fi
             yield field.invalid(where, text, "must be a strict subset of `cidr`")
 
 
-def _check_network(cidr: str, path: Path, leniency: _Leniency) -> Iterator[FieldError]:
+def _check_network(cidr: str, path: Path, leniency: _LegacyValues) -> Iterator[FieldError]:
     check = check_cidr_loosely if cidr in leniency.cidrs else check_cidr
     yield from check_all(path, cidr, check(cidr))

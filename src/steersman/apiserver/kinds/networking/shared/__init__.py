@@ -1,1 +1,1 @@
-"""Rules that several kinds of the group ``networking`` share."""
+"""Rules shared by kinds of ``networking.k8s.io``."""

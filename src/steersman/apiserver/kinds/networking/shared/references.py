@@ -1,4 +1,4 @@
-"""References to objects by kind and name, as Ingresses and their classes hold them."""
+"""Validation of typed object references of Ingresses and IngressClasses."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def validate_local_reference(reference: Tree, path: Path) -> Iterator[FieldError]:
-    """An object of the same namespace, of any API group."""
+    """Validate a reference to an object of the same namespace, in any API group."""
     group = reference.get("apiGroup")
     if group is not None:
         yield from check_all(path.child("apiGroup"), group, names.check_dns1123_subdomain(group))
@@ -24,7 +24,7 @@ def validate_local_reference(reference: Tree, path: Path) -> Iterator[FieldError
 
 
 def require_path_segment(value: str, path: Path) -> Iterator[FieldError]:
-    """A name that must be given and fit into a URL."""
+    """Validate a required name that is a URL path segment."""
     if not value:
         yield field.required(path)
     else:

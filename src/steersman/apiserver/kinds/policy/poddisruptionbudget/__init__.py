@@ -1,1 +1,1 @@
-"""Everything special about the kind ``poddisruptionbudget``."""
+"""Strategy, validation and disruption accounting of PodDisruptionBudgets."""

@@ -1,5 +1,6 @@
-"""What a PodDisruptionBudget says of one more disruption: which budgets guard a pod, whether they allow it, and how they
-count it. Pure.
+"""Disruption accounting of PodDisruptionBudgets: budgets of a Pod, allowed disruptions, ``disruptedPods``.
+
+Pure; ``endpoints/eviction.py`` uses it. Upstream: ``pkg/registry/core/pod/storage/eviction.go``.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ DISRUPTION_ALLOWED: Final = "DisruptionAllowed"
 SUFFICIENT_PODS: Final = "SufficientPods"
 INSUFFICIENT_PODS: Final = "InsufficientPods"
 SYNC_FAILED: Final = "SyncFailed"
-#: More disrupted pods than this, of which the controller has not heard yet, are too many (``MaxDisruptedPodSize``).
+#: Maximum number of ``disruptedPods`` that the controller has not processed. Upstream: ``MaxDisruptedPodSize``.
 DISRUPTED_PODS_MAX: Final = 2000
-#: When to try again while the controller has not seen the budget as it is now.
+#: Retry-After while the controller has not observed the budget's generation.
 RETRY_AFTER_SECONDS: Final = 10
 
 _VIOLATED: Final = "Cannot evict pod as it would violate the pod's disruption budget."
@@ -30,7 +31,7 @@ _RESOURCE: Final = "poddisruptionbudget.policy"
 
 
 def guarding(budgets: Iterable[Tree], pod: Tree) -> list[Tree]:
-    """The budgets that select a pod. No selector selects nothing, an empty one all pods, a bad one nothing."""
+    """Return the budgets that select a Pod. No or an invalid selector selects nothing, an empty one everything."""
     labels = pod["metadata"].get("labels") or {}
     return [budget for budget in budgets if _selects(budget, labels)]
 
@@ -43,19 +44,19 @@ def _selects(budget: Tree, labels: dict[str, str]) -> bool:
 
 
 def is_guarded(pod: Tree) -> bool:
-    """Whether budgets count for a pod: it runs (or is lost), and nobody deletes it yet."""
+    """Report whether budgets apply to a Pod: not terminal and not pending. Upstream: ``canIgnorePDB``, negated."""
     phase = (pod.get("status") or {}).get("phase")
     return phase not in ("Succeeded", "Failed", "Pending") and not pod["metadata"].get("deletionTimestamp")
 
 
 def is_terminal(pod: Tree) -> bool:
-    """Whether a pod has run to its end or is being deleted: it will never be healthy again."""
+    """Report whether a Pod is terminal or being deleted, so that it cannot become healthy."""
     phase = (pod.get("status") or {}).get("phase")
     return phase in ("Succeeded", "Failed") or bool(pod["metadata"].get("deletionTimestamp"))
 
 
 def is_free(budget: Tree, pod: Tree) -> bool:
-    """Whether a guarded pod may go without being counted: it is not healthy, and the budget does not mind."""
+    """Report whether an unhealthy Pod may be evicted without a disruption. Upstream: ``unhealthyPodEvictionPolicy``."""
     if has_condition(pod.get("status"), "Ready"):
         return False
     if (budget.get("spec") or {}).get("unhealthyPodEvictionPolicy") == "AlwaysAllow":
@@ -66,17 +67,17 @@ def is_free(budget: Tree, pod: Tree) -> bool:
 
 
 def take_disruption(budget: Tree, pod_name: str, stamp: str) -> None:
-    """Count one more disruption in the budget's status, which may be changed. Raises 403, 429 when there is none left."""
+    """Record a disruption in the budget's status, in place. Raises 403, or 429 if none is allowed."""
     check_disruption(budget)
     status = budget["status"]
     status["disruptionsAllowed"] -= 1
     if not status["disruptionsAllowed"]:
-        _say_insufficient(status, stamp)
+        _set_insufficient_pods(status, stamp)
     status["disruptedPods"] = {**(status.get("disruptedPods") or {}), pod_name: stamp}
 
 
 def check_disruption(budget: Tree) -> None:
-    """Raises 429 when the budget allows no disruption now, 403 when it is broken."""
+    """Raise 429 if the budget allows no disruption now, 403 if its status is invalid."""
     metadata, status = budget["metadata"], budget.get("status") or {}
     name = metadata["name"]
     allowed = status.get("disruptionsAllowed") or 0
@@ -88,17 +89,17 @@ def check_disruption(budget: Tree) -> None:
         why = "DisruptedPods map too big - too many evictions not confirmed by PDB controller"
         raise forbidden(_RESOURCE, name, why)
     if not allowed:
-        raise too_many_requests(_VIOLATED, causes=[{"reason": CAUSE, "message": _why_none(name, status)}])
+        raise too_many_requests(_VIOLATED, causes=[{"reason": CAUSE, "message": _disallowed_message(name, status)}])
 
 
 def still_processed(name: str) -> StatusError:
-    """429: the budget, or what is known of the pod, is about to change."""
+    """Return a 429: the disruption controller has not processed the budget or Pod yet."""
     cause = {"reason": CAUSE, "message": f"The disruption budget {name} is still being processed by the server."}
     return too_many_requests(_VIOLATED, retry_after_seconds=RETRY_AFTER_SECONDS, causes=[cause])
 
 
-def _why_none(name: str, status: Tree) -> str:
-    """In words, why a budget allows nothing. After a failed sync its numbers are not to be trusted."""
+def _disallowed_message(name: str, status: Tree) -> str:
+    """Return why a budget allows no disruption. After a failed sync, its numbers are not reported."""
     condition: Tree = next((c for c in status.get("conditions") or () if c.get("type") == DISRUPTION_ALLOWED), {})
     message = condition.get("message") if condition.get("status") == "False" else ""
     current, desired = status.get("currentHealthy") or 0, status.get("desiredHealthy") or 0
@@ -110,8 +111,8 @@ def _why_none(name: str, status: Tree) -> str:
     return f"{none_now} ({condition.get('reason', '')}): {message}" if message else none_now
 
 
-def _say_insufficient(status: Tree, stamp: str) -> None:
-    """The condition of a budget that is used up."""
+def _set_insufficient_pods(status: Tree, stamp: str) -> None:
+    """Set the condition DisruptionAllowed to False."""
     conditions = list(status.get("conditions") or ())
     status["conditions"] = conditions
     new = {

@@ -1,4 +1,4 @@
-"""PodDisruptionBudgets."""
+"""Strategy of PodDisruptionBudgets."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class PodDisruptionBudgetStrategy(Strategy):
-    """No defaults; a change needs the resourceVersion it is based on."""
+    """Strategy of PodDisruptionBudgets. Updates require a resourceVersion."""
 
     group_resource = "poddisruptionbudgets.policy"
     has_generation = True

@@ -1,4 +1,4 @@
-"""What is refused of PodDisruptionBudgets."""
+"""Validation of PodDisruptionBudgets."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 from steersman.apimachinery import field
 from steersman.apiserver.kinds.shared.conditions import validate_conditions
 from steersman.apiserver.kinds.shared.counts import (
-    check_count_or_share,
+    check_at_most_100_percent,
+    check_int_or_percent,
     check_none_negative,
-    check_share_is_no_more_than_all,
 )
 from steersman.apiserver.kinds.shared.go_form import go_form
 from steersman.apiserver.kinds.shared.validation import validate_label_selector
@@ -26,7 +26,7 @@ _EVICTION_POLICIES: Final = ("AlwaysAllow", "IfHealthyBudget")
 
 
 def validate_budget(obj: Tree, old: Tree | None = None) -> Iterator[FieldError]:
-    """Everything that is wrong with a budget. Selectors that were never right may stay so."""
+    """Validate a PodDisruptionBudget. Invalid selector values that ``old`` has are accepted."""
     spec = obj.get("spec") or {}
     if spec.get("minAvailable") is not None and spec.get("maxUnavailable") is not None:
         yield field.invalid(
@@ -34,8 +34,8 @@ def validate_budget(obj: Tree, old: Tree | None = None) -> Iterator[FieldError]:
         )
     for name in ("minAvailable", "maxUnavailable"):
         if (limit := spec.get(name)) is not None:
-            yield from check_count_or_share(limit, _SPEC.child(name))
-            yield from check_share_is_no_more_than_all(limit, _SPEC.child(name))
+            yield from check_int_or_percent(limit, _SPEC.child(name))
+            yield from check_at_most_100_percent(limit, _SPEC.child(name))
     old_selector = (old.get("spec") or {}).get("selector") if old is not None else None
     lax = next(validate_label_selector(old_selector, _SPEC), None) is not None
     yield from validate_label_selector(spec.get("selector"), _SPEC.child("selector"), allow_invalid_values=lax)
@@ -45,7 +45,7 @@ def validate_budget(obj: Tree, old: Tree | None = None) -> Iterator[FieldError]:
 
 
 def validate_budget_status(obj: Tree) -> Iterator[FieldError]:
-    """Counts that cannot be, and conditions."""
+    """Validate the status: counters and conditions."""
     status = obj.get("status") or {}
     yield from validate_conditions(status.get("conditions"), _STATUS.child("conditions"))
     counts = ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods")

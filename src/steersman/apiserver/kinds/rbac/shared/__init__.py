@@ -1,1 +1,1 @@
-"""Rules that several kinds of the group ``rbac`` share."""
+"""Rules shared by kinds of ``rbac.authorization.k8s.io``."""

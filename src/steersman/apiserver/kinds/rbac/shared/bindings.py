@@ -1,4 +1,4 @@
-"""What RoleBindings and ClusterRoleBindings have in common."""
+"""Base strategy of RoleBindings and ClusterRoleBindings."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from steersman.apimachinery import field, names
 from steersman.apimachinery.field import Path
 from steersman.apiserver.generic import columns
 from steersman.apiserver.generic.strategy import Column
-from steersman.apiserver.kinds.rbac.shared.granting import GrantingStrategy
-from steersman.apiserver.kinds.rbac.shared.guarding import check_binding
+from steersman.apiserver.kinds.rbac.shared.base_strategy import RBACStrategy
+from steersman.apiserver.kinds.rbac.shared.escalation_checks import check_binding
 from steersman.apiserver.kinds.shared.go_form import go_form
 from steersman.apiserver.kinds.shared.validation import check_all
 
@@ -27,20 +27,20 @@ _SUBJECT_COLUMNS: Final = ("Users", "Groups", "ServiceAccounts")
 
 
 def binding_columns(kind: str) -> tuple[Column, ...]:
-    """The columns of RoleBindings or ClusterRoleBindings."""
+    """Return the columns of RoleBindings or ClusterRoleBindings."""
     word = kind[0].lower() + kind[1:]
     subjects = [Column(name, priority=1, description=f"{name} in the {word}") for name in _SUBJECT_COLUMNS]
     role = Column("Role", field=f"rbac.v1.{kind}.roleRef")
     return (columns.NAME_COLUMN, role, columns.AGE_COLUMN, *subjects)
 
 
-class BindingStrategy(GrantingStrategy):
-    """Who may do what a role allows. The role it refers to never changes."""
+class BindingStrategy(RBACStrategy):
+    """Base strategy of bindings. ``roleRef`` is immutable."""
 
     check_grant = staticmethod(check_binding)
-    #: Within a namespace, which service accounts need not name then.
+    #: Namespaced, so that the namespace of ServiceAccount subjects has a default.
     namespaced: ClassVar[bool]
-    #: What kinds of roles may be given.
+    #: Kinds allowed in ``roleRef``.
     role_kinds: ClassVar[tuple[str, ...]]
 
     def default(self, obj: Tree, version: str) -> None:

@@ -1,4 +1,4 @@
-"""What is refused of Roles and ClusterRoles: rules that would allow nothing, or nothing that can be told."""
+"""Validation of policy rules and aggregation rules of Roles and ClusterRoles."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SELECTORS: Final = field.Path("aggregationRule", "clusterRoleSelectors")
 
 
 def validate_rules(rules: Sequence[Tree] | None, *, namespaced: bool) -> Iterator[FieldError]:
-    """Each rule is about resources or about URLs; URLs lie in no namespace."""
+    """Validate policy rules: resources or, in ClusterRoles only, non-resource URLs."""
     for position, rule in enumerate(rules or ()):
         here = _RULES.index(position)
         if not rule.get("verbs"):
@@ -38,7 +38,7 @@ def validate_rules(rules: Sequence[Tree] | None, *, namespaced: bool) -> Iterato
 
 
 def validate_aggregation(rule: Tree | None, old: Tree | None = None) -> Iterator[FieldError]:
-    """The selectors that a ClusterRole is put together by."""
+    """Validate the selectors of an aggregation rule."""
     if rule is None:
         return
     selectors = rule.get("clusterRoleSelectors") or ()

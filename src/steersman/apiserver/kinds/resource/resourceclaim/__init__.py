@@ -1,1 +1,1 @@
-"""Everything special about the kind ``resourceclaim``."""
+"""Strategy and status validation of ResourceClaims."""

@@ -1,4 +1,4 @@
-"""What is refused of the status of a ResourceClaim: allocations, reservations, and what drivers report of devices."""
+"""Validation of ResourceClaim statuses: allocation, ``reservedFor`` and device statuses reported by drivers."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _UUID: Final = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 def validate_claim_status(obj: Tree, old: Tree) -> Iterator[FieldError]:
-    """Everything that is wrong with a change of the status."""
+    """Validate an update of the status."""
     status, before = obj.get("status") or {}, old.get("status") or {}
     request_names = RequestNames(obj.get("spec") or {})
     allocation, path = status.get("allocation"), _STATUS.child("reservedFor")
@@ -138,7 +138,7 @@ def _validate_network(data: Tree, path: Path) -> Iterator[FieldError]:
 
 
 def _check_interface_address(text: str, path: Path) -> Iterator[FieldError]:
-    """An address with the length of its network, ``192.0.2.5/24``, in canonical form."""
+    """Validate an address with prefix length in canonical form, for example ``192.0.2.5/24``."""
     address, slash, length = text.partition("/")
     ip = parse_ip(address)
     if ip is None or not slash or not length.isdecimal() or int(length) > ip.max_prefixlen:

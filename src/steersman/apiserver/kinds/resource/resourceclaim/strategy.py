@@ -1,4 +1,4 @@
-"""ResourceClaims."""
+"""Strategy of ResourceClaims."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class ResourceClaimStrategy(Strategy):
-    """A wish for devices, allocated and reserved through its status."""
+    """Strategy of ResourceClaims; allocation and reservations are in the status."""
 
     group_resource = "resourceclaims.resource.k8s.io"
     returns_deleted_object = True
@@ -41,9 +41,9 @@ class ResourceClaimStrategy(Strategy):
     )
 
     def __init__(self, labels_of: NamespaceLabels = no_namespaces, writers: ClaimWriters | None = None) -> None:
-        """``labels_of``: the labels of namespaces, which say where admin access may be asked for.
+        """``labels_of``: returns the labels of a namespace, which permit admin access.
 
-        ``writers`` knows who may write what of a status; without it everybody may everything.
+        ``writers``: authorizes changes of status parts; None skips the check.
         """
         self._labels_of = labels_of
         self._writers = writers
@@ -54,7 +54,7 @@ class ResourceClaimStrategy(Strategy):
     def prepare_for_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
         super().prepare_for_status_update(ctx, obj, old)
         keep_metadata(obj, old)
-        _forget_released_devices(obj.get("status") or {}, old.get("status") or {})
+        _drop_released_devices(obj.get("status") or {}, old.get("status") or {})
 
     def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
         spec = obj.get("spec") or {}
@@ -67,25 +67,25 @@ class ResourceClaimStrategy(Strategy):
         errors = [*check_allocation(obj, old, self._labels_of)]
         if self._writers is not None:
             status, before = obj.get("status") or {}, old.get("status") or {}
-            # Who takes an allocation away needs no right of a driver for what goes with it.
-            kept = _not_released(before.get("devices") or (), status, before)
-            errors += self._writers.check(ctx, status, {**before, "devices": kept})
+            # Deallocation removes device statuses without a driver's permission.
+            allocated_devices = _allocated_devices(before.get("devices") or (), status, before)
+            errors += self._writers.check(ctx, status, {**before, "devices": allocated_devices})
         return [*errors, *validate_claim_status(obj, old)]
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         return [columns.name_of(obj), _state(obj), columns.age(obj, now)]
 
 
-def _forget_released_devices(status: Tree, before: Tree) -> None:
-    """What drivers said of devices goes with their allocation."""
-    devices = _not_released(status.get("devices") or (), status, before)
+def _drop_released_devices(status: Tree, before: Tree) -> None:
+    """Remove the statuses of devices that are no longer allocated."""
+    devices = _allocated_devices(status.get("devices") or (), status, before)
     if devices:
         status["devices"] = devices
     else:
         status.pop("devices", None)
 
 
-def _not_released(devices: Iterable[Tree], status: Tree, before: Tree) -> list[Tree]:
+def _allocated_devices(devices: Iterable[Tree], status: Tree, before: Tree) -> list[Tree]:
     released = _allocated(before) - _allocated(status)
     return [device for device in devices if _identity(device) not in released]
 

@@ -1,1 +1,1 @@
-"""Everything special about the kind ``resourceslice``."""
+"""Strategy and validation of ResourceSlices."""

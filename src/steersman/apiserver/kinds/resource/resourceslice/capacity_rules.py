@@ -1,4 +1,4 @@
-"""What is refused of a device's capacity, where several claims may share it (KEP-5075)."""
+"""Validation of device capacities and their sharing policies (KEP-5075)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _VALUES_MAX: Final = 10
 
 
 def check_capacity(capacity: Tree, path: Path, *, shared: bool) -> Iterator[FieldError]:
-    """How much there is, and how much of it may be asked for at a time."""
+    """Validate a capacity and the request policy of a shared device."""
     policy, where = capacity.get("requestPolicy"), path.child("requestPolicy")
     if policy is None:
         return

@@ -1,4 +1,4 @@
-"""ResourceSlices: the devices that a driver offers."""
+"""Strategy of ResourceSlices."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class ResourceSliceStrategy(Strategy):
-    """Selected by node and driver."""
+    """Strategy of ResourceSlices, with field labels for node and driver."""
 
     group_resource = "resourceslices.resource.k8s.io"
     returns_deleted_object = True
@@ -41,11 +41,11 @@ class ResourceSliceStrategy(Strategy):
 
     def prepare_for_create(self, ctx: RequestContext, obj: Tree) -> None:
         super().prepare_for_create(ctx, obj)
-        _stamp_taints(obj, {}, now=format_time(ctx.now))
+        _default_time_added(obj, {}, now=format_time(ctx.now))
 
     def prepare_for_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
         super().prepare_for_update(ctx, obj, old)
-        _stamp_taints(obj, old, now=format_time(ctx.now))
+        _default_time_added(obj, old, now=format_time(ctx.now))
 
     def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
         return list(validate_slice(obj))
@@ -70,10 +70,10 @@ class ResourceSliceStrategy(Strategy):
         ]
 
 
-def _stamp_taints(obj: Tree, old: Tree, *, now: str) -> None:
-    """Let each taint say since when it is there, if the driver does not: since now, or since before where it stays.
+def _default_time_added(obj: Tree, old: Tree, *, now: str) -> None:
+    """Default ``timeAdded`` of taints: to the old time for existing taints, else to ``now``.
 
-    Upstream takes now for the latter, too (``SetDefaults_DeviceTaint``), and an update puts off all evictions.
+    Upstream's ``SetDefaults_DeviceTaint`` sets now for existing taints too, so that each update postpones evictions.
     """
     since = {place: taint.get("timeAdded") for place, taint in _taints(old)}
     for place, taint in _taints(obj):
@@ -82,7 +82,7 @@ def _stamp_taints(obj: Tree, old: Tree, *, now: str) -> None:
 
 
 def _taints(obj: Tree) -> Iterator[tuple[tuple[str, ...], Tree]]:
-    """Each with what tells it from others."""
+    """Yield each taint with its identity."""
     for device in (obj.get("spec") or {}).get("devices") or ():
         for taint in device.get("taints") or ():
             yield (device.get("name", ""), *(taint.get(key) or "" for key in ("key", "value", "effect"))), taint

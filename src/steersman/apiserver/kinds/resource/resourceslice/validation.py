@@ -1,4 +1,4 @@
-"""What is refused of ResourceSlices."""
+"""Validation of ResourceSlices."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _SPEC: Final = field.Path("spec")
 _DEVICES_MAX: Final = 128
-#: With taints or counters, which make a slice larger.
+#: Maximum number of devices in slices with taints or counters.
 _RICH_DEVICES_MAX: Final = 64
 _COUNTER_SETS_MAX: Final = 8
 _COUNTERS_MAX: Final = 32
@@ -54,7 +54,7 @@ _NOT_PER_DEVICE: Final = (
 
 
 def validate_slice(obj: Tree, old: Tree | None = None) -> Iterator[FieldError]:
-    """Everything that is wrong with a slice; what belongs to whom never changes."""
+    """Validate a ResourceSlice; driver, pool name and node name are immutable."""
     spec = obj.get("spec") or {}
     before = (old.get("spec") or {}) if old is not None else None
     yield from check_driver(spec.get("driver"), _SPEC.child("driver"))
@@ -64,7 +64,7 @@ def validate_slice(obj: Tree, old: Tree | None = None) -> Iterator[FieldError]:
         yield from check_unchanged(pool.get("name"), old_pool.get("name"), _SPEC.child("pool", "name"))
         for name in ("driver", "nodeName"):
             yield from check_unchanged(spec.get(name), before.get(name), _SPEC.child(name))
-    yield from _validate_place(spec)
+    yield from _validate_node_association(spec)
     devices, counters = spec.get("devices"), spec.get("sharedCounters")
     if devices is not None and counters is not None:
         yield field.invalid(_SPEC, "", "only one of `sharedCounters` or `devices` is allowed")
@@ -94,31 +94,33 @@ def _validate_pool(pool: Tree, path: Path) -> Iterator[FieldError]:
         yield field.invalid(path.child("generation"), generation, "must be greater than or equal to zero")
 
 
-def _validate_place(spec: Tree) -> Iterator[FieldError]:
-    """Where the devices can be reached: from one node, some, all, or each from its own."""
-    given, node = [], spec.get("nodeName")
+def _validate_node_association(spec: Tree) -> Iterator[FieldError]:
+    """Validate the node association: exactly one of ``nodeName``, ``nodeSelector``, ``allNodes``,
+    ``perDeviceNodeSelection``.
+    """
+    fields, node = [], spec.get("nodeName")
     if node:
-        given.append("`nodeName`")
+        fields.append("`nodeName`")
         yield from check_all(_SPEC.child("nodeName"), node, names.check_dns1123_subdomain(node))
     elif node is not None:
         detail = "must be either unset or set to a non-empty string"
         yield field.invalid(_SPEC.child("nodeName"), node, detail)
     selector, where = spec.get("nodeSelector"), _SPEC.child("nodeSelector")
     if selector is not None:
-        given.append("`nodeSelector`")
+        fields.append("`nodeSelector`")
         yield from validate_node_selector(selector, where)
         terms = selector.get("nodeSelectorTerms") or []
         if len(terms) != 1:
             yield field.invalid(where.child("nodeSelectorTerms"), terms, "must have exactly one node selector term")
     for name in ("allNodes", "perDeviceNodeSelection"):
         if spec.get(name):
-            given.append(f"`{name}`")
+            fields.append(f"`{name}`")
         elif spec.get(name) is not None:
             yield field.invalid(_SPEC.child(name), False, "must be either unset or set to true")
-    if not given:
+    if not fields:
         yield field.required(_SPEC, _WHERE_OF_SLICE)
-    elif len(given) > 1:
-        yield field.invalid(_SPEC, f"{{{', '.join(given)}}}", f"{_WHERE_OF_SLICE}, but multiple fields are set")
+    elif len(fields) > 1:
+        yield field.invalid(_SPEC, f"{{{', '.join(fields)}}}", f"{_WHERE_OF_SLICE}, but multiple fields are set")
 
 
 def _validate_device(device: Tree, old: Tree | None, path: Path, *, per_device: bool) -> Iterator[FieldError]:
@@ -144,33 +146,33 @@ def _validate_device(device: Tree, old: Tree | None, path: Path, *, per_device: 
         key=lambda consumption: consumption.get("counterSet") or "",
         max_items=_CONSUMPTIONS_MAX,
     )
-    yield from _validate_device_place(device, path, per_device=per_device)
+    yield from _validate_device_node_association(device, path, per_device=per_device)
     yield from check_binding_conditions(device, path)
 
 
-def _validate_device_place(device: Tree, path: Path, *, per_device: bool) -> Iterator[FieldError]:
+def _validate_device_node_association(device: Tree, path: Path, *, per_device: bool) -> Iterator[FieldError]:
     node, selector, everywhere = (device.get(name) for name in ("nodeName", "nodeSelector", "allNodes"))
     if not per_device:
         if not (node is None and selector is None and everywhere is None):
             yield field.invalid(path, None, _NOT_PER_DEVICE)
         return
-    given = []
+    fields = []
     if node:
-        given.append("`nodeName`")
+        fields.append("`nodeName`")
         yield from check_all(path.child("nodeName"), node, names.check_dns1123_subdomain(node))
     elif node is not None:
         yield field.invalid(path.child("nodeName"), node, "must not be empty")
     if selector is not None:
-        given.append("`nodeSelector`")
+        fields.append("`nodeSelector`")
         yield from validate_node_selector(selector, path.child("nodeSelector"))
     if everywhere:
-        given.append("`allNodes`")
+        fields.append("`allNodes`")
     elif everywhere is not None:
         yield field.invalid(path.child("allNodes"), False, "must be either unset or set to true")
-    if not given:
+    if not fields:
         yield field.required(path, _WHERE_OF_DEVICE)
-    elif len(given) > 1:
-        yield field.invalid(path, f"{{{', '.join(given)}}}", _WHERE_OF_DEVICE)
+    elif len(fields) > 1:
+        yield field.invalid(path, f"{{{', '.join(fields)}}}", _WHERE_OF_DEVICE)
 
 
 def _validate_attribute(attribute: Tree, path: Path) -> Iterator[FieldError]:
@@ -181,10 +183,10 @@ def _validate_attribute(attribute: Tree, path: Path) -> Iterator[FieldError]:
     for name, value in (("string", text), ("version", version)):
         if value is not None and len(value.encode()) > _ATTRIBUTE_MAX_BYTES:
             yield field.too_long(path.child(name), max_bytes=_ATTRIBUTE_MAX_BYTES)
-    given = [name for name in ("bool", "int", "string", "version") if attribute.get(name) is not None]
-    if not given:
+    value_fields = [name for name in ("bool", "int", "string", "version") if attribute.get(name) is not None]
+    if not value_fields:
         yield field.invalid(path, "", "exactly one value must be specified")
-    elif len(given) > 1:
+    elif len(value_fields) > 1:
         yield field.invalid(path, attribute, "exactly one value must be specified")
 
 

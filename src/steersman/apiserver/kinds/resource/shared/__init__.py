@@ -1,1 +1,1 @@
-"""Rules that several kinds of the group ``resource`` share."""
+"""Rules shared by kinds of ``resource.k8s.io``."""

@@ -1,4 +1,4 @@
-"""Who may ask for devices that others use: whoever may make claims in a namespace with a label (KEP-5018)."""
+"""Validation of admin access to devices, which requires a namespace label (KEP-5018)."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ if TYPE_CHECKING:
 
     from steersman.apimachinery.trees import Tree
 
-    #: The labels of a namespace; None when there is no such namespace.
+    #: Returns the labels of a namespace; None if it does not exist.
     NamespaceLabels = Callable[[str], dict[str, str] | None]
 
 LABEL: Final = "resource.kubernetes.io/admin-access"
-#: Templates of claims name their requests like this, too.
+#: Paths of requests in claims and claim templates.
 _REQUESTS: Final = Path("spec").child("devices", "requests")
 _RESULTS: Final = Path("status").child("allocation", "devices", "results")
 
 
 def no_namespaces(_: str) -> dict[str, str] | None:
-    """For strategies that nobody told of namespaces: admin access is nowhere allowed then."""
+    """Return None: without namespace lookup, admin access is always rejected."""
     return None
 
 
 def check_requests(spec: Tree, namespace: str, labels_of: NamespaceLabels) -> Iterator[FieldError]:
-    """What is wrong with a new claim's wish for admin access."""
+    """Validate admin access in the requests of a new claim."""
     requests = (spec.get("devices") or {}).get("requests") or ()
     if where := _first_admin((request.get("exactly") or {} for request in requests), _REQUESTS):
         yield from _check_namespace(where, namespace, labels_of)
 
 
 def check_allocation(obj: Tree, old: Tree, labels_of: NamespaceLabels) -> Iterator[FieldError]:
-    """What is wrong with admin access that a status grants; what was granted may stay."""
+    """Validate admin access in an allocation; unchanged results are accepted."""
     if _first_admin(_results(old), _RESULTS) is None and (where := _first_admin(_results(obj), _RESULTS)):
         yield from _check_namespace(where, obj["metadata"].get("namespace", ""), labels_of)
 
@@ -55,7 +55,7 @@ def _results(claim: Tree) -> Any:
 
 
 def _first_admin(holders: Iterable[Tree], path: Path) -> Path | None:
-    """Where admin access is asked for first, in the list at ``path``."""
-    found = (number for number, holder in enumerate(holders) if holder.get("adminAccess"))
-    first = next(found, None)
+    """Return the path of the first item with admin access in the list at ``path``."""
+    positions = (number for number, holder in enumerate(holders) if holder.get("adminAccess"))
+    first = next(positions, None)
     return None if first is None else path.index(first).child("adminAccess")

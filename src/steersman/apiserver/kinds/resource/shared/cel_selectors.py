@@ -1,4 +1,4 @@
-"""Selectors of devices are compiled when they are written."""
+"""Compilation of CEL device selectors during validation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def check_selector(expression: str, path: Path) -> Iterator[FieldError]:
-    """Must compile to a boolean, and not be able to cost too much."""
+    """Validate that a selector compiles to a boolean and its estimated cost is within the limit."""
     from steersman.cel.cost_estimate import estimate_cost  # noqa: PLC0415 — loaded with the first expression
     from steersman.cel.devices import COST_LIMIT, SelectorError, compile_selector  # noqa: PLC0415 — as above
 

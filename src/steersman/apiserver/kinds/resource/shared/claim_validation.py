@@ -1,4 +1,4 @@
-"""What is refused of the specs of ResourceClaims, their templates, and DeviceClasses."""
+"""Validation of the specs of ResourceClaims, ResourceClaimTemplates and DeviceClasses."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _REQUEST_NAME: Final = (
 
 
 class RequestNames:
-    """The names that a claim's requests can be referred to by: ``gpu``, ``gpu/large``."""
+    """Names by which a claim's requests can be referenced: ``gpu``, ``gpu/large``."""
 
     def __init__(self, spec: Tree) -> None:
         self._known: set[str] = set()
@@ -45,7 +45,7 @@ class RequestNames:
             self._known |= {f"{name}/{part.get('name') or ''}" for part in request.get("firstAvailable") or ()}
 
     def check(self, name: str, path: Path) -> Iterator[FieldError]:
-        """A reference to one of them."""
+        """Validate a reference to a request."""
         parts = name.split("/")
         if len(parts) > 2:
             yield field.invalid(path, name, _REQUEST_NAME)
@@ -57,7 +57,7 @@ class RequestNames:
 
 
 def validate_claim_spec(spec: Tree, path: Path = _SPEC) -> Iterator[FieldError]:
-    """Everything that is wrong with the spec of a claim."""
+    """Validate the spec of a claim."""
     devices, where = spec.get("devices") or {}, path.child("devices")
     request_names = RequestNames(spec)
     yield from check_set(
@@ -83,7 +83,7 @@ def validate_claim_spec(spec: Tree, path: Path = _SPEC) -> Iterator[FieldError]:
 
 
 def validate_template(obj: Tree) -> Iterator[FieldError]:
-    """Everything that is wrong with a template: metadata for the claims, and their spec."""
+    """Validate a ResourceClaimTemplate: metadata and spec of its claims."""
     template = obj.get("spec") or {}
     metadata, path = template.get("metadata") or {}, _SPEC.child("metadata")
     yield from validate_annotations(metadata.get("annotations") or {}, path.child("annotations"))
@@ -92,15 +92,15 @@ def validate_template(obj: Tree) -> Iterator[FieldError]:
 
 
 def validate_class(obj: Tree, old: Tree | None = None) -> Iterator[FieldError]:
-    """Everything that is wrong with a DeviceClass."""
+    """Validate a DeviceClass."""
     spec = obj.get("spec") or {}
     before = (old.get("spec") or {}) if old is not None else {}
-    kept = old is not None and spec.get("config") == before.get("config")
+    is_config_unchanged = old is not None and spec.get("config") == before.get("config")
     yield from check_list(spec.get("selectors"), _SPEC.child("selectors"), _validate_selector, max_items=_LIST_MAX)
     yield from check_list(
         spec.get("config"),
         _SPEC.child("config"),
-        lambda config, path: check_opaque(config, path, stored=kept),
+        lambda config, path: check_opaque(config, path, stored=is_config_unchanged),
         max_items=_LIST_MAX,
     )
     name = spec.get("extendedResourceName")

@@ -1,4 +1,4 @@
-"""Rules that the kinds of ``resource.k8s.io`` share: names, lists with bounds, taints, conditions for binding."""
+"""Validation functions shared by the kinds of ``resource.k8s.io``: names, bounded lists, taints, binding conditions."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _KEY_SHOWN_MAX: Final = 63 + 1 + _ID_MAX_BYTES
 
 
 def check_list(items: Sequence[Any] | None, path: Path, check: Check, *, max_items: int) -> Iterator[FieldError]:
-    """Each item; a list beyond its bound is not looked into."""
+    """Validate each item; a list above the limit gets one error and its items are not validated."""
     given = items or ()
     if 0 <= max_items < len(given):
         yield field.too_many(path, len(given), max_items=max_items)
@@ -44,7 +44,7 @@ def check_list(items: Sequence[Any] | None, path: Path, check: Check, *, max_ite
 def check_set(
     items: Sequence[Any] | None, path: Path, check: Check, *, key: Callable[[Any], Any], max_items: int
 ) -> Iterator[FieldError]:
-    """As ``check_list``, and no two items with the same key."""
+    """Validate items as ``check_list``, and that their keys are unique."""
     yield from check_list(items, path, check, max_items=max_items)
     if 0 <= max_items < len(items or ()):
         return
@@ -56,7 +56,7 @@ def check_set(
 def check_map(
     items: Tree | None, path: Path, check_key: Check, check: Check, *, max_items: int
 ) -> Iterator[FieldError]:
-    """Each key and value of a map, which are told by the key."""
+    """Validate each key and value of a map; errors have the key in their path."""
     given = items or {}
     if 0 <= max_items < len(given):
         yield field.too_many(path, len(given), max_items=max_items)
@@ -75,17 +75,17 @@ def _shortened(key: str) -> str:
 
 
 def check_driver(name: str | None, path: Path) -> Iterator[FieldError]:
-    """Names of drivers are those that CSI drivers may have."""
+    """Validate a driver name, by the rules of CSI driver names."""
     yield from check_csi_driver_name(name or "", path)
 
 
 def check_label_name(name: str | None, path: Path) -> Iterator[FieldError]:
-    """Names of requests, devices and counters."""
+    """Validate the name of a request, device or counter: a DNS label."""
     yield from validate_dns_label(name or "", path)
 
 
 def check_pool(name: str | None, path: Path) -> Iterator[FieldError]:
-    """DNS names with slashes between them."""
+    """Validate a pool name: DNS subdomains separated by slashes."""
     if not name:
         yield field.required(path)
         return
@@ -96,7 +96,7 @@ def check_pool(name: str | None, path: Path) -> Iterator[FieldError]:
 
 
 def check_qualified(name: str, path: Path) -> Iterator[FieldError]:
-    """An identifier, perhaps in a domain: names of attributes and capacities."""
+    """Validate a qualified name of an attribute or capacity: a C identifier with an optional domain."""
     domain, slash, identifier = name.partition("/")
     if not slash:
         yield from _check_identifier(name, path)
@@ -112,7 +112,7 @@ def check_qualified(name: str, path: Path) -> Iterator[FieldError]:
 
 
 def check_fully_qualified(name: str, path: Path) -> Iterator[FieldError]:
-    """An identifier in a domain."""
+    """Validate a C identifier with a domain."""
     yield from check_qualified(name, path)
     if "/" not in name:
         yield field.invalid(path, name, "a fully qualified name must be a domain and a name separated by a slash")
@@ -125,7 +125,7 @@ def _check_identifier(name: str, path: Path) -> Iterator[FieldError]:
 
 
 def check_opaque(config: Tree, path: Path, *, stored: bool = False) -> Iterator[FieldError]:
-    """What a driver is told, in its own words."""
+    """Validate opaque driver parameters."""
     opaque, where = config.get("opaque"), path.child("opaque")
     if opaque is None:
         yield field.required(where)
@@ -135,7 +135,7 @@ def check_opaque(config: Tree, path: Path, *, stored: bool = False) -> Iterator[
 
 
 def check_raw(value: Any, path: Path, *, stored: bool = False) -> Iterator[FieldError]:
-    """An object of any kind, not too large; old ones may be."""
+    """Validate a raw object and its size limit, which stored objects may exceed."""
     if value is None:
         yield field.required(path)
     elif not stored and len(to_json(value).encode()) > _OPAQUE_MAX_BYTES:
@@ -145,7 +145,7 @@ def check_raw(value: Any, path: Path, *, stored: bool = False) -> Iterator[Field
 
 
 def check_taint(taint: Tree, path: Path) -> Iterator[FieldError]:
-    """What keeps claims off a device."""
+    """Validate a device taint."""
     yield from validate_qualified_name(taint.get("key") or "", path.child("key"))
     value, effect = taint.get("value") or "", taint.get("effect") or ""
     if value:
@@ -157,7 +157,7 @@ def check_taint(taint: Tree, path: Path) -> Iterator[FieldError]:
 
 
 def check_binding_conditions(device: Tree, path: Path) -> Iterator[FieldError]:
-    """What a pod waits for before it is bound, and what makes it give up."""
+    """Validate binding conditions and binding failure conditions of a device."""
     awaited, failures = device.get("bindingConditions") or [], device.get("bindingFailureConditions") or []
     lists = ((awaited, path.child("bindingConditions")), (failures, path.child("bindingFailureConditions")))
     for conditions, where in lists:

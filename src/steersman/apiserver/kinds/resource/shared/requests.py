@@ -1,4 +1,4 @@
-"""Defaults of device requests, which claims and claim templates share (KEP-4381)."""
+"""Defaults of device requests in ResourceClaims and ResourceClaimTemplates (KEP-4381)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def default_claim_spec(spec: Tree | None) -> None:
-    """Each request asks for exactly one device unless it says otherwise."""
+    """Default each request to ``ExactCount`` 1."""
     for request in ((spec or {}).get("devices") or {}).get("requests") or ():
         if request.get("exactly") is not None:
             _default_request(request["exactly"])

@@ -1,1 +1,5 @@
-"""The Pod Security Standards: what pods may not do at the levels *baseline* and *restricted*. Pure."""
+"""Pod Security Standards: the checks of the levels baseline and restricted. Pure; the PodSecurity admission plugin
+applies them.
+
+Upstream: ``k8s.io/pod-security-admission/policy``.
+"""

@@ -1,4 +1,4 @@
-"""The checks of the level *baseline*: what gives a pod power over its node."""
+"""Checks of the level baseline, which prevents known privilege escalations."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _CAPABILITIES: Final = frozenset(
     }
 )
 _SELINUX_TYPES: Final = ("", "container_t", "container_init_t", "container_kvm_t")
-#: Settings that are safe, and the version that found them so.
+#: Allowed sysctls, by the version that added them.
 _SYSCTLS: Final = {
     "kernel.shm_rmid_forced": 0,
     "net.ipv4.ip_local_port_range": 0,
@@ -63,7 +63,7 @@ _UNSET_OR_PROFILE: Final = (None, *PROFILES)
 
 
 def app_armor(annotations: dict[str, str], spec: Tree, _: int) -> Violation | None:
-    """Only profiles of the runtime or of the node."""
+    """Check AppArmor profiles: runtime/default or localhost only."""
 
     def is_bad(context: Tree) -> bool:
         return (context.get("appArmorProfile") or {}).get("type") not in _UNSET_OR_PROFILE
@@ -85,7 +85,7 @@ def app_armor(annotations: dict[str, str], spec: Tree, _: int) -> Violation | No
 
 
 def capabilities(_: dict[str, str], spec: Tree, __: int) -> Violation | None:
-    """Only what runtimes give by default."""
+    """Check added capabilities: those of the default set only."""
     added = {container.get("name", ""): _added(container) - _CAPABILITIES for container in containers(spec)}
     bad = [name for name, extra in added.items() if extra]
     if not bad:
@@ -100,13 +100,13 @@ def _added(container: Tree) -> set[str]:
 
 
 def host_namespaces(_: dict[str, str], spec: Tree, __: int) -> Violation | None:
-    """No namespace of the node."""
+    """Check host namespaces: none."""
     used = [f"{name}=true" for name in ("hostNetwork", "hostPID", "hostIPC") if spec.get(name)]
     return Violation("host namespaces", ", ".join(used)) if used else None
 
 
 def host_path_volumes(_: dict[str, str], spec: Tree, __: int) -> Violation | None:
-    """No directory of the node."""
+    """Check for hostPath volumes: none."""
     bad = [volume.get("name", "") for volume in spec.get("volumes") or () if volume.get("hostPath") is not None]
     if not bad:
         return None
@@ -114,7 +114,7 @@ def host_path_volumes(_: dict[str, str], spec: Tree, __: int) -> Violation | Non
 
 
 def host_ports(_: dict[str, str], spec: Tree, __: int) -> Violation | None:
-    """No port of the node."""
+    """Check host ports: none."""
     bad = names_where(spec, _host_ports)
     if not bad:
         return None
@@ -128,7 +128,7 @@ def _host_ports(container: Tree) -> list[int]:
 
 
 def probe_hosts(_: dict[str, str], spec: Tree, version: int) -> Violation | None:
-    """Probes and handlers make the kubelet call nobody but the pod."""
+    """Check hosts of probes and lifecycle handlers: only the Pod itself."""
     if version < 34:
         return None
     bad = sorted(set(names_where(spec, lambda container: list(_called(container)))))
@@ -151,13 +151,13 @@ def _called(container: Tree) -> Iterator[str]:
 
 
 def privileged(_: dict[str, str], spec: Tree, __: int) -> Violation | None:
-    """No container that is as good as the node's root."""
+    """Check for privileged containers: none."""
     bad = names_where(spec, lambda container: context_of(container).get("privileged"))
     return Violation("privileged", f"{named(bad)} must not set securityContext.privileged=true") if bad else None
 
 
 def proc_mount(_: dict[str, str], spec: Tree, __: int) -> Violation | None:
-    """No unmasked ``/proc``."""
+    """Check ``procMount``: default only."""
 
     def mount(container: Tree) -> str:
         kind = context_of(container).get("procMount") or "Default"
@@ -171,35 +171,37 @@ def proc_mount(_: dict[str, str], spec: Tree, __: int) -> Violation | None:
 
 
 def selinux(_: dict[str, str], spec: Tree, version: int) -> Violation | None:
-    """Only types for containers, and no other user or role."""
+    """Check SELinux options: container types only, without user and role."""
     types = (*_SELINUX_TYPES, "container_engine_t") if version >= 31 else _SELINUX_TYPES
 
     def options(context: Tree) -> Tree:
         return context.get("seLinuxOptions") or {}
 
     def is_bad(context: Tree) -> bool:
-        given = options(context)
-        return (given.get("type") or "") not in types or bool(given.get("user") or given.get("role"))
+        options_of_holder = options(context)
+        return (options_of_holder.get("type") or "") not in types or bool(
+            options_of_holder.get("user") or options_of_holder.get("role")
+        )
 
     who = setters(spec, is_bad)
     if not who:
         return None
     holders = [options(context_of(spec)), *(options(context_of(container)) for container in containers(spec))]
     wrong = sorted({given.get("type") or "" for given in holders} - set(types))
-    said = [f"{plural('type', 'types', len(wrong))} {quoted(wrong)}"] if wrong else []
-    said += [f"{name} may not be set" for name in ("user", "role") if any(given.get(name) for given in holders)]
-    return Violation("seLinuxOptions", f"{who} set forbidden securityContext.seLinuxOptions: {'; '.join(said)}")
+    details = [f"{plural('type', 'types', len(wrong))} {quoted(wrong)}"] if wrong else []
+    details += [f"{name} may not be set" for name in ("user", "role") if any(given.get(name) for given in holders)]
+    return Violation("seLinuxOptions", f"{who} set forbidden securityContext.seLinuxOptions: {'; '.join(details)}")
 
 
 def seccomp(annotations: dict[str, str], spec: Tree, version: int) -> Violation | None:
-    """Not without any profile, if that is said."""
+    """Check seccomp profiles: not Unconfined if set."""
     if version < 19:
         return _seccomp_annotations(annotations, spec)
     return bad_seccomp(spec)
 
 
 def bad_seccomp(spec: Tree) -> Violation | None:
-    """Where a profile is given, it is one."""
+    """Return the bad seccomp profiles of the Pod and its containers."""
 
     def is_bad(context: Tree) -> bool:
         return (context.get("seccompProfile") or {}).get("type", PROFILES[0]) not in PROFILES
@@ -226,14 +228,14 @@ def _seccomp_annotations(annotations: dict[str, str], spec: Tree) -> Violation |
 
 
 def sysctls(_: dict[str, str], spec: Tree, version: int) -> Violation | None:
-    """Only settings that do not reach beyond the pod."""
-    given = [sysctl.get("name", "") for sysctl in context_of(spec).get("sysctls") or ()]
-    bad = [name for name in given if _SYSCTLS.get(name, version + 1) > version]
+    """Check sysctls: allowed ones only."""
+    sysctl_names = [sysctl.get("name", "") for sysctl in context_of(spec).get("sysctls") or ()]
+    bad = [name for name in sysctl_names if _SYSCTLS.get(name, version + 1) > version]
     return Violation("forbidden sysctls", ", ".join(bad)) if bad else None
 
 
 def windows_host_process(_: dict[str, str], spec: Tree, __: int) -> Violation | None:
-    """No processes of a Windows node."""
+    """Check for Windows HostProcess containers: none."""
     who = setters(spec, lambda context: (context.get("windowsOptions") or {}).get("hostProcess"))
     if not who:
         return None

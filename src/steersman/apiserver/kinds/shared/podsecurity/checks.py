@@ -1,4 +1,4 @@
-"""Which checks a standard is made of, and what they find in a pod."""
+"""Checks of each Pod Security Standard and their evaluation. Upstream: ``policy/registry.go``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     Check = Callable[[dict[str, str], Tree, int], Violation | None]
 
-#: In the order that they are told in.
+#: In the order of their messages.
 _BASELINE: Final[Mapping[str, Check]] = {
     "appArmorProfile": baseline.app_armor,
     "capabilities": baseline.capabilities,
@@ -39,12 +39,12 @@ _RESTRICTED: Final[Mapping[str, Check]] = {
     "runAsUser": restricted.run_as_user,
     "seccompProfile": restricted.seccomp,
 }
-#: Baseline checks that a restricted one makes needless, and from which version on.
+#: Baseline checks overridden by a restricted check, and the version since which they are.
 _OVERRIDDEN: Final = {"capabilities": 22, "hostPathVolumes": 0, "seccompProfile": 19}
 
 
 def violations(standard: Standard, metadata: Tree, spec: Tree) -> list[Violation]:
-    """What the standard does not allow of a pod."""
+    """Return the violations of the standard by a Pod."""
     if standard.level == PRIVILEGED:
         return []
     annotations = metadata.get("annotations") or {}
@@ -52,5 +52,5 @@ def violations(standard: Standard, metadata: Tree, spec: Tree) -> list[Violation
     if standard.level == RESTRICTED:
         checks = [check for name, check in _BASELINE.items() if _OVERRIDDEN.get(name, 1 << 31) > standard.version]
         checks += _RESTRICTED.values()
-    found = (check(annotations, spec, standard.version) for check in checks)
-    return [violation for violation in found if violation is not None]
+    results = (check(annotations, spec, standard.version) for check in checks)
+    return [violation for violation in results if violation is not None]

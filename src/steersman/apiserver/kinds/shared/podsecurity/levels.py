@@ -1,4 +1,7 @@
-"""Which standard a namespace asks for, as its labels say: level and version to enforce, to audit and to warn of."""
+"""Pod Security policies of namespaces: level and version for the modes enforce, audit and warn.
+
+Upstream: ``api/helpers.go``.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ PRIVILEGED: Final = "privileged"
 BASELINE: Final = "baseline"
 RESTRICTED: Final = "restricted"
 LEVELS: Final = (PRIVILEGED, BASELINE, RESTRICTED)
-#: Of all versions the newest.
+#: Greater than every version.
 LATEST: Final = 1 << 30
 
 _PREFIX: Final = "pod-security.kubernetes.io/"
@@ -27,7 +30,7 @@ _VERSION: Final = re.compile(r"v1\.(0|[1-9][0-9]*)")
 
 
 class Standard(msgspec.Struct, frozen=True):
-    """A level as it was in one minor version."""
+    """Level at a minor version."""
 
     level: str = PRIVILEGED
     version: int = LATEST
@@ -37,15 +40,15 @@ class Standard(msgspec.Struct, frozen=True):
 
 
 class Policy(msgspec.Struct, frozen=True):
-    """What a namespace asks for."""
+    """Standards of a namespace by mode."""
 
     enforce: Standard = Standard()
     audit: Standard = Standard()
     warn: Standard = Standard()
 
     @property
-    def asks_nothing(self) -> bool:
-        """Everything is allowed, and nobody is told."""
+    def is_privileged(self) -> bool:
+        """Report whether all modes are privileged."""
         return self.enforce.level == self.audit.level == self.warn.level == PRIVILEGED
 
     def __str__(self) -> str:
@@ -57,7 +60,7 @@ _DEFAULTS: Final = Policy()
 
 
 def default_policy(said: Mapping[str, str]) -> Policy:
-    """What a configuration asks for where labels say nothing (``enforce``, ``enforce-version``, …). Raises ValueError."""
+    """Return the policy of configured defaults (``enforce``, ``enforce-version``, …). Raises ValueError."""
     labels: dict[str, str] = {}
     for mode in ("enforce", "audit", "warn"):
         labels[_PREFIX + mode] = said.get(mode) or PRIVILEGED
@@ -68,24 +71,27 @@ def default_policy(said: Mapping[str, str]) -> Policy:
     return policy
 
 
-def says_policy(labels: Mapping[str, str] | None) -> bool:
-    """Whether there is any label about it."""
+def has_policy_labels(labels: Mapping[str, str] | None) -> bool:
+    """Report whether any Pod Security label is present."""
     return any(label.startswith(_PREFIX) for label in labels or ())
 
 
 def policy_of(labels: Mapping[str, str] | None, defaults: Policy = _DEFAULTS) -> tuple[Policy, list[FieldError]]:
-    """The policy, and what is wrong with the labels. What cannot be read is enforced strictly and else lets all pass."""
+    """Return the policy and the errors of its labels.
+
+    An invalid ``enforce`` means restricted; invalid other modes mean privileged.
+    """
     errors: list[FieldError] = []
-    if not labels or not says_policy(labels):
+    if not labels or not has_policy_labels(labels):
         return defaults, errors
     modes: dict[str, Standard] = {}
-    given = {"enforce": defaults.enforce, "audit": defaults.audit, "warn": defaults.warn}
+    standards = {"enforce": defaults.enforce, "audit": defaults.audit, "warn": defaults.warn}
     for mode, fallback in (("enforce", RESTRICTED), ("audit", PRIVILEGED), ("warn", PRIVILEGED)):
         level, version = labels.get(_PREFIX + mode), labels.get(f"{_PREFIX}{mode}-version")
         if level is not None and level not in LEVELS:
             errors.append(invalid(_LABELS.key(_PREFIX + mode), level, f"must be one of {', '.join(LEVELS)}"))
             level = fallback
-        minor = given[mode].version if version is None else LATEST
+        minor = standards[mode].version if version is None else LATEST
         if version is not None and version != "latest":
             match = _VERSION.fullmatch(version)
             if match is None:
@@ -93,11 +99,11 @@ def policy_of(labels: Mapping[str, str] | None, defaults: Policy = _DEFAULTS) ->
                 errors.append(invalid(where, version, 'must be "latest" or "v1.x"'))
             else:
                 minor = int(match[1])
-        modes[mode] = Standard(level or given[mode].level, minor)
+        modes[mode] = Standard(level or standards[mode].level, minor)
     enforce, warn = modes["enforce"], modes["warn"]
     if _PREFIX + "warn" not in labels and labels.get(_PREFIX + "enforce") in LEVELS:
-        # who does not say what to warn of is warned of what would be refused
-        kept = warn.version if f"{_PREFIX}warn-version" in labels else enforce.version
+        # without ``warn`` label, the enforced level warns
+        version_to_warn = warn.version if f"{_PREFIX}warn-version" in labels else enforce.version
         if LEVELS.index(enforce.level) > LEVELS.index(warn.level):
-            modes["warn"] = Standard(enforce.level, kept)
+            modes["warn"] = Standard(enforce.level, version_to_warn)
     return Policy(enforce, modes["audit"], modes["warn"]), errors

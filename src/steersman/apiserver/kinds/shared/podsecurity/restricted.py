@@ -1,4 +1,4 @@
-"""The checks of the level *restricted*: what hardens a pod. Where one has the name of a baseline check it takes its place."""
+"""Checks of the level restricted, which requires hardening. A check with the name of a baseline check overrides it."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ _VOLUMES: Final = frozenset(
 
 
 def _is_exempt(spec: Tree, version: int) -> bool:
-    """Some rules mean nothing on Windows, since a version that looked at that."""
+    """Report whether the check skips Windows Pods, since the version that considers ``spec.os``."""
     return version >= 25 and (spec.get("os") or {}).get("name") == "windows"
 
 
 def privilege_escalation(_: dict[str, str], spec: Tree, version: int) -> Violation | None:
-    """Every container says that it will not become more than it is."""
+    """Check ``allowPrivilegeEscalation``: false in every container."""
     if version < 8 or _is_exempt(spec, version):
         return None
     bad = names_where(spec, lambda container: context_of(container).get("allowPrivilegeEscalation") is not False)
@@ -51,7 +51,7 @@ def privilege_escalation(_: dict[str, str], spec: Tree, version: int) -> Violati
 
 
 def capabilities(_: dict[str, str], spec: Tree, version: int) -> Violation | None:
-    """Every container drops all, and adds nothing but low ports."""
+    """Check capabilities: every container drops ALL and adds only NET_BIND_SERVICE."""
     if version < 22 or _is_exempt(spec, version):
         return None
 
@@ -63,15 +63,15 @@ def capabilities(_: dict[str, str], spec: Tree, version: int) -> Violation | Non
 
     keeping = names_where(spec, lambda container: "ALL" not in given(container, "drop"))
     adding = names_where(spec, added)
-    said = [f'{named(keeping)} must set securityContext.capabilities.drop=["ALL"]'] if keeping else []
+    details = [f'{named(keeping)} must set securityContext.capabilities.drop=["ALL"]'] if keeping else []
     if adding:
         listed = quoted(sorted(set().union(*map(added, containers(spec)))))
-        said.append(f"{named(adding)} must not include {listed} in securityContext.capabilities.add")
-    return Violation("unrestricted capabilities", "; ".join(said)) if said else None
+        details.append(f"{named(adding)} must not include {listed} in securityContext.capabilities.add")
+    return Violation("unrestricted capabilities", "; ".join(details)) if details else None
 
 
 def volumes(_: dict[str, str], spec: Tree, __: int) -> Violation | None:
-    """Only volumes that bring nothing of the node or the network."""
+    """Check volume types: no host or network storage."""
     bad: dict[str, str] = {}
     for volume in spec.get("volumes") or ():
         kinds = [name for name, source in volume.items() if name != "name" and source is not None]
@@ -87,7 +87,7 @@ def volumes(_: dict[str, str], spec: Tree, __: int) -> Violation | None:
 
 
 def run_as_non_root(_: dict[str, str], spec: Tree, __: int) -> Violation | None:
-    """Pod or every container says that it is not root."""
+    """Check ``runAsNonRoot``: true for the Pod or every container."""
     reason = "runAsNonRoot != true"
     who = setters(spec, lambda context: context.get("runAsNonRoot") is False)
     if who:
@@ -96,7 +96,7 @@ def run_as_non_root(_: dict[str, str], spec: Tree, __: int) -> Violation | None:
 
 
 def run_as_user(_: dict[str, str], spec: Tree, version: int) -> Violation | None:
-    """Nobody is root by number."""
+    """Check ``runAsUser``: not 0."""
     if version < 23:
         return None
     who = setters(spec, lambda context: context.get("runAsUser") == 0)
@@ -104,7 +104,7 @@ def run_as_user(_: dict[str, str], spec: Tree, version: int) -> Violation | None
 
 
 def seccomp(_: dict[str, str], spec: Tree, version: int) -> Violation | None:
-    """Pod or every container has a profile."""
+    """Check that the Pod or every container sets a seccomp profile."""
     if version < 19 or _is_exempt(spec, version):
         return None
     wrong = bad_seccomp(spec)
@@ -115,7 +115,7 @@ def seccomp(_: dict[str, str], spec: Tree, version: int) -> Violation | None:
 
 
 def _lacking(spec: Tree, name: str, reason: str, needed: str) -> Violation | None:
-    """A field that neither the pod nor all its containers have."""
+    """Return a violation if neither the Pod nor all containers set the field."""
 
     def has(holder: Tree) -> Any:
         return context_of(holder).get(name) is not None

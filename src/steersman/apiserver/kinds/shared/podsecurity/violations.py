@@ -1,4 +1,4 @@
-"""What a check says, and the words that all checks share."""
+"""Violations of Pod Security checks, and phrases shared by their messages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Violation(msgspec.Struct, frozen=True):
-    """Something that a level does not allow."""
+    """Violation of one check."""
 
     reason: str
     detail: str = ""
@@ -23,37 +23,37 @@ class Violation(msgspec.Struct, frozen=True):
 
 
 def containers(spec: Tree) -> Iterator[Tree]:
-    """All containers in upstream's order."""
+    """Return all containers in upstream's order."""
     for kind in ("initContainers", "containers", "ephemeralContainers"):
         yield from spec.get(kind) or ()
 
 
 def context_of(holder: Tree) -> Tree:
-    """The security context of a pod's spec or of a container."""
+    """Return the security context of a Pod spec or container."""
     return holder.get("securityContext") or {}
 
 
 def quoted(texts: Iterable[str]) -> str:
-    """In quotes, as a list; upstream's ``joinQuote`` escapes nothing."""
+    """Return the quoted texts joined by commas. As upstream's ``joinQuote``, without escapes."""
     return ", ".join(f'"{text}"' for text in texts)
 
 
 def plural(one: str, many: str, count: int) -> str:
-    """The word that fits the count."""
+    """Return the singular or plural by count."""
     return one if count == 1 else many
 
 
 def named(names: list[str]) -> str:
-    """``container "a"``, ``containers "a", "b"``."""
+    """Return ``container "a"`` or ``containers "a", "b"``."""
     return f"{plural('container', 'containers', len(names))} {quoted(names)}"
 
 
 def names_where(spec: Tree, is_bad: Callable[[Tree], Any]) -> list[str]:
-    """The names of the containers for which something holds."""
+    """Return the names of containers with a bad property."""
     return [container.get("name", "") for container in containers(spec) if is_bad(container)]
 
 
 def setters(spec: Tree, is_bad: Callable[[Tree], Any]) -> str:
-    """Who has a bad security context: ``pod and container "a"``; empty when nobody."""
+    """Return the holders of bad security contexts: ``pod and container "a"``; empty without any."""
     bad = names_where(spec, lambda container: is_bad(context_of(container)))
     return " and ".join([*(["pod"] if is_bad(context_of(spec)) else []), *([named(bad)] if bad else [])])

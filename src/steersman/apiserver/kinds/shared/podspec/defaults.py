@@ -1,7 +1,7 @@
-"""Defaults of pod specs and pod templates (``SetDefaults_PodSpec`` and what hangs below it upstream).
+"""Defaults of Pod specs and Pod templates. Upstream: ``SetDefaults_PodSpec`` and the functions it calls.
 
-``default_pod_spec`` is for pods and templates alike; what only a Pod gets is in ``default_pod``: service links, requests
-taken from limits, host ports under ``hostNetwork``. Everything is idempotent.
+``default_pod_spec`` applies to Pods and templates; ``default_pod`` adds what only Pods get: ``enableServiceLinks``,
+requests from limits, host ports with ``hostNetwork``. All functions are idempotent.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe")
 _CONTAINER_LISTS: Final = ("initContainers", "containers", "ephemeralContainers")
-#: How init containers were written before they were fields; nothing reads them, so they are dropped.
+#: Annotations that held init containers before the field existed; ignored and dropped.
 _INIT_CONTAINER_ANNOTATIONS: Final = (
     "pod.beta.kubernetes.io/init-containers",
     "pod.alpha.kubernetes.io/init-containers",
@@ -37,7 +37,7 @@ _INIT_CONTAINER_ANNOTATIONS: Final = (
 
 
 def default_pod(pod: Tree) -> None:
-    """Fill in a Pod: what every pod spec gets, and what only Pods get."""
+    """Default a Pod. Upstream: ``SetDefaults_Pod``."""
     drop_init_container_annotations(pod.get("metadata"))
     spec = pod.setdefault("spec", {})
     default_pod_spec(spec)
@@ -53,13 +53,13 @@ def default_pod(pod: Tree) -> None:
 
 
 def default_pod_template(template: Tree) -> None:
-    """Fill in a PodTemplateSpec: the template of a workload, or of a PodTemplate."""
+    """Default the PodTemplateSpec of a workload or PodTemplate."""
     drop_init_container_annotations(template.setdefault("metadata", {}))
     default_pod_spec(template.setdefault("spec", {}))
 
 
 def default_pod_spec(spec: Tree) -> None:
-    """Fill in what pods and templates have in common, once what nothing reads is dropped."""
+    """Default the fields that Pods and templates share, after dropping disabled fields."""
     drop_disabled(spec)
     if not spec.get("restartPolicy"):
         spec["restartPolicy"] = "Always"
@@ -84,14 +84,14 @@ def default_pod_spec(spec: Tree) -> None:
 
 
 def sync_service_account(spec: Tree) -> None:
-    """``serviceAccountName`` and its old name ``serviceAccount`` always say the same; the newer one rules."""
+    """Synchronize ``serviceAccountName`` and its deprecated alias ``serviceAccount``; the former wins."""
     name = spec.get("serviceAccountName") or spec.get("serviceAccount")
     if name:
         spec["serviceAccountName"] = spec["serviceAccount"] = name
 
 
 def default_container(container: Tree) -> None:
-    """Fill in a container, init container or ephemeral container."""
+    """Default a container, init container or ephemeral container."""
     if not container.get("imagePullPolicy"):
         container["imagePullPolicy"] = default_pull_policy(container.get("image") or "")
     if not container.get("terminationMessagePath"):
@@ -118,7 +118,7 @@ def default_container(container: Tree) -> None:
 
 
 def default_probe(probe: Tree) -> None:
-    """Fill in a probe's timings and its handler. A zero counts as left out."""
+    """Default a probe's timings and handler. As in Go, 0 equals unset."""
     if not probe.get("timeoutSeconds"):
         probe["timeoutSeconds"] = 1
     if not probe.get("periodSeconds"):
@@ -134,7 +134,7 @@ def default_probe(probe: Tree) -> None:
 
 
 def drop_init_container_annotations(metadata: Tree | None) -> None:
-    """Drop the annotations that held init containers once."""
+    """Drop the deprecated annotations that held init containers."""
     annotations: dict[str, Any] | None = metadata.get("annotations") if metadata else None
     if not metadata or not annotations:
         return
@@ -169,7 +169,7 @@ def _default_env_source(source: Tree) -> None:
 
 
 def _default_host_ports(spec: Tree) -> None:
-    """On the node's network a container's port is the node's port."""
+    """Default ``hostPort`` to ``containerPort`` under ``hostNetwork``."""
     for containers in ("containers", "initContainers"):
         for container in spec.get(containers) or ():
             for port in container.get("ports") or ():

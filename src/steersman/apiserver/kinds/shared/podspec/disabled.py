@@ -1,8 +1,7 @@
-"""Fields of pods whose features are off in Kubernetes 1.36: what clients write there is dropped.
+"""Fields of Pods whose feature gates are off in Kubernetes 1.36, and are dropped. Upstream: ``DropDisabledPodFields``.
 
-The gates, off by default: ``ClusterTrustBundleProjection``, ``PodCertificateRequest``, ``ContainerStopSignals`` and
-``GenericWorkload`` of specs, ``DRANodeAllocatableResources`` and ``ImageVolumeWithDigest`` of statuses (upstream's
-``DropDisabledPodFields``).
+Gates: ``ClusterTrustBundleProjection``, ``PodCertificateRequest``, ``ContainerStopSignals`` and ``GenericWorkload`` of
+specs, ``DRANodeAllocatableResources`` and ``ImageVolumeWithDigest`` of statuses.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ _STATUS_LISTS: Final = ("initContainerStatuses", "containerStatuses", "ephemeral
 
 
 def drop_disabled(spec: Tree) -> None:
-    """Drop them from a spec. A source of a projected volume may be left empty, which clients are warned of."""
+    """Drop disabled fields of a spec. A projected source may become empty, which yields a warning."""
     spec.pop("schedulingGroup", None)
     for volume in spec.get("volumes") or ():
         for source in (volume.get("projected") or {}).get("sources") or ():
@@ -32,7 +31,7 @@ def drop_disabled(spec: Tree) -> None:
 
 
 def drop_disabled_status(status: Tree) -> None:
-    """Drop them from a status."""
+    """Drop disabled fields of a status."""
     status.pop("nodeAllocatableResourceClaimStatuses", None)
     for containers in _STATUS_LISTS:
         for container in status.get(containers) or ():

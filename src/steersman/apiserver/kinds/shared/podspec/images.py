@@ -1,4 +1,4 @@
-"""How the name of a container image is read: enough of the reference grammar to choose a pull policy."""
+"""Parsing of image names, as far as the default pull policy needs it."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ _REFERENCE: Final = re.compile(
     r"(?::(?P<tag>[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}))?"
     r"(?:@(?P<algorithm>[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*):(?P<hex>[0-9a-fA-F]{32,}))?\Z"
 )
-#: Hexadecimal digits of a digest, by algorithm.
+#: Length in hexadecimal digits, by digest algorithm.
 _DIGEST_LENGTHS: Final = {"sha256": 64, "sha384": 96, "sha512": 128}
 _NAME_LENGTH_MAX: Final = 255
 
 
 def image_tag(image: str) -> str:
-    """The tag of an image: ``latest`` when it has neither tag nor digest, empty when only a digest or unreadable.
+    """Return the image's tag: ``latest`` without tag and digest, empty with a digest only or for an invalid name.
 
-    The grammar is that of ``distribution/reference``: a first part with a dot, a colon or an upper-case letter, or
-    ``localhost``, is a registry; anything else lies on the default registry.
+    Grammar of ``distribution/reference``: a first component with a dot, a colon or an upper-case letter, or
+    ``localhost``, is a registry; otherwise the default registry applies.
     """
     if _IDENTIFIER.match(image):
         return ""
@@ -45,5 +45,5 @@ def _names_a_registry(part: str) -> bool:
 
 
 def default_pull_policy(image: str) -> str:
-    """The pull policy that an image gets: what may change under its name is pulled always."""
+    """Return the default pull policy: Always for the tag ``latest``, else IfNotPresent."""
     return "Always" if image_tag(image) == "latest" else "IfNotPresent"

@@ -1,4 +1,6 @@
-"""Label keys in affinity terms and spread constraints: a pod's own labels become part of the selector once, on create."""
+"""``matchLabelKeys`` and ``mismatchLabelKeys`` of affinity terms and spread constraints, merged into selectors on
+create.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +16,9 @@ _PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
 def merge_label_keys(spec: Tree, labels: Mapping[str, str]) -> None:
-    """Write what ``matchLabelKeys`` and ``mismatchLabelKeys`` mean for a pod with these labels into the selectors.
+    """Merge ``matchLabelKeys`` and ``mismatchLabelKeys`` into the label selectors, using the Pod's labels.
 
-    A key that the pod has no label for is left out; a term without a selector selects nothing and stays so.
+    Keys without a label on the Pod are skipped; terms without a selector stay unchanged.
     """
     if affinity := spec.get("affinity"):
         for kind in ("podAffinity", "podAntiAffinity"):

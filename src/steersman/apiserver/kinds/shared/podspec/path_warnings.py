@@ -1,4 +1,4 @@
-"""Files of a volume that lie in each other's way: the same path twice, or one path inside another."""
+"""Warnings about overlapping paths of files in volumes. Upstream: ``warningsForOverlappingVirtualPaths``."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
     from steersman.apimachinery.trees import Tree
 
-#: Path of a file, and the name of its source where a volume has several.
+#: Path of a file, and the name of its source in volumes with several.
 File: TypeAlias = tuple[str, str]
 
 
 def path_warnings(volumes: Sequence[Tree]) -> Iterator[str]:
-    """Warnings about the volumes of a pod."""
+    """Yield warnings about overlapping paths in a Pod's volumes."""
     for volume in volumes:
         name = quote(volume.get("name", ""))
         for kind, title, reference in (("configMap", "ConfigMap", "name"), ("secret", "Secret", "secretName")):
@@ -36,7 +36,7 @@ def path_warnings(volumes: Sequence[Tree]) -> Iterator[str]:
 
 
 def _projected(sources: Sequence[Tree], where: str) -> Iterator[str]:
-    """The sources of a projected volume share one directory."""
+    """Yield warnings about the sources of a projected volume, which share one directory."""
     files = [[(path.rstrip("/"), source) for path, source in _files(each)] for each in sources]
     overlaps = _overlap_texts([file for group in files for file in group], where)
     for source, group in zip(sources, files, strict=True):
@@ -47,7 +47,7 @@ def _projected(sources: Sequence[Tree], where: str) -> Iterator[str]:
 
 
 def _files(source: Tree) -> Iterable[File]:
-    """The files of one source of a projected volume as far as they are known, and what it is called."""
+    """Return the known files of a source and the source's name."""
     for kind, title in (("configMap", "ConfigMap"), ("secret", "Secret")):
         part = source.get(kind)
         if part is not None and part.get("items") is not None:
@@ -62,15 +62,15 @@ def _files(source: Tree) -> Iterable[File]:
 
 
 def _overlaps(files: Iterable[File], where: str) -> Iterator[str]:
-    """Warn of files that are, contain or lie below an earlier one."""
+    """Yield warnings about files equal to, inside or above an earlier one."""
     for texts in _overlap_texts([(path.rstrip("/"), source) for path, source in files], where):
         yield from texts
 
 
 def _overlap_texts(files: Sequence[File], where: str) -> Iterator[Iterator[str]]:
-    """Yield for each file the warnings about it and earlier files, in their order.
+    """Yield for each file the warnings about it and earlier files, in order.
 
-    A file that is there more than twice is compared twice: a third comparison finds the same pairs.
+    Files that occur more than twice are compared twice, as further comparisons find the same pairs.
     """
     count: Counter[File] = Counter()
     paths = []
@@ -82,10 +82,10 @@ def _overlap_texts(files: Sequence[File], where: str) -> Iterator[Iterator[str]]
 
 
 def earlier_overlaps(paths: Sequence[str]) -> Iterator[list[int]]:
-    """Yield for each path the positions of earlier ones that are equal, contain it or lie below it. Empty paths have none.
+    """Yield for each path the positions of earlier paths that equal, contain or lie below it. Empty paths have none.
 
-    In sorted order what lies below a path follows it immediately, and a stack holds the paths that contain the current one.
-    So the cost is that of sorting, plus the number of overlaps.
+    In sorted order, paths below a path follow it directly, and a stack holds the ancestors of the current path; the
+    cost is that of sorting plus the number of overlaps.
     """
     order = sorted((position for position, path in enumerate(paths) if path), key=lambda each: f"{paths[each]}/")
     stack: list[_PathGroup] = []
@@ -106,7 +106,7 @@ def earlier_overlaps(paths: Sequence[str]) -> Iterator[list[int]]:
 
 
 class _PathGroup:
-    """Equal paths, and where in sorted order those begin and end that are equal to them or lie below them."""
+    """Equal paths, and the sorted interval of paths equal to or below them."""
 
     def __init__(self, text: str, parent: _PathGroup | None, begin: int) -> None:
         self.text = text

@@ -1,4 +1,4 @@
-"""Annotations by which pods chose AppArmor and seccomp profiles before there were fields for that."""
+"""Deprecated annotations for AppArmor and seccomp profiles."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ SECCOMP_POD: Final = "seccomp.security.alpha.kubernetes.io/pod"
 SECCOMP_CONTAINER: Final = "container.seccomp.security.alpha.kubernetes.io/"
 _PREFIXES: Final = (APP_ARMOR, SECCOMP_POD, SECCOMP_CONTAINER)
 _LOCAL: Final = "localhost/"
-#: Types of profiles and what they are in annotations.
+#: Profile types and their annotation values.
 _TEXTS: Final = {"RuntimeDefault": ("runtime/default",), "Unconfined": ("unconfined",)}
 _SECCOMP_TEXTS: Final = {**_TEXTS, "RuntimeDefault": ("runtime/default", "docker/default")}
 _KINDS: Final = ("initContainers", "containers", "ephemeralContainers")
 
 
 def has_profiles(annotations: Mapping[str, str]) -> bool:
-    """Whether any of the annotations chooses a profile."""
+    """Report whether any annotation sets a profile."""
     return any(name.startswith(_PREFIXES) for name in annotations)
 
 
-def take_over_app_armor(pod: Tree) -> Iterator[str]:
-    """Fill in the fields that old clients mean by annotations. Gives warnings."""
+def apply_app_armor_annotations(pod: Tree) -> Iterator[str]:
+    """Set ``appArmorProfile`` fields from annotations. Returns warnings. Upstream: ``applyAppArmorVersionSkew``."""
     annotations = pod["metadata"].get("annotations") or {}
     spec = pod["spec"]
     if not has_profiles(annotations) or (spec.get("os") or {}).get("name") == "windows":
@@ -52,12 +52,12 @@ def take_over_app_armor(pod: Tree) -> Iterator[str]:
 
 
 def app_armor_warning(where: str) -> str:
-    """That an annotation has a field now."""
+    """Return the warning that the annotation is deprecated."""
     return f'{where}: deprecated since v1.30; use the "appArmorProfile" field instead'
 
 
 def profile_of(text: str) -> Tree | None:
-    """The field for an annotation; None when it has no sense."""
+    """Return the profile for an annotation value; None if it is invalid."""
     if text.startswith(_LOCAL):
         profile = {"type": "Localhost", "localhostProfile": text.removeprefix(_LOCAL)}
         return None if any(check_app_armor(profile, field.Path("x"))) else profile
@@ -68,7 +68,7 @@ def profile_of(text: str) -> Tree | None:
 
 
 def validate_profile_annotations(annotations: Mapping[str, str], spec: Tree, path: Path) -> Iterator[FieldError]:
-    """Each names a container that is there and a profile of a known form."""
+    """Validate that each annotation names an existing container and a valid profile."""
     if not has_profiles(annotations):
         return
     if SECCOMP_POD in annotations:
@@ -94,7 +94,7 @@ def _check_seccomp(text: str, path: Path) -> Iterator[FieldError]:
 
 
 def validate_profiles_match(annotations: Mapping[str, str], spec: Tree, path: Path) -> Iterator[FieldError]:
-    """Where a profile is chosen by a field and by an annotation, both say the same."""
+    """Validate that fields and annotations that set the same profile agree."""
     if not has_profiles(annotations):
         return
     context = spec.get("securityContext") or {}

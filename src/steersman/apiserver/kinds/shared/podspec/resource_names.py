@@ -1,4 +1,4 @@
-"""Which resources there are, and which of them may stand where."""
+"""Predicates of resource names: standard, extended, huge pages, by place of use. Upstream: ``pkg/apis/core/helper``."""
 
 from __future__ import annotations
 
@@ -34,54 +34,54 @@ HUGE_PAGES: Final = "hugepages-"
 
 
 def is_huge_pages(name: str) -> bool:
-    """Memory in pages of one size."""
+    """Report whether the resource is huge pages of one size."""
     return name.startswith(HUGE_PAGES)
 
 
 def is_quota_huge_pages(name: str) -> bool:
-    """Huge pages, as quotas may count them."""
+    """Report whether the resource is huge pages in a quota."""
     return name.startswith((HUGE_PAGES, f"requests.{HUGE_PAGES}"))
 
 
 def is_standard(name: str) -> bool:
-    """A resource without a domain that Kubernetes knows."""
+    """Report whether the resource is a standard one, without domain."""
     return name in _STANDARD or is_quota_huge_pages(name)
 
 
 def is_standard_of_quota(name: str) -> bool:
-    """A resource without a domain that a quota may limit."""
+    """Report whether the resource is a standard one of quotas."""
     return name in _QUOTA or is_quota_huge_pages(name)
 
 
 def is_standard_of_container(name: str) -> bool:
-    """A resource without a domain that a container may ask for."""
+    """Report whether the resource is a standard one of containers."""
     return name in COMPUTE or is_huge_pages(name)
 
 
 def is_native(name: str) -> bool:
-    """One of Kubernetes' own, with or without its domain."""
+    """Report whether the resource is native, with or without domain."""
     return "/" not in name or "kubernetes.io/" in name
 
 
 def is_extended(name: str) -> bool:
-    """Somebody else's resource, ``example.com/gpu``."""
+    """Report whether the resource is extended, for example ``example.com/gpu``."""
     if is_native(name) or name.startswith("requests."):
         return False
     return not names.check_qualified_name(f"requests.{name}")
 
 
 def may_overcommit(name: str) -> bool:
-    """Whether limits may be higher than requests."""
+    """Report whether limits may exceed requests."""
     return is_native(name) and not is_huge_pages(name)
 
 
 def is_integer(name: str) -> bool:
-    """Whether the resource comes in whole pieces only."""
+    """Report whether amounts must be integers."""
     return name in _INTEGER or is_extended(name)
 
 
 def is_whole_pages(name: str, amount: Quantity) -> bool:
-    """Whether an amount of huge pages is a multiple of the page's size that the name tells."""
+    """Report whether the amount is a multiple of the page size in the name."""
     try:
         size = parse(name.removeprefix(HUGE_PAGES))
     except ValueError:

@@ -1,4 +1,4 @@
-"""Requests and limits: what follows from what, and the QoS class that follows from both."""
+"""Defaults and totals of requests and limits, and the QoS class."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ if TYPE_CHECKING:
 
     from steersman.apimachinery.trees import Tree
 
-#: Resources that count for the QoS class, and that a pod may have as a whole (huge pages too, for the latter).
+#: Resources of the QoS class, which Pod-level resources may have too (together with huge pages).
 QOS_RESOURCES: Final = ("cpu", "memory")
 _HUGE_PAGES: Final = "hugepages-"
 _ZERO: Final = Quantity(0)
 
 
 def default_resource_requirements(resources: Tree) -> None:
-    """Bring the quantities of ``requests`` and ``limits`` to a scale that is kept."""
+    """Round ``requests`` and ``limits`` to a supported scale."""
     for key in ("limits", "requests"):
         if amounts := resources.get(key):
             round_resource_list(amounts)
 
 
 def round_resource_list(amounts: Tree) -> None:
-    """Round up what is finer than a thousandth, as canonical texts tell: no resource is counted in smaller pieces."""
+    """Round amounts up to milli-units, on their canonical text. Upstream: ``SetDefaults_ResourceList``."""
     for name, amount in amounts.items():
         if amount[-1:] in ("u", "n") or "e-" in amount or "E-" in amount or "." in amount:
             quantity = parse(amount)
@@ -33,7 +33,7 @@ def round_resource_list(amounts: Tree) -> None:
 
 
 def default_requests_from_limits(resources: Tree) -> None:
-    """Take each missing request of a container from its limit."""
+    """Default each missing request of a container from its limit."""
     limits = resources.get("limits")
     if limits:
         requests = resources.setdefault("requests", {})
@@ -42,10 +42,10 @@ def default_requests_from_limits(resources: Tree) -> None:
 
 
 def default_pod_level_resources(spec: Tree) -> None:
-    """Complete the resources of the pod as a whole, once its containers are complete.
+    """Default Pod-level requests and limits; containers must be defaulted already.
 
-    Of a pod with limits: where containers request something, their sum is requested; else what the pod is limited to.
-    Huge pages cannot be overcommitted, so that there the containers' limits make the pod's, if it requests none.
+    Of a Pod with limits, requests default to the sum of container requests, else to the limits. As huge pages cannot be
+    overcommitted, their limits default to the sum of container limits if no request is set.
     """
     resources = spec["resources"]
     requests = dict(resources.get("requests") or {})
@@ -66,19 +66,19 @@ def default_pod_level_resources(spec: Tree) -> None:
 
 
 def is_pod_level_resource(name: str) -> bool:
-    """Whether a pod as a whole may request or limit the resource."""
+    """Report whether Pod-level resources may have the resource. Upstream: ``IsSupportedPodLevelResource``."""
     return name in QOS_RESOURCES or name.startswith(_HUGE_PAGES)
 
 
 def is_sidecar(container: Tree) -> bool:
-    """Whether an init container goes on while the others run."""
+    """Report whether an init container is restartable (a sidecar)."""
     return container.get("restartPolicy") == "Always"
 
 
 def pod_totals(spec: Tree, key: str, *, with_overhead: bool = True) -> dict[str, Quantity]:
-    """What the pod takes of each resource: its own where it says so, else its containers', and the overhead.
+    """Return the Pod's total of each resource: Pod-level values, else those of containers, plus overhead.
 
-    ``key`` is ``requests`` or ``limits``; overhead raises only limits that are there.
+    ``key`` is ``requests`` or ``limits``; overhead is added only to limits that are set.
     """
     totals = container_totals(spec, key)
     for name, amount in ((spec.get("resources") or {}).get(key) or {}).items():
@@ -90,9 +90,9 @@ def pod_totals(spec: Tree, key: str, *, with_overhead: bool = True) -> dict[str,
 
 
 def container_totals(spec: Tree, key: str) -> dict[str, Quantity]:
-    """What the containers need together of each resource; ``key`` is ``requests`` or ``limits``.
+    """Return the containers' total of each resource; ``key`` is ``requests`` or ``limits``.
 
-    Containers and sidecars add up; an init container runs beside the sidecars before it, and the highest sum counts.
+    Containers and sidecars add up; an init container adds to the sidecars before it; the maximum counts.
     """
     total: dict[str, Quantity] = {}
     for container in spec.get("containers") or ():
@@ -114,9 +114,9 @@ def container_totals(spec: Tree, key: str) -> dict[str, Quantity]:
 
 
 def qos_class(spec: Tree) -> str:
-    """``Guaranteed``, ``Burstable`` or ``BestEffort``: by the pod's own resources where it has any, else its containers'.
+    """Return ``Guaranteed``, ``Burstable`` or ``BestEffort``, from Pod-level resources if set, else from containers.
 
-    Ephemeral containers cannot have resources and do not count.
+    Ephemeral containers have no resources and do not count.
     """
     own = spec.get("resources")
     holders = [own] if own is not None else [container.get("resources") for container in _containers(spec)]
@@ -140,7 +140,7 @@ def _containers(spec: Tree) -> Iterator[Tree]:
 
 
 def _counted(amounts: Tree | None) -> dict[str, Quantity]:
-    """What counts for the QoS class: more than nothing of a compute resource."""
+    """Return the positive amounts of compute resources."""
     counted: dict[str, Quantity] = {}
     if amounts:
         for name in QOS_RESOURCES:

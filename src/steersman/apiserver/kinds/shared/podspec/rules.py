@@ -1,4 +1,7 @@
-"""What the rules for a pod spec depend on besides the spec: whose it is, and what its older self got away with."""
+"""Options of Pod spec validation, which vary with the object and its old version.
+
+Upstream: ``PodValidationOptions``.
+"""
 
 from __future__ import annotations
 
@@ -6,27 +9,27 @@ import msgspec
 
 
 class PodRules(msgspec.Struct, frozen=True):
-    """For a pod template as it is; for pods, and for changes of old objects, with some fields set."""
+    """Options of Pod spec validation; the defaults apply to Pod templates."""
 
-    #: The spec is a Pod's own, not a template's.
+    #: The spec is a Pod's, not a template's.
     is_pod: bool = False
-    #: Name of the pod, where it is known: claims of ephemeral volumes are named after it.
+    #: Name of the Pod if known; claims of ephemeral volumes derive their names from it.
     pod_name: str = ""
-    #: Selectors may hold values that no label can have, as the old object's do.
+    #: Label selectors may have invalid values, as in the old object.
     allow_invalid_selector_values: bool = False
-    #: So may the required node affinity.
+    #: The required node affinity may have invalid values.
     allow_invalid_node_affinity_values: bool = False
-    #: So may the selectors of spread constraints.
+    #: Selectors of spread constraints may have invalid values.
     allow_invalid_spread_selectors: bool = False
-    #: Paths of projected tokens may lead anywhere.
+    #: Paths of projected tokens may be unsafe.
     allow_any_token_path: bool = False
-    #: Huge pages may come in fractions of a page.
+    #: Huge pages may be fractions of a page.
     allow_partial_huge_pages: bool = False
     #: ``--allow-privileged``.
     allow_privileged: bool = True
 
     def besides_name(self) -> tuple[bool, ...]:
-        """All of it but the pod's name."""
+        """Return all options but the Pod's name."""
         return (
             self.is_pod,
             self.allow_invalid_selector_values,
@@ -38,5 +41,5 @@ class PodRules(msgspec.Struct, frozen=True):
         )
 
 
-#: For templates, which no rule is bent for.
+#: Options for templates.
 TEMPLATE_RULES = PodRules()

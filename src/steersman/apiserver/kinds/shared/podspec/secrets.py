@@ -1,4 +1,4 @@
-"""Which secrets a pod mentions, wherever it can mention one."""
+"""Secret references of Pod specs. Upstream: ``VisitPodSecretNames``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from steersman.apimachinery.trees import Tree
 
-#: Volume source → the field with a reference to a secret.
+#: Volume source → name of its field with a secret reference.
 _VOLUME_REFS: Final = {
     "cephfs": "secretRef",
     "cinder": "secretRef",
@@ -23,7 +23,7 @@ _VOLUME_REFS: Final = {
 
 
 def secret_names(spec: Tree) -> Iterator[str]:
-    """The names, in no particular order, some more than once."""
+    """Yield the names of referenced Secrets, in no particular order, with repetitions."""
     for ref in spec.get("imagePullSecrets") or ():
         yield ref.get("name", "")
     for containers in ("initContainers", "containers", "ephemeralContainers"):

@@ -1,4 +1,7 @@
-"""What is refused of pod specs and pod templates: the list of all concerns, each in a module of its own."""
+"""Validation of Pod specs and Pod templates: entry points that call one module per concern.
+
+Upstream: ``ValidatePodSpec``.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +25,8 @@ from steersman.apiserver.kinds.shared.podspec.validate_containers import (
 from steersman.apiserver.kinds.shared.podspec.validate_placement import (
     validate_affinity,
     validate_gates,
-    validate_spread,
     validate_tolerations,
+    validate_topology_spread_constraints,
 )
 from steersman.apiserver.kinds.shared.podspec.validate_resources import validate_pod_resources, validate_requirements
 from steersman.apiserver.kinds.shared.podspec.validate_security import validate_host_process, validate_pod_security
@@ -57,7 +60,7 @@ _INT32_MAX: Final = (1 << 31) - 1
 def validate_pod_template(
     template: Tree, path: Path, rules: PodRules = TEMPLATE_RULES, facts_for: FactsFor = new_facts
 ) -> Iterator[FieldError]:
-    """A PodTemplateSpec: labels, annotations and the spec. Ephemeral containers cannot be in it."""
+    """Validate a PodTemplateSpec: labels, annotations and spec. Ephemeral containers are rejected."""
     yield from validate_template_metadata(template, path)
     spec = template.get("spec") or {}
     yield from validate_pod_spec(spec, path.child("spec"), rules, facts_for=facts_for)
@@ -70,7 +73,7 @@ def validate_pod_template(
 
 
 def validate_template_metadata(template: Tree, path: Path) -> Iterator[FieldError]:
-    """Labels and annotations that pods of a template get."""
+    """Validate the labels and annotations of a template."""
     metadata = template.get("metadata") or {}
     annotations = metadata.get("annotations") or {}
     yield from validate_labels(metadata.get("labels") or {}, path.child("labels"))
@@ -79,7 +82,7 @@ def validate_template_metadata(template: Tree, path: Path) -> Iterator[FieldErro
 
 
 def validate_pod_annotations(annotations: dict[str, str], spec: Tree, path: Path) -> Iterator[FieldError]:
-    """Annotations that mean something."""
+    """Validate annotations with a meaning for Pods."""
     if not annotations:
         return
     yield from validate_profile_annotations(annotations, spec, path)
@@ -104,14 +107,14 @@ def _is_cost(text: str) -> bool:
 def validate_pod_spec(
     spec: Tree, path: Path, rules: PodRules = TEMPLATE_RULES, facts_for: FactsFor = new_facts
 ) -> Iterator[FieldError]:
-    """Everything that is wrong with a pod spec, in upstream's order."""
+    """Validate a Pod spec, in upstream's order."""
     return facts_for(spec).validate(rules.besides_name(), _errors(spec, path, rules))
 
 
 def _errors(spec: Tree, path: Path, rules: PodRules) -> Iterator[FieldError]:
     if spec.get("terminationGracePeriodSeconds") is None:
         yield field.required(path.child("terminationGracePeriodSeconds"))
-    # What most specs do not have is skipped here: a generator and a path for each of them would be most of the work.
+    # Absent fields are skipped here, as a generator and a path for each of them would dominate the cost.
     errors, volumes = validate_volumes(spec, path.child("volumes"), rules)
     yield from errors
     if spec.get("resourceClaims"):
@@ -140,7 +143,7 @@ def _errors(spec: Tree, path: Path, rules: PodRules) -> Iterator[FieldError]:
     if spec.get("readinessGates") or spec.get("schedulingGates"):
         yield from validate_gates(spec, path)
     if constraints := spec.get("topologySpreadConstraints"):
-        yield from validate_spread(constraints, path.child("topologySpreadConstraints"), rules)
+        yield from validate_topology_spread_constraints(constraints, path.child("topologySpreadConstraints"), rules)
     yield from validate_host_process(spec, path)
     yield from _validate_host_users(spec, path)
     yield from _validate_names(spec, path)
@@ -150,7 +153,7 @@ def _errors(spec: Tree, path: Path, rules: PodRules) -> Iterator[FieldError]:
 
 
 def validate_only_for_pods(spec: Tree, path: Path) -> Iterator[FieldError]:
-    """What is refused of Pods, and let pass in templates for the sake of old ones."""
+    """Validate rules that apply to Pods only; templates are exempt for compatibility with stored objects."""
     if not spec.get("serviceAccountName"):
         for position, volume in enumerate(spec.get("volumes") or ()):
             for number, part in enumerate((volume.get("projected") or {}).get("sources") or ()):
@@ -167,7 +170,7 @@ def validate_only_for_pods(spec: Tree, path: Path) -> Iterator[FieldError]:
 
 
 def _validate_claims(spec: Tree, path: Path) -> Iterator[FieldError]:
-    """Resource claims (DRA) that the pod's containers may use."""
+    """Validate the resource claims (DRA) of a Pod."""
     seen: set[str] = set()
     for position, claim in enumerate(spec.get("resourceClaims") or ()):
         here = path.index(position)
@@ -238,7 +241,7 @@ def _validate_dns(spec: Tree, path: Path) -> Iterator[FieldError]:
 
 
 def _validate_host_users(spec: Tree, path: Path) -> Iterator[FieldError]:
-    """A user namespace of its own goes with no other namespace of the host."""
+    """Validate ``hostUsers``: a user namespace excludes the host's network, PID and IPC namespaces."""
     if spec.get("hostUsers") is not False:
         return
     for name, shown in (("hostNetwork", "hostNetwork"), ("hostPID", "HostPID"), ("hostIPC", "HostIPC")):

@@ -1,4 +1,4 @@
-"""What is refused of the spec of a claim: of a PersistentVolumeClaim, or of the template of one."""
+"""Validation of PersistentVolumeClaim specs and claim templates. Upstream: ``ValidatePersistentVolumeClaimSpec``."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def check_access_modes(modes: Sequence[str] | None, path: Path) -> Iterator[Fiel
 
 
 def check_positive_quantity(amount: str, path: Path) -> Iterator[FieldError]:
-    """An amount above nothing."""
+    """Validate that a quantity is positive."""
     if parse(amount) <= Quantity(0):
         yield field.invalid(path, amount, NOT_POSITIVE)
 
@@ -38,7 +38,7 @@ def check_positive_quantity(amount: str, path: Path) -> Iterator[FieldError]:
 def validate_claim_spec(
     spec: Tree, path: Path, *, allow_invalid_selector_values: bool = False, allow_invalid_groups: bool = False
 ) -> Iterator[FieldError]:
-    """The spec of a claim. What an old object holds already may be allowed to stay."""
+    """Validate the spec of a claim. Options keep values of the old object valid."""
     if not spec.get("accessModes"):
         yield field.required(path.child("accessModes"), "at least 1 access mode is required")
     yield from validate_label_selector(
@@ -71,7 +71,7 @@ def _validate_data_sources(spec: Tree, path: Path, *, allow_invalid_groups: bool
         yield from check_all(path.child("dataSourceRef", "namespace"), namespace, names.check_dns1123_label(namespace))
     if source is None or ref is None:
         return
-    shown: Tree = {}  # upstream shows the path here, which has nothing to show
+    shown: Tree = {}  # upstream passes the path as value, which prints as an empty struct
     if namespace:
         yield field.invalid(path, shown, "may not be specified when dataSourceRef.namespace is specified")
     elif any((source.get(key) or "") != (ref.get(key) or "") for key in ("apiGroup", "kind", "name")):

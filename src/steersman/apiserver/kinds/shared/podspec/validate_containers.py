@@ -1,4 +1,4 @@
-"""What is refused of containers, init containers and ephemeral containers."""
+"""Validation of containers, init containers and ephemeral containers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NOT_EPHEMERAL: Final = "cannot be set for an Ephemeral Container"
 _MESSAGE_POLICIES: Final = ("File", "FallbackToLogsOnError")
 _RESTART_RULES_MAX: Final = 20
 _EXIT_CODES_MAX: Final = 255
-#: All that an ephemeral container may have; what else containers have is for those that serve.
+#: Fields that ephemeral containers may have.
 _EPHEMERAL_FIELDS: Final = frozenset(
     (
         "name",
@@ -52,7 +52,7 @@ _EPHEMERAL_FIELDS: Final = frozenset(
 
 
 class ContainerContext:
-    """What the rules for one pod's containers share."""
+    """Properties of a Pod that container validation depends on."""
 
     __slots__ = ("claims", "grace_seconds", "host_users", "restart_policy", "rules", "volumes")
 
@@ -62,12 +62,12 @@ class ContainerContext:
         self.claims: Final = frozenset(c["name"] for c in spec.get("resourceClaims") or () if c.get("name"))
         self.grace_seconds: Final[int | None] = spec.get("terminationGracePeriodSeconds")
         self.restart_policy: Final[str] = spec.get("restartPolicy") or ""
-        #: The pod has no user namespace of its own.
+        #: The Pod has no user namespace.
         self.host_users: Final = spec.get("hostUsers") is not False
 
 
 def validate_containers(containers: Sequence[Tree], path: Path, context: ContainerContext) -> Iterator[FieldError]:
-    """The containers proper, of which there is at least one."""
+    """Validate ``spec.containers``, which must not be empty."""
     if not containers:
         yield field.required(path)
         return
@@ -84,7 +84,7 @@ def validate_containers(containers: Sequence[Tree], path: Path, context: Contain
 
 
 def validate_init_containers(spec: Tree, path: Path, context: ContainerContext) -> Iterator[FieldError]:
-    """Init containers run one by one; those that go on (sidecars) may do what containers may."""
+    """Validate init containers; restartable ones may have the fields of regular containers."""
     seen = {container.get("name") or "" for container in spec.get("containers") or ()}
     for position, container in enumerate(spec.get("initContainers") or ()):
         here = path.index(position)
@@ -107,7 +107,7 @@ def validate_init_containers(spec: Tree, path: Path, context: ContainerContext) 
 
 
 def validate_ephemeral_containers(spec: Tree, path: Path, context: ContainerContext) -> Iterator[FieldError]:
-    """Containers for a look inside: no ports, probes, resources; names of their own."""
+    """Validate ephemeral containers: no ports, probes or resources; unique names among all containers."""
     others = {
         container.get("name") or "" for kind in ("containers", "initContainers") for container in spec.get(kind) or ()
     }
@@ -130,7 +130,7 @@ def validate_ephemeral_containers(spec: Tree, path: Path, context: ContainerCont
 
 
 def check_image_padding(container: Tree, path: Path) -> Iterator[FieldError]:
-    """Of Pods only: old templates have images with spaces around them."""
+    """Reject images with surrounding whitespace, in Pods only: stored templates may have it."""
     image = container.get("image") or ""
     if image != image.strip():
         yield field.invalid(path.child("image"), image, "must not have leading or trailing whitespace")
@@ -200,7 +200,7 @@ def _validate_ports(ports: Sequence[Tree], path: Path) -> Iterator[FieldError]:
 
 
 def _check_host_ports(containers: Sequence[Tree], path: Path) -> Iterator[FieldError]:
-    """No port of the node is asked for twice (by one address and protocol)."""
+    """Reject duplicate host ports (same address and protocol)."""
     seen: set[str] = set()
     for position, container in enumerate(containers):
         for number, port in enumerate(container.get("ports") or ()):
@@ -227,7 +227,7 @@ def _validate_resize_policy(policies: Sequence[Tree], path: Path, restart_policy
 
 
 def _validate_restart(container: Tree, path: Path) -> Iterator[FieldError]:
-    """A restart policy of the container's own, and rules that look at how it ended."""
+    """Validate a container's restart policy and its rules by exit code."""
     policy, rules = container.get("restartPolicy"), container.get("restartPolicyRules") or ()
     if policy is not None:
         yield from check_supported(policy, ("Always", "Never", "OnFailure"), path.child("restartPolicy"))

@@ -1,4 +1,4 @@
-"""What is refused of environment variables, and of references to fields and resources."""
+"""Validation of environment variables and of field and resource references."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ ENV_FIELDS: Final = (
     "status.podIP",
     "status.podIPs",
 )
-#: Fields that a reference may name at all; which of them depends on where it stands.
+#: Fields that references may name; the place of the reference restricts them further.
 _KNOWN_FIELDS: Final = {*VOLUME_FIELDS, *ENV_FIELDS, "spec.restartPolicy", "spec.schedulerName", "status.phase"}
-#: Older names that are still read.
+#: Deprecated aliases that are still accepted.
 _OLD_FIELDS: Final = {"spec.host": "spec.nodeName"}
 _RESOURCES: Final = (
     "limits.cpu",
@@ -58,7 +58,7 @@ _SOURCES: Final = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKey
 
 
 def validate_env(variables: Sequence[Tree] | None, path: Path, volumes: dict[str, Tree]) -> Iterator[FieldError]:
-    """The variables of a container. ``volumes`` are the pod's, which files may be read from."""
+    """Validate the environment variables of a container. ``volumes``: the Pod's, for ``fileKeyRef``."""
     for position, variable in enumerate(variables or ()):
         here = path.index(position)
         name = variable.get("name") or ""
@@ -123,23 +123,23 @@ def _validate_file_key(ref: Tree, path: Path, volumes: dict[str, Tree]) -> Itera
 
 
 def validate_env_from(sources: Sequence[Tree] | None, path: Path) -> Iterator[FieldError]:
-    """The whole config maps and secrets that a container takes its variables from."""
+    """Validate ``envFrom``."""
     for position, source in enumerate(sources or ()):
         here = path.index(position)
         prefix = source.get("prefix")
         if prefix:
             yield from check_all(here.child("prefix"), prefix, names.check_relaxed_env_var_name(prefix))
-        given = [name for name in ("configMapRef", "secretRef") if source.get(name) is not None]
-        for name in given:
+        references = [name for name in ("configMapRef", "secretRef") if source.get(name) is not None]
+        for name in references:
             referred = source[name].get("name")
             if not referred:
                 yield field.required(here.child(name, "name"))
             else:
                 faults = names.name_is_dns_subdomain(referred, prefix=True)
                 yield from check_all(here.child(name, "name"), referred, faults)
-        if not given:
+        if not references:
             yield field.invalid(path, "", "must specify one of: `configMapRef` or `secretRef`")
-        elif len(given) > 1:
+        elif len(references) > 1:
             yield field.invalid(path, "", "may not have more than one field specified at a time")
 
 
@@ -147,7 +147,7 @@ def validate_env_from(sources: Sequence[Tree] | None, path: Path) -> Iterator[Fi
 
 
 def check_object_field(ref: Tree, allowed: Sequence[str], path: Path) -> Iterator[FieldError]:
-    """A reference to a field of the pod itself; one entry of its labels or annotations goes by ``['key']``."""
+    """Validate an ``ObjectFieldSelector``; a single label or annotation is selected by ``['key']``."""
     version, name = ref.get("apiVersion"), ref.get("fieldPath")
     if not version:
         yield field.required(path.child("apiVersion"))
@@ -182,7 +182,7 @@ def _unknown_field(version: str, name: str) -> str:
 
 
 def check_resource_field(ref: Tree, path: Path, *, needs_container: bool) -> Iterator[FieldError]:
-    """A reference to a request or limit of a container."""
+    """Validate a ``ResourceFieldSelector``."""
     resource = ref.get("resource") or ""
     if needs_container and not ref.get("containerName"):
         yield field.required(path.child("containerName"))

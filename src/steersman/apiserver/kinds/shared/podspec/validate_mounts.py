@@ -1,4 +1,4 @@
-"""What is refused of the mounts and block devices of a container."""
+"""Validation of volume mounts and volume devices of containers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _RECURSIVE: Final = ("Disabled", "Enabled", "IfPossible")
 
 
 def validate_mounts(container: Tree, path: Path, volumes: dict[str, Tree]) -> Iterator[FieldError]:
-    """Each volume is there, each place is used once, and block devices are no directories."""
+    """Validate volume mounts: existing volumes, unique paths, no block devices."""
     devices = {device.get("name"): device.get("devicePath") for device in container.get("volumeDevices") or ()}
     places: set[str] = set()
     for position, mount in enumerate(container.get("volumeMounts") or ()):
@@ -74,7 +74,7 @@ def _validate_propagation(mount: Tree, container: Tree, path: Path) -> Iterator[
 
 
 def validate_devices(container: Tree, path: Path, volumes: dict[str, Tree]) -> Iterator[FieldError]:
-    """Block devices come from claims, each at a place of its own."""
+    """Validate volume devices: claims only, unique device paths."""
     mounts = {mount.get("name"): mount.get("mountPath") for mount in container.get("volumeMounts") or ()}
     names: set[str] = set()
     places: set[str] = set()

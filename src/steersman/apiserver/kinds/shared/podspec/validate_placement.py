@@ -1,4 +1,4 @@
-"""What is refused of that which decides where a pod runs: affinity, tolerations, spreading, gates."""
+"""Validation of scheduling constraints: affinity, tolerations, topology spread, readiness and scheduling gates."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
 TAINT_EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
-#: The last two are in the API, but their feature is off.
+#: The last two operators exist in the API, but their feature gate is off.
 _ALL_OPERATORS: Final = ("Equal", "Exists", "Lt", "Gt")
 _WEIGHT_WRONG: Final = "must be in the range 1-100"
 _NOT_AN_OPERATOR: Final = "not a valid selector operator"
@@ -29,7 +29,7 @@ _NOT_POSITIVE: Final = "must be greater than zero"
 
 
 def validate_affinity(affinity: Tree | None, path: Path, rules: PodRules) -> Iterator[FieldError]:
-    """Where a pod wants to be, by nodes and by other pods."""
+    """Validate node and Pod (anti-)affinity."""
     if not affinity:
         return
     nodes = affinity.get("nodeAffinity") or {}
@@ -62,7 +62,7 @@ def _check_weight(term: Tree, path: Path) -> Iterator[FieldError]:
 
 
 def validate_node_selector(selector: Tree, path: Path, *, allow_invalid_values: bool = False) -> Iterator[FieldError]:
-    """A ``NodeSelector``: terms of which one must hold."""
+    """Validate a ``NodeSelector``, whose terms are ORed."""
     terms = selector.get("nodeSelectorTerms")
     here = path.child("nodeSelectorTerms")
     if not terms:
@@ -130,10 +130,11 @@ def _validate_pod_term(term: Tree, path: Path, rules: PodRules) -> Iterator[Fiel
 
 
 def _validate_label_keys(term: Tree, path: Path) -> Iterator[FieldError]:
-    """Keys whose values come from the pod: they need a selector, which must not speak of them itself.
+    """Validate ``matchLabelKeys`` and ``mismatchLabelKeys``: they need a selector that has no requirement for these
+    keys.
 
-    The selector of a Pod holds what they mean already, so that only a second mention is one too many; in templates one
-    mention of the client's own passes.
+    The selector of a Pod already has the merged requirements, so only a second one is rejected; templates may have one
+    requirement from the client.
     """
     selector = term.get("labelSelector")
     same, other = term.get("matchLabelKeys") or (), term.get("mismatchLabelKeys") or ()
@@ -163,7 +164,7 @@ def _validate_label_keys(term: Tree, path: Path) -> Iterator[FieldError]:
 
 
 def validate_tolerations(tolerations: Sequence[Tree] | None, path: Path) -> Iterator[FieldError]:
-    """The taints that a pod puts up with."""
+    """Validate tolerations."""
     for position, toleration in enumerate(tolerations or ()):
         here = path.index(position)
         key, operator = toleration.get("key") or "", toleration.get("operator") or ""
@@ -190,11 +191,13 @@ def validate_tolerations(tolerations: Sequence[Tree] | None, path: Path) -> Iter
             yield field.not_supported(here.child("effect"), effect, TAINT_EFFECTS)
 
 
-# -- spreading and gates ----------------------------------------------------------------------------------------------
+# -- topology spread and gates ----------------------------------------------------------------------------------------
 
 
-def validate_spread(constraints: Sequence[Tree] | None, path: Path, rules: PodRules) -> Iterator[FieldError]:
-    """How evenly the pods of a workload lie over the parts of a cluster."""
+def validate_topology_spread_constraints(
+    constraints: Sequence[Tree] | None, path: Path, rules: PodRules
+) -> Iterator[FieldError]:
+    """Validate topology spread constraints."""
     pairs = [(each.get("topologyKey") or "", each.get("whenUnsatisfiable") or "") for each in constraints or ()]
     last_position = {pair: position for position, pair in enumerate(pairs)}
     for position, constraint in enumerate(constraints or ()):
@@ -230,7 +233,7 @@ def _check_min_domains(count: int | None, action: str, path: Path) -> Iterator[F
 
 
 def validate_gates(spec: Tree, path: Path) -> Iterator[FieldError]:
-    """Conditions that must be met before a pod counts as ready, and gates that keep it from being scheduled."""
+    """Validate readiness gates and scheduling gates."""
     for position, gate in enumerate(spec.get("readinessGates") or ()):
         where = path.child("readinessGates").index(position).child("conditionType")
         yield from validate_qualified_name(gate.get("conditionType") or "", where)

@@ -1,4 +1,4 @@
-"""What is refused of probes and lifecycle hooks."""
+"""Validation of probes and lifecycle handlers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _TIMINGS: Final = ("initialDelaySeconds", "timeoutSeconds", "periodSeconds", "su
 
 
 def validate_probes(container: Tree, path: Path, grace_seconds: int | None) -> Iterator[FieldError]:
-    """The three probes of a container that goes on running."""
+    """Validate the liveness, readiness and startup probes of a container."""
     for name in ("livenessProbe", "readinessProbe", "startupProbe"):
         probe = container.get(name)
         if probe is None:
@@ -43,7 +43,7 @@ def _validate_probe(probe: Tree, path: Path, grace_seconds: int | None) -> Itera
 
 
 def validate_lifecycle(lifecycle: Tree, path: Path, grace_seconds: int | None) -> Iterator[FieldError]:
-    """What runs after a container's start and before its end."""
+    """Validate ``lifecycle``: postStart and preStop."""
     for name in ("postStart", "preStop"):
         handler = lifecycle.get(name)
         if handler is not None:
@@ -51,13 +51,13 @@ def validate_lifecycle(lifecycle: Tree, path: Path, grace_seconds: int | None) -
 
 
 def _validate_handler(handler: Tree, path: Path, grace_seconds: int | None, *, is_hook: bool) -> Iterator[FieldError]:
-    """Exactly one way to do it. Hooks cannot call gRPC, probes cannot sleep."""
+    """Validate that a handler has exactly one action. Lifecycle hooks cannot use gRPC, probes cannot sleep."""
     unknown = "grpc" if is_hook else "sleep"
-    given = [name for name in _HANDLERS if name != unknown and handler.get(name) is not None]
-    if not given:
+    actions = [name for name in _HANDLERS if name != unknown and handler.get(name) is not None]
+    if not actions:
         yield field.required(path, "must specify a handler type")
         return
-    first, *surplus = given
+    first, *surplus = actions
     yield from _validate_action(first, handler[first], path.child(first), grace_seconds)
     for name in surplus:
         yield field.forbidden(path.child(name), "may not specify more than 1 handler type")

@@ -1,4 +1,4 @@
-"""What is refused of requests and limits: of containers, of pods as a whole."""
+"""Validation of requests and limits of containers and of Pod-level resources."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _POD_LEVEL: Final = ("cpu", "hugepages-", "memory")
 
 
 def check_amount(name: str, amount: str, path: Path) -> Iterator[FieldError]:
-    """An amount of a resource: not negative, and whole where the resource is."""
+    """Validate a resource amount: not negative, and an integer where the resource requires it."""
     quantity = parse(amount)
     if quantity < _NOTHING:
         yield field.invalid(path, amount, IS_NEGATIVE)
@@ -36,7 +36,7 @@ def check_amount(name: str, amount: str, path: Path) -> Iterator[FieldError]:
 
 
 def check_resource_name(name: str, path: Path) -> list[FieldError]:
-    """The name of a resource: a known one, or one with a domain."""
+    """Validate a resource name: a standard one, or qualified with a domain."""
     errors = list(check_all(path, name, names.check_qualified_name(name)))
     if not errors and "/" not in name and not resource_names.is_standard(name):
         errors.append(field.invalid(path, name, "must be a standard resource type or fully qualified"))
@@ -44,7 +44,7 @@ def check_resource_name(name: str, path: Path) -> list[FieldError]:
 
 
 def check_container_resource_name(name: str, path: Path) -> Sequence[FieldError]:
-    """The name of a resource that a container asks for."""
+    """Validate a resource name of containers."""
     if name in resource_names.COMPUTE:
         return _NO_ERRORS
     errors = check_resource_name(name, path)
@@ -71,7 +71,7 @@ def validate_requirements(
     *,
     check_name: NameCheck = check_container_resource_name,
 ) -> Iterator[FieldError]:
-    """The ``resources`` of a container. ``claims`` are the names of the pod's resource claims."""
+    """Validate ``resources`` of a container. ``claims``: names of the Pod's resource claims."""
     if not resources:
         return
     limits, requests = resources.get("limits") or {}, resources.get("requests") or {}
@@ -100,10 +100,10 @@ def _check_request(name: str, request: str, limit: str | None, path: Path) -> It
         if not resource_names.may_overcommit(name):
             yield field.required(path.child("limits"), "Limit must be set for non overcommitable resources")
         return
-    wanted, most = parse(request), parse(limit)
-    if wanted != most and not resource_names.may_overcommit(name):
+    requested, most = parse(request), parse(limit)
+    if requested != most and not resource_names.may_overcommit(name):
         yield field.invalid(path.child("requests"), request, f"must be equal to {name} limit of {limit}")
-    elif wanted > most:
+    elif requested > most:
         yield field.invalid(path.child("requests"), request, f"must be less than or equal to {name} limit of {limit}")
 
 
@@ -135,13 +135,15 @@ def _check_claims(used: Sequence[Tree], path: Path, claims: frozenset[str]) -> I
 
 @lru_cache(maxsize=8)
 def _unknown_claim_detail(claims: frozenset[str]) -> str:
-    """Return the detail of errors about unknown claims: one text, as many errors may share a long list of names."""
+    """Return the detail of errors about unknown claims: one shared text, as many errors may include a long list of
+    names.
+    """
     listed = f": {', '.join(sorted(claims))}" if claims else " which is empty"
     return f"must be one of the names in pod.spec.resourceClaims{listed}"
 
 
 def validate_pod_resources(spec: Tree, path: Path, claims: frozenset[str], rules: PodRules) -> Iterator[FieldError]:
-    """The ``resources`` of the pod as a whole, and whether its containers' fit into them."""
+    """Validate Pod-level resources, and that the containers' totals do not exceed them."""
     resources = spec.get("resources")
     if resources is None:
         return
@@ -155,7 +157,9 @@ def validate_pod_resources(spec: Tree, path: Path, claims: frozenset[str], rules
     for kind in ("requests", "limits"):
         own = resources.get(kind) or {}
         for name, total in sorted(container_totals(spec, kind).items()):
-            counts = kind == "requests" or resource_names.is_huge_pages(name)  # other limits may be overcommitted
+            counts = kind == "requests" or resource_names.is_huge_pages(
+                name
+            )  # limits of other resources may be overcommitted
             if counts and name in own and total > parse(own[name]):
                 detail = f"must be greater than or equal to aggregate container {kind} of {total}"
                 yield field.invalid(path.child(kind).key(name), own[name], detail)

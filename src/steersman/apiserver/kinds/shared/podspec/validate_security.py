@@ -1,4 +1,4 @@
-"""What is refused of security contexts, of pods and of containers."""
+"""Validation of security contexts of Pods and containers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SYSCTL_SEGMENT: Final = r"[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
 _SYSCTL_PATTERN: Final = rf"({_SYSCTL_SEGMENT}[\./])*{_SYSCTL_SEGMENT}"
 _SYSCTL: Final = re.compile(_SYSCTL_PATTERN)
 _SYSCTL_LENGTH_MAX: Final = 253
-#: Prefixes of settings that the network or IPC namespace has its own of.
+#: Prefixes of sysctls of the network or IPC namespace.
 _NET_SYSCTLS: Final = ("net.",)
 _IPC_SYSCTLS: Final = ("kernel.sem", "kernel.shm", "kernel.msg", "fs.mqueue.")
 _PROFILE_TYPES: Final = ("Localhost", "RuntimeDefault", "Unconfined")
@@ -48,7 +48,7 @@ def _check_one_of(context: Tree, name: str, path: Path, known: Sequence[str]) ->
 
 
 def validate_pod_security(spec: Tree, path: Path) -> Iterator[FieldError]:
-    """The security context of a pod."""
+    """Validate a PodSecurityContext."""
     context = spec.get("securityContext") or {}
     for name in ("fsGroup", "runAsUser", "runAsGroup"):
         yield from _check_id(context, name, path)
@@ -64,7 +64,9 @@ def validate_pod_security(spec: Tree, path: Path) -> Iterator[FieldError]:
     yield from _validate_windows(context.get("windowsOptions"), path.child("windowsOptions"))
     yield from check_app_armor(context.get("appArmorProfile"), path.child("appArmorProfile"))
     yield from _check_one_of(context, "supplementalGroupsPolicy", path, ("Merge", "Strict"))
-    yield from _check_one_of(context, "seLinuxChangePolicy", path, ("Recursive",))  # MountOption: SELinuxMount is off
+    yield from _check_one_of(
+        context, "seLinuxChangePolicy", path, ("Recursive",)
+    )  # MountOption is missing: the gate SELinuxMount is off
 
 
 def _validate_sysctls(spec: Tree, context: Tree, path: Path) -> Iterator[FieldError]:
@@ -88,7 +90,7 @@ def _validate_sysctls(spec: Tree, context: Tree, path: Path) -> Iterator[FieldEr
 
 
 def _dotted(name: str) -> str:
-    """A name with slashes between its parts in the usual form with dots (which then stand for slashes)."""
+    """Normalize a sysctl name with slashes as separators to dots (dots then become slashes)."""
     separator = re.search(r"[./]", name)
     if separator is None or separator[0] == ".":
         return name
@@ -114,7 +116,7 @@ def _validate_seccomp(profile: Tree | None, path: Path) -> Iterator[FieldError]:
 
 
 def check_app_armor(profile: Tree | None, path: Path) -> Iterator[FieldError]:
-    """The field ``appArmorProfile`` of a pod or container."""
+    """Validate ``appArmorProfile`` of a Pod or container."""
     if profile is None:
         return
     kind, local = profile.get("type"), profile.get("localhostProfile")
@@ -138,7 +140,7 @@ def check_app_armor(profile: Tree | None, path: Path) -> Iterator[FieldError]:
 def validate_container_security(
     context: Tree | None, path: Path, *, host_users: bool, rules: PodRules
 ) -> Iterator[FieldError]:
-    """The security context of a container. ``host_users``: the pod has no user namespace of its own."""
+    """Validate a container's SecurityContext. ``host_users``: the Pod has no user namespace."""
     if not context:
         return
     privileged = context.get("privileged")
@@ -188,7 +190,7 @@ _USER_CHARACTERS: Final = r"""runAsUserName's User cannot contain the following 
 
 
 def _user_faults(name: str) -> Iterator[str]:
-    """What is wrong with a user, who may stand behind a domain and a backslash."""
+    """Yield the errors of ``runAsUserName``, with an optional domain and backslash."""
     if not name:
         yield "runAsUserName cannot be an empty string"
         return
@@ -214,7 +216,7 @@ def _user_faults(name: str) -> Iterator[str]:
 
 
 def validate_host_process(spec: Tree, path: Path) -> Iterator[FieldError]:
-    """Containers that are processes of a Windows host: all or none, and on the host's network."""
+    """Validate Windows HostProcess containers: all or none, with ``hostNetwork``."""
     pod_wide = _host_process(spec)
     count = total = 0
     for kind in ("initContainers", "containers", "ephemeralContainers"):

@@ -1,4 +1,4 @@
-"""What is refused of the sources of volumes, those of pods and those of PersistentVolumes alike."""
+"""Validation of volume sources of Pods and PersistentVolumes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 PULL_POLICIES: Final = ("Always", "IfNotPresent", "Never")
 MODE_WRONG: Final = "must be a number between 0 and 0777 (octal), both inclusive"
-#: Of the names of a volume and of its portal, with what stands between them, where the initiator has a name.
+#: Limit of the lengths of volume name, portal and separators, if an initiator name is set.
 ISCSI_LENGTH_MAX: Final = 64
 ISCSI_TOO_LONG: Final = (
     "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters "
@@ -56,33 +56,33 @@ _BLOB_DISK: Final = ("https://{account-name}.blob.core.windows.net/{container-na
 
 
 def check_no_backsteps(text: str, path: Path) -> Iterator[FieldError]:
-    """A path must not lead upwards."""
+    """Reject paths with ``..`` components. Upstream: ``validatePathNoBacksteps``."""
     if ".." in text.split("/"):
         yield field.invalid(path, text, "must not contain '..'")
 
 
 def check_descending_path(text: str, path: Path) -> Iterator[FieldError]:
-    """A path must lead downwards from where it begins."""
+    """Validate a relative path without ``..``. Upstream: ``validateLocalDescendingPath``."""
     if posixpath.isabs(text):
         yield field.invalid(path, text, "must be a relative path")
     yield from check_no_backsteps(text, path)
 
 
 def check_file_path(text: str, path: Path) -> Iterator[FieldError]:
-    """As ``check_descending_path``; names that begin with ``..`` are the kubelet's own."""
+    """Validate a relative path without ``..`` whose names do not begin with ``..``, which the kubelet reserves."""
     yield from check_descending_path(text, path)
     if text.startswith("..") and not text.startswith("../"):
         yield field.invalid(path, text, "must not start with '..'")
 
 
 def check_mode(mode: int | None, path: Path) -> Iterator[FieldError]:
-    """Permission bits of a file."""
+    """Validate the permission bits of a file."""
     if mode is not None and not 0 <= mode <= 0o777:
         yield field.invalid(path, mode, MODE_WRONG)
 
 
 def check_key_paths(items: Sequence[Tree] | None, path: Path) -> Iterator[FieldError]:
-    """Keys of a secret or config map, and the files that they become."""
+    """Validate the items of a Secret or ConfigMap volume: keys and paths."""
     for position, item in enumerate(items or ()):
         here = path.index(position)
         yield from _required(item, here, "key", "path")
@@ -97,7 +97,7 @@ def _required(source: Tree, path: Path, *names_: str) -> Iterator[FieldError]:
 
 
 def _required_check(*names_: str) -> Check:
-    """A check that only wants some fields to be there."""
+    """Return a check that only requires fields to be set."""
 
     def check(source: Tree, path: Path) -> Iterator[FieldError]:
         yield from _required(source, path, *names_)
@@ -106,7 +106,7 @@ def _required_check(*names_: str) -> Check:
 
 
 def check_secret_ref(source: Tree, path: Path, *, with_namespace: bool = False) -> Iterator[FieldError]:
-    """``secretRef`` must name what it refers to."""
+    """Validate that ``secretRef`` has a name."""
     ref = source.get("secretRef")
     if ref is not None:
         yield from _required(ref, path.child("secretRef"), "name", *(("namespace",) if with_namespace else ()))
@@ -170,7 +170,7 @@ def check_iscsi(source: Tree, path: Path) -> Iterator[FieldError]:
 
 
 def check_iscsi_rest(source: Tree, path: Path, *, unknown: str) -> Iterator[FieldError]:
-    """All but the portal. ``unknown`` is what is told of a name of no known kind."""
+    """Validate an iSCSI source without its portal. ``unknown``: detail of the error about the IQN's format."""
     name = source.get("iqn")
     if not name:
         yield field.required(path.child("iqn"))
@@ -272,7 +272,7 @@ def check_storage_os(source: Tree, path: Path) -> Iterator[FieldError]:
 
 
 def check_csi_driver_name(name: str, path: Path) -> Iterator[FieldError]:
-    """A name of at most 63 bytes that fits into DNS but for upper case."""
+    """Validate a CSI driver name: up to 63 bytes, a DNS subdomain in any case."""
     if not name:
         yield field.required(path)
         return

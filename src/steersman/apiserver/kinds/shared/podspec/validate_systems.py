@@ -1,4 +1,4 @@
-"""What is refused of a pod for the sake of its operating system."""
+"""Validation of Pods against ``spec.os``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _NOT_WINDOWS: Final = "cannot be set for a windows pod"
 _NOT_LINUX: Final = "windows options cannot be set for a linux pod"
-#: In upstream's order; those of the spec itself between those of its security context.
+#: In upstream's order: fields of the spec between those of its security context.
 _POD_FIELDS: Final = (
     ("securityContext", "appArmorProfile"),
     ("securityContext", "seLinuxOptions"),
@@ -47,7 +47,7 @@ _CONTAINER_FIELDS: Final = (
 
 
 def validate_operating_system(spec: Tree, path: Path) -> Iterator[FieldError]:
-    """``spec.os`` and what cannot be had there. Nothing to say of a pod that leaves it out."""
+    """Validate that a Pod has no fields unsupported by ``spec.os``. Pods without it are skipped."""
     system = spec.get("os")
     if system is None:
         return
@@ -63,7 +63,7 @@ def validate_operating_system(spec: Tree, path: Path) -> Iterator[FieldError]:
 
 
 def _contexts(spec: Tree, path: Path) -> Iterator[tuple[Tree, Path]]:
-    """The security contexts of all containers."""
+    """Yield the security contexts of all containers."""
     for kind in ("initContainers", "containers", "ephemeralContainers"):
         for position, container in enumerate(spec.get(kind) or ()):
             context = container.get("securityContext")

@@ -1,4 +1,4 @@
-"""What is refused of a pod's volumes."""
+"""Validation of a Pod's volumes. Sources are validated by ``validate_sources.py``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MORE_THAN_ONE: Final = "may not specify more than 1 volume type"
 _PATH_TAKEN: Final = "conflicting duplicate paths"
 _TOKEN_SECONDS: Final = (600, 1 << 32)
 
-#: Sources in upstream's order: field → check, and where it differs the names used in paths (found twice, faults).
+#: Sources in upstream's order: field → check, and names in error paths if they differ (second source, invalid source).
 _SIMPLE: Final[dict[str, Callable[[Tree, Path], Iterator[FieldError]]]] = {
     "hostPath": sources.check_host_path,
     "gitRepo": sources.check_git_repo,
@@ -66,18 +66,20 @@ _ORDER: Final = (
     "image",
 )
 _PLACE: Final = {name: place for place, name in enumerate(_ORDER)}
-#: Where faults of a source are told, when not under its own name; where a second source is told to be one too many.
+#: Path elements of errors in a source, and of errors about a second source, if they differ from the field name.
 _FAULT_NAMES: Final = {"gcePersistentDisk": "persistentDisk"}
 _SURPLUS_NAMES: Final = {"cephfs": "cephFS", "downwardAPI": "downwarAPI"}
 
 
 def validate_volumes(spec: Tree, path: Path, rules: PodRules) -> tuple[list[FieldError], dict[str, Tree]]:
-    """All that is wrong with the volumes; and those that are right, by name, for mounts to refer to."""
+    """Validate the volumes. Returns errors, and valid volumes by name for the validation of mounts."""
     errors: list[FieldError] = []
     usable: dict[str, Tree] = {}
     volumes = spec.get("volumes") or ()
     pod_name = rules.pod_name
-    made = {f"{pod_name}-{v.get('name', '')}" for v in volumes if pod_name and v.get("ephemeral") is not None}
+    ephemeral_claims = {
+        f"{pod_name}-{v.get('name', '')}" for v in volumes if pod_name and v.get("ephemeral") is not None
+    }
     for position, volume in enumerate(volumes):
         here = path.index(position)
         name = volume.get("name") or ""
@@ -92,18 +94,18 @@ def validate_volumes(spec: Tree, path: Path, rules: PodRules) -> tuple[list[Fiel
             usable[name] = volume
         errors += faults
         claim = (volume.get("persistentVolumeClaim") or {}).get("claimName")
-        if claim in made:
+        if claim in ephemeral_claims:
             detail = "must not reference a PVC that gets created for an ephemeral volume"
             errors.append(field.invalid(here.child("persistentVolumeClaim", "claimName"), claim, detail))
     return errors, usable
 
 
 def _validate_source(volume: Tree, path: Path, rules: PodRules) -> Iterator[FieldError]:
-    given = sorted((name for name in volume if name in _PLACE), key=_PLACE.__getitem__)
-    if not given:
+    sources = sorted((name for name in volume if name in _PLACE), key=_PLACE.__getitem__)
+    if not sources:
         yield field.required(path, "must specify a volume type")
         return
-    for number, name in enumerate(given):
+    for number, name in enumerate(sources):
         if number and name != "emptyDir":
             yield field.forbidden(path.child(_SURPLUS_NAMES.get(name, name)), _MORE_THAN_ONE)
             continue
@@ -144,7 +146,7 @@ def _validate_special(name: str, source: Tree, path: Path, rules: PodRules) -> I
 
 
 def validate_claim_template(template: Tree, path: Path) -> Iterator[FieldError]:
-    """A claim to be made for a pod: its metadata may hold labels and annotations only."""
+    """Validate the claim template of an ephemeral volume; its metadata may have labels and annotations only."""
     metadata = template.get("metadata") or {}
     yield from validate_annotations(metadata.get("annotations") or {}, path.child("metadata", "annotations"))
     yield from validate_labels(metadata.get("labels") or {}, path.child("metadata", "labels"))
@@ -184,7 +186,7 @@ def _validate_downward_file(item: Tree, path: Path) -> Iterator[FieldError]:
 
 
 def _validate_projections(projected: Tree, path: Path, rules: PodRules) -> Iterator[FieldError]:
-    """The sources of a projection share one directory, so no two may write the same file."""
+    """Validate the sources of a projected volume; their paths must not conflict."""
     seen: set[str] = set()
 
     def claim(file: str, shown: Any) -> Iterator[FieldError]:

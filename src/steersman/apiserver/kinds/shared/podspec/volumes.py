@@ -1,4 +1,4 @@
-"""Defaults of volumes, by their source (``SetDefaults_Volume`` and its kin upstream)."""
+"""Defaults of volumes by source. Upstream: ``SetDefaults_Volume`` and ``SetDefaults_*VolumeSource``."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
     from steersman.apimachinery.trees import Tree
 
-#: 0644, as files of config maps, secrets, and projections are written.
+#: 0644, for files of ConfigMaps, Secrets and projections.
 _FILE_MODE: Final = 0o644
 _TOKEN_SECONDS: Final = 3600
 
 
 def default_volume(volume: Tree) -> None:
-    """Fill in one volume of a pod; one without a source becomes an ``emptyDir``."""
+    """Default a volume of a Pod; without a source it becomes an ``emptyDir``."""
     bare = True
     for name, source in volume.items():
         if name == "name":
@@ -32,7 +32,7 @@ def default_volume(volume: Tree) -> None:
 
 
 def default_persistent_source(spec: Tree) -> None:
-    """Fill in the source in the spec of a PersistentVolume."""
+    """Default the source of a PersistentVolume."""
     for name, fill in _BY_PERSISTENT_SOURCE.items():
         source = spec.get(name)
         if source is not None:
@@ -40,7 +40,7 @@ def default_persistent_source(spec: Tree) -> None:
 
 
 def default_claim_spec(spec: Tree) -> None:
-    """Fill in the spec of a claim, also of one that a volume or a stateful set brings as a template."""
+    """Default the spec of a claim or claim template."""
     if spec.get("volumeMode") is None:
         spec["volumeMode"] = "Filesystem"
     resources = spec.get("resources")
@@ -51,19 +51,19 @@ def default_claim_spec(spec: Tree) -> None:
 
 
 def default_field_ref(field_ref: Tree) -> None:
-    """A field reference speaks of v1 when it says nothing else."""
+    """Default ``apiVersion`` of a field reference to v1."""
     if not field_ref.get("apiVersion"):
         field_ref["apiVersion"] = "v1"
 
 
 def default_resource_field_ref(resource_field_ref: Tree) -> None:
-    """A resource reference shows its divisor, also when it was left out (0: by the unit)."""
+    """Default ``divisor`` of a resource reference to 0."""
     if resource_field_ref.get("divisor") is None:
         resource_field_ref["divisor"] = "0"
 
 
 def _empty_texts(**defaults: str) -> Callable[[Tree], None]:
-    """A filler for texts that are absent or empty."""
+    """Return a defaulting function for absent or empty strings."""
 
     def fill(source: Tree) -> None:
         for key, value in defaults.items():
@@ -74,7 +74,7 @@ def _empty_texts(**defaults: str) -> Callable[[Tree], None]:
 
 
 def _absent(**defaults: Any) -> Callable[[Tree], None]:
-    """A filler for values that are absent (an explicit empty one stays)."""
+    """Return a defaulting function for absent values; explicit empty ones are kept."""
 
     def fill(source: Tree) -> None:
         for key, value in defaults.items():

@@ -1,4 +1,7 @@
-"""What clients are told about pods and pod templates that are accepted: what is old, doubled or without effect."""
+"""Warnings about valid Pods and Pod templates: deprecated, duplicate or ineffective fields.
+
+Upstream: ``GetWarningsForPod``.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from steersman.apimachinery.field import Path
 from steersman.apimachinery.gotext import quote
 from steersman.apimachinery.quantity import parse
 from steersman.apiserver.kinds.shared.address_warnings import ip_warnings
-from steersman.apiserver.kinds.shared.old_labels import key_warning, label_warning
+from steersman.apiserver.kinds.shared.deprecated_labels import key_warning, label_warning
 from steersman.apiserver.kinds.shared.podspec.path_warnings import path_warnings
 from steersman.apiserver.kinds.shared.podspec.profile_annotations import (
     APP_ARMOR,
@@ -34,7 +37,7 @@ _OLD_ANNOTATIONS: Final = {
     "security.alpha.kubernetes.io/sysctls": 'non-functional in v1.11+; use the "sysctls" field instead',
     "security.alpha.kubernetes.io/unsafe-sysctls": 'non-functional in v1.11+; use the "sysctls" field instead',
 }
-#: Kinds of volumes that nothing mounts any more.
+#: Removed volume types.
 OLD_VOLUMES: Final = {
     "photonPersistentDisk": "deprecated in v1.11, non-functional in v1.16+",
     "gitRepo": "deprecated in v1.11, and disabled by default in v1.33+",
@@ -57,7 +60,7 @@ _IN_WHOLE_BYTES: Final = ("memory", "ephemeral-storage")
 
 
 def pod_warnings(pod: Tree, facts_for: FactsFor = new_facts) -> list[str]:
-    """Return the warnings about a new pod."""
+    """Return the warnings about a new Pod."""
     warnings: list[str] = []
     name = pod["metadata"].get("name") or ""
     if not names.is_dns1123_label(name):
@@ -71,7 +74,7 @@ def pod_warnings(pod: Tree, facts_for: FactsFor = new_facts) -> list[str]:
 
 
 def template_warnings(template: Tree, path: Path, facts_for: FactsFor = new_facts) -> Iterable[str]:
-    """Return the warnings about a template that is new or has changed."""
+    """Return the warnings about a new or changed template."""
     return _warnings(template, path.child("spec"), path.child("metadata", "annotations"), facts_for, is_template=True)
 
 
@@ -88,13 +91,13 @@ def _warnings(
 
 
 def _all_warnings(spec: Tree, given: Tree, path: Path, annotations: Path, *, is_template: bool) -> Iterator[str]:
-    yield from _placement(spec, path)
+    yield from _scheduling_warnings(spec, path)
     for name, text in _OLD_ANNOTATIONS.items():
         if name in given:
             yield f"{annotations.key(name)}: {text}"
     if volumes := spec.get("volumes"):
-        yield from _volumes(volumes, path.child("volumes"))
-    yield from _repeated_names(spec, path)
+        yield from _volume_warnings(volumes, path.child("volumes"))
+    yield from _duplicate_name_warnings(spec, path)
     if overhead := spec.get("overhead"):
         for name in _IN_WHOLE_BYTES:
             yield from fraction_warnings(overhead, name, path.child("overhead"))
@@ -102,29 +105,29 @@ def _all_warnings(spec: Tree, given: Tree, path: Path, annotations: Path, *, is_
         yield f"{annotations.key(SECCOMP_POD)}: {_OLD_SECCOMP}"
     for container, where in _containers(spec, path):
         if given:
-            yield from _profiles(container, spec, given, annotations, is_template=is_template)
-        yield from _container(container, where)
-    yield from _ports(spec, path)
-    yield from _port_names(spec, path)
+            yield from _profile_warnings(container, spec, given, annotations, is_template=is_template)
+        yield from _container_warnings(container, where)
+    yield from _port_warnings(spec, path)
+    yield from _port_name_warnings(spec, path)
     if (spec.get("terminationGracePeriodSeconds") or 0) < 0:
         where = path.child("terminationGracePeriodSeconds")
         yield f"{where}: must be >= 0; negative values are invalid and will be treated as 1"
     if affinity := spec.get("affinity"):
-        yield from _selectors(affinity, path.child("affinity"))
-    yield from _old_addresses(spec, path)
+        yield from _selector_warnings(affinity, path.child("affinity"))
+    yield from _address_warnings(spec, path)
 
 
 def _containers(spec: Tree, path: Path) -> Iterator[tuple[Tree, Path]]:
-    """All containers in the order that they start in, with the paths that they stand at."""
+    """Yield all containers in start order, with their paths."""
     for kind in _KINDS:
         for position, container in enumerate(spec.get(kind) or ()):
             yield container, path.child(kind).index(position)
 
 
-# -- placement --------------------------------------------------------------------------------------------------------
+# -- scheduling constraints -------------------------------------------------------------------------------------------
 
 
-def _placement(spec: Tree, path: Path) -> Iterator[str]:
+def _scheduling_warnings(spec: Tree, path: Path) -> Iterator[str]:
     for label in sorted(spec.get("nodeSelector") or ()):
         yield from label_warning(label, path.child("nodeSelector").key(label))
     nodes = (spec.get("affinity") or {}).get("nodeAffinity") or {}
@@ -144,7 +147,7 @@ def _placement(spec: Tree, path: Path) -> Iterator[str]:
 
 
 def node_term_warnings(term: Tree, path: Path, *, check_values: bool = False) -> Iterator[str]:
-    """Old labels in a ``NodeSelectorTerm``, and values that no label has."""
+    """Yield warnings about deprecated labels and invalid values in a ``NodeSelectorTerm``."""
     for position, requirement in enumerate(term.get("matchExpressions") or ()):
         here = path.child("matchExpressions").index(position)
         yield from key_warning(requirement.get("key") or "", here.child("key"))
@@ -153,8 +156,8 @@ def node_term_warnings(term: Tree, path: Path, *, check_values: bool = False) ->
                 yield f"{here.child('values').index(number)}: {value} is invalid, {fault}"
 
 
-def _selectors(affinity: Tree, path: Path) -> Iterator[str]:
-    """Affinities to pods that nothing matches."""
+def _selector_warnings(affinity: Tree, path: Path) -> Iterator[str]:
+    """Yield warnings about Pod affinity terms that match no Pod."""
     for kind in ("podAffinity", "podAntiAffinity"):
         terms = affinity.get(kind) or {}
         for position, term in enumerate(terms.get(_REQUIRED) or ()):
@@ -169,7 +172,7 @@ def _selectors(affinity: Tree, path: Path) -> Iterator[str]:
 # -- volumes, names and addresses -------------------------------------------------------------------------------------
 
 
-def _volumes(volumes: Sequence[Tree], path: Path) -> Iterator[str]:
+def _volume_warnings(volumes: Sequence[Tree], path: Path) -> Iterator[str]:
     for position, volume in enumerate(volumes):
         for kind, text in OLD_VOLUMES.items():
             if volume.get(kind) is not None:
@@ -183,20 +186,20 @@ def _volumes(volumes: Sequence[Tree], path: Path) -> Iterator[str]:
 
 
 def claim_spec_warnings(spec: Tree, path: Path) -> Iterator[str]:
-    """Of the spec of a PersistentVolumeClaim."""
+    """Return the warnings about the spec of a PersistentVolumeClaim."""
     for kind in ("requests", "limits"):
         amounts = (spec.get("resources") or {}).get(kind) or {}
         yield from fraction_warnings(amounts, "storage", path.child("resources", kind))
 
 
 def fraction_warnings(amounts: Mapping[str, str], name: str, path: Path) -> Iterator[str]:
-    """Bytes do not come in parts."""
+    """Yield a warning about an amount in fractions of a byte."""
     amount = amounts.get(name)
     if amount is not None and parse(amount).milli % 1000:
         yield f'{path.key(name)}: fractional byte value "{amount}" is invalid, must be an integer'
 
 
-def _repeated_names(spec: Tree, path: Path) -> Iterator[str]:
+def _duplicate_name_warnings(spec: Tree, path: Path) -> Iterator[str]:
     seen: set[str] = set()
     for position, alias in enumerate(spec.get("hostAliases") or ()):
         ip = alias.get("ip") or ""
@@ -215,8 +218,8 @@ def _repeated_names(spec: Tree, path: Path) -> Iterator[str]:
             yield f'{path.child("imagePullSecrets").index(position).child("name")}: invalid empty name ""'
 
 
-def _old_addresses(spec: Tree, path: Path) -> Iterator[str]:
-    """Addresses in forms that few can read."""
+def _address_warnings(spec: Tree, path: Path) -> Iterator[str]:
+    """Yield warnings about addresses in non-canonical form."""
     servers = (spec.get("dnsConfig") or {}).get("nameservers") or ()
     for position, server in enumerate(servers):
         yield from ip_warnings(str(path.child("dnsConfig", "nameservers").index(position)), server)
@@ -227,8 +230,11 @@ def _old_addresses(spec: Tree, path: Path) -> Iterator[str]:
 # -- containers -------------------------------------------------------------------------------------------------------
 
 
-def _profiles(container: Tree, spec: Tree, given: Tree, path: Path, *, is_template: bool) -> Iterator[str]:
-    """Annotations that choose a container's profiles where no field does; what of AppArmor a Pod says is taken over."""
+def _profile_warnings(container: Tree, spec: Tree, given: Tree, path: Path, *, is_template: bool) -> Iterator[str]:
+    """Yield warnings about profile annotations without the corresponding field.
+
+    AppArmor annotations of Pods become fields.
+    """
     own, pods = container.get("securityContext") or {}, spec.get("securityContext") or {}
     name = SECCOMP_CONTAINER + container.get("name", "")
     if name in given and own.get("seccompProfile") is None:
@@ -240,7 +246,7 @@ def _profiles(container: Tree, spec: Tree, given: Tree, path: Path, *, is_templa
             yield app_armor_warning(str(path.key(name)))
 
 
-def _container(container: Tree, path: Path) -> Iterator[str]:
+def _container_warnings(container: Tree, path: Path) -> Iterator[str]:
     resources = container.get("resources")
     if resources:
         for name in _IN_WHOLE_BYTES:
@@ -261,8 +267,8 @@ def _container(container: Tree, path: Path) -> Iterator[str]:
         seen.add(name)
 
 
-def _ports(spec: Tree, path: Path) -> Iterator[str]:
-    """Warn of ports that overlap with a port of an earlier container or of the same one."""
+def _port_warnings(spec: Tree, path: Path) -> Iterator[str]:
+    """Yield warnings about ports that overlap with an earlier one."""
     earlier: dict[tuple[Any, Any], _PortGroup] = {}
     for container, where in _containers(spec, path):
         for position, port in enumerate(container.get("ports") or ()):
@@ -277,32 +283,32 @@ def _ports(spec: Tree, path: Path) -> Iterator[str]:
 
 
 class _PortGroup:
-    """Ports with one number and protocol, by what makes another port overlap with them."""
+    """Ports with one number and protocol, indexed for the search of overlapping ones."""
 
     def __init__(self) -> None:
-        #: Host IP, host port and path of each, in order.
-        self._ports: list[tuple[str, int, Path]] = []
-        #: Positions by host port and whether there is a host IP, and by both.
+        #: Host IP, host port and path of each port, in order.
+        self._port_warnings: list[tuple[str, int, Path]] = []
+        #: Positions by host port and presence of a host IP, and by host port and host IP.
         self._by_host_port: dict[tuple[int, bool], list[int]] = {}
         self._by_both: dict[tuple[str, int], list[int]] = {}
 
     def add(self, host_ip: str, host_port: int, path: Path) -> None:
-        """Remember a port."""
-        position = len(self._ports)
-        self._ports.append((host_ip, host_port, path))
+        """Add a port."""
+        position = len(self._port_warnings)
+        self._port_warnings.append((host_ip, host_port, path))
         self._by_host_port.setdefault((host_port, bool(host_ip)), []).append(position)
         self._by_both.setdefault((host_ip, host_port), []).append(position)
 
     def overlaps(self, host_ip: str, host_port: int) -> Iterator[tuple[str, Path]]:
-        """Yield how a port overlaps with earlier ones, and their paths, in their order."""
+        """Yield the kind of overlap with earlier ports, and their paths, in order."""
         if not host_port:
-            candidates: Iterable[int] = range(len(self._ports))
+            candidates: Iterable[int] = range(len(self._port_warnings))
         else:
             without_host_port = [self._by_host_port.get((0, has_ip), []) for has_ip in (False, True)]
             ambiguous = self._by_host_port.get((host_port, not host_ip), [])
             candidates = heapq.merge(*without_host_port, ambiguous, self._by_both.get((host_ip, host_port), []))
         for position in candidates:
-            other_ip, other_port, path = self._ports[position]
+            other_ip, other_port, path = self._port_warnings[position]
             if (host_ip, host_port) == (other_ip, other_port):
                 yield "duplicate", path
             elif not host_port or not other_port:
@@ -312,15 +318,15 @@ class _PortGroup:
 
 
 def _go_port(port: Tree) -> str:
-    """A port as Go prints a struct."""
+    """Return a port as Go prints the struct."""
     return (
         f"{{Name:{port.get('name', '')} HostPort:{port.get('hostPort', 0)} ContainerPort:{port.get('containerPort', 0)}"
         f" Protocol:{port.get('protocol', '')} HostIP:{port.get('hostIP', '')}}}"
     )
 
 
-def _port_names(spec: Tree, path: Path) -> Iterator[str]:
-    """Names of ports of containers that run beside each other."""
+def _port_name_warnings(spec: Tree, path: Path) -> Iterator[str]:
+    """Yield warnings about duplicate port names among containers that run at the same time."""
     known: dict[str, Path] = {}
     for kind in _KINDS:
         for number, container in enumerate(spec.get(kind) or ()):

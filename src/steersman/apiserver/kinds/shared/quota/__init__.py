@@ -1,1 +1,4 @@
-"""What objects take of the quotas of their namespace. Pure: admission charges by it, and a controller counts by it."""
+"""Quota usage of objects: evaluators and amounts.
+
+Pure; the ResourceQuota admission plugin and the quota controller use it.
+"""

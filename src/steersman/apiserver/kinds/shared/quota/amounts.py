@@ -1,4 +1,4 @@
-"""Amounts of resources by name."""
+"""Resource lists with parsed quantities. Upstream: ``pkg/quota/v1/resources.go``."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ ONE: Final = Quantity.of(1)
 
 
 def read(texts: Mapping[str, str] | None) -> Amounts:
-    """As objects hold them."""
+    """Parse a resource list."""
     return {name: parse(text) for name, text in (texts or {}).items()}
 
 
 def texts(amounts: Amounts) -> dict[str, str]:
-    """As objects hold them."""
+    """Format as a resource list."""
     return {name: str(amount) for name, amount in amounts.items()}
 
 
 def plus(one: Amounts, other: Amounts) -> Amounts:
-    """The sum, in the first one's formats."""
+    """Return the sum, in the formats of ``one``."""
     total = dict(one)
     for name, amount in other.items():
         total[name] = total[name] + amount if name in total else amount
@@ -34,15 +34,15 @@ def plus(one: Amounts, other: Amounts) -> Amounts:
 
 
 def minus(one: Amounts, other: Amounts) -> Amounts:
-    """The difference, which may be less than nothing."""
+    """Return the difference, which may be negative."""
     return plus(one, {name: -amount for name, amount in other.items()})
 
 
 def only(amounts: Amounts, names: Iterable[str]) -> Amounts:
-    """Those of the names."""
+    """Return the amounts with these names. Upstream: ``Mask``."""
     return {name: amounts[name] for name in names if name in amounts}
 
 
 def shown(amounts: Amounts) -> str:
-    """As messages show them, by name."""
+    """Format for messages, sorted by name. Upstream: ``prettyPrint``."""
     return ",".join(f"{name}={amounts[name]}" for name in sorted(amounts))

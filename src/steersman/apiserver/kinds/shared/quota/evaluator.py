@@ -1,4 +1,4 @@
-"""What every kind says of its objects for quotas, and the kinds of which only the number counts."""
+"""Interface of quota evaluators, and the evaluator of kinds that only count objects. Upstream: ``quota.Evaluator``."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ if TYPE_CHECKING:
     from steersman.apimachinery.trees import Tree
     from steersman.apiserver.kinds.shared.quota.amounts import Amounts
 
-#: Core kinds whose number had a name of its own before ``count/<resource>``.
+#: Core resources counted under their own name before ``count/<resource>`` existed.
 _ALIASES: Final = frozenset({"configmaps", "resourcequotas", "replicationcontrollers", "secrets"})
 
 
 class Evaluator:
-    """Counts objects; kinds that take more than their number override what is theirs."""
+    """Evaluator that counts objects; kinds with further usage override its methods."""
 
-    #: Changes of the object itself may change what it takes.
+    #: Updates of the main resource may change usage.
     counts_updates: ClassVar[bool] = False
-    #: Subresources whose updates may.
+    #: Subresources whose updates may change usage.
     counted_subresources: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, group_resource: str) -> None:
@@ -34,34 +34,37 @@ class Evaluator:
         return True
 
     def matching(self, names: Iterable[str]) -> list[str]:
-        """Those resources of a quota that objects of this kind may take of, in order."""
+        """Return the resources of a quota that objects of this kind use, in order."""
         return sorted(name for name in names if name in self._names)
 
     def usage(self, obj: Tree, now: datetime) -> Amounts:
-        """What the object takes."""
+        """Return the usage of the object."""
         del obj, now
         return dict.fromkeys(self._names, ONE)
 
     def fault(self, required: Iterable[str], obj: Tree) -> str:
-        """Why an object may not come under a quota of these resources at all; empty when it may."""
+        """Return why the object is invalid under a quota of ``required`` resources; empty if valid.
+
+        Upstream: ``Constraints``.
+        """
         del required, obj
         return ""
 
     def is_in_scope(self, selector: Tree, obj: Tree) -> bool:
-        """Whether one scope of a quota holds for the object. Kinds without scopes are in none."""
+        """Report whether a scope selector matches the object. Kinds without scopes never match."""
         del selector, obj
         return False
 
 
 def scope_selectors(quota: Tree) -> list[Tree]:
-    """The scopes of a quota in one form."""
+    """Return the scopes of a quota as scope selector requirements."""
     spec = quota.get("spec") or {}
     plain = [{"scopeName": scope, "operator": "Exists"} for scope in spec.get("scopes") or ()]
     return plain + list((spec.get("scopeSelector") or {}).get("matchExpressions") or ())
 
 
 def is_pertinent(quota: Tree, evaluator: Evaluator, obj: Tree) -> bool:
-    """Whether the object is counted by the quota as its status says."""
+    """Report whether the quota, by its status, counts the object."""
     hard = (quota.get("status") or {}).get("hard") or {}
     if not evaluator.matching(hard):
         return False
@@ -69,7 +72,7 @@ def is_pertinent(quota: Tree, evaluator: Evaluator, obj: Tree) -> bool:
 
 
 def is_selected(selector: Tree, value: str | None) -> bool:
-    """Whether a scope selector picks objects with this value, or with none."""
+    """Report whether a scope selector matches this value, or its absence."""
     match selector.get("operator"):
         case "Exists":
             return bool(value)

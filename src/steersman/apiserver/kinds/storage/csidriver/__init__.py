@@ -1,1 +1,1 @@
-"""Everything special about the kind ``csidriver``."""
+"""Strategy and validation of CSIDrivers."""

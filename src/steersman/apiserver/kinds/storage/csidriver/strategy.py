@@ -1,4 +1,4 @@
-"""CSIDrivers."""
+"""Strategy of CSIDrivers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _TOKENS_IN_ATTRIBUTES: Final = (
 
 
 class CSIDriverStrategy(Strategy):
-    """Has no generation until its spec is first changed."""
+    """Strategy of CSIDrivers. As upstream, the generation is unset until the first change of the spec."""
 
     group_resource = "csidrivers.storage.k8s.io"
     allow_unconditional_update = False
@@ -65,7 +65,7 @@ class CSIDriverStrategy(Strategy):
         return list(validate_csi_driver_update(obj, old))
 
     def warnings(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> Sequence[str]:
-        """Tokens in volume attributes may get logged; told when the audiences are new."""
+        """Warn when token requests are added: tokens in volume attributes may be logged."""
         spec = obj.get("spec") or {}
         requests = spec.get("tokenRequests")
         known = ((old or {}).get("spec") or {}).get("tokenRequests")

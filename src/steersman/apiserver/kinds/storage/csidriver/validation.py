@@ -1,4 +1,4 @@
-"""What is refused of CSIDrivers."""
+"""Validation of CSIDrivers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LIFECYCLE_MODES: Final = ("Persistent", "Ephemeral")
 _TOKEN_SECONDS_MIN: Final = 600
 _TOKEN_SECONDS_MAX: Final = 1 << 32
 _UPDATE_PERIOD_MIN_SECONDS: Final = 10
-#: Flags that defaults have filled in, with the names that upstream's messages give them.
+#: Flags that must be set after defaulting, with the names in upstream's messages.
 _FLAGS: Final = {
     "attachRequired": "attachedRequired",
     "podInfoOnMount": "podInfoOnMount",
@@ -28,12 +28,12 @@ _FLAGS: Final = {
 
 
 def validate_csi_driver(obj: Tree) -> Iterator[FieldError]:
-    """Everything that is wrong with a new driver."""
+    """Validate a new CSIDriver."""
     yield from _validate_spec(obj.get("spec") or {})
 
 
 def validate_csi_driver_update(obj: Tree, old: Tree) -> Iterator[FieldError]:
-    """Everything that is wrong with a change: how volumes are attached, and for how long they live, stays."""
+    """Validate an update: ``attachRequired`` and ``volumeLifecycleModes`` are immutable."""
     spec, before = obj.get("spec") or {}, old.get("spec") or {}
     yield from _validate_spec(spec)
     for name, shown in (("attachRequired", "attachedRequired"), ("volumeLifecycleModes", "volumeLifecycleModes")):

@@ -1,1 +1,1 @@
-"""Everything special about the kind ``csinode``."""
+"""Strategy and validation of CSINodes."""

@@ -1,4 +1,4 @@
-"""CSINodes: which storage drivers a node has."""
+"""Strategy of CSINodes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class CSINodeStrategy(Strategy):
-    """No defaults."""
+    """Strategy of CSINodes."""
 
     group_resource = "csinodes.storage.k8s.io"
     allow_unconditional_update = False

@@ -1,4 +1,4 @@
-"""What is refused of CSINodes."""
+"""Validation of CSINodes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NODE_ID_MAX: Final = 192
 
 
 def validate_csi_node(obj: Tree) -> Iterator[FieldError]:
-    """Everything that is wrong with a CSINode."""
+    """Validate a CSINode."""
     seen: set[str] = set()
     for position, driver in enumerate(_drivers(obj)):
         here, name = _DRIVERS.index(position), driver.get("name") or ""
@@ -38,9 +38,9 @@ def validate_csi_node(obj: Tree) -> Iterator[FieldError]:
 
 
 def validate_csi_node_update(obj: Tree, old: Tree) -> Iterator[FieldError]:
-    """Everything that is wrong with a change: of a driver that stays, only its capacity changes."""
+    """Validate an update: of a driver that remains, only ``allocatable`` may change."""
     yield from validate_csi_node(obj)
-    yield from validate_csi_node(obj)  # upstream looks twice, and says so
+    yield from validate_csi_node(obj)  # upstream validates twice and reports errors twice
     before = {driver.get("name"): driver for driver in _drivers(old)}
     for driver in _drivers(obj):
         known = before.get(driver.get("name"))
@@ -66,7 +66,7 @@ def _validate_driver(driver: Tree, path: Path) -> Iterator[FieldError]:
 
 
 def _validate_topology(keys: Sequence[str], path: Path) -> Iterator[FieldError]:
-    """Upstream speaks of the driver, not of its keys."""
+    """Validate topology keys. As upstream, messages name the driver."""
     repeats = repeat_positions(keys)
     for position, key in enumerate(keys):
         if not key:

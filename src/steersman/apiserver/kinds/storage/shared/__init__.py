@@ -1,1 +1,1 @@
-"""Rules that several kinds of the group ``storage`` share."""
+"""Rules shared by kinds of ``storage.k8s.io``."""

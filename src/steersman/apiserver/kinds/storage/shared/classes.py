@@ -1,4 +1,4 @@
-"""Rules that classes of storage share: provisioners and their parameters."""
+"""Validation of provisioners and parameters of StorageClasses and VolumeAttributesClasses."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PARAMETERS_MAX_BYTES: Final = 256 * 1024
 
 
 def check_provisioner(name: str, path: Path) -> Iterator[FieldError]:
-    """Who makes volumes: a qualified name, in which case does not matter."""
+    """Validate a provisioner: a qualified name in any case."""
     if not name:
         yield field.required(path)
     else:
@@ -25,7 +25,7 @@ def check_provisioner(name: str, path: Path) -> Iterator[FieldError]:
 
 
 def check_parameters(parameters: Mapping[str, str] | None, path: Path, *, may_be_empty: bool) -> Iterator[FieldError]:
-    """What a provisioner is told, within bounds."""
+    """Validate the number and size of provisioner parameters."""
     given = parameters or {}
     if not given:
         if not may_be_empty:

@@ -1,1 +1,1 @@
-"""Everything special about the kind ``storageclass``."""
+"""Strategy and validation of StorageClasses."""

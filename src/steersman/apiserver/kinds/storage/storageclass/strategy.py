@@ -1,4 +1,4 @@
-"""StorageClasses."""
+"""Strategy of StorageClasses."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class StorageClassStrategy(Strategy):
-    """Volumes are deleted with their claims and bound at once, unless it says otherwise."""
+    """Strategy of StorageClasses. Defaults: reclaim policy Delete, binding mode Immediate."""
 
     group_resource = "storageclasses.storage.k8s.io"
     returns_deleted_object = True

@@ -1,4 +1,4 @@
-"""What is refused of StorageClasses, and what is only warned about."""
+"""Validation and warnings of StorageClasses."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery import field
 from steersman.apimachinery.field import Path
-from steersman.apiserver.kinds.shared.old_labels import label_warning
+from steersman.apiserver.kinds.shared.deprecated_labels import label_warning
 from steersman.apiserver.kinds.shared.validation import check_unchanged, repeat_positions, validate_qualified_name
 from steersman.apiserver.kinds.storage.shared.classes import check_parameters, check_provisioner
 
@@ -23,7 +23,7 @@ _FIXED: Final = ("parameters", "provisioner", "reclaimPolicy", "volumeBindingMod
 
 
 def validate_storage_class(obj: Tree) -> Iterator[FieldError]:
-    """Everything that is wrong with a class."""
+    """Validate a StorageClass."""
     yield from check_provisioner(obj.get("provisioner") or "", Path("provisioner"))
     yield from check_parameters(obj.get("parameters"), Path("parameters"), may_be_empty=True)
     policy, mode = obj.get("reclaimPolicy"), obj.get("volumeBindingMode")
@@ -37,14 +37,14 @@ def validate_storage_class(obj: Tree) -> Iterator[FieldError]:
 
 
 def validate_storage_class_update(obj: Tree, old: Tree) -> Iterator[FieldError]:
-    """Everything that is wrong with a change: existing volumes were made by what stays."""
+    """Validate an update: parameters, provisioner, reclaim policy and binding mode are immutable."""
     yield from validate_storage_class(obj)
     for name in _FIXED:
         yield from check_unchanged(obj.get(name), old.get(name), Path(name))
 
 
 def storage_class_warnings(obj: Tree) -> Iterator[str]:
-    """Labels of topologies that have newer names."""
+    """Yield warnings about deprecated topology labels."""
     for position, term in enumerate(obj.get("allowedTopologies") or ()):
         for number, expression in enumerate(term.get("matchLabelExpressions") or ()):
             path = _TOPOLOGIES.index(position).child("matchLabelExpressions").index(number).child("key")
@@ -52,7 +52,7 @@ def storage_class_warnings(obj: Tree) -> Iterator[str]:
 
 
 def _validate_topologies(terms: Sequence[Tree]) -> Iterator[FieldError]:
-    seen: set[frozenset[tuple[str, frozenset[str]]]] = {frozenset()}  # an empty term is refused as a duplicate
+    seen: set[frozenset[tuple[str, frozenset[str]]]] = {frozenset()}  # an empty term is rejected as a duplicate
     for position, term in enumerate(terms):
         here = _TOPOLOGIES.index(position).child("matchLabelExpressions")
         meaning: dict[str, frozenset[str]] = {}

@@ -1,1 +1,1 @@
-"""Everything special about the kind ``volumeattachment``."""
+"""Strategy and validation of VolumeAttachments."""

@@ -1,4 +1,4 @@
-"""VolumeAttachments."""
+"""Strategy of VolumeAttachments."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class VolumeAttachmentStrategy(Strategy):
-    """No defaults; its status says that it is not attached until its driver says otherwise."""
+    """Strategy of VolumeAttachments."""
 
     group_resource = "volumeattachments.storage.k8s.io"
     allow_unconditional_update = False

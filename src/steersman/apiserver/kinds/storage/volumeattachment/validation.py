@@ -1,4 +1,4 @@
-"""What is refused of VolumeAttachments."""
+"""Validation of VolumeAttachments."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _INT32_MAX: Final = (1 << 31) - 1
 
 
 def validate_attachment(obj: Tree) -> Iterator[FieldError]:
-    """Everything that is wrong with a new attachment."""
+    """Validate a new VolumeAttachment."""
     spec = obj.get("spec") or {}
     yield from check_csi_driver_name(spec.get("attacher") or "", _SPEC.child("attacher"))
     yield from _validate_source(spec.get("source") or {}, _SPEC.child("source"))
@@ -33,13 +33,13 @@ def validate_attachment(obj: Tree) -> Iterator[FieldError]:
 
 
 def validate_attachment_update(obj: Tree, old: Tree) -> Iterator[FieldError]:
-    """What to attach where never changes."""
+    """Validate an update: the spec is immutable."""
     if obj.get("spec") != old.get("spec"):
         yield field.invalid(_SPEC, go_form("VolumeAttachmentSpec", obj.get("spec") or {}), FIELD_IS_IMMUTABLE)
 
 
 def validate_attachment_status(obj: Tree) -> Iterator[FieldError]:
-    """What the attacher says, within bounds."""
+    """Validate the attachment metadata and errors of the status."""
     status = obj.get("status") or {}
     metadata = status.get("attachmentMetadata") or {}
     if sum(len(key.encode()) + len(value.encode()) for key, value in metadata.items()) > _METADATA_MAX_BYTES:
@@ -47,7 +47,7 @@ def validate_attachment_status(obj: Tree) -> Iterator[FieldError]:
     for name in ("attachError", "detachError"):
         error, path = status.get(name) or {}, _STATUS.child(name)
         if len((error.get("message") or "").encode()) > _MESSAGE_MAX_BYTES:
-            # 1.36 tells another bound than it applies
+            # as in 1.36, the message names another limit than the one applied
             yield field.too_long(path.child("message"), max_bytes=_METADATA_MAX_BYTES)
         code = error.get("errorCode")
         if code is not None:
@@ -69,7 +69,7 @@ def _validate_source(source: Tree, path: Path) -> Iterator[FieldError]:
 
 
 def _validate_inline(volume: Tree, path: Path) -> Iterator[FieldError]:
-    """A volume without an object of its own: a driver's, bound to nobody."""
+    """Validate an inline volume: a CSI source without a PersistentVolume."""
     for name in ("claimRef", "capacity"):
         if volume.get(name):
             yield field.forbidden(path.child(name), "may not be specified in the context of inline volumes")

@@ -13,16 +13,16 @@ def texts(errors):
     return [str(error).partition("\n")[0] for error in errors]
 
 
-def test_expressions_of_a_policy_may_use_its_variables():
+def test_policy_expressions_can_use_preceding_variables():
     expressions = PolicyExpressions({"variables": [{}]})
     assert texts(expressions.variable("a", "1", HERE)) == []
     assert texts(expressions.condition("variables.a == 1", HERE)) == []
     assert texts(expressions.message("string(variables.a)", HERE)) == []
-    told = "compilation failed: ERROR: <input>:1:10: undefined field 'b'"
-    assert texts(expressions.condition("variables.b", HERE)) == [f'here: Invalid value: "variables.b": {told}']
+    error_texts = "compilation failed: ERROR: <input>:1:10: undefined field 'b'"
+    assert texts(expressions.condition("variables.b", HERE)) == [f'here: Invalid value: "variables.b": {error_texts}']
 
 
-def test_values_must_have_the_right_type():
+def test_policy_expressions_reject_results_of_wrong_type():
     expressions = PolicyExpressions({"paramKind": {}})
     wrong = 'here: Invalid value: "1": must evaluate to'
     assert texts(expressions.condition("params.x == 1", HERE)) == []
@@ -32,9 +32,9 @@ def test_values_must_have_the_right_type():
     assert texts(expressions.mutation("1", HERE, patch_type="JSONPatch")) == [f"{wrong} list(JSONPatch) but got int"]
 
 
-def test_match_conditions_have_parameters_only_if_the_policy_has():
+def test_check_match_condition_declares_params_only_if_policy_has_them():
     assert texts(check_match_condition(" params.x == 1 ", HERE, has_params=True)) == []
-    told = "compilation failed: ERROR: <input>:1:1: undeclared reference to 'params' (in container '')"
+    error_texts = "compilation failed: ERROR: <input>:1:1: undeclared reference to 'params' (in container '')"
     assert texts(check_match_condition(" params.x == 1", HERE, has_params=False)) == [
-        f'here: Invalid value: "params.x == 1": {told}'
+        f'here: Invalid value: "params.x == 1": {error_texts}'
     ]

@@ -21,7 +21,7 @@ HERE = Path("r")
     ("value", "faults"),
     [(None, []), ("A", []), ("C", ['r: Unsupported value: "C": supported values: "A", "B"'])],
 )
-def test_a_value_is_absent_or_known(value, faults):
+def test_check_known_accepts_absent_and_supported_values(value, faults):
     assert texts(check_known(value, ("A", "B"), HERE)) == faults
 
 
@@ -36,7 +36,7 @@ def test_a_value_is_absent_or_known(value, faults):
         {"resources": ["pods", "pods/*"]},
     ],
 )
-def test_rules_that_are_valid(edits):
+def test_validate_rule_accepts_valid_rules(edits):
     assert texts(validate_rule(edited(RULE, edits), HERE)) == []
 
 
@@ -89,7 +89,7 @@ def test_rules_that_are_valid(edits):
         ({"scope": "World"}, 'r.scope: Unsupported value: "World": supported values: "*", "Cluster", "Namespaced"'),
     ],
 )
-def test_rules_that_are_refused(edits, fault):
+def test_validate_rule_rejects_invalid_rules(edits, fault):
     assert texts(validate_rule(edited(RULE, edits), HERE)) == [fault]
 
 
@@ -102,11 +102,11 @@ def test_rules_that_are_refused(edits, fault):
         ([{**CONDITION, "name": f"a{n}"} for n in range(65)], "r: Too many: 65: must have at most 64 items"),
     ],
 )
-def test_conditions_that_are_refused(conditions, fault):
+def test_validate_conditions_rejects_invalid_conditions(conditions, fault):
     assert texts(validate_conditions(conditions, HERE)) == [fault]
 
 
-def test_names_of_conditions_are_qualified():
+def test_validate_conditions_accepts_qualified_names():
     [fault] = texts(validate_conditions([{**CONDITION, "name": "a b"}], HERE))
     assert fault.startswith('r[0].name: Invalid value: "a b": ')
 
@@ -132,9 +132,9 @@ def test_names_of_conditions_are_qualified():
         ),
     ],
 )
-def test_matches_that_are_refused(edits, fault):
+def test_validate_match_rejects_invalid_matches(edits, fault):
     assert texts(validate_match(edited(MATCH, edits), HERE)) == [fault]
 
 
-def test_a_match_that_is_valid():
+def test_validate_match_accepts_valid_match():
     assert texts(validate_match(MATCH, HERE)) == []

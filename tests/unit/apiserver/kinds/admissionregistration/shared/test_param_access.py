@@ -1,4 +1,4 @@
-"""Who may name parameters."""
+"""Authorization of writers of policies with parameters."""
 
 from steersman.apiserver.authz.interface import ALLOW, NO_OPINION, Decision
 from steersman.apiserver.kinds.admissionregistration.shared.param_access import ParamAccess
@@ -9,7 +9,7 @@ KIND = {"apiVersion": "v1", "kind": "ConfigMap"}
 
 
 class Recorder:
-    """Allows what it is told to, and remembers what it was asked."""
+    """Authorizer that allows the given requests and records all."""
 
     def __init__(self, *allowed: tuple[str, str]) -> None:
         self.allowed = allowed
@@ -32,7 +32,7 @@ def binding(**reference: object) -> dict:
     return {"spec": {"policyName": "p", "paramRef": reference}}
 
 
-def test_a_policys_writer_can_read_all_of_its_parameters_kind():
+def test_check_policy_requires_get_on_all_objects_of_param_kind():
     assert list(access(Recorder(("get", "configmaps"))).check_policy(ALICE, policy(KIND), None)) == []
     recorder = Recorder()
     (error,) = access(recorder).check_policy(ALICE, policy(KIND), None)
@@ -43,7 +43,7 @@ def test_a_policys_writer_can_read_all_of_its_parameters_kind():
     assert (recorder.asked[0].name, recorder.asked[0].namespace) == ("*", "*")
 
 
-def test_what_no_change_concerns_is_not_asked():
+def test_check_policy_skips_unchanged_param_kind():
     recorder = Recorder()
     assert list(access(recorder).check_policy(ALICE, policy(None), None)) == []
     assert list(access(recorder).check_policy(ALICE, policy(KIND), policy(KIND))) == []
@@ -52,7 +52,7 @@ def test_what_no_change_concerns_is_not_asked():
     assert recorder.asked == []
 
 
-def test_a_kind_that_nothing_serves_stands_for_all():
+def test_check_policy_checks_all_resources_when_param_kind_is_not_served():
     recorder = Recorder()
     assert len(list(access(recorder).check_policy(ALICE, policy({"apiVersion": "a.b/v1", "kind": "X"}), None))) == 1
     assert (recorder.asked[0].group, recorder.asked[0].version, recorder.asked[0].resource) == ("a.b", "v1", "*")
@@ -60,7 +60,7 @@ def test_a_kind_that_nothing_serves_stands_for_all():
     assert (recorder.asked[1].group, recorder.asked[1].resource) == ("*", "*")
 
 
-def test_a_bindings_writer_can_read_the_parameters_it_names():
+def test_check_binding_requires_get_or_list_on_params():
     recorder = Recorder(("get", "configmaps"))
     assert list(access(recorder).check_binding(ALICE, binding(name="a", namespace="n"), None)) == []
     assert (recorder.asked[0].name, recorder.asked[0].namespace) == ("a", "n")

@@ -14,7 +14,7 @@ from steersman.apiserver.kinds.admissionregistration.validatingadmissionpolicybi
 POLICIES, BINDINGS = ValidatingAdmissionPolicyStrategy(), ValidatingAdmissionPolicyBindingStrategy()
 
 
-def test_a_match_is_by_equivalence_and_selects_everything():
+def test_default_match_sets_equivalent_match_policy_and_empty_selectors():
     match = {"resourceRules": [{}], "excludeResourceRules": [{"scope": "Cluster"}]}
     default_match(match)
     assert match == {
@@ -26,21 +26,21 @@ def test_a_match_is_by_equivalence_and_selects_everything():
     }
 
 
-def test_binding_defaults_leave_out_parameter_not_found_action():
+def test_binding_default_leaves_parameter_not_found_action_unset():
     spec = defaulted(BINDINGS, named(spec={"policyName": "p", "paramRef": {"name": "p"}}))["spec"]
     assert spec["paramRef"] == {"name": "p"}
 
 
-@pytest.mark.parametrize(("said", "policy"), [({}, "Fail"), ({"failurePolicy": "Ignore"}, "Ignore")])
-def test_a_policy_that_cannot_be_asked_fails(said, policy):
-    assert defaulted(POLICIES, named(spec=dict(said)))["spec"] == {"failurePolicy": policy}
+@pytest.mark.parametrize(("fields", "policy"), [({}, "Fail"), ({"failurePolicy": "Ignore"}, "Ignore")])
+def test_policy_default_sets_failure_policy_fail(fields, policy):
+    assert defaulted(POLICIES, named(spec=dict(fields)))["spec"] == {"failurePolicy": policy}
 
 
-def test_a_binding_without_match_gets_none():
+def test_binding_default_leaves_absent_match_resources_unset():
     assert defaulted(BINDINGS, named(spec={"policyName": "p"}))["spec"] == {"policyName": "p"}
 
 
-def test_a_status_write_keeps_spec_and_metadata():
+def test_policy_prepare_for_status_update_keeps_spec_and_metadata():
     old = named(spec={"failurePolicy": "Fail"})
     new = edited(old, {"metadata.labels": {"a": "b"}, "spec.failurePolicy": "Ignore", "status.observedGeneration": 1})
     POLICIES.prepare_for_status_update(CONTEXT, new, old)
@@ -50,7 +50,7 @@ def test_a_status_write_keeps_spec_and_metadata():
 @pytest.mark.parametrize(
     ("kind", "shown"), [(None, "<unset>"), ({"apiVersion": "example.com/v1", "kind": "Limit"}, "example.com/v1/Limit")]
 )
-def test_the_row_of_a_policy_shows_rules_and_parameters(kind, shown):
+def test_policy_cells_show_rules_and_param_kind(kind, shown):
     policy = named(spec={"validations": [{}, {}], "paramKind": kind})
     assert POLICIES.cells(policy, NOW) == ["a", 2, shown, "60s"]
 
@@ -65,6 +65,6 @@ def test_the_row_of_a_policy_shows_rules_and_parameters(kind, shown):
         ({"selector": {"matchLabels": {"a": "b"}}, "namespace": "n"}, "n/a=b"),
     ],
 )
-def test_the_row_of_a_binding_shows_its_parameters(reference, shown):
+def test_binding_cells_show_policy_and_params(reference, shown):
     binding = named(spec={"policyName": "p", "paramRef": reference})
     assert BINDINGS.cells(binding, NOW) == ["a", "p", shown, "60s"]

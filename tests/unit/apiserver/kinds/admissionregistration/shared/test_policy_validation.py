@@ -53,7 +53,7 @@ EITHER = "validations or auditAnnotations must contain at least one item"
         {f"{RULES}.message": "no", f"{RULES}.reason": "Forbidden"},
     ],
 )
-def test_validating_policies_that_are_valid(edits):
+def test_validate_validating_policy_accepts_valid_policies(edits):
     assert texts(validate_validating_policy(edited(VALID, edits))) == []
 
 
@@ -119,11 +119,11 @@ def test_validating_policies_that_are_valid(edits):
         ),
     ],
 )
-def test_validating_policies_that_are_refused(edits, faults):
+def test_validate_validating_policy_rejects_invalid_fields(edits, faults):
     assert texts(validate_validating_policy(edited(VALID, edits))) == faults
 
 
-def test_a_mutating_policy_that_is_valid():
+def test_validate_mutating_policy_accepts_valid_policy():
     assert texts(validate_mutating_policy(MUTATING)) == []
 
 
@@ -158,11 +158,11 @@ def test_a_mutating_policy_that_is_valid():
         ),
     ],
 )
-def test_mutating_policies_that_are_refused(edits, fault):
+def test_validate_mutating_policy_rejects_invalid_fields(edits, fault):
     assert texts(validate_mutating_policy(edited(MUTATING, edits))) == [fault]
 
 
-def test_a_binding_that_is_valid():
+def test_validate_binding_accepts_valid_binding():
     assert texts(validate_binding(BINDING, with_actions=True)) == []
 
 
@@ -206,5 +206,5 @@ def test_a_binding_that_is_valid():
         ),
     ],
 )
-def test_bindings_that_are_refused(edits, faults):
+def test_validate_binding_rejects_invalid_fields(edits, faults):
     assert texts(validate_binding(edited(BINDING, edits), with_actions=True)) == faults

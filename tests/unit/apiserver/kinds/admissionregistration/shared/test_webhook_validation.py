@@ -22,7 +22,7 @@ THREE = "should be a domain with at least three segments separated by dots"
 DURATION = "the timeout value must be between 1 and 30 seconds"
 
 
-def test_what_is_valid():
+def test_validate_webhooks_accepts_valid_webhooks():
     assert texts(validate_webhooks(VALID)) == []
 
 
@@ -70,7 +70,7 @@ def test_what_is_valid():
         ({"webhooks": [VALID["webhooks"][0]] * 2}, 'webhooks[1].name: Duplicate value: "a.example.com"'),
     ],
 )
-def test_what_is_refused(edits, fault):
+def test_validate_webhooks_rejects_invalid_fields(edits, fault):
     assert texts(validate_webhooks(edited(VALID, edits))) == [fault]
 
 
@@ -83,7 +83,7 @@ def test_what_is_refused(edits, fault):
         {f"{AT}.objectSelector": {"matchExpressions": [{"key": "a", "operator": "In", "values": ["not valid"]}]}},
     ],
 )
-def test_what_an_old_configuration_got_away_with_may_stay(edits):
+def test_validate_webhooks_accepts_legacy_values_of_old_configuration(edits):
     old = edited(VALID, edits)
     assert len(texts(validate_webhooks(old))) == 1
     assert texts(validate_webhooks(old, old)) == []

@@ -19,7 +19,7 @@ HOOK = {
 CONFIGURATION = defaulted(STRATEGY, edited(named(webhooks=[HOOK]), {}))
 
 
-def test_what_is_left_out_of_a_webhook_is_filled_in():
+def test_default_webhook_sets_omitted_fields():
     [hook] = CONFIGURATION["webhooks"]
     assert {k: v for k, v in hook.items() if k not in HOOK} == {
         "failurePolicy": "Fail",
@@ -30,13 +30,13 @@ def test_what_is_left_out_of_a_webhook_is_filled_in():
     }
 
 
-def test_a_service_listens_on_443_and_rules_are_about_all_scopes():
+def test_default_sets_service_port_and_rule_scope():
     [hook] = CONFIGURATION["webhooks"]
     assert hook["clientConfig"]["service"]["port"] == 443
     assert hook["rules"][0]["scope"] == "*"
 
 
-def test_what_is_said_of_scopes_and_selectors_stays():
+def test_default_keeps_given_scope_and_selectors():
     rules, matcher = [{"scope": "Cluster"}], {"namespaceSelector": {"matchLabels": {"a": "b"}}}
     default_rules(rules)
     default_selectors(matcher)
@@ -44,22 +44,22 @@ def test_what_is_said_of_scopes_and_selectors_stays():
     assert matcher == {"namespaceSelector": {"matchLabels": {"a": "b"}}, "objectSelector": {}}
 
 
-def test_what_is_valid():
+def test_validate_accepts_valid_configuration():
     assert texts(STRATEGY.validate(CONTEXT, CONFIGURATION)) == []
 
 
 @pytest.mark.parametrize(
     ("edits", "counts"), [({"webhooks.0.timeoutSeconds": 5}, True), ({"metadata.labels": {"a": "b"}}, False)]
 )
-def test_webhooks_count_for_the_generation(edits, counts):
+def test_generation_view_follows_webhooks_only(edits, counts):
     view = STRATEGY.generation_view
     assert (view(edited(CONFIGURATION, edits)) != view(CONFIGURATION)) is counts
 
 
-def test_absent_and_empty_lists_of_webhooks_are_the_same_generation():
+def test_generation_view_treats_absent_and_empty_webhooks_alike():
     assert STRATEGY.generation_view(named()) == STRATEGY.generation_view(named(webhooks=[]))
 
 
 @pytest.mark.parametrize("hooks", [[], [HOOK], [HOOK, HOOK]])
-def test_the_row_counts_webhooks(hooks):
+def test_cells_count_webhooks(hooks):
     assert STRATEGY.cells(named(webhooks=hooks), NOW) == ["a", len(hooks), "60s"]

@@ -1,4 +1,4 @@
-"""Approvals of the community's groups."""
+"""API approval of protected groups."""
 
 import pytest
 
@@ -18,7 +18,7 @@ def definition(approval: str = "", group: str = "x.k8s.io") -> dict:
     ("group", "protected"),
     [("k8s.io", True), ("a.k8s.io", True), ("a.kubernetes.io", True), ("ak8s.io", False), ("example.com", False)],
 )
-def test_groups_of_the_community_are_protected(group, protected):
+def test_is_protected_for_community_groups(group, protected):
     assert is_protected(definition(group=group)) is protected
 
 
@@ -32,7 +32,7 @@ def test_groups_of_the_community_are_protected(group, protected):
         ("http://[", Approval.INVALID, "with either a URL or a reason"),
     ],
 )
-def test_the_annotation_says_who_approved(text, approval, words):
+def test_approval_of_reads_annotation(text, approval, words):
     found, why = approval_of(definition(text))
     assert found is approval
     assert words in why

@@ -11,7 +11,7 @@ TEXT = {"type": "string"}
 
 
 def place(**schema):
-    """A field ``a`` of the root with that schema."""
+    """Return a root schema with a field ``a`` of the given schema."""
     return {"type": "object", "properties": {"a": schema}}
 
 
@@ -19,18 +19,18 @@ def rules(*texts, **more):
     return [{"rule": text, **more} for text in texts]
 
 
-def told(schema, *faults):
+def error_texts(schema, *faults):
     return [(e.field, e.body.partition("\n")[0]) for e in validate_rules(schema, HERE, faults)]
 
 
-def test_schemas_without_rules_have_nothing_to_compile():
+def test_has_rules_is_false_for_schema_without_rules():
     assert not has_rules(place(type="string"))
-    assert told(place(type="string")) == []
+    assert error_texts(place(type="string")) == []
 
 
-def test_rules_that_compile_are_fine():
+def test_validate_rules_accepts_rules_that_compile():
     schema = place(type="integer", **{"x-kubernetes-validations": rules("self > 0", "self >= oldSelf")})
-    assert told(schema) == []
+    assert error_texts(schema) == []
 
 
 @pytest.mark.parametrize(
@@ -46,20 +46,20 @@ def test_rules_that_compile_are_fine():
         ({"rule": "true", "optionalOldSelf": True}, "optionalOldSelf", "may not be set if oldSelf is not used in rule"),
     ],
 )
-def test_rules_that_are_refused(rule, where, text):
-    found = told(place(type="integer", **{"x-kubernetes-validations": [rule]}))
+def test_validate_rules_rejects_invalid_rules(rule, where, text):
+    found = error_texts(place(type="integer", **{"x-kubernetes-validations": [rule]}))
     assert [name for name, _ in found] == [f"schema.properties[a].x-kubernetes-validations[0].{where}"]
     assert text in found[0][1]
 
 
-def test_places_with_other_faults_are_not_compiled():
+def test_validate_rules_skips_schemas_with_other_errors():
     schema = place(type="integer", **{"x-kubernetes-validations": rules("nope")})
-    assert told(schema, field.required(HERE.child("properties").key("a").child("b"))) == []
+    assert error_texts(schema, field.required(HERE.child("properties").key("a").child("b"))) == []
 
 
-def test_items_that_cannot_be_told_apart_have_no_old_value():
+def test_validate_rules_rejects_transition_rules_on_uncorrelatable_items():
     item = {"type": "string", "maxLength": 5, "x-kubernetes-validations": rules("self == oldSelf")}
-    found = told(place(type="array", maxItems=5, items=item))
+    found = error_texts(place(type="array", maxItems=5, items=item))
     assert found == [
         (
             "schema.properties[a].items.x-kubernetes-validations[0].rule",
@@ -71,9 +71,9 @@ def test_items_that_cannot_be_told_apart_have_no_old_value():
     ]
 
 
-def test_rules_that_may_cost_too_much_are_refused():
+def test_validate_rules_rejects_rules_with_too_high_estimated_cost():
     rule = "self.all(x, self.all(y, x != y))"
-    found = told(place(type="array", items=TEXT, **{"x-kubernetes-validations": rules(rule)}))
+    found = error_texts(place(type="array", items=TEXT, **{"x-kubernetes-validations": rules(rule)}))
     assert [body.partition(" (")[0] for _, body in found] == [
         "Forbidden: estimated rule cost exceeds budget by factor of more than 100x",
         ("Forbidden: contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema"),
@@ -85,12 +85,12 @@ def test_rules_that_may_cost_too_much_are_refused():
     bounded = place(
         type="array", maxItems=10, items={**TEXT, "maxLength": 10}, **{"x-kubernetes-validations": rules(rule)}
     )
-    assert told(bounded) == []
+    assert error_texts(bounded) == []
 
 
-def test_what_expressions_cannot_see_has_no_rules():
+def test_validate_rules_rejects_rules_where_expressions_cannot_see_values():
     schema = place(**{"x-kubernetes-preserve-unknown-fields": True, "x-kubernetes-validations": rules("true")})
-    assert told(schema) == [
+    assert error_texts(schema) == [
         (
             "schema.properties[a].x-kubernetes-validations",
             (

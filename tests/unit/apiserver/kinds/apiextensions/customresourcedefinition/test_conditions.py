@@ -15,7 +15,7 @@ def test_set_condition_appends_a_condition_of_a_new_type():
     }
 
 
-def test_set_condition_keeps_the_transition_time_when_the_status_stays():
+def test_set_condition_keeps_transition_time_when_status_is_unchanged():
     conditions = [{"type": "Terminating", "status": "True", "reason": "R", "message": "m", "lastTransitionTime": "t1"}]
     set_condition(conditions, "Terminating", "True", "S", "n", now="t2")
     assert (conditions[0]["reason"], conditions[0]["lastTransitionTime"]) == ("S", "t1")

@@ -1,4 +1,4 @@
-"""Conversion by webhooks."""
+"""Validation of webhook conversion."""
 
 import base64
 
@@ -22,7 +22,7 @@ def by_webhook(**webhook: object) -> dict:
     return {"strategy": "Webhook", "webhook": webhook}
 
 
-def test_conversions_that_are_right():
+def test_validate_conversion_accepts_valid_conversions():
     assert faults({}) == []
     assert faults({"conversion": {"strategy": "None"}}) == []
     assert faults({"conversion": by_webhook(clientConfig=CLIENT, conversionReviewVersions=["v2", "v1"])}) == []
@@ -60,11 +60,11 @@ def test_conversions_that_are_right():
         ),
     ],
 )
-def test_conversions_that_are_wrong(conversion, wrong):
+def test_validate_conversion_rejects_invalid_conversions(conversion, wrong):
     assert faults({"conversion": conversion}) == wrong
 
 
-def test_what_keeps_unknown_fields_is_not_converted():
+def test_validate_conversion_rejects_webhook_with_preserved_unknown_fields():
     conversion = by_webhook(clientConfig=CLIENT, conversionReviewVersions=["v1"])
     assert faults({"conversion": conversion, "preserveUnknownFields": True}) == [
         'c.strategy: Invalid value: "Webhook": must be None if spec.preserveUnknownFields is true'
@@ -78,7 +78,7 @@ def bundle(text: str) -> dict:
 GOOD = bundle("-----BEGIN CERTIFICATE-----\nx\n-----END CERTIFICATE-----\n")
 
 
-def test_a_bundle_may_not_become_unreadable():
+def test_validate_ca_bundle_rejects_change_to_invalid_bundle():
     bad = bundle("x")
     fault = (
         'c.webhookClientConfig.caBundle: Invalid value: "eA==": unable to load root certificates: data does not contain '

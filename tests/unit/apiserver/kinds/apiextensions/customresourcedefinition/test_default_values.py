@@ -1,4 +1,4 @@
-"""Defaults in schemas."""
+"""Validation of schema defaults."""
 
 import pytest
 from tests.unit.apiserver.kinds.samples import texts
@@ -26,7 +26,7 @@ def faults_of(field: dict) -> list[str]:
         {"type": "array", "items": OBJECT, "default": [{"b": 1}]},
     ],
 )
-def test_defaults_that_fit(field):
+def test_validate_defaults_accepts_valid_defaults(field):
     assert faults_of(field) == []
 
 
@@ -55,16 +55,16 @@ def test_defaults_that_fit(field):
         ),
     ],
 )
-def test_defaults_that_do_not_fit(field, fault):
+def test_validate_defaults_rejects_invalid_defaults(field, fault):
     assert faults_of(field) == [fault]
 
 
-def test_what_all_objects_have_is_checked_elsewhere():
+def test_validate_defaults_skips_object_metadata():
     schema = {"type": "object", "properties": {"kind": {"type": "string", "default": 1}}}
     assert texts(validate_defaults(schema, Path("s"))) == []
 
 
-def test_default_that_violates_a_rule_is_reported_at_the_default():
+def test_validate_defaults_reports_violated_rule_at_default():
     schema = {"type": "integer", "default": 1, "x-kubernetes-validations": [{"rule": "self > 2"}]}
     errors = validate_defaults(schema, Path("s"), is_resource=False)
     assert [str(error) for error in errors] == ["s.default: Invalid value: 1: failed rule: self > 2"]

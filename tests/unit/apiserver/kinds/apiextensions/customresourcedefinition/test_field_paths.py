@@ -1,4 +1,4 @@
-"""Paths to fields, followed through a schema."""
+"""Resolution of field paths through a schema."""
 
 import pytest
 
@@ -26,11 +26,11 @@ SCHEMA = {
         (".labels['a\\'b']", "labels[a'b]", "labels"),
     ],
 )
-def test_a_path_leads_to_a_field(path, plain, root):
+def test_follow_resolves_path_to_field(path, plain, root):
     assert follow(path, SCHEMA) == (plain, root, COLOUR)
 
 
-def test_of_any_field_nothing_is_known():
+def test_follow_resolves_fields_below_preserved_unknown_fields():
     assert follow(".free.a", SCHEMA) == ("free[a]", "free", {})
 
 
@@ -47,12 +47,12 @@ def test_of_any_field_nothing_is_known():
         (".spec[", "unexpected end of JSON path"),
     ],
 )
-def test_a_path_that_leads_nowhere(path, fault):
+def test_follow_raises_for_path_without_field(path, fault):
     with pytest.raises(FieldPathError) as raised:
         follow(path, SCHEMA)
     assert str(raised.value) == fault
 
 
-def test_brackets_may_be_refused():
+def test_follow_raises_for_brackets_when_not_allowed():
     with pytest.raises(FieldPathError, match="array notation is not allowed"):
         follow(".spec['colour']", SCHEMA, allow_brackets=False)

@@ -1,4 +1,4 @@
-"""Formats that mean nothing."""
+"""Unsupported string formats."""
 
 import pytest
 from tests.unit.apiserver.kinds.samples import CONTEXT
@@ -16,11 +16,11 @@ def field(**schema: object) -> dict:
 
 
 @pytest.mark.parametrize("name", ["date-time", "datetime", "uuid4", "k8s-short-name", "byte"])
-def test_known_formats(name):
+def test_unrecognized_formats_omits_supported_formats(name):
     assert list(unrecognized_formats(definition(field(type="string", format=name)))) == []
 
 
-def test_unknown_formats_are_found_wherever_they_are():
+def test_unrecognized_formats_finds_formats_at_any_depth():
     odd = {"type": "string", "format": "odd"}
     schemas = (
         odd,
@@ -33,11 +33,11 @@ def test_unknown_formats_are_found_wherever_they_are():
     assert list(unrecognized_formats(definition(*schemas))) == ["odd"] * len(schemas)
 
 
-def test_only_texts_have_formats():
+def test_unrecognized_formats_considers_strings_only():
     assert list(unrecognized_formats(definition(field(type="integer", format="odd")))) == []
 
 
-def test_a_format_is_told_once_and_only_when_it_is_new():
+def test_strategy_warns_once_about_new_unsupported_format():
     strategy = CustomResourceDefinitionStrategy()
     old, new = definition(field(type="string", format="odd")), definition(field(type="string", format="strange"))
     assert strategy.warnings(CONTEXT, old, None) == ['unrecognized format "odd"']

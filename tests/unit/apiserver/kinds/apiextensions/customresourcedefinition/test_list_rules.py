@@ -1,4 +1,4 @@
-"""Sets and maps among the lists of a schema."""
+"""Validation of list types in schemas."""
 
 import pytest
 from tests.unit.apiserver.kinds.samples import texts
@@ -18,7 +18,7 @@ def a_list(list_type: str, items: object = None, keys: list[str] | None = None, 
     return faults(**{key: value for key, value in schema.items() if value is not None})
 
 
-def test_lists_that_are_right():
+def test_validate_lists_accepts_valid_lists():
     assert a_list("map", KEYED, ["k"]) == []
     assert a_list("map", KEYED | {"required": [], "properties": {"k": {"type": "string", "default": "d"}}}, ["k"]) == []
     assert a_list("set", {"type": "string"}) == []
@@ -99,17 +99,17 @@ def test_lists_that_are_right():
         ),
     ],
 )
-def test_lists_that_are_wrong(args, fault):
+def test_validate_lists_rejects_invalid_lists(args, fault):
     assert a_list(*args) == [fault]
 
 
-def test_only_arrays_are_lists():
+def test_validate_lists_rejects_list_type_of_non_array():
     fault = "must be array if x-kubernetes-list-type is specified"
     assert a_list("atomic", type_="object") == [f's.type: Invalid value: "object": {fault}']
     assert a_list("atomic", type_="") == [f"s.type: Required value: {fault}"]
 
 
-def test_keys_without_a_type_of_list():
+def test_validate_lists_rejects_map_keys_without_list_type():
     assert faults(type="array", x_kubernetes_list_map_keys=["k"]) == [
         "s.x-kubernetes-list-type: Required value: must be map if x-kubernetes-list-map-keys is non-empty"
     ]

@@ -29,19 +29,19 @@ def check(schema, obj, old=None, faults=()):
 RANGE = spec(**ruled(rule("self.low <= self.high"), properties={"low": NUMBER, "high": NUMBER}))
 
 
-def test_rules_that_hold_say_nothing():
+def test_validate_reports_nothing_when_rules_hold():
     assert check(RANGE, {"spec": {"low": 1, "high": 2}}) == ([], [])
     assert check({"type": "object"}, {}) == ([], [])
 
 
-def test_a_rule_that_fails_is_told_at_its_place():
+def test_validate_reports_violated_rule_at_its_path():
     assert check(RANGE, {"spec": {"low": 3, "high": 2}})[0] == [
         "spec: Invalid value: failed rule: self.low <= self.high"
     ]
 
 
 @pytest.mark.parametrize(
-    ("more", "told"),
+    ("more", "error_texts"),
     [
         ({"message": " low first "}, "spec: Invalid value: low first"),
         ({"messageExpression": "'low is ' + string(self.low)"}, "spec: Invalid value: low is 3"),
@@ -53,28 +53,28 @@ def test_a_rule_that_fails_is_told_at_its_place():
         ({"reason": "FieldValueDuplicate", "message": "m"}, "spec: Duplicate value"),
     ],
 )
-def test_what_a_rule_tells(more, told):
+def test_validate_uses_message_reason_and_field_path_of_rule(more, error_texts):
     schema = spec(**ruled(rule("self.low <= self.high", **more), properties={"low": NUMBER, "high": NUMBER}))
-    assert check(schema, {"spec": {"low": 3, "high": 2}})[0] == [told]
+    assert check(schema, {"spec": {"low": 3, "high": 2}})[0] == [error_texts]
 
 
-def test_rules_of_the_whole_object_have_no_path():
+def test_validate_reports_root_rules_without_path():
     schema = ruled(rule("self.metadata.name == 'a'"), type="object")
     assert check(schema, {"metadata": {"name": "b"}})[0] == [
         "<nil>: Invalid value: failed rule: self.metadata.name == 'a'"
     ]
 
 
-def test_rules_without_a_value_say_why():
+def test_validate_reports_evaluation_errors():
     assert check(RANGE, {"spec": {"low": 3}})[0] == [
         'spec: Invalid value: "object": no such key: high evaluating rule: self.low <= self.high'
     ]
     schema = spec(properties={"p": ruled(rule("self > 1"), **{"x-kubernetes-int-or-string": True})})
-    told = "call arguments did not match a supported operator, function or macro signature for rule: self > 1"
-    assert check(schema, {"spec": {"p": "a"}})[0] == [f"spec.p: Invalid value: \"\": 'no such overload': {told}"]
+    error_texts = "call arguments did not match a supported operator, function or macro signature for rule: self > 1"
+    assert check(schema, {"spec": {"p": "a"}})[0] == [f"spec.p: Invalid value: \"\": 'no such overload': {error_texts}"]
 
 
-def test_transition_rules_need_an_old_value():
+def test_validate_skips_transition_rules_without_old_value():
     schema = spec(properties={"n": ruled(rule("self >= oldSelf"), **NUMBER)})
     assert check(schema, {"spec": {"n": 1}})[0] == []
     assert check(schema, {"spec": {"n": 1}}, {"spec": {}})[0] == []
@@ -83,7 +83,7 @@ def test_transition_rules_need_an_old_value():
     ]
 
 
-def test_an_optional_old_value_may_be_missing():
+def test_validate_evaluates_optional_old_self_without_old_value():
     text = "oldSelf.hasValue() || self == 1"
     schema = spec(properties={"n": ruled(rule(text, optionalOldSelf=True), **NUMBER)})
     assert check(schema, {"spec": {"n": 1}})[0] == []
@@ -91,7 +91,7 @@ def test_an_optional_old_value_may_be_missing():
     assert check(schema, {"spec": {"n": 2}}, {"spec": {"n": 3}})[0] == []
 
 
-def test_items_with_keys_are_compared_with_their_old_selves():
+def test_validate_correlates_map_list_items_by_key():
     item = ruled(rule("self.v >= oldSelf.v"), type="object", properties={"k": {"type": "string"}, "v": NUMBER})
     lists = {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"]}
     schema = spec(properties={"l": {"type": "array", "items": item, **lists}})
@@ -100,30 +100,30 @@ def test_items_with_keys_are_compared_with_their_old_selves():
     assert check(schema, new, old)[0] == ["spec.l[1]: Invalid value: failed rule: self.v >= oldSelf.v"]
 
 
-def test_values_of_maps_have_their_keys_as_paths():
+def test_validate_reports_map_values_with_key_path():
     schema = spec(properties={"m": {"type": "object", "additionalProperties": ruled(rule("self > 0"), **NUMBER)}})
     assert check(schema, {"spec": {"m": {"a": 0, "b": 1, "c": None}}})[0] == [
         "spec.m[a]: Invalid value: 0: failed rule: self > 0"
     ]
 
 
-def test_what_did_not_change_only_warns():
+def test_validate_warns_when_violated_value_is_unchanged():
     schema = spec(properties={"n": ruled(rule("self > 5"), **NUMBER), "m": NUMBER})
-    told = "spec.n: Invalid value: {}: failed rule: self > 5"
-    assert check(schema, {"spec": {"n": 1, "m": 2}}, {"spec": {"n": 1, "m": 1}}) == ([], [told.format(1)])
-    assert check(schema, {"spec": {"n": 2}}, {"spec": {"n": 1}}) == ([told.format(2)], [])
+    error_texts = "spec.n: Invalid value: {}: failed rule: self > 5"
+    assert check(schema, {"spec": {"n": 1, "m": 2}}, {"spec": {"n": 1, "m": 1}}) == ([], [error_texts.format(1)])
+    assert check(schema, {"spec": {"n": 2}}, {"spec": {"n": 1}}) == ([error_texts.format(2)], [])
 
 
-def test_objects_that_are_wrong_otherwise_are_not_held_against_rules():
+def test_validate_skips_rules_after_schema_errors():
     found = check(RANGE, {"spec": {}}, None, [field.required("spec.low")])[0]
     assert found[1].startswith("<nil>: Invalid value: null: some validation rules were not checked")
     only_invalid = check(RANGE, {"spec": {"low": 1, "high": 2}}, None, [field.invalid("spec.low", 1, "odd")])[0]
     assert len(only_invalid) == 1
 
 
-def test_the_rules_of_one_object_have_one_budget(monkeypatch):
+def test_validate_limits_cost_of_all_rules_of_an_object(monkeypatch):
     monkeypatch.setattr("steersman.apiserver.kinds.apiextensions.customresourcedefinition.object_rules._BUDGET", 1000)
     items = {"type": "array", "items": ruled(rule("[1, 2, 3].all(x, x > 0)"), **NUMBER)}
     found = check(spec(properties={"l": items}), {"spec": {"l": [1] * 100}})[0]
-    told = "validation failed due to running out of cost budget, no further validation rules will be run"
-    assert [text.partition(": ")[2] for text in found] == [f'Invalid value: "integer": {told}']
+    error_texts = "validation failed due to running out of cost budget, no further validation rules will be run"
+    assert [text.partition(": ")[2] for text in found] == [f'Invalid value: "integer": {error_texts}']

@@ -1,4 +1,4 @@
-"""What schemas of custom resources may say."""
+"""Validation of custom resource schemas."""
 
 import pytest
 from tests.unit.apiserver.kinds.samples import texts
@@ -16,7 +16,7 @@ def faults_of(**field: object) -> list[str]:
     return [fault.removeprefix("s.properties[a].") for fault in faults(schema)]
 
 
-def test_a_schema_that_is_right():
+def test_validate_schema_accepts_valid_schema():
     assert faults_of(type="object", x_kubernetes_map_type="atomic", properties={"b": {"type": "string"}}) == []
     assert faults_of(type="object", additionalProperties={"type": "string"}) == []
 
@@ -65,11 +65,11 @@ def test_a_schema_that_is_right():
         ({"oneOf": [{"id": "i"}]}, "oneOf[0].id: Forbidden: id is not supported"),
     ],
 )
-def test_fields_that_are_wrong(field, fault):
+def test_validate_schema_rejects_invalid_keywords(field, fault):
     assert faults_of(**field) == [fault]
 
 
-def test_null_is_no_type():
+def test_validate_schema_rejects_null_type():
     assert faults_of(type="null")[1:] == ["type: Forbidden: type cannot be set to null, use nullable as an alternative"]
 
 
@@ -94,17 +94,17 @@ def test_null_is_no_type():
         ({"rule": "true", "fieldPath": ".c"}, 'fieldPath: Invalid value: ".c": fieldPath must be a valid path'),
     ],
 )
-def test_rules(rule, fault):
+def test_validate_schema_rejects_invalid_rules(rule, fault):
     field = {"type": "object", "properties": {"b": {"type": "string"}}, "x_kubernetes_validations": [rule]}
     assert faults_of(**field) == [f"x-kubernetes-validations[0].{fault}"]
 
 
-def test_a_rule_that_is_right():
+def test_validate_schema_accepts_valid_rule():
     rule = {"rule": "self.b != ''", "message": "b", "reason": "FieldValueInvalid", "fieldPath": ".b"}
     assert faults_of(type="object", properties={"b": {"type": "string"}}, x_kubernetes_validations=[rule]) == []
 
 
-def test_what_all_objects_have_gets_no_defaults():
+def test_validate_schema_rejects_defaults_of_object_metadata():
     name = {"type": "string", "default": "d"}
     schema = {"properties": {"kind": name, "metadata": {"properties": {"name": name}}, "spec": name}}
     assert faults(schema) == [
@@ -113,7 +113,7 @@ def test_what_all_objects_have_gets_no_defaults():
     ]
 
 
-def test_labels_of_embedded_objects_get_no_defaults():
+def test_validate_schema_rejects_defaults_of_embedded_labels():
     labels = {"additionalProperties": {"type": "string", "default": "d"}}
     embedded = {"x-kubernetes-embedded-resource": True}
     schema = {

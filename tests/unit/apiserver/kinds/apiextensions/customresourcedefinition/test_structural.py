@@ -34,7 +34,7 @@ def faults_of(field: dict) -> list[str]:
         {"type": "string", "anyOf": [{"pattern": "a"}, {"minLength": 1}], "not": {"enum": ["b"]}},
     ],
 )
-def test_structural_fields(field):
+def test_validate_structural_accepts_structural_fields(field):
     assert faults_of(field) == []
 
 
@@ -76,7 +76,7 @@ def test_structural_fields(field):
         ),
     ],
 )
-def test_fields_that_are_not_structural(field, fault):
+def test_validate_structural_rejects_non_structural_fields(field, fault):
     assert faults_of(field) == [fault]
 
 
@@ -98,11 +98,11 @@ def test_fields_that_are_not_structural(field, fault):
     ],
 )
 @pytest.mark.parametrize("logic", ["allOf", "anyOf", "oneOf"])
-def test_logic_says_nothing_of_structure(logic, part, fault):
+def test_validate_structural_rejects_structure_in_logical_junctors(logic, part, fault):
     assert faults_of({"type": "object", logic: [part]}) == [f"{logic}[0].{fault}"]
 
 
-def test_what_logic_speaks_of_is_specified_outside_of_it():
+def test_validate_structural_requires_fields_of_junctors_outside_of_them():
     schema = {
         "type": "object",
         "properties": {"a": {"type": "object"}},
@@ -142,11 +142,11 @@ def test_what_logic_speaks_of_is_specified_outside_of_it():
         ),
     ],
 )
-def test_the_root(schema, fault):
+def test_validate_structural_validates_root(schema, fault):
     assert faults(schema) == [fault]
 
 
-def test_names_may_be_restricted():
+def test_validate_structural_accepts_restrictions_of_metadata_name():
     name = {"type": "string", "maxLength": 10}
     assert (
         faults({"type": "object", "properties": {"metadata": {"type": "object", "properties": {"name": name}}}}) == []
@@ -163,5 +163,5 @@ def test_names_may_be_restricted():
         ({"anyOf": [{PRESERVE: False}]}, f"internal error: '{PRESERVE}' must be true or undefined"),
     ],
 )
-def test_what_has_no_place_in_a_structural_schema(schema, fault):
+def test_check_convertible_rejects_unsupported_keywords(schema, fault):
     assert check_convertible(schema) == fault

@@ -38,7 +38,7 @@ PROTECTED = {"metadata.name": "shirts.x.k8s.io", "spec.group": "x.k8s.io"}
         PROTECTED | {"metadata.annotations": {"api-approved.kubernetes.io": "unapproved, for tests"}},
     ],
 )
-def test_what_is_valid(edits):
+def test_validate_definition_accepts_valid_definitions(edits):
     assert texts(validate_definition(edited(VALID, edits))) == []
 
 
@@ -116,7 +116,7 @@ def test_what_is_valid(edits):
         ),
     ],
 )
-def test_what_is_refused(edits, fault):
+def test_validate_definition_rejects_invalid_fields(edits, fault):
     assert fault in texts(validate_definition(edited(VALID, edits)))
 
 
@@ -128,12 +128,12 @@ def test_what_is_refused(edits, fault):
         ([{**VERSION, "storage": False}], ": must have exactly one version marked as storage version"),
     ],
 )
-def test_versions_have_names_of_their_own_and_one_is_stored(versions, end):
+def test_validate_definition_requires_unique_version_names_and_one_storage_version(versions, end):
     faults = texts(validate_definition(edited(VALID, {"spec.versions": versions})))
     assert [fault for fault in faults if fault.startswith("spec.versions: Invalid value: [") and fault.endswith(end)]
 
 
-def test_faults_of_a_schema_that_versions_do_not_share_are_told_of_the_version():
+def test_validate_definition_reports_unshared_schema_errors_at_version():
     odd = {**OTHER, "schema": {"openAPIV3Schema": {"type": "object", "nullable": True}}}
     assert texts(validate_definition(edited(VALID, {"spec.versions": [VERSION, odd]}))) == [
         "spec.versions[1].schema.openAPIV3Schema.nullable: Forbidden: nullable cannot be true at the root"
@@ -141,7 +141,7 @@ def test_faults_of_a_schema_that_versions_do_not_share_are_told_of_the_version()
 
 
 @pytest.mark.parametrize(("old", "count"), [(ESTABLISHED, 1), (VALID, 0)])
-def test_the_scope_stays_once_objects_may_have_been_made(old, count):
+def test_validate_definition_update_rejects_scope_change_when_established(old, count):
     new = edited(old, {"spec.scope": "Cluster"})
     faults = texts(validate_definition_update(new, old))
     assert faults == ['spec.scope: Invalid value: "Cluster": field is immutable'] * count
@@ -154,16 +154,16 @@ def test_the_scope_stays_once_objects_may_have_been_made(old, count):
         ({"spec.names.plural": "coats"}, 'spec.names.plural: Invalid value: "coats": field is immutable'),
     ],
 )
-def test_group_and_plural_never_change(edits, fault):
+def test_validate_definition_update_rejects_change_of_group_and_plural(edits, fault):
     assert texts(validate_definition_update(edited(VALID, edits), VALID)) == [fault]
 
 
-def test_what_was_not_approved_before_may_stay_so():
+def test_validate_definition_update_accepts_unchanged_missing_approval():
     old = edited(VALID, PROTECTED)
     assert texts(validate_definition_update(edited(old, {"spec.versions": [VERSION, OTHER]}), old)) == []
 
 
-def test_names_that_were_accepted_are_names():
+def test_validate_definition_status_checks_accepted_names():
     accepted = edited(VALID, {"status.acceptedNames": {"plural": "shirts", "shortNames": ["s_h"]}})
     [fault] = texts(validate_definition_status(accepted))
     assert fault.startswith(

@@ -1,4 +1,4 @@
-"""The parts of a version."""
+"""Validation of the parts of a version."""
 
 import pytest
 from tests.unit.apiserver.kinds.samples import texts
@@ -23,7 +23,7 @@ def schema_faults(schema: dict | None, *, status: bool = False) -> list[str]:
     return texts(validate_schema_part({"openAPIV3Schema": schema}, Path("v"), has_status=status))
 
 
-def test_schemas_that_are_right():
+def test_validate_schema_part_accepts_valid_schemas():
     assert schema_faults(None) == []
     assert schema_faults({"type": "object"}, status=True) == []
 
@@ -50,11 +50,11 @@ def test_schemas_that_are_right():
         ),
     ],
 )
-def test_schemas_that_are_wrong(schema, fault):
+def test_validate_schema_part_rejects_invalid_schemas(schema, fault):
     assert schema_faults(schema) == [fault]
 
 
-def test_beside_a_status_the_root_says_little():
+def test_validate_schema_part_restricts_root_keywords_with_status_subresource():
     schema = {"type": "object", "minProperties": 1}
     assert schema_faults(schema) == []
     (fault,) = schema_faults(schema, status=True)
@@ -70,7 +70,7 @@ def test_beside_a_status_the_root_says_little():
     )
 
 
-def test_an_empty_status_is_a_subresource():
+def test_has_status_is_true_for_empty_status():
     assert has_status({"status": {}})
     assert not has_status({"scale": {}})
     assert not has_status(None)
@@ -91,7 +91,7 @@ def test_an_empty_status_is_a_subresource():
         ),
     ],
 )
-def test_scales(scale, wrong):
+def test_validate_subresources_checks_scale_paths(scale, wrong):
     assert texts(validate_subresources({"scale": scale}, Path("r"))) == wrong
 
 
@@ -117,7 +117,7 @@ def test_scales(scale, wrong):
         ),
     ],
 )
-def test_columns(column, wrong):
+def test_validate_columns_rejects_invalid_columns(column, wrong):
     assert texts(validate_columns([column], Path("c"))) == wrong
 
 
@@ -142,11 +142,11 @@ def test_columns(column, wrong):
         ),
     ],
 )
-def test_selectable_fields(path, wrong):
+def test_validate_selectable_fields_rejects_invalid_paths(path, wrong):
     assert texts(validate_selectable_fields([{"jsonPath": path}], SCHEMA, Path("f"))) == wrong
 
 
-def test_selectable_fields_are_few_and_different():
+def test_validate_selectable_fields_limits_number_and_rejects_duplicates():
     twice = [{"jsonPath": ".spec.colour"}] * 2
     assert texts(validate_selectable_fields(twice, SCHEMA, Path("f"))) == [
         'f[1].jsonPath: Duplicate value: ".spec.colour"'

@@ -9,35 +9,35 @@ STRATEGY = DaemonSetStrategy()
 SET = defaulted(STRATEGY, named(spec={"selector": SELECTOR, "template": pod_template()}))
 
 
-def test_what_is_left_out_is_filled_in():
+def test_default_sets_omitted_fields():
     spec = SET["spec"]
     assert spec["updateStrategy"] == {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 1, "maxSurge": 0}}
     assert spec["revisionHistoryLimit"] == 10
 
 
-def test_pods_that_are_replaced_on_deletion_do_not_roll():
+def test_default_sets_no_rolling_update_for_on_delete():
     spec = defaulted(STRATEGY, named(spec={"updateStrategy": {"type": "OnDelete"}}))["spec"]
     assert spec["updateStrategy"] == {"type": "OnDelete"}
 
 
-@pytest.mark.parametrize(("given", "kept"), [("0", "1"), ("5", "5"), ("x", "1")])
-def test_a_new_set_counts_templates_from_what_it_brings_or_1(given, kept):
+@pytest.mark.parametrize(("given", "expected"), [("0", "1"), ("5", "5"), ("x", "1")])
+def test_prepare_for_create_keeps_positive_template_generation_or_sets_1(given, expected):
     new = edited(SET, {"metadata.annotations": {TEMPLATE_GENERATION: given}})
     STRATEGY.prepare_for_create(CONTEXT, new)
-    assert new["metadata"]["annotations"][TEMPLATE_GENERATION] == kept
+    assert new["metadata"]["annotations"][TEMPLATE_GENERATION] == expected
 
 
 @pytest.mark.parametrize(
     ("edits", "counted"), [({}, "3"), ({"spec.minReadySeconds": 5}, "3"), ({"spec.template.metadata.labels": {}}, "4")]
 )
-def test_an_update_counts_changes_of_the_template_only(edits, counted):
+def test_prepare_for_update_bumps_template_generation_on_template_change_only(edits, counted):
     old = edited(SET, {"metadata.annotations": {TEMPLATE_GENERATION: "3"}})
     new = edited(SET, edits)
     STRATEGY.prepare_for_update(CONTEXT, new, old)
     assert new["metadata"]["annotations"][TEMPLATE_GENERATION] == counted
 
 
-def test_only_a_change_of_the_template_warns():
+def test_warnings_on_update_only_if_template_changes():
     old = edited(
         SET,
         {
@@ -52,13 +52,13 @@ def test_only_a_change_of_the_template_warns():
     assert warning.startswith("spec.template.spec.nodeSelector[beta.kubernetes.io/os]: ")
 
 
-def test_a_status_write_keeps_the_spec():
+def test_prepare_for_status_update_keeps_spec():
     new = edited(SET, {"spec.minReadySeconds": 5, "status.numberReady": 1})
     STRATEGY.prepare_for_status_update(CONTEXT, new, SET)
     assert (new["spec"], new["status"]) == (SET["spec"], {"numberReady": 1})
 
 
-def test_the_row_shows_where_and_how_many():
+def test_cells_show_node_selector_and_counts():
     status = {
         "desiredNumberScheduled": 5,
         "currentNumberScheduled": 4,

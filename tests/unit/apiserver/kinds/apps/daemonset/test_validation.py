@@ -14,7 +14,7 @@ VALID = defaulted(DaemonSetStrategy(), named(spec={"selector": SELECTOR, "templa
 ROLLING = "spec.updateStrategy.rollingUpdate"
 
 
-def test_a_set_with_its_defaults_is_valid():
+def test_validate_daemon_set_accepts_defaulted_object():
     assert texts(validate_daemon_set(VALID)) == []
 
 
@@ -58,15 +58,15 @@ def test_a_set_with_its_defaults_is_valid():
         ),
     ],
 )
-def test_what_is_refused(edits, fault):
+def test_validate_daemon_set_rejects_invalid_fields(edits, fault):
     assert texts(validate_daemon_set(edited(VALID, edits))) == [fault]
 
 
-def test_pods_that_are_replaced_on_deletion_need_no_numbers():
+def test_validate_daemon_set_accepts_on_delete_without_rolling_update():
     assert texts(validate_daemon_set(edited(VALID, {"spec.updateStrategy": {"type": "OnDelete"}}))) == []
 
 
-def test_the_selector_never_changes():
+def test_validate_daemon_set_update_rejects_selector_change():
     labels = {"app": "b"}
     new = edited(VALID, {"spec.selector.matchLabels": labels, "spec.template.metadata.labels": labels})
     assert texts(validate_daemon_set_update(new, VALID)) == [
@@ -82,7 +82,7 @@ def test_the_selector_never_changes():
         ({"collisionCount": 1}, "status.collisionCount: Invalid value: 1: cannot be decremented"),
     ],
 )
-def test_counts_that_cannot_be(status, fault):
+def test_validate_daemon_set_status_rejects_invalid_counts(status, fault):
     old = {**VALID, "status": {"collisionCount": 2}}
     new = {**VALID, "status": {"collisionCount": 2, **status}}
     assert texts(validate_daemon_set_status(new, old)) == [fault]

@@ -15,7 +15,7 @@ ROLLING = "spec.strategy.rollingUpdate"
 PERCENT = "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')"
 
 
-def test_a_deployment_with_its_defaults_is_valid():
+def test_validate_deployment_accepts_defaulted_object():
     assert texts(validate_deployment(VALID)) == []
 
 
@@ -89,11 +89,11 @@ def test_a_deployment_with_its_defaults_is_valid():
         ({"spec.template.spec.containers": []}, ["spec.template.spec.containers: Required value"]),
     ],
 )
-def test_what_is_refused(edits, faults):
+def test_validate_deployment_rejects_invalid_fields(edits, faults):
     assert texts(validate_deployment(edited(VALID, edits))) == faults
 
 
-def test_the_selector_never_changes():
+def test_validate_deployment_update_rejects_selector_change():
     labels = {"app": "b"}
     new = edited(VALID, {"spec.selector.matchLabels": labels, "spec.template.metadata.labels": labels})
     assert texts(validate_deployment_update(new, VALID)) == [
@@ -124,7 +124,7 @@ def test_the_selector_never_changes():
         ),
     ],
 )
-def test_counts_of_a_status_fit_together(status, faults):
+def test_validate_deployment_status_rejects_inconsistent_counts(status, faults):
     old = {**VALID, "status": {"collisionCount": 2}}
     new = {**VALID, "status": {"collisionCount": 2, **status}}
     assert texts(validate_deployment_status(new, old)) == faults

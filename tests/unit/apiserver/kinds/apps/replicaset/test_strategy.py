@@ -8,31 +8,31 @@ STRATEGY = ReplicaSetStrategy()
 SET = defaulted(STRATEGY, named(spec={"selector": SELECTOR, "template": pod_template()}))
 
 
-def test_one_replica_is_wanted_unless_a_number_is_said():
+def test_default_sets_one_replica():
     assert SET["spec"]["replicas"] == 1
     assert defaulted(STRATEGY, {"spec": {"replicas": 0}})["spec"] == {"replicas": 0}
 
 
-def test_the_template_gets_the_defaults_of_pods():
+def test_default_sets_pod_defaults_of_template():
     assert SET["spec"]["template"]["spec"]["restartPolicy"] == "Always"
 
 
-def test_a_new_set_counts_none():
+def test_prepare_for_create_sets_zero_replicas_in_status():
     new = {**SET, "status": {"replicas": 7}}
     STRATEGY.prepare_for_create(CONTEXT, new)
     assert new["status"] == {"replicas": 0}
 
 
-def test_annotations_do_not_count_for_the_generation():
+def test_generation_view_ignores_annotations():
     annotated = edited(SET, {"metadata.annotations": {"a": "b"}})
     assert STRATEGY.generation_view(annotated) == STRATEGY.generation_view(SET)
 
 
-def test_a_name_that_is_no_label_warns():
+def test_warnings_about_name_that_is_no_dns_label():
     [warning] = STRATEGY.warnings(CONTEXT, edited(SET, {"metadata.name": "a.b"}), None)
     assert warning.startswith("metadata.name: this is used in Pod names")
 
 
-def test_the_row_shows_wanted_current_and_ready():
+def test_cells_show_desired_current_and_ready_replicas():
     row = STRATEGY.cells({**SET, "status": {"replicas": 3, "readyReplicas": 2}}, NOW)
     assert row == ["a", 1, 3, 2, "60s", "c", "i", "app=a"]

@@ -13,7 +13,7 @@ from steersman.apiserver.kinds.apps.replicaset.validation import (
 VALID = defaulted(ReplicaSetStrategy(), named(spec={"selector": SELECTOR, "template": pod_template()}))
 
 
-def test_a_set_with_its_defaults_is_valid():
+def test_validate_replica_set_accepts_defaulted_object():
     assert texts(validate_replica_set(VALID)) == []
 
 
@@ -34,11 +34,11 @@ def test_a_set_with_its_defaults_is_valid():
         ({"spec.template.spec.containers": []}, "spec.template.spec.containers: Required value"),
     ],
 )
-def test_what_is_refused(edits, fault):
+def test_validate_replica_set_rejects_invalid_fields(edits, fault):
     assert texts(validate_replica_set(edited(VALID, edits))) == [fault]
 
 
-def test_a_selector_that_cannot_be_read_hides_what_is_wrong_with_the_template():
+def test_validate_replica_set_skips_template_when_selector_is_invalid():
     bad = edited(VALID, {"spec.selector": {"matchExpressions": [{"key": "a", "operator": "In"}]}})
     assert texts(validate_replica_set(bad)) == [
         "spec.selector.matchExpressions[0].values: Required value: must be specified when `operator` is 'In' or 'NotIn'",
@@ -46,7 +46,7 @@ def test_a_selector_that_cannot_be_read_hides_what_is_wrong_with_the_template():
     ]
 
 
-def test_the_selector_never_changes():
+def test_validate_replica_set_update_rejects_selector_change():
     labels = {"app": "b"}
     new = edited(VALID, {"spec.selector.matchLabels": labels, "spec.template.metadata.labels": labels})
     assert texts(validate_replica_set_update(new, VALID)) == [
@@ -72,5 +72,5 @@ def test_the_selector_never_changes():
         ),
     ],
 )
-def test_counts_of_a_status_fit_together(status, faults):
+def test_validate_replica_set_status_rejects_inconsistent_counts(status, faults):
     assert texts(validate_replica_set_status({**VALID, "status": status})) == faults

@@ -13,7 +13,7 @@ def stateful_set(**spec: object) -> dict:
     return defaulted(STRATEGY, named(spec={"selector": SELECTOR, "template": pod_template(), **spec}))
 
 
-def test_what_is_left_out_is_filled_in():
+def test_default_sets_omitted_fields():
     spec = stateful_set()["spec"]
     assert {k: v for k, v in spec.items() if k not in ("selector", "template")} == {
         "podManagementPolicy": "OrderedReady",
@@ -25,11 +25,11 @@ def test_what_is_left_out_is_filled_in():
 
 
 @pytest.mark.parametrize("strategy", [{"type": "RollingUpdate"}, {"type": "OnDelete"}])
-def test_a_strategy_that_is_said_gets_no_partition(strategy):
+def test_default_sets_no_partition_for_given_strategy(strategy):
     assert stateful_set(updateStrategy=dict(strategy))["spec"]["updateStrategy"] == strategy
 
 
-def test_claim_templates_are_whole_claims():
+def test_default_completes_volume_claim_templates():
     [claim] = stateful_set(volumeClaimTemplates=[edited(CLAIM, {})])["spec"]["volumeClaimTemplates"]
     assert (claim["apiVersion"], claim["kind"]) == ("v1", "PersistentVolumeClaim")
     assert (claim["spec"]["volumeMode"], claim["status"]) == ("Filesystem", {"phase": "Pending"})
@@ -39,37 +39,37 @@ def rolling(**fields: object) -> dict:
     return stateful_set(updateStrategy={"type": "RollingUpdate", "rollingUpdate": {"partition": 0, **fields}})
 
 
-def test_a_gated_field_is_dropped_from_new_objects():
+def test_prepare_drops_max_unavailable_of_new_objects():
     new = rolling(maxUnavailable=2)
     STRATEGY.prepare_for_create(CONTEXT, new)
     assert new["spec"]["updateStrategy"]["rollingUpdate"] == {"partition": 0}
 
 
-@pytest.mark.parametrize(("old", "kept"), [(rolling(), None), (rolling(maxUnavailable=1), 2)])
-def test_a_gated_field_stays_where_it_was_in_use(old, kept):
+@pytest.mark.parametrize(("old", "expected"), [(rolling(), None), (rolling(maxUnavailable=1), 2)])
+def test_prepare_keeps_max_unavailable_that_old_object_has(old, expected):
     new = rolling(maxUnavailable=2)
     STRATEGY.prepare_for_update(CONTEXT, new, old)
-    assert new["spec"]["updateStrategy"]["rollingUpdate"].get("maxUnavailable") == kept
+    assert new["spec"]["updateStrategy"]["rollingUpdate"].get("maxUnavailable") == expected
 
 
 @pytest.mark.parametrize(("name", "is_fine"), [("web", True), ("web.a", False), ("a" * 64, False)])
-def test_names_go_into_hostnames(name, is_fine):
+def test_name_errors_require_dns_label(name, is_fine):
     assert (not STRATEGY.name_errors(name)) == is_fine
 
 
 @pytest.mark.parametrize(("old", "place"), [(None, ""), (stateful_set(), ".Spec")])
-def test_a_claim_for_parts_of_a_byte_warns(old, place):
+def test_warnings_about_claim_sizes_in_fractions_of_bytes(old, place):
     claim = edited(CLAIM, {"spec.resources": {"requests": {"storage": "1500m"}}})
     [warning] = STRATEGY.warnings(CONTEXT, stateful_set(volumeClaimTemplates=[claim]), old)
     assert warning.startswith(f"spec.volumeClaimTemplates[0]{place}.resources.requests[storage]: fractional byte value")
 
 
-def test_a_negative_history_is_kept_for_ever_with_a_warning():
+def test_warnings_about_negative_revision_history_limit():
     assert STRATEGY.warnings(CONTEXT, stateful_set(revisionHistoryLimit=-1), None) == [
         "spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended"
     ]
 
 
-def test_the_row_shows_how_many_are_ready_of_those_wanted():
+def test_cells_show_ready_of_desired_replicas():
     row = STRATEGY.cells({**stateful_set(replicas=3), "status": {"replicas": 2, "readyReplicas": 1}}, NOW)
     assert row == ["a", "1/3", "60s", "c", "i"]

@@ -24,11 +24,11 @@ IMMUTABLE = (
 )
 
 
-def test_a_set_with_its_defaults_is_valid():
+def test_validate_stateful_set_accepts_defaulted_object():
     assert texts(validate_stateful_set(VALID)) == []
 
 
-def test_containers_may_mount_the_claims_of_the_templates():
+def test_validate_stateful_set_accepts_mounts_of_claim_templates():
     mounts = [{"name": "data", "mountPath": "/data"}]
     assert texts(validate_stateful_set(edited(VALID, {"spec.template.spec.containers.0.volumeMounts": mounts}))) == []
 
@@ -72,11 +72,11 @@ def test_containers_may_mount_the_claims_of_the_templates():
         ),
     ],
 )
-def test_what_is_refused(edits, fault):
+def test_validate_stateful_set_rejects_invalid_fields(edits, fault):
     assert texts(validate_stateful_set(edited(VALID, edits))) == [fault]
 
 
-def test_what_is_wrong_is_told_in_upstreams_order():
+def test_validate_stateful_set_reports_errors_in_upstream_order():
     edits = {
         "spec.serviceName": "A_B",
         "spec.replicas": -1,
@@ -88,13 +88,13 @@ def test_what_is_wrong_is_told_in_upstreams_order():
     assert tuple(fault.partition(":")[0] for fault in faults) == places
 
 
-def test_labels_of_the_template_are_looked_at_twice():
+def test_validate_stateful_set_update_validates_template_labels_twice():
     first, second = texts(validate_stateful_set(edited(VALID, {"spec.template.metadata.labels.b": "no label"})))
     assert first == second
     assert first.startswith('spec.template.labels: Invalid value: "no label": a valid label')
 
 
-def test_labels_of_a_template_that_was_never_valid_are_looked_at_once():
+def test_validate_stateful_set_update_validates_labels_once_when_template_was_invalid():
     broken = edited(VALID, {"spec.template.spec.containers.0.name": "No Name"})
     new = edited(broken, {"spec.template.metadata.labels.b": "no label"})
     [fault] = texts(validate_stateful_set_update(new, broken))
@@ -102,17 +102,17 @@ def test_labels_of_a_template_that_was_never_valid_are_looked_at_once():
 
 
 @pytest.mark.parametrize("name", ["hostname", "subdomain"])
-def test_what_the_controller_says_of_pods_may_be_anything(name):
+def test_validate_stateful_set_ignores_hostname_and_subdomain_of_template(name):
     assert texts(validate_stateful_set(edited(VALID, {f"spec.template.spec.{name}": "No_Name"}))) == []
 
 
-def test_volumes_of_claims_come_before_those_of_the_template():
+def test_validate_stateful_set_orders_claim_volumes_before_template_volumes():
     volumes = [{"name": "other", "emptyDir": {}}, {"name": "data", "emptyDir": {}}, {"name": "No Name", "emptyDir": {}}]
     [fault] = texts(validate_stateful_set(edited(VALID, {"spec.template.spec.volumes": volumes})))
     assert fault.startswith("spec.template.spec.volumes[2].name: ")
 
 
-def test_the_governing_services_name_is_one_of_dns():
+def test_validate_stateful_set_requires_dns_label_as_service_name():
     [fault] = texts(validate_stateful_set(edited(VALID, {"spec.serviceName": "A_B"})))
     assert fault.startswith('spec.serviceName: Invalid value: "A_B": a lowercase RFC 1123 label must consist of')
 
@@ -129,18 +129,18 @@ def test_the_governing_services_name_is_one_of_dns():
         {"spec.revisionHistoryLimit": 1},
     ],
 )
-def test_what_may_change(edits):
+def test_validate_stateful_set_update_accepts_mutable_fields(edits):
     assert texts(validate_stateful_set_update(edited(VALID, edits), VALID)) == []
 
 
 @pytest.mark.parametrize(
     "edits", [{"spec.serviceName": "t"}, {"spec.podManagementPolicy": "Parallel"}, {"spec.volumeClaimTemplates": []}]
 )
-def test_what_may_not_change(edits):
+def test_validate_stateful_set_update_rejects_immutable_fields(edits):
     assert texts(validate_stateful_set_update(edited(VALID, edits), VALID)) == [IMMUTABLE]
 
 
-def test_a_template_that_was_never_valid_may_stay_so():
+def test_validate_stateful_set_update_accepts_unchanged_invalid_template():
     broken = edited(VALID, {"spec.template.spec.containers.0.name": "No Name"})
     assert texts(validate_stateful_set_update(edited(broken, {"spec.replicas": 2}), broken)) == []
 
@@ -160,7 +160,7 @@ def test_a_template_that_was_never_valid_may_stay_so():
         ({"collisionCount": 1}, "status.collisionCount: Invalid value: 1: cannot be decremented"),
     ],
 )
-def test_counts_of_a_status_fit_together(status, fault):
+def test_validate_stateful_set_status_rejects_inconsistent_counts(status, fault):
     old = {**VALID, "status": {"collisionCount": 2}}
     new = {**VALID, "status": {"collisionCount": 2, **status}}
     assert texts(validate_stateful_set_status(new, old))[:1] == [fault]

@@ -12,7 +12,7 @@ POLICY, AT = "b.scaleUp.policies[0]", "scaleUp.policies.0"
 
 
 @pytest.mark.parametrize("behavior", [None, {}, VALID])
-def test_what_is_valid(behavior):
+def test_validate_behavior_accepts_valid_rules(behavior):
     assert texts(validate_behavior(behavior, Path("b"))) == []
 
 
@@ -46,5 +46,5 @@ def test_what_is_valid(behavior):
         ({"scaleDown": {}}, "b.scaleDown.policies: Required value: must specify at least one Policy"),
     ],
 )
-def test_what_is_refused(edits, fault):
+def test_validate_behavior_rejects_invalid_rules(edits, fault):
     assert texts(validate_behavior(edited(VALID, edits), Path("b"))) == [fault]

@@ -39,14 +39,14 @@ def _annotation(tree: dict[str, Any], name: str) -> Any:
     return json.loads(tree["metadata"]["annotations"][name])
 
 
-def test_the_cpu_target_is_a_field_of_v1():
+def test_v2_to_v1_sets_cpu_utilization_field():
     v1 = v2_to_v1(_v2([_cpu(50)]))
     assert v1["spec"] == {"scaleTargetRef": TARGET, "maxReplicas": 3, "targetCPUUtilizationPercentage": 50}
     assert v1["metadata"]["annotations"] == {"keep": "me"}
     assert v1_to_v2(v1)["spec"]["metrics"] == [_cpu(50)]
 
 
-def test_without_a_metric_v2_scales_by_cpu():
+def test_v1_to_v2_adds_cpu_metric_without_metrics():
     v2 = v1_to_v2({"metadata": {"name": "a"}, "spec": {"scaleTargetRef": TARGET, "maxReplicas": 3}})
     assert v2["spec"]["metrics"] == [_cpu(80)]
 
@@ -105,7 +105,7 @@ METRICS_OF_V2 = [
 
 
 @pytest.mark.parametrize(("metric", "flat"), METRICS_OF_V2, ids=lambda metric: metric["type"])
-def test_other_metrics_ride_in_an_annotation_and_come_back(metric, flat):
+def test_other_metrics_round_trip_in_annotation(metric, flat):
     v1 = v2_to_v1(_v2([_cpu(50), metric]))
     assert _annotation(v1, METRICS) == [flat]
     v2 = v1_to_v2(v1)
@@ -120,7 +120,7 @@ def _object_metric(**target: str) -> dict[str, Any]:
     }
 
 
-def test_the_zero_that_v1_must_say_for_an_average_is_none():
+def test_v1_to_v2_drops_zero_value_beside_average():
     metric = _object_metric(type="AverageValue", averageValue="7")
     v1 = v2_to_v1(_v2([metric]))
     assert _annotation(v1, METRICS)[0]["object"]["targetValue"] == "0"
@@ -128,7 +128,7 @@ def test_the_zero_that_v1_must_say_for_an_average_is_none():
 
 
 @pytest.mark.parametrize(
-    ("said", "target"),
+    ("fields", "target"),
     [
         ({"averageValue": "7", "targetValue": "3"}, {"type": "AverageValue", "averageValue": "7", "value": "3"}),
         ({"averageValue": "7", "targetValue": "x"}, None),
@@ -136,14 +136,14 @@ def test_the_zero_that_v1_must_say_for_an_average_is_none():
         ({}, {"type": "Value", "value": "0"}),
     ],
 )
-def test_other_values_of_an_object_stay_as_they_are(said, target):
-    source = {"target": {"kind": "S", "name": "s"}, "metricName": "m", **said}
+def test_v1_to_v2_converts_values_of_object_metrics(fields, target):
+    source = {"target": {"kind": "S", "name": "s"}, "metricName": "m", **fields}
     annotations = {METRICS: json.dumps([{"type": "Object", "object": source}])}
     metrics = v1_to_v2({"metadata": {"annotations": annotations}, "spec": {}})["spec"]["metrics"]
     assert metrics == [_cpu(80) if target is None else _object_metric(**target)]
 
 
-def test_annotations_are_written_as_go_writes_them():
+def test_annotations_have_go_encoding():
     selector = {"matchLabels": {"b": "1", "a": "2"}}
     target = {"type": "AverageValue", "averageValue": "5"}
     metric = {"type": "Pods", "pods": {"metric": {"name": "a<b", "selector": selector}, "target": target}}
@@ -153,7 +153,7 @@ def test_annotations_are_written_as_go_writes_them():
     )
 
 
-def test_behavior_rides_in_gos_spelling():
+def test_behavior_annotation_has_go_field_names():
     behavior = {
         "scaleUp": {"stabilizationWindowSeconds": 5, "policies": [{"type": "Pods", "value": 4, "periodSeconds": 60}]}
     }
@@ -184,7 +184,7 @@ STATUSES = [
 ]
 
 
-def test_status_rides_along():
+def test_status_round_trips():
     condition = {"type": "AbleToScale", "status": "True", "reason": "Ready"}
     v1 = v2_to_v1(_v2([_cpu(50)], conditions=[condition], currentMetrics=STATUSES))
     assert v1["status"] == {"desiredReplicas": 0, "currentCPUUtilizationPercentage": 42}
@@ -195,7 +195,7 @@ def test_status_rides_along():
     assert [{name: one[name] for name in condition} for one in back["conditions"]] == [condition]
 
 
-def test_a_cpu_status_without_its_annotation_is_not_lost():
+def test_v1_to_v2_keeps_cpu_status_without_annotation():
     v1 = {
         "metadata": {},
         "spec": {"maxReplicas": 1, "scaleTargetRef": TARGET},
@@ -222,7 +222,7 @@ def test_a_cpu_status_without_its_annotation_is_not_lost():
         ),
     )
 )
-def test_whatever_people_write_into_the_annotations_is_survived(annotations):
+def test_v1_to_v2_ignores_malformed_annotations(annotations):
     tree = {
         "metadata": {"name": "a", "annotations": dict(annotations)},
         "spec": {"scaleTargetRef": TARGET, "maxReplicas": 3},

@@ -16,16 +16,16 @@ def scaler(version: str = "v2", **spec: object) -> dict:
     return defaulted(STRATEGY, edited(named(spec={"scaleTargetRef": TARGET, "maxReplicas": 5, **spec}), {}), version)
 
 
-def test_without_metrics_it_looks_at_the_cpu():
+def test_default_sets_cpu_utilization_metric():
     assert scaler()["spec"]["metrics"] == [CPU]
 
 
-@pytest.mark.parametrize(("said", "minimum"), [({}, 1), ({"minReplicas": 0}, 0), ({"minReplicas": 3}, 3)])
-def test_one_replica_is_the_least(said, minimum):
-    assert scaler(**said)["spec"]["minReplicas"] == minimum
+@pytest.mark.parametrize(("fields", "minimum"), [({}, 1), ({"minReplicas": 0}, 0), ({"minReplicas": 3}, 3)])
+def test_default_sets_min_replicas_1(fields, minimum):
+    assert scaler(**fields)["spec"]["minReplicas"] == minimum
 
 
-def test_both_directions_have_their_pace():
+def test_default_sets_scaling_rules():
     assert scaler(behavior={})["spec"]["behavior"] == {
         "scaleUp": {
             "stabilizationWindowSeconds": 0,
@@ -42,12 +42,12 @@ def test_both_directions_have_their_pace():
     }
 
 
-def test_a_pace_that_is_said_stays():
+def test_default_keeps_given_scaling_rules():
     rules = {"stabilizationWindowSeconds": 5, "selectPolicy": "Min", "policies": [{"type": "Pods"}]}
     assert scaler(behavior={"scaleUp": rules})["spec"]["behavior"]["scaleUp"] == rules
 
 
-def test_an_empty_list_of_policies_is_no_pace_left_out():
+def test_default_keeps_empty_list_of_policies():
     struct = struct_for("autoscaling", "v2", "HorizontalPodAutoscaler")
     spec = {"scaleTargetRef": TARGET, "maxReplicas": 5, "behavior": {"scaleDown": {"policies": []}}}
     decoded = defaulted(STRATEGY, decode(struct, named(spec=spec)).tree, "v2")
@@ -56,7 +56,7 @@ def test_an_empty_list_of_policies_is_no_pace_left_out():
     ]
 
 
-def test_what_the_old_version_says_in_annotations_is_nobodys_in_the_new():
+def test_v2_write_drops_annotations_of_v1():
     annotations = {"autoscaling.alpha.kubernetes.io/metrics": "[]", "autoscaling.alpha.kubernetes.io/behavior": "x"}
     spec = {"scaleTargetRef": TARGET, "maxReplicas": 5}
     new = defaulted(STRATEGY, edited(named(spec=spec), {"metadata.annotations": {"k": "v", **annotations}}), "v2")
@@ -65,17 +65,17 @@ def test_what_the_old_version_says_in_annotations_is_nobodys_in_the_new():
     assert old["metadata"]["annotations"] == annotations
 
 
-def test_the_old_version_tells_the_share_of_the_cpu_by_itself():
+def test_v1_write_sets_cpu_utilization():
     spec = scaler("v1")["spec"]
     assert (spec["targetCPUUtilizationPercentage"], spec.get("metrics")) == (80, None)
 
 
-def test_metrics_in_an_annotation_replace_the_share_of_the_cpu():
+def test_v1_annotation_with_metrics_replaces_cpu_utilization():
     old = {"metadata": {"annotations": {"autoscaling.alpha.kubernetes.io/metrics": "[]"}}, "spec": {}}
     assert "targetCPUUtilizationPercentage" not in defaulted(STRATEGY, old, "v1")["spec"]
 
 
-def test_a_status_write_keeps_the_spec():
+def test_prepare_for_status_update_keeps_spec():
     new = edited(scaler(), {"spec.maxReplicas": 9, "status.desiredReplicas": 3})
     STRATEGY.prepare_for_status_update(CONTEXT, new, scaler())
     assert (new["spec"], new["status"]) == (scaler()["spec"], {"desiredReplicas": 3})
@@ -98,6 +98,6 @@ def test_a_status_write_keeps_the_spec():
         ([{"type": "Other"}], [], "<unknown type>"),
     ],
 )
-def test_the_row_shows_what_is_measured_of_what_is_wanted(metrics, current, shown):
+def test_cells_show_current_and_target_metrics(metrics, current, shown):
     tree = edited(scaler(), {"spec.metrics": metrics, "status": {"currentMetrics": current, "currentReplicas": 2}})
     assert STRATEGY.cells(tree, NOW) == ["a", "Deployment/d", shown, "1", 5, 2, "60s"]

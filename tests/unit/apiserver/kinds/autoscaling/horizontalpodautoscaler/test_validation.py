@@ -30,7 +30,7 @@ def metric(source: str, **edits: object) -> dict:
 
 
 @pytest.mark.parametrize("source", SOURCES)
-def test_metrics_of_each_source_are_valid(source):
+def test_validate_autoscaler_accepts_metrics_of_each_source(source):
     assert texts(validate_autoscaler(edited(VALID, metric(source)))) == []
 
 
@@ -124,48 +124,48 @@ def test_metrics_of_each_source_are_valid(source):
         ),
     ],
 )
-def test_what_is_refused(edits, fault):
+def test_validate_autoscaler_rejects_invalid_fields(edits, fault):
     assert fault in texts(validate_autoscaler(edited(VALID, edits)))
 
 
-def test_a_metric_has_a_type_that_is_known():
+def test_validate_autoscaler_rejects_unknown_metric_type():
     unknown = f'{METRIC}.type: Unsupported value: "Feeling": supported values: {TYPES}'
     assert texts(validate_autoscaler(edited(VALID, {AT: {"type": "Feeling"}}))) == [unknown, unknown]
 
 
-def test_what_scaled_to_zero_before_may_still_do_so():
+def test_validate_autoscaler_accepts_min_replicas_0_of_old_object():
     old = edited(VALID, {"spec.minReplicas": 0} | metric("object"))
     assert texts(validate_autoscaler(old, old)) == []
 
 
-def test_scaling_to_zero_needs_a_metric_that_is_there_without_pods():
+def test_validate_autoscaler_requires_object_or_external_metric_for_min_replicas_0():
     old = edited(VALID, {"spec.minReplicas": 0})
     assert texts(validate_autoscaler(old, old)) == [
         "spec.metrics: Forbidden: must specify at least one Object or External metric to support scaling to zero replicas"
     ]
 
 
-def test_a_target_without_a_group_may_only_stay():
+def test_validate_autoscaler_accepts_target_without_group_of_old_object():
     old = edited(VALID, {"spec.scaleTargetRef.apiVersion": "v1"})
     assert texts(validate_autoscaler(edited(old, {"spec.maxReplicas": 6}), old)) == []
     assert len(texts(validate_autoscaler(old, VALID))) == 1
 
 
-def test_a_target_without_a_group_may_not_become_another_kind():
+def test_validate_autoscaler_rejects_change_of_target_without_group():
     old = edited(VALID, {"spec.scaleTargetRef": {"apiVersion": "v1", "kind": "ReplicationController", "name": "d"}})
     assert texts(validate_autoscaler(edited(old, {"spec.scaleTargetRef.kind": "Deployment"}), old)) == [
         'spec.scaleTargetRef.apiVersion: Invalid value: "v1": apiVersion must specify API group'
     ]
 
 
-def test_a_container_is_named_as_containers_are():
+def test_validate_autoscaler_checks_container_name():
     [fault] = texts(validate_autoscaler(edited(VALID, metric("containerResource", container="No Name"))))
     assert fault.startswith(
         f'{METRIC}.containerResource.container: Invalid value: "No Name": a lowercase RFC 1123 label'
     )
 
 
-def test_a_target_that_is_not_positive_is_told_once():
+def test_validate_autoscaler_reports_non_positive_target_once():
     zero = metric("pods", target={"type": "AverageValue", "averageValue": "0"})
     assert texts(validate_autoscaler(edited(VALID, zero))) == [
         f'{METRIC}.pods.target.averageValue: Invalid value: "0": must be positive'
@@ -173,7 +173,7 @@ def test_a_target_that_is_not_positive_is_told_once():
 
 
 @pytest.mark.parametrize("name", ["currentReplicas", "desiredReplicas"])
-def test_counts_of_a_status_are_not_negative(name):
+def test_validate_autoscaler_status_rejects_negative_counts(name):
     assert texts(validate_autoscaler_status({**VALID, "status": {name: -1}})) == [
         f"status.{name}: Invalid value: -1: must be greater than or equal to 0"
     ]

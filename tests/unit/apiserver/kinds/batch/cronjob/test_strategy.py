@@ -10,7 +10,7 @@ SPEC = {"schedule": "@daily", "jobTemplate": {"spec": {"template": pod_template(
 CRON = defaulted(STRATEGY, edited(named(spec=SPEC), {}))
 
 
-def test_what_is_left_out_is_filled_in():
+def test_default_sets_omitted_fields():
     assert {k: v for k, v in CRON["spec"].items() if k not in SPEC} == {
         "concurrencyPolicy": "Allow",
         "suspend": False,
@@ -19,19 +19,19 @@ def test_what_is_left_out_is_filled_in():
     }
 
 
-def test_the_job_template_gets_the_defaults_of_pods_only():
+def test_default_sets_pod_defaults_but_no_job_defaults_of_template():
     job = CRON["spec"]["jobTemplate"]["spec"]
     assert list(job) == ["template"]
     assert job["template"]["spec"]["dnsPolicy"] == "ClusterFirst"
 
 
 @pytest.mark.parametrize(("old", "count"), [(None, 0), (CRON, 1)])
-def test_a_zone_in_the_schedule_warns_on_update(old, count):
+def test_warnings_about_time_zone_in_schedule_on_update(old, count):
     new = edited(CRON, {"spec.schedule": "TZ=UTC @daily"})
     assert len([w for w in STRATEGY.warnings(CONTEXT, new, old) if w.startswith("CRON_TZ or TZ used in")]) == count
 
 
-def test_a_status_write_keeps_the_spec():
+def test_prepare_for_status_update_keeps_spec():
     new = edited(CRON, {"spec.suspend": True, "status.lastScheduleTime": CREATED})
     STRATEGY.prepare_for_status_update(CONTEXT, new, CRON)
     assert (new["spec"], new["status"]) == (CRON["spec"], {"lastScheduleTime": CREATED})
@@ -52,5 +52,5 @@ def test_a_status_write_keeps_the_spec():
         ),
     ],
 )
-def test_the_row_shows_when_it_runs(edits, cells):
+def test_cells_show_schedule(edits, cells):
     assert STRATEGY.cells(edited(CRON, edits), NOW) == cells

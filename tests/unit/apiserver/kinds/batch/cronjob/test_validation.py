@@ -14,7 +14,7 @@ NO_ZONE_HERE = (
 )
 
 
-def test_a_cron_job_with_its_defaults_is_valid():
+def test_validate_cron_job_accepts_defaulted_object():
     assert texts(validate_cron_job(VALID)) == []
 
 
@@ -60,26 +60,26 @@ def test_a_cron_job_with_its_defaults_is_valid():
         ({"spec.schedule": "TZ=UTC @daily"}, NO_ZONE_HERE),
     ],
 )
-def test_what_is_refused(edits, fault):
+def test_validate_cron_job_rejects_invalid_fields(edits, fault):
     assert texts(validate_cron_job(edited(VALID, edits))) == [fault]
 
 
-def test_a_long_name_that_is_there_may_stay():
+def test_validate_cron_job_update_accepts_existing_long_name():
     long = edited(VALID, {"metadata.name": "a" * 53})
     assert texts(validate_cron_job_update(long, long)) == []
 
 
-def test_a_zone_does_not_come_into_the_schedule_later():
+def test_validate_cron_job_update_rejects_added_time_zone_in_schedule():
     assert texts(validate_cron_job_update(ZONED, VALID)) == [NO_ZONE_HERE]
 
 
-def test_a_zone_in_the_schedule_may_stay_alone():
+def test_validate_cron_job_update_accepts_unchanged_time_zone_in_schedule():
     assert texts(validate_cron_job_update(ZONED, ZONED)) == []
     assert texts(validate_cron_job_update(edited(ZONED, {"spec.timeZone": "UTC"}), ZONED)) == [
         'spec.schedule: Invalid value: "TZ=UTC @daily": cannot use both timeZone field and TZ or CRON_TZ in schedule'
     ]
 
 
-def test_a_zone_that_was_known_once_may_stay():
+def test_validate_cron_job_update_accepts_unchanged_unknown_time_zone():
     old = edited(VALID, {"spec.timeZone": "Mars/Base"})
     assert texts(validate_cron_job_update(old, old)) == []

@@ -8,7 +8,7 @@ from steersman.apiserver.kinds.batch.job.indexes import IndexesError, count_inde
 
 
 @pytest.mark.parametrize(("text", "interval"), [("3", (3, 3)), ("3-5", (3, 5)), ("0", (0, 0))])
-def test_an_interval_holds_both_its_ends(text, interval):
+def test_parse_interval_is_inclusive(text, interval):
     assert parse_interval(text, 10) == interval
 
 
@@ -33,14 +33,14 @@ def test_an_interval_holds_both_its_ends(text, interval):
         ),
     ],
 )
-def test_what_is_no_set_of_indexes(text, fault):
+def test_count_indexes_raises_for_invalid_sets(text, fault):
     with pytest.raises(IndexesError) as caught:
         count_indexes(text or ",", 10)
     assert str(caught.value) == fault
 
 
 @pytest.mark.parametrize(("text", "count"), [("", 0), ("4", 1), ("0-2,4", 4), ("0-9", 10)])
-def test_indexes_are_counted(text, count):
+def test_count_indexes_counts(text, count):
     assert count_indexes(text, 10) == count
 
 
@@ -48,7 +48,7 @@ def test_indexes_are_counted(text, count):
     ("left", "right", "index"),
     [("1,3-5", "0,2,6", None), ("1,3-5", "5-7", 5), ("0-9", "4", 4), ("", "1", None), ("1,x,3", "3", 3)],
 )
-def test_the_first_index_in_both_is_found(left, right, index):
+def test_first_overlap_returns_first_common_index(left, right, index):
     assert first_overlap(left, right, 10) == index
 
 
@@ -56,6 +56,6 @@ SETS = st.sets(st.integers(0, 30), max_size=10)
 
 
 @given(SETS, SETS)
-def test_overlaps_are_those_of_sets(left, right):
+def test_first_overlap_equals_set_intersection(left, right):
     texts = [",".join(map(str, sorted(indexes))) for indexes in (left, right)]
     assert first_overlap(*texts, 31) == min(left & right, default=None)

@@ -25,11 +25,11 @@ def of_success(*rules: dict, completions: int = 5) -> list[str]:
 
 
 @pytest.mark.parametrize("action", ["Count", "FailJob", "Ignore"])
-def test_actions_that_every_job_knows(action):
+def test_validate_failure_policy_accepts_actions_of_all_jobs(action):
     assert of_failures({"action": action, "onPodConditions": [CONDITION]}) == []
 
 
-def test_an_index_fails_only_where_indexes_have_limits():
+def test_validate_failure_policy_requires_backoff_limit_per_index_for_fail_index():
     rule = {"action": "FailIndex", "onPodConditions": [CONDITION]}
     assert of_failures(rule, backoffLimitPerIndex=1) == []
     assert of_failures(rule) == [
@@ -62,7 +62,7 @@ def test_an_index_fails_only_where_indexes_have_limits():
         ),
     ],
 )
-def test_what_is_refused_of_a_rule(rule, fault):
+def test_validate_failure_policy_rejects_invalid_rules(rule, fault):
     assert of_failures(rule) == [fault]
 
 
@@ -94,16 +94,16 @@ def test_what_is_refused_of_a_rule(rule, fault):
         ),
     ],
 )
-def test_what_is_refused_of_exit_codes(requirement, fault):
+def test_validate_failure_policy_rejects_invalid_exit_codes(requirement, fault):
     assert of_exit_codes(**requirement) == [fault]
 
 
 @pytest.mark.parametrize("requirement", [{"containerName": "init"}, {"operator": "NotIn", "values": [0, 2]}])
-def test_what_exit_codes_may_say(requirement):
+def test_validate_failure_policy_accepts_valid_exit_codes(requirement):
     assert of_exit_codes(**requirement) == []
 
 
-def test_rules_of_failures_are_20_at_most():
+def test_validate_failure_policy_limits_rules_to_20():
     assert of_failures(*[{"action": "Count", "onPodConditions": [CONDITION]}] * 21) == [
         "p.rules: Too many: 21: must have at most 20 items"
     ]
@@ -112,7 +112,7 @@ def test_rules_of_failures_are_20_at_most():
 @pytest.mark.parametrize(
     "rule", [{"succeededCount": 5}, {"succeededIndexes": "0-2,4"}, {"succeededIndexes": "0-2", "succeededCount": 3}]
 )
-def test_what_a_rule_of_success_may_say(rule):
+def test_validate_success_policy_accepts_valid_rules(rule):
     assert of_success(rule) == []
 
 
@@ -144,11 +144,11 @@ def test_what_a_rule_of_success_may_say(rule):
         ),
     ],
 )
-def test_what_is_refused_of_a_rule_of_success(rule, fault):
+def test_validate_success_policy_rejects_invalid_rules(rule, fault):
     assert of_success(rule) == [fault]
 
 
-def test_a_success_policy_has_1_to_20_rules():
+def test_validate_success_policy_requires_1_to_20_rules():
     assert of_success() == [
         "p.rules: Required value: at least one rules must be specified when the successPolicy is specified"
     ]

@@ -9,7 +9,7 @@ START, END = "2026-01-01T00:00:00Z", "2026-01-01T00:01:00Z"
 SPEC = {"completions": 5, "parallelism": 2, "completionMode": "Indexed", "backoffLimitPerIndex": 1}
 
 
-def of(*types: str) -> list[dict]:
+def conditions(*types: str) -> list[dict]:
     return [{"type": type_, "status": "True"} for type_ in types]
 
 
@@ -17,9 +17,9 @@ OLD = named(spec=SPEC, status={"startTime": START, "active": 2})
 COMPLETE = {
     "status.active": 0,
     "status.completionTime": END,
-    "status.conditions": of("SuccessCriteriaMet", "Complete"),
+    "status.conditions": conditions("SuccessCriteriaMet", "Complete"),
 }
-FAILED = {"status.active": 0, "status.conditions": of("FailureTarget", "Failed")}
+FAILED = {"status.active": 0, "status.conditions": conditions("FailureTarget", "Failed")}
 
 
 def after(edits: dict, before: dict | None = None) -> list[str]:
@@ -37,7 +37,7 @@ def after(edits: dict, before: dict | None = None) -> list[str]:
         {"status.ready": 2},
     ],
 )
-def test_ways_that_a_job_goes(edits):
+def test_validate_job_status_accepts_transitions_of_job_controller(edits):
     assert after(edits) == []
 
 
@@ -79,11 +79,11 @@ def test_ways_that_a_job_goes(edits):
             'status.uncountedTerminatedPods: Invalid value: {"Succeeded":null,"Failed":["u"]}: must be empty for finished job',
         ),
         (
-            {"status.active": 0, "status.conditions": of("Failed")},
+            {"status.active": 0, "status.conditions": conditions("Failed")},
             "status.conditions: Invalid value: cannot set Failed=True condition without the FailureTarget=true condition",
         ),
         (
-            {"status.active": 0, "status.completionTime": END, "status.conditions": of("Complete")},
+            {"status.active": 0, "status.completionTime": END, "status.conditions": conditions("Complete")},
             "status.conditions: Invalid value: cannot set Complete=True condition without the SuccessCriteriaMet=true condition",
         ),
         (
@@ -91,7 +91,7 @@ def test_ways_that_a_job_goes(edits):
             'status.completionTime: Invalid value: "2025-12-31T00:00:00Z": must be equal to or after `startTime`',
         ),
         (
-            {"status.conditions": of("SuccessCriteriaMet", "FailureTarget")},
+            {"status.conditions": conditions("SuccessCriteriaMet", "FailureTarget")},
             "status.conditions: Invalid value: cannot set SuccessCriteriaMet=True and FailureTarget=true conditions",
         ),
         (
@@ -123,44 +123,44 @@ def test_ways_that_a_job_goes(edits):
         ),
     ],
 )
-def test_states_that_no_job_gets_into(edits, fault):
+def test_validate_job_status_rejects_contradicting_fields(edits, fault):
     assert after(edits) == [fault]
 
 
 @pytest.mark.parametrize("type_", ["Failed", "Complete", "FailureTarget"])
-def test_there_is_no_way_back_from_an_end(type_):
-    faults = after({"status.conditions": []}, {"status.conditions": of(type_)})
+def test_validate_job_status_rejects_leaving_finished_state(type_):
+    faults = after({"status.conditions": []}, {"status.conditions": conditions(type_)})
     assert f"status.conditions: Invalid value: cannot disable the terminal {type_}=True condition" in faults
 
 
-def test_criteria_that_are_met_stay_met():
-    assert after({"status.conditions": []}, {"status.conditions": of("SuccessCriteriaMet")}) == [
+def test_validate_job_status_rejects_removal_of_success_criteria_met():
+    assert after({"status.conditions": []}, {"status.conditions": conditions("SuccessCriteriaMet")}) == [
         "status.conditions: Invalid value: cannot disable the SuccessCriteriaMet=True condition"
     ]
 
 
 @pytest.mark.parametrize("name", ["failed", "succeeded"])
-def test_counters_only_grow(name):
+def test_validate_job_status_rejects_decreasing_counters(name):
     assert after({f"status.{name}": 1}, {f"status.{name}": 2}) == [
         f"status.{name}: Invalid value: 1: cannot decrease the {name} counter"
     ]
 
 
-def test_successes_of_an_indexed_job_shrink_with_it():
+def test_validate_job_status_accepts_fewer_successes_when_indexed_job_shrinks():
     assert after({"status.succeeded": 1}, {"spec.parallelism": 5, "status.succeeded": 2}) == []
 
 
-def test_a_suspended_job_forgets_when_it_began():
+def test_validate_job_status_accepts_removed_start_time_of_suspended_job():
     assert after({"status.startTime": GONE, "status.active": 0}, {"spec.suspend": True}) == []
 
 
-def test_a_completion_time_stays():
+def test_validate_job_status_rejects_change_of_completion_time():
     later = "2026-01-01T00:02:00Z"
     assert after({"status.completionTime": later}, COMPLETE) == [
         f'status.completionTime: Invalid value: "{later}": field is immutable'
     ]
 
 
-def test_what_was_wrong_before_does_not_block_the_next_write():
-    broken = {"status.conditions": of("Failed"), "status.active": 0}
+def test_validate_job_status_skips_unchanged_invalid_fields():
+    broken = {"status.conditions": conditions("Failed"), "status.active": 0}
     assert after({"status.failed": 1}, broken) == []

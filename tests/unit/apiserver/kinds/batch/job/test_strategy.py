@@ -12,7 +12,7 @@ def job(**spec: object) -> dict:
     return defaulted(STRATEGY, named(spec={"template": pod_template(restartPolicy="Never"), **spec}))
 
 
-def test_what_is_left_out_is_filled_in():
+def test_default_sets_omitted_fields():
     assert {k: v for k, v in job()["spec"].items() if k != "template"} == {
         "completions": 1,
         "parallelism": 1,
@@ -24,36 +24,36 @@ def test_what_is_left_out_is_filled_in():
     }
 
 
-def test_a_work_queue_has_no_completions():
+def test_default_sets_no_completions_of_work_queue():
     spec = job(parallelism=3)["spec"]
     assert (spec["parallelism"], spec.get("completions")) == (3, None)
 
 
-def test_completions_run_one_at_a_time():
+def test_default_sets_parallelism_1_with_completions():
     assert job(completions=3)["spec"]["parallelism"] == 1
 
 
-def test_retries_are_unlimited_where_they_are_limited_for_each_index():
+def test_default_sets_max_backoff_limit_with_backoff_limit_per_index():
     assert job(backoffLimitPerIndex=1)["spec"]["backoffLimit"] == 2**31 - 1
 
 
-def test_a_failure_policy_replaces_failed_pods_only():
+def test_default_sets_pod_replacement_policy_failed_with_failure_policy():
     rule = {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget"}]}
     spec = job(podFailurePolicy={"rules": [rule]})["spec"]
     assert spec["podReplacementPolicy"] == "Failed"
     assert spec["podFailurePolicy"]["rules"][0]["onPodConditions"] == [{"type": "DisruptionTarget", "status": "True"}]
 
 
-def test_the_job_shows_the_labels_of_its_template():
+def test_canonicalize_copies_template_labels():
     assert job()["metadata"]["labels"] == {"app": "a"}
 
 
-def test_labels_of_its_own_stay():
+def test_canonicalize_keeps_labels_of_job():
     tree = {"metadata": {"labels": {"own": "1"}}, "spec": {"template": pod_template()}}
     assert defaulted(STRATEGY, tree)["metadata"]["labels"] == {"own": "1"}
 
 
-def test_a_new_job_selects_its_pods_by_its_uid():
+def test_prepare_for_create_generates_selector_from_uid():
     new = job()
     STRATEGY.prepare_for_create(CONTEXT, new)
     assert new["spec"]["selector"] == {"matchLabels": {"batch.kubernetes.io/controller-uid": "u"}}
@@ -66,25 +66,25 @@ def test_a_new_job_selects_its_pods_by_its_uid():
     }
 
 
-def test_a_manual_selector_is_left_alone():
+def test_prepare_for_create_keeps_manual_selector():
     new = job(manualSelector=True, selector={"matchLabels": {"app": "a"}})
     STRATEGY.prepare_for_create(CONTEXT, new)
     assert new["spec"]["selector"] == {"matchLabels": {"app": "a"}}
     assert new["spec"]["template"]["metadata"]["labels"] == {"app": "a"}
 
 
-def test_labels_that_the_client_gave_stay_for_validation_to_refuse():
+def test_generate_selector_keeps_given_labels():
     new = edited(job(), {"spec.template.metadata.labels": {"job-name": "other"}})
     STRATEGY.prepare_for_create(CONTEXT, new)
     assert new["spec"]["template"]["metadata"]["labels"]["job-name"] == "other"
 
 
-def test_pods_outlive_a_deleted_job_unless_a_policy_says_otherwise():
+def test_default_propagation_orphans_pods():
     assert STRATEGY.default_propagation == "orphan"
 
 
 @pytest.mark.parametrize(("status", "text"), [({}, "0"), ({"succeeded": 3}, "3")])
-def test_jobs_are_selected_by_their_successes(status, text):
+def test_field_labels_select_by_successes(status, text):
     assert STRATEGY.field_labels["status.successful"]({"status": status}) == text
 
 
@@ -99,7 +99,7 @@ def test_jobs_are_selected_by_their_successes(status, text):
         ([], "Running"),
     ],
 )
-def test_the_row_shows_the_most_telling_condition(conditions, shown):
+def test_cells_show_most_significant_condition(conditions, shown):
     status = {"conditions": [{"type": type_, "status": "True"} for type_ in conditions]}
     assert STRATEGY.cells({**job(), "status": status}, NOW)[1] == shown
 
@@ -112,7 +112,7 @@ def test_the_row_shows_the_most_telling_condition(conditions, shown):
         ({"parallelism": 1}, "1/1"),
     ],
 )
-def test_the_row_shows_what_is_done_of_what_is_wanted(spec, shown):
+def test_cells_show_completions(spec, shown):
     assert STRATEGY.cells({**job(**spec), "status": {"succeeded": 1}}, NOW)[2] == shown
 
 
@@ -124,5 +124,5 @@ def test_the_row_shows_what_is_done_of_what_is_wanted(spec, shown):
         ({"startTime": CREATED, "completionTime": "2026-01-01T00:00:05Z"}, "5s"),
     ],
 )
-def test_the_row_shows_how_long_it_took(status, shown):
+def test_cells_show_duration(status, shown):
     assert STRATEGY.cells({**job(), "status": status}, NOW)[3] == shown

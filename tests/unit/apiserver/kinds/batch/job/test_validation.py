@@ -23,14 +23,14 @@ MANY = "must be less than or equal to 10000 when completions are above 100000 an
 
 
 @pytest.mark.parametrize("valid", [VALID, INDEXED, job(manualSelector=True, selector={"matchLabels": {"app": "a"}})])
-def test_jobs_with_their_defaults_are_valid(valid):
+def test_validate_job_accepts_defaulted_objects(valid):
     assert texts(validate_job(valid)) == []
 
 
 @pytest.mark.parametrize(
     "name", ["parallelism", "completions", "activeDeadlineSeconds", "backoffLimit", "ttlSecondsAfterFinished"]
 )
-def test_counts_are_not_negative(name):
+def test_validate_job_rejects_negative_counts(name):
     assert texts(validate_job(edited(VALID, {f"spec.{name}": -1}))) == [f"spec.{name}: {NEGATIVE}"]
 
 
@@ -83,25 +83,25 @@ def test_counts_are_not_negative(name):
         ({"spec.template.spec.containers": []}, "spec.template.spec.containers: Required value"),
     ],
 )
-def test_what_is_refused_of_indexed_jobs(edits, fault):
+def test_validate_job_rejects_invalid_fields_of_indexed_jobs(edits, fault):
     assert fault in texts(validate_job(edited(INDEXED, edits)))
 
 
 @pytest.mark.parametrize("name", ["backoffLimitPerIndex", "maxFailedIndexes"])
-def test_limits_of_indexes_ask_for_an_indexed_job(name):
+def test_validate_job_requires_indexed_mode_for_index_limits(name):
     limits = {"spec.backoffLimitPerIndex": 1, "spec.maxFailedIndexes": 1}
     faults = texts(validate_job(edited(VALID, limits)))
     assert f"spec.{name}: Invalid value: 1: requires indexed completion mode" in faults
 
 
-def test_a_success_policy_asks_for_an_indexed_job():
+def test_validate_job_requires_indexed_mode_for_success_policy():
     policy = {"rules": [{"succeededCount": 1}]}
     assert texts(validate_job(edited(VALID, {"spec.successPolicy": policy}))) == [
         'spec.successPolicy: Invalid value: {"Rules":[{"SucceededIndexes":null,"SucceededCount":1}]}: requires indexed completion mode'
     ]
 
 
-def test_a_failure_policy_asks_for_pods_that_are_never_restarted():
+def test_validate_job_requires_restart_policy_never_for_failure_policy():
     policy = {"rules": [{"action": "Ignore", "onPodConditions": [{"type": "A", "status": "True"}]}]}
     new = edited(job(podFailurePolicy=policy), {"spec.template.spec.restartPolicy": "OnFailure"})
     assert texts(validate_job(new)) == [
@@ -112,7 +112,7 @@ def test_a_failure_policy_asks_for_pods_that_are_never_restarted():
     ]
 
 
-def test_labels_that_the_server_makes_must_be_its_own():
+def test_validate_job_rejects_wrong_values_of_generated_labels():
     labels = {"z": "1", **VALID["spec"]["template"]["metadata"]["labels"], "job-name": "other"}
     assert texts(validate_job(edited(VALID, {LABELS: labels}))) == [
         (
@@ -122,7 +122,7 @@ def test_labels_that_the_server_makes_must_be_its_own():
     ]
 
 
-def test_a_selector_that_the_client_brings_is_refused_unless_it_is_manual():
+def test_validate_job_rejects_given_selector_without_manual_selector():
     brought = edited(VALID, {"spec.selector.matchLabels": {"app": "a"}, "spec.manualSelector": GONE})
     assert texts(validate_job(edited(brought, {"spec.selector.matchLabels": {"app": "b"}}))) == [
         'spec.selector: Invalid value: {"matchLabels":{"app":"b"}}: `selector` not auto-generated',
@@ -143,7 +143,7 @@ def test_a_selector_that_the_client_brings_is_refused_unless_it_is_manual():
         {"spec.ttlSecondsAfterFinished": 5},
     ],
 )
-def test_what_may_change(edits):
+def test_validate_job_update_accepts_mutable_fields(edits):
     assert texts(validate_job_update(edited(VALID, edits), VALID)) == []
 
 
@@ -156,12 +156,12 @@ def test_what_may_change(edits):
         ({"spec.completionMode": "Indexed"}, "spec.completionMode"),
     ],
 )
-def test_what_may_not_change(edits, path):
+def test_validate_job_update_rejects_immutable_fields(edits, path):
     faults = texts(validate_job_update(edited(VALID, edits), VALID))
     assert [f for f in faults if f.startswith(f"{path}: Invalid value: ") and f.endswith(": field is immutable")]
 
 
-def test_a_selector_that_changes_is_shown_in_order():
+def test_validate_job_update_shows_changed_selector_in_order():
     faults = texts(
         validate_job_update(edited(VALID, {"spec.selector.matchLabels": {"job-name": "a", "app": "a"}}), VALID)
     )
@@ -180,7 +180,7 @@ def test_a_selector_that_changes_is_shown_in_order():
         ),
     ],
 )
-def test_an_indexed_job_grows_and_shrinks_as_a_whole(edits, faults):
+def test_validate_job_update_requires_equal_completions_and_parallelism(edits, faults):
     assert texts(validate_job_update(edited(INDEXED, edits), INDEXED)) == faults
 
 
@@ -202,7 +202,7 @@ RESHAPED = {
         },
     ],
 )
-def test_a_suspended_job_without_pods_may_be_sent_elsewhere(edits):
+def test_validate_job_update_accepts_scheduling_changes_of_suspended_job(edits):
     old = edited(VALID, edits)
     assert texts(validate_job_update(edited(old, RESHAPED), old)) == []
 
@@ -220,13 +220,13 @@ def test_a_suspended_job_without_pods_may_be_sent_elsewhere(edits):
         },
     ],
 )
-def test_a_job_that_runs_or_has_pods_stays_where_it_is(edits):
+def test_validate_job_update_rejects_template_changes_of_active_job(edits):
     old = edited(VALID, edits)
     [fault] = texts(validate_job_update(edited(old, RESHAPED), old))
     assert fault.startswith("spec.template: Invalid value: ")
 
 
-def test_faults_of_the_spec_are_told_twice_of_an_update():
+def test_validate_job_update_reports_spec_errors_twice():
     faults = texts(validate_job_update(edited(VALID, {"spec.parallelism": -1}), VALID))
     assert faults == [f"spec.parallelism: {NEGATIVE}"] * 2
 
@@ -245,6 +245,6 @@ def test_faults_of_the_spec_are_told_twice_of_an_update():
         ),
     ],
 )
-def test_jobs_of_a_template_get_their_selectors_by_themselves(spec, fault):
+def test_validate_job_template_rejects_selector(spec, fault):
     template = {"spec": {"template": VALID["spec"]["template"], **spec}}
     assert texts(validate_job_template(template, Path("job"))) == [fault]

@@ -20,24 +20,24 @@ def starts(warnings, *expected):
     return [warning.startswith(start) for warning, start in zip(warnings, expected, strict=True)]
 
 
-def test_a_new_job_warns_of_its_name_its_indexes_and_its_template():
+def test_job_warnings_on_create_cover_name_indexes_and_template():
     found = job_warnings(named("a.b"), None, SPEC, Path("spec"))
     assert all(starts(found, "metadata.name: this is used in Pod names", HUGE, TEMPLATE))
 
 
-def test_a_change_that_counts_warns_of_the_spec():
+def test_job_warnings_on_update_cover_spec_when_generation_changes():
     old, new = (edited(named(), {"metadata.generation": generation}) for generation in (1, 2))
     assert all(starts(job_warnings(new, old, SPEC, Path("spec")), HUGE, TEMPLATE))
     assert list(job_warnings(old, old, SPEC, Path("spec"))) == []
 
 
 @pytest.mark.parametrize("edits", [{"completionMode": "NonIndexed"}, {"completions": 100_000}, {"parallelism": 10_000}])
-def test_fewer_indexes_do_not_warn(edits):
+def test_job_warnings_is_empty_for_few_indexes(edits):
     found = job_warnings(named(), None, {**SPEC, **edits}, Path("spec"))
     assert all(starts(found, TEMPLATE))
 
 
-def test_the_template_of_a_cron_job_is_told_where_it_stands():
+def test_job_warnings_use_path_of_cron_job_template():
     path = Path("spec", "jobTemplate", "spec")
     assert all(
         starts(job_warnings(named(), None, SPEC, path), f"spec.jobTemplate.{HUGE}", f"spec.jobTemplate.{TEMPLATE}")

@@ -39,7 +39,7 @@ def types(body: dict[str, object]) -> list[tuple[str, str]]:
     return [(c["type"], c.get("message", "")) for c in body["status"].get("conditions", [])]
 
 
-async def test_a_decision_goes_through_approval_only():
+async def test_approval_conditions_change_through_approval_only():
     async with Server() as server:
         await server.make(REQUESTS, spec=spec())
         assert causes(await server.merge(STATUS, conditions(condition()))) == [
@@ -49,7 +49,7 @@ async def test_a_decision_goes_through_approval_only():
         assert types(answer.body) == [("Approved", "m")]
 
 
-async def test_a_decision_does_not_change_through_status():
+async def test_prepare_for_status_update_keeps_approval_conditions():
     async with Server() as server:
         await server.make(REQUESTS, spec=spec())
         await server.merge(APPROVAL, conditions(condition(message="m")))
@@ -59,7 +59,7 @@ async def test_a_decision_does_not_change_through_status():
         assert causes(answer) == [("FieldValueForbidden", "status.conditions")]
 
 
-async def test_a_decision_may_be_explained_anew_through_approval():
+async def test_prepare_for_approval_accepts_changed_message():
     async with Server() as server:
         await server.make(REQUESTS, spec=spec())
         await server.merge(APPROVAL, conditions(condition(message="m")))
@@ -69,7 +69,7 @@ async def test_a_decision_may_be_explained_anew_through_approval():
 @pytest.mark.parametrize(
     ("type_", "known"), [("Approved", '"True"'), ("Failed", '"True"'), ("Seen", '"False", "True", "Unknown"')]
 )
-async def test_decisions_and_failures_are_only_ever_true(type_, known):
+async def test_validate_approval_requires_condition_status_true(type_, known):
     async with Server() as server:
         await server.make(REQUESTS, spec=spec())
         answer = await server.merge(APPROVAL, conditions(condition(type_, "Maybe")))
@@ -78,7 +78,7 @@ async def test_decisions_and_failures_are_only_ever_true(type_, known):
         )
 
 
-async def test_a_request_must_be_signed_with_its_key():
+async def test_validate_rejects_request_with_invalid_signature():
     other = x509.load_pem_x509_csr(pem()).public_bytes(serialization.Encoding.DER)
     der = x509.load_pem_x509_csr(pem()).public_bytes(serialization.Encoding.DER)
     at = der.index(b"\x03\x42\x00\x04")  # the public key, an uncompressed point
@@ -90,7 +90,7 @@ async def test_a_request_must_be_signed_with_its_key():
         assert causes(answer) == [("FieldValueInvalid", "spec.request")]
 
 
-async def test_nobody_owns_fields_of_a_request():
+async def test_managed_fields_are_not_kept():
     async with Server() as server:
         assert "managedFields" not in (await server.make(REQUESTS, spec=spec()))["metadata"]
 
@@ -108,13 +108,13 @@ STRATEGY = CertificateSigningRequestStrategy()
         ),
     ],
 )
-def test_who_asks_is_who_makes_it(user, shown):
+def test_prepare_for_create_sets_requesting_user(user, shown):
     new = named(spec={"username": "mallory", "uid": "0", "groups": ["system:masters"], "extra": {"a": ["b"]}})
     STRATEGY.prepare_for_create(RequestContext(user, NOW), new)
     assert new["spec"] == shown
 
 
-def test_neither_spec_nor_status_change_through_the_main_resource():
+def test_prepare_for_update_keeps_spec_and_status():
     old = named(spec={"username": "alice"}, status={"certificate": "c"})
     new = edited(old, {"spec.username": "mallory", "status.certificate": "d", "metadata.labels": {"a": "b"}})
     STRATEGY.prepare_for_update(CONTEXT, new, old)
@@ -122,7 +122,7 @@ def test_neither_spec_nor_status_change_through_the_main_resource():
 
 
 @pytest.mark.parametrize(("signer", "text"), [({"signerName": "a.b/c"}, "a.b/c"), ({}, "")])
-def test_requests_are_selected_by_their_signer(signer, text):
+def test_field_labels_select_by_signer(signer, text):
     assert STRATEGY.field_labels["spec.signerName"](named(spec=signer)) == text
 
 
@@ -140,6 +140,6 @@ def test_requests_are_selected_by_their_signer(signer, text):
         ),
     ],
 )
-def test_the_row_shows_how_far_a_request_is(edits, cells):
+def test_cells_show_condition(edits, cells):
     asked = named(spec={"signerName": "a.b/c", "username": "alice"})
     assert STRATEGY.cells(edited(asked, edits), NOW) == cells

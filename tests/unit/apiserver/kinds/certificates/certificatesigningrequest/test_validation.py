@@ -53,7 +53,7 @@ def condition(type_: str, status: str = "True", **parts: str) -> dict:
         {SIGNER: "kubernetes.io/kube-apiserver-client"},
     ],
 )
-def test_what_is_valid(edits):
+def test_validate_request_accepts_valid_requests(edits):
     assert texts(validate_request(edited(VALID, edits))) == []
 
 
@@ -112,11 +112,11 @@ def test_what_is_valid(edits):
         ),
     ],
 )
-def test_what_is_refused(edits, fault):
+def test_validate_request_rejects_invalid_fields(edits, fault):
     assert texts(validate_request(edited(VALID, edits))) == [fault]
 
 
-def test_only_the_first_bad_part_of_a_signers_name_is_told():
+def test_validate_request_reports_first_invalid_part_of_signer_name_only():
     faults = texts(validate_request(edited(VALID, {SIGNER: "A.B/C.D"})))
     assert [fault.partition(": a lowercase")[0] for fault in faults] == [
         f'{SIGNER}: Invalid value: "A.B": validating label "A"',
@@ -124,7 +124,7 @@ def test_only_the_first_bad_part_of_a_signers_name_is_told():
     ]
 
 
-def test_usages_are_known_ones():
+def test_validate_request_rejects_unknown_usages():
     [fault] = texts(validate_request(edited(VALID, {USAGES: ["tea making"]})))
     assert fault.startswith(f'{USAGES}[0]: Unsupported value: "tea making": supported values: "any", "cert sign", ')
 
@@ -161,7 +161,7 @@ ISSUED = edited(APPROVED, {"status.certificate": encoded(CERTIFICATE)})
         ),
     ],
 )
-def test_each_subresource_may_do_one_thing(new, old, may, faults):
+def test_validate_request_update_restricts_changes_by_subresource(new, old, may, faults):
     assert texts(validate_request_update(new, old, **may)) == faults
 
 
@@ -175,6 +175,6 @@ def test_each_subresource_may_do_one_thing(new, old, may, faults):
         {"status.certificate": encoded(b"nothing")},
     ],
 )
-def test_what_an_old_request_got_away_with_may_stay(edits):
+def test_validate_request_accepts_legacy_values_of_old_request(edits):
     old = edited(VALID, edits)
     assert texts(validate_request_update(old, old)) == []

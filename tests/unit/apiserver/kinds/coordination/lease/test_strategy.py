@@ -9,15 +9,15 @@ STRATEGY = LeaseStrategy()
 LEASE = named(spec={"holderIdentity": "h", "leaseDurationSeconds": 15})
 
 
-def test_a_change_needs_the_version_it_is_based_on():
+def test_update_requires_resource_version():
     assert STRATEGY.allow_unconditional_update is False
 
 
-def test_a_write_to_a_missing_name_creates_it():
+def test_put_to_missing_name_creates():
     assert STRATEGY.allow_create_on_update is True
 
 
-def test_rules_hold_for_every_write():
+def test_validate_and_validate_update_apply_same_rules():
     bad = edited(LEASE, {"spec.leaseDurationSeconds": 0})
     fault = "spec.leaseDurationSeconds: Invalid value: 0: must be greater than 0"
     assert texts(STRATEGY.validate(CONTEXT, bad)) == [fault]
@@ -25,5 +25,5 @@ def test_rules_hold_for_every_write():
 
 
 @pytest.mark.parametrize(("spec", "holder"), [({"holderIdentity": "h"}, "h"), ({}, "")])
-def test_the_row_shows_the_holder(spec, holder):
+def test_cells_show_holder(spec, holder):
     assert STRATEGY.cells(named(spec=spec), NOW) == ["a", holder, "60s"]

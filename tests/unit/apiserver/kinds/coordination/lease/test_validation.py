@@ -18,7 +18,7 @@ CANDIDATE = named(spec={"leaseName": "l", "binaryVersion": "1.36.0", "emulationV
         {"strategy": "example.com/mine"},
     ],
 )
-def test_leases_that_are_valid(spec):
+def test_validate_lease_accepts_valid_leases(spec):
     assert texts(validate_lease(named(spec=spec))) == []
 
 
@@ -36,17 +36,17 @@ def test_leases_that_are_valid(spec):
         ),
     ],
 )
-def test_leases_that_are_refused(spec, fault):
+def test_validate_lease_rejects_invalid_leases(spec, fault):
     assert texts(validate_lease(named(spec=spec))) == [fault]
 
 
-def test_a_strategy_is_known_or_in_somebodys_domain():
+def test_validate_lease_accepts_known_and_domain_qualified_strategies():
     [fault] = texts(validate_lease(named(spec={"strategy": "Youngest"})))
     assert fault.endswith(f': Unsupported value: "Youngest": supported values: "{KNOWN}"')
 
 
 @pytest.mark.parametrize("edits", [{}, {"spec.strategy": "example.com/mine", "spec.emulationVersion": ""}])
-def test_candidates_that_are_valid(edits):
+def test_validate_lease_candidate_accepts_valid_candidates(edits):
     assert texts(validate_lease_candidate(edited(CANDIDATE, edits))) == []
 
 
@@ -74,24 +74,24 @@ def test_candidates_that_are_valid(edits):
         ),
     ],
 )
-def test_candidates_that_are_refused(edits, fault):
+def test_validate_lease_candidate_rejects_invalid_candidates(edits, fault):
     assert texts(validate_lease_candidate(edited(CANDIDATE, edits))) == [fault]
 
 
 @pytest.mark.parametrize(
     ("name", "text"), [("emulationVersion", "1.x.0"), ("binaryVersion", "1.36"), ("binaryVersion", "1.36.0-01")]
 )
-def test_what_is_no_version_counts_as_the_lowest(name, text):
+def test_invalid_versions_sort_lowest(name, text):
     first, second = texts(validate_lease_candidate(edited(CANDIDATE, {f"spec.{name}": text})))
     assert first == f'spec.{name}: Invalid value: "{text}": must be a valid semantic version'
     assert second.startswith(f"spec.{name}: ")
 
 
 @pytest.mark.parametrize(("binary", "emulation"), [("1.36.0", "1.36.0-rc.1"), ("1.36.0-rc.10", "1.36.0-rc.9")])
-def test_pre_releases_come_before_their_release(binary, emulation):
+def test_pre_releases_sort_before_their_release(binary, emulation):
     versions = {"spec.binaryVersion": binary, "spec.emulationVersion": emulation}
     assert texts(validate_lease_candidate(edited(CANDIDATE, versions))) == []
 
 
-def test_versions_are_compared_by_number():
+def test_versions_sort_numerically():
     assert texts(validate_lease_candidate(edited(CANDIDATE, {"spec.binaryVersion": "1.100.0"}))) == []

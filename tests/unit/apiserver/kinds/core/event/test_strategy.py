@@ -1,9 +1,9 @@
-"""Events."""
+"""Strategy of Events."""
 
 from __future__ import annotations
 
 import pytest
-from tests.unit.apiserver.kinds.objects import NOW, context, told, tree
+from tests.unit.apiserver.kinds.objects import NOW, context, error_texts, tree
 
 from steersman.apiserver.kinds.core.event.strategy import EventStrategy
 
@@ -17,13 +17,13 @@ def row(**parts: object) -> dict[str, object]:
     return dict(zip((column.name for column in KIND.columns), cells, strict=True))
 
 
-def test_columns():
+def test_columns_match_upstream():
     assert [column.name for column in KIND.columns if not column.priority] == [
         "Last Seen", "Type", "Reason", "Object", "Message",
     ]  # fmt: skip
 
 
-def test_an_old_event_was_seen_between_two_times():
+def test_cells_show_first_and_last_timestamp_of_legacy_event():
     cells = row(firstTimestamp=AGO("00"), lastTimestamp=AGO(30), count=5, type="Normal", reason="R", message=" m\n")
     assert cells == {
         "Last Seen": "30s",
@@ -39,18 +39,18 @@ def test_an_old_event_was_seen_between_two_times():
     }
 
 
-def test_a_new_event_was_seen_at_its_time():
+def test_cells_show_event_time():
     cells = row(eventTime="2026-01-01T00:00:50.000000Z")
     assert (cells["Last Seen"], cells["First Seen"], cells["Count"]) == ("10s", "10s", 1)
 
 
-def test_a_series_goes_on():
+def test_cells_show_series():
     series = {"lastObservedTime": "2026-01-01T00:00:55.000000Z", "count": 3}
     cells = row(eventTime="2026-01-01T00:00:50.000000Z", series=series)
     assert (cells["Last Seen"], cells["First Seen"], cells["Count"]) == ("5s", "10s", 3)
 
 
-def test_without_times_they_are_unknown():
+def test_cells_show_unknown_without_times():
     assert (row()["Last Seen"], row()["First Seen"]) == ("<unknown>", "<unknown>")
 
 
@@ -62,11 +62,11 @@ def test_without_times_they_are_unknown():
         ({"reportingComponent": "c", "reportingInstance": "i"}, "c, i"),
     ],
 )
-def test_who_saw_it(parts: dict, source: str):
+def test_cells_show_source(parts: dict, source: str):
     assert row(**parts)["Source"] == source
 
 
-def test_events_can_be_selected_by_their_object_and_source():
+def test_field_labels_select_by_involved_object_and_source():
     obj = tree(involvedObject=OBJECT, reason="R", reportingComponent="c", type="Warning")
     labels = {
         "involvedObject.kind": "Pod",
@@ -79,13 +79,15 @@ def test_events_can_be_selected_by_their_object_and_source():
     assert {name: KIND.field_labels[name](obj) for name in labels} == labels
 
 
-def test_clients_of_the_new_group_are_held_to_more():
+def test_validate_is_stricter_through_events_group():
     obj = tree(involvedObject=OBJECT)
-    assert told(KIND.validate(context(group_resource="events"), obj)) == []
-    assert "eventTime: Required value" in told(KIND.validate(context(group_resource="events.events.k8s.io"), obj))
+    assert error_texts(KIND.validate(context(group_resource="events"), obj)) == []
+    assert "eventTime: Required value" in error_texts(
+        KIND.validate(context(group_resource="events.events.k8s.io"), obj)
+    )
 
 
-def test_nothing_of_an_event_is_the_servers():
+def test_prepare_changes_nothing():
     obj = tree(status={"s": 1})
     KIND.prepare_for_create(context(), obj)
     KIND.prepare_for_update(context(), obj, tree())

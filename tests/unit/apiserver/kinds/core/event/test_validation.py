@@ -1,9 +1,9 @@
-"""What is refused of Events."""
+"""Validation of Events."""
 
 from __future__ import annotations
 
 import pytest
-from tests.unit.apiserver.kinds.objects import STAMP, told, tree
+from tests.unit.apiserver.kinds.objects import STAMP, error_texts, tree
 
 from steersman.apiserver.kinds.core.event.validation import validate_event, validate_event_update
 
@@ -21,28 +21,28 @@ MISMATCH = "does not match event.namespace"
 
 def old_style(namespace: str, involved: str) -> list[str]:
     obj = tree({"namespace": namespace}, involvedObject={"namespace": involved})
-    return told(validate_event(obj, is_strict=False))
+    return error_texts(validate_event(obj, is_strict=False))
 
 
 @pytest.mark.parametrize(("namespace", "involved"), [("n", "n"), ("default", ""), ("", "")])
-def test_an_event_lies_where_its_object_does(namespace: str, involved: str):
+def test_validate_event_accepts_namespace_of_involved_object(namespace: str, involved: str):
     assert old_style(namespace, involved) == []
 
 
 @pytest.mark.parametrize(("namespace", "involved"), [("n", "m"), ("n", ""), ("kube-system", "")])
-def test_others_are_refused(namespace: str, involved: str):
+def test_validate_event_rejects_mismatching_namespaces(namespace: str, involved: str):
     assert old_style(namespace, involved) == [f'involvedObject.namespace: Invalid value: "{involved}": {MISMATCH}']
 
 
 @pytest.mark.parametrize("namespace", ["default", "kube-system"])
-def test_new_events_of_objects_without_a_namespace_have_two_places(namespace: str):
+def test_validate_event_accepts_default_and_kube_system_for_cluster_scoped_objects(namespace: str):
     obj = tree({"namespace": namespace}, **{**NEW, "involvedObject": {}})
-    assert told(validate_event(obj, is_strict=False)) == []
+    assert error_texts(validate_event(obj, is_strict=False)) == []
 
 
 @pytest.mark.parametrize("is_strict", [True, False])
-def test_a_whole_new_event_is_let_through(is_strict: bool):
-    assert told(validate_event(tree(**NEW), is_strict=is_strict)) == []
+def test_validate_event_accepts_complete_new_event(is_strict: bool):
+    assert error_texts(validate_event(tree(**NEW), is_strict=is_strict)) == []
 
 
 @pytest.mark.parametrize(
@@ -56,13 +56,13 @@ def test_a_whole_new_event_is_let_through(is_strict: bool):
         ({"message": "a" * 1025}, 'message: Invalid value: "": can have at most 1024 characters'),
     ],
 )
-def test_new_events_are_whole_and_short(part: dict, fault: str):
-    assert told(validate_event(tree(**{**NEW, **part}), is_strict=False)) == [fault]
+def test_validate_event_rejects_incomplete_and_too_long_fields(part: dict, fault: str):
+    assert error_texts(validate_event(tree(**{**NEW, **part}), is_strict=False)) == [fault]
 
 
 @pytest.mark.parametrize(("is_strict", "name"), [(True, "reportingController"), (False, "reportingComponent")])
-def test_the_reporter_goes_by_the_name_that_the_client_knows(is_strict: bool, name: str):
-    (fault,) = told(validate_event(tree(**{**NEW, "reportingComponent": "a/b/c"}), is_strict=is_strict))
+def test_validate_event_names_reporting_component_in_version_of_request(is_strict: bool, name: str):
+    (fault,) = error_texts(validate_event(tree(**{**NEW, "reportingComponent": "a/b/c"}), is_strict=is_strict))
     assert fault.startswith(f'{name}: Invalid value: "a/b/c"')
 
 
@@ -80,16 +80,16 @@ def test_the_reporter_goes_by_the_name_that_the_client_knows(is_strict: bool, na
         ({"series": {"count": 2}}, "series.lastObservedTime: Required value"),
     ],
 )
-def test_through_the_new_group_more_is_asked(part: dict, fault: str):
+def test_validate_event_is_stricter_through_events_group(part: dict, fault: str):
     obj = tree(**{**NEW, **part})
-    assert told(validate_event(obj, is_strict=True)) == [fault]
-    assert told(validate_event(obj, is_strict=False)) == []
+    assert error_texts(validate_event(obj, is_strict=True)) == [fault]
+    assert error_texts(validate_event(obj, is_strict=False)) == []
 
 
-def test_through_the_new_group_only_the_series_changes():
+def test_validate_event_update_accepts_only_series_changes_through_events_group():
     series = {"count": 2, "lastObservedTime": STAMP}
-    assert told(validate_event_update(tree(**NEW, series=series), tree(**NEW), is_strict=True)) == []
-    assert told(validate_event_update(tree(**NEW, note="n", message="m"), tree(**NEW), is_strict=True)) == [
+    assert error_texts(validate_event_update(tree(**NEW, series=series), tree(**NEW), is_strict=True)) == []
+    assert error_texts(validate_event_update(tree(**NEW, note="n", message="m"), tree(**NEW), is_strict=True)) == [
         'message: Invalid value: "m": field is immutable'
     ]
-    assert told(validate_event_update(tree(**NEW, message="m"), tree(**NEW), is_strict=False)) == []
+    assert error_texts(validate_event_update(tree(**NEW, message="m"), tree(**NEW), is_strict=False)) == []

@@ -1,11 +1,11 @@
-"""Nodes."""
+"""Strategy of Nodes."""
 
 from __future__ import annotations
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.apiserver.kinds.objects import NOW, context, defaulted, is_idempotent, told, tree
+from tests.unit.apiserver.kinds.objects import NOW, context, defaulted, error_texts, is_idempotent, tree
 
 from steersman.apiserver.kinds.core.node.strategy import NodeStrategy, sync_first
 
@@ -18,7 +18,7 @@ def node(metadata: dict | None = None, **parts: object) -> dict:
 
 
 @pytest.mark.parametrize(
-    ("said", "both"),
+    ("fields", "both"),
     [
         ({"podCIDR": "a"}, ("a", ["a"])),
         ({"podCIDRs": ["a", "b"]}, ("a", ["a", "b"])),
@@ -26,12 +26,12 @@ def node(metadata: dict | None = None, **parts: object) -> dict:
         ({"podCIDR": "c", "podCIDRs": ["a", "b"]}, ("c", ["c"])),
     ],
 )
-def test_the_list_begins_with_the_older_field(said: dict, both: tuple):
-    sync_first(said, one="podCIDR", many="podCIDRs")
-    assert (said["podCIDR"], said["podCIDRs"]) == both
+def test_sync_first_prefers_deprecated_field(fields: dict, both: tuple):
+    sync_first(fields, one="podCIDR", many="podCIDRs")
+    assert (fields["podCIDR"], fields["podCIDRs"]) == both
 
 
-def test_all_that_a_node_has_may_be_used_unless_it_says_otherwise():
+def test_default_sets_allocatable_from_capacity():
     obj = defaulted(KIND, node(status={"capacity": {"cpu": "1.5"}}))
     assert obj["status"]["allocatable"] == {"cpu": "1500m"}
     obj = defaulted(KIND, node(status={"capacity": {"cpu": "2"}, "allocatable": {"cpu": "1"}}))
@@ -39,24 +39,24 @@ def test_all_that_a_node_has_may_be_used_unless_it_says_otherwise():
 
 
 @given(cidrs, st.lists(cidrs.filter(bool), max_size=2), st.sampled_from(["1", "0.5", "1u"]))
-def test_defaulting_again_changes_nothing(one: str | None, many: list[str], cpu: str):
+def test_default_is_idempotent(one: str | None, many: list[str], cpu: str):
     spec = {"podCIDR": one, "podCIDRs": many}
     assert is_idempotent(KIND, tree(spec=spec, status={"capacity": {"cpu": cpu}}))
 
 
-def test_a_kubelet_registers_its_node_with_a_status():
+def test_prepare_for_create_keeps_status():
     obj = node(status={"capacity": {"cpu": "1"}, "config": {}})
     KIND.prepare_for_create(context(), obj)
     assert obj["status"] == {"capacity": {"cpu": "1"}}
 
 
-def test_later_the_status_has_its_own_path():
+def test_prepare_for_update_keeps_status():
     obj = node(status={"capacity": {"cpu": "2"}})
     KIND.prepare_for_update(context(), obj, node(status={"capacity": {"cpu": "1"}}))
     assert obj["status"] == {"capacity": {"cpu": "1"}}
 
 
-def test_kubelets_are_no_longer_configured_by_it():
+def test_prepare_drops_config_source():
     obj = node(status={"config": {}})
     KIND.prepare_for_status_update(context(), obj, node(status={}))
     assert obj["status"] == {}
@@ -65,17 +65,17 @@ def test_kubelets_are_no_longer_configured_by_it():
     assert obj["status"] == {"config": {}}
 
 
-def test_networks_are_warned_about_when_they_are_ambiguous():
+def test_warnings_about_ambiguous_pod_cidrs():
     (warning,) = KIND.warnings(context(), tree(spec={"podCIDRs": ["10.0.0.1/24"]}), None)
     assert warning.startswith('spec.podCIDRs[0]: CIDR value "10.0.0.1/24" is ambiguous')
 
 
-def test_what_is_wrong_is_told_at_updates_as_upstream_does():
+def test_validate_update_repeats_errors_as_upstream():
     obj = node(status={"capacity": {"cpu": "-1"}})
     fault = 'status.capacity.cpu: Invalid value: "-1": must be greater than or equal to 0'
-    assert told(KIND.validate(context(), obj)) == [fault]
-    assert told(KIND.validate_update(context(), obj, obj)) == [fault] * 2
-    assert told(KIND.validate_status_update(context(), obj, obj)) == [fault]
+    assert error_texts(KIND.validate(context(), obj)) == [fault]
+    assert error_texts(KIND.validate_update(context(), obj, obj)) == [fault] * 2
+    assert error_texts(KIND.validate_status_update(context(), obj, obj)) == [fault]
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_what_is_wrong_is_told_at_updates_as_upstream_does():
         ({"unschedulable": True}, [{"type": "Ready", "status": "True"}], "Ready,SchedulingDisabled"),
     ],
 )
-def test_the_status_of_a_row(spec: dict, conditions: list[dict], text: str):
+def test_cells_show_status(spec: dict, conditions: list[dict], text: str):
     assert KIND.cells(tree(spec=spec, status={"conditions": conditions}), NOW)[1] == text
 
 
@@ -100,11 +100,11 @@ def test_the_status_of_a_row(spec: dict, conditions: list[dict], text: str):
         ({"node-role.kubernetes.io/": ""}, "<none>"),
     ],
 )
-def test_the_roles_of_a_row(labels: dict, text: str):
+def test_cells_show_roles(labels: dict, text: str):
     assert KIND.cells(node({"labels": labels}), NOW)[2] == text
 
 
-def test_the_rest_of_a_row():
+def test_cells_show_versions_and_addresses():
     info = {"kubeletVersion": "v1", "osImage": "os", "kernelVersion": "k", "containerRuntimeVersion": "c"}
     addresses = [{"type": "Hostname", "address": "h"}, {"type": "InternalIP", "address": "10.0.0.1"}]
     obj = node(status={"nodeInfo": info, "addresses": addresses})
@@ -114,6 +114,6 @@ def test_the_rest_of_a_row():
     assert KIND.cells(node(status={"nodeInfo": {**info, "architecture": "arm64"}}), NOW)[8] == "k (arm64)"
 
 
-def test_nodes_can_be_selected_by_whether_pods_go_there():
+def test_field_labels_select_by_unschedulable():
     label = KIND.field_labels["spec.unschedulable"]
     assert (label(tree(spec={"unschedulable": True})), label(node())) == ("true", "false")

@@ -1,19 +1,19 @@
-"""What is refused of Nodes."""
+"""Validation of Nodes."""
 
 from __future__ import annotations
 
 import pytest
-from tests.unit.apiserver.kinds.objects import told, tree
+from tests.unit.apiserver.kinds.objects import error_texts, tree
 
 from steersman.apiserver.kinds.core.node.validation import node_warnings, validate_node, validate_node_update
 
 
 def faults(status: dict | None = None, **spec: object) -> list[str]:
-    return told(validate_node(tree(spec=spec, status=status or {})))
+    return error_texts(validate_node(tree(spec=spec, status=status or {})))
 
 
 def changes(new: dict, old: dict) -> list[str]:
-    return told(validate_node_update(tree(spec=new), tree(spec=old)))
+    return error_texts(validate_node_update(tree(spec=new), tree(spec=old)))
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ def changes(new: dict, old: dict) -> list[str]:
         {"taints": [{"key": "a", "effect": "NoSchedule"}, {"key": "a", "effect": "NoExecute"}]},
     ],
 )
-def test_usual_nodes_are_let_through(spec: dict):
+def test_validate_node_accepts_valid_nodes(spec: dict):
     assert faults({"capacity": {"cpu": "1"}}, **spec) == []
 
 
@@ -42,30 +42,30 @@ def test_usual_nodes_are_let_through(spec: dict):
         ),
     ],
 )
-def test_taints_have_an_effect(taint: dict, fault: str):
+def test_validate_node_requires_taint_effect(taint: dict, fault: str):
     assert faults(taints=[taint]) == [fault]
 
 
-def test_taints_have_keys_and_values_of_labels():
+def test_validate_node_requires_label_syntax_of_taints():
     first, second = faults(taints=[{"key": "a/b/c", "value": "not a label", "effect": "NoSchedule"}])
     assert first.startswith('metadata.taints[0].key: Invalid value: "a/b/c"')
     assert second.startswith('metadata.taints[0].value: Invalid value: "not a label"')
 
 
-def test_each_taint_has_an_effect_once():
+def test_validate_node_rejects_duplicate_taint_effects():
     (fault,) = faults(taints=[{"key": "a", "effect": "NoSchedule"}] * 2)
     assert fault.startswith("metadata.taints[1]: Duplicate value: {")
     assert fault.endswith("taints must be unique by key and effect pair")
 
 
 @pytest.mark.parametrize("part", ["capacity", "allocatable"])
-def test_amounts_are_not_negative(part: str):
+def test_validate_node_rejects_negative_amounts(part: str):
     assert faults({part: {"cpu": "-1"}}) == [
         f'status.{part}.cpu: Invalid value: "-1": must be greater than or equal to 0'
     ]
 
 
-def test_networks_are_of_each_family_one():
+def test_validate_node_accepts_one_pod_cidr_per_family():
     cidrs = ["10.0.0.0/24", "10.0.1.0/24"]
     assert faults(podCIDRs=cidrs) == [
         (
@@ -77,7 +77,7 @@ def test_networks_are_of_each_family_one():
     assert fault.startswith('spec.podCIDRs[0]: Invalid value: "x": must be a valid CIDR value')
 
 
-def test_networks_that_are_none_are_told_as_such_too():
+def test_validate_node_reports_invalid_pod_cidrs():
     _, second, third = faults(podCIDRs=["x", "10.0.0.0/24"])
     assert second == (
         "spec.podCIDRs: Internal error: invalid PodCIDRs. failed to check with dual stack with error:"
@@ -86,14 +86,14 @@ def test_networks_that_are_none_are_told_as_such_too():
     assert third.endswith("may specify no more than one CIDR for each IP family")
 
 
-def test_each_network_that_changes_is_told():
+def test_validate_node_update_reports_each_changed_pod_cidr():
     fault = 'spec.podCIDRs: Forbidden: node updates may not change podCIDR except from "" to valid'
     old = {"podCIDRs": ["10.0.0.0/24", "fd00::/64"]}
     assert changes({"podCIDRs": ["10.0.1.0/24", "fd01::/64"]}, old) == [fault, fault]
     assert changes({"podCIDRs": ["10.0.0.0/24"]}, old) == [fault]
 
 
-def test_swap_is_some():
+def test_validate_node_requires_positive_swap():
     assert faults({"nodeInfo": {"swap": {"capacity": 1}}}) == []
     assert faults({"nodeInfo": {"swap": {"capacity": 0}}}) == [
         "metadata.nodeSwapStatus.capacity: Invalid value: 0: must be greater than zero"
@@ -113,13 +113,15 @@ def test_swap_is_some():
         (["A" * 254], [f'status.declaredFeatures[0]: Invalid value: "{"A" * 254}": invalid feature name ']),
     ],
 )
-def test_features_are_declared_once_and_in_order(features: list[str], starts: list[str]):
+def test_validate_node_requires_unique_sorted_features(features: list[str], starts: list[str]):
     obj = tree(status={"declaredFeatures": features})
     for found in (validate_node(obj), validate_node_update(obj, tree())):
-        assert [text.startswith(start) for text, start in zip(told(found), starts, strict=True)] == [True] * len(starts)
+        assert [text.startswith(start) for text, start in zip(error_texts(found), starts, strict=True)] == [True] * len(
+            starts
+        )
 
 
-def test_what_is_old_or_ambiguous_is_told():
+def test_node_warnings_about_deprecated_and_ambiguous_fields():
     (first, second) = node_warnings(tree(spec={"externalID": "x", "podCIDRs": ["10.0.0.1/24"]}))
     assert first == "spec.externalID: this field is deprecated, and is unused by Kubernetes"
     assert second.startswith('spec.podCIDRs[0]: CIDR value "10.0.0.1/24" is ambiguous in this context')
@@ -146,18 +148,18 @@ def test_what_is_old_or_ambiguous_is_told():
         ({"externalID": "b"}, {"externalID": "a"}, "spec.externalID: Forbidden: may not be updated"),
     ],
 )
-def test_what_is_set_once_stays(new: dict, old: dict, fault: str):
+def test_validate_node_update_rejects_changes_of_set_fields(new: dict, old: dict, fault: str):
     assert changes(new, old) == [fault]
 
 
 @pytest.mark.parametrize("new", [{"podCIDRs": ["10.0.0.0/24"]}, {"providerID": "a"}, {"unschedulable": True}])
-def test_the_rest_may_come_and_change(new: dict):
+def test_validate_node_update_accepts_mutable_fields(new: dict):
     assert changes(new, {}) == []
 
 
-def test_an_address_is_told_once():
+def test_validate_node_rejects_duplicate_addresses():
     address = {"type": "InternalIP", "address": "10.0.0.1"}
     obj = tree(status={"addresses": [address, address]})
-    assert told(validate_node_update(obj, tree())) == [
+    assert error_texts(validate_node_update(obj, tree())) == [
         'status.addresses[1]: Duplicate value: {"Type":"InternalIP","Address":"10.0.0.1"}'
     ]

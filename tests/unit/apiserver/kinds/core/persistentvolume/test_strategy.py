@@ -1,11 +1,11 @@
-"""PersistentVolumes."""
+"""Strategy of PersistentVolumes."""
 
 from __future__ import annotations
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.apiserver.kinds.objects import NOW, STAMP, context, defaulted, is_idempotent, told, tree
+from tests.unit.apiserver.kinds.objects import NOW, STAMP, context, defaulted, error_texts, is_idempotent, tree
 
 from steersman.apiserver.kinds.core.persistentvolume.strategy import PersistentVolumeStrategy
 
@@ -14,7 +14,7 @@ SPEC = {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "hostP
 EARLIER = "2025-01-01T00:00:00Z"
 
 
-def test_volumes_are_retained_and_of_file_systems():
+def test_default_sets_reclaim_policy_and_volume_mode():
     obj = defaulted(KIND, tree(spec=SPEC))
     assert obj["spec"] == {
         **SPEC,
@@ -28,11 +28,11 @@ def test_volumes_are_retained_and_of_file_systems():
 @given(
     st.sampled_from(["hostPath", "rbd", "azureDisk", "scaleIO", "iscsi", "nfs"]), st.sampled_from(["1.5", "1Gi", "1u"])
 )
-def test_defaulting_again_changes_nothing(source: str, size: str):
+def test_default_is_idempotent(source: str, size: str):
     assert is_idempotent(KIND, tree(spec={source: {}, "capacity": {"storage": size}}))
 
 
-def test_a_new_volume_is_pending_since_now():
+def test_prepare_for_create_sets_phase_pending_with_transition_time():
     obj = tree(spec=SPEC, status={"phase": "Bound"})
     KIND.prepare_for_create(context(), obj)
     assert obj["status"] == {"phase": "Pending", "lastPhaseTransitionTime": STAMP}
@@ -47,26 +47,26 @@ def test_a_new_volume_is_pending_since_now():
         ({"phase": "Bound", "lastPhaseTransitionTime": "2024-01-01T00:00:00Z"}, "2024-01-01T00:00:00Z"),
     ],
 )
-def test_the_status_tells_when_the_phase_changed(status: dict, time: str):
+def test_prepare_for_status_update_sets_transition_time_on_phase_change(status: dict, time: str):
     old = tree(spec=SPEC, status={"phase": "Pending", "lastPhaseTransitionTime": EARLIER})
     obj = tree(spec={}, status=status)
     KIND.prepare_for_status_update(context(), obj, old)
     assert (obj["spec"], obj["status"]["lastPhaseTransitionTime"]) == (SPEC, time)
 
 
-def test_what_is_wrong_is_told_at_updates_as_upstream_does():
+def test_validate_update_repeats_errors_as_upstream():
     obj = defaulted(KIND, tree(spec={**SPEC, "accessModes": []}))
-    assert told(KIND.validate(context(), obj)) == ["spec.accessModes: Required value"]
-    assert told(KIND.validate_update(context(), obj, obj)) == ["spec.accessModes: Required value"] * 2
+    assert error_texts(KIND.validate(context(), obj)) == ["spec.accessModes: Required value"]
+    assert error_texts(KIND.validate_update(context(), obj, obj)) == ["spec.accessModes: Required value"] * 2
 
 
-def test_old_ways_to_name_a_class_are_warned_about():
+def test_warnings_about_storage_class_annotation():
     obj = tree({"annotations": {"volume.beta.kubernetes.io/storage-class": "c"}}, spec=SPEC)
     (warning,) = KIND.warnings(context(), obj, None)
     assert warning.startswith("metadata.annotations[volume.beta.kubernetes.io/storage-class]: deprecated since v1.8")
 
 
-def test_the_row_tells_whom_it_belongs_to():
+def test_cells_show_claim():
     spec = {**SPEC, "claimRef": {"namespace": "n", "name": "c"}, "storageClassName": "fast", "volumeMode": "Block"}
     assert [c.name for c in KIND.columns if not c.priority] == [
         "Name", "Capacity", "Access Modes", "Reclaim Policy", "Status", "Claim", "StorageClass",
@@ -77,6 +77,6 @@ def test_the_row_tells_whom_it_belongs_to():
     ]  # fmt: skip
 
 
-def test_the_row_of_one_that_goes_says_so():
+def test_cells_show_terminating():
     obj = tree({"deletionTimestamp": STAMP}, spec={}, status={"phase": "Bound"})
     assert KIND.cells(obj, NOW) == ["a", "0", "", "", "Terminating", "", "", "<unset>", "", "60s", "<unset>"]

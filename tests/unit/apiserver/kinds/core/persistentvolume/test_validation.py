@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.apiserver.kinds.objects import copy, told, tree
+from tests.unit.apiserver.kinds.objects import copy, error_texts, tree
 
 from steersman.apiserver.kinds.core.persistentvolume.validation import validate_volume, validate_volume_update
 
@@ -37,8 +37,8 @@ def on(key: str, *values: str) -> dict:
         {"nfs": {"server": "s", "path": "/p"}, "storageClassName": "fast", "volumeMode": "Block"},
     ],
 )
-def test_usual_volumes_are_let_through(spec: dict):
-    assert told(validate_volume(volume(**spec))) == []
+def test_validate_volume_accepts_valid_volumes(spec: dict):
+    assert error_texts(validate_volume(volume(**spec))) == []
 
 
 @pytest.mark.parametrize(
@@ -92,31 +92,31 @@ def test_usual_volumes_are_let_through(spec: dict):
         ({"gcePersistentDisk": {}}, "spec.persistentDisk.pdName: Required value"),
     ],
 )
-def test_one_thing_wrong_with_a_volume_is_told_once(spec: dict, fault: str):
-    assert told(validate_volume(volume(**spec))) == [fault]
+def test_validate_volume_reports_single_error(spec: dict, fault: str):
+    assert error_texts(validate_volume(volume(**spec))) == [fault]
 
 
-def test_a_volume_has_a_size_and_nothing_else():
-    first, second = told(validate_volume(volume(**HOST, capacity={})))
+def test_validate_volume_requires_storage_as_only_capacity():
+    first, second = error_texts(validate_volume(volume(**HOST, capacity={})))
     assert first == "spec.capacity: Required value"
     assert second.startswith("spec.capacity: Unsupported value: ")
-    (fault,) = told(validate_volume(volume(**HOST, capacity={"storage": "1", "cpu": "1"})))
+    (fault,) = error_texts(validate_volume(volume(**HOST, capacity={"storage": "1", "cpu": "1"})))
     assert fault == 'spec.capacity: Unsupported value: {"cpu":"1","storage":"1"}: supported values: "storage"'
 
 
-# -- changes of volumes -------------------------------------------------------------------------------------------------
+# -- updates -------------------------------------------------------------------------------------------------------
 
 
-def test_a_volume_keeps_its_source():
-    (fault,) = told(validate_volume_update(volume(hostPath={"path": "/b", "type": ""}), volume(**HOST)))
+def test_validate_volume_update_rejects_source_change():
+    (fault,) = error_texts(validate_volume_update(volume(hostPath={"path": "/b", "type": ""}), volume(**HOST)))
     assert fault.startswith(
         "spec.persistentvolumesource: Forbidden: spec.persistentvolumesource is immutable after creation\n"
     )
 
 
-def test_a_secret_for_expansion_may_come_later():
+def test_validate_volume_update_accepts_added_expansion_secret():
     ref = {"controllerExpandSecretRef": {"name": "s", "namespace": "n"}}
-    assert told(validate_volume_update(volume(csi={**CSI["csi"], **ref}), volume(**CSI))) == []
+    assert error_texts(validate_volume_update(volume(csi={**CSI["csi"], **ref}), volume(**CSI))) == []
 
 
 @pytest.mark.parametrize(
@@ -139,8 +139,8 @@ def test_a_secret_for_expansion_may_come_later():
         ),
     ],
 )
-def test_what_was_chosen_stays(new: dict, old: dict, start: str):
-    (fault,) = told(validate_volume_update(volume(**new), volume(**old)))
+def test_validate_volume_update_rejects_immutable_fields(new: dict, old: dict, start: str):
+    (fault,) = error_texts(validate_volume_update(volume(**new), volume(**old)))
     assert fault.startswith(start)
 
 
@@ -154,11 +154,11 @@ def test_what_was_chosen_stays(new: dict, old: dict, start: str):
     ],
     ids=["affinity comes", "label by its new name", "size", "policy"],
 )
-def test_the_rest_may_change(new: dict, old: dict):
-    assert told(validate_volume_update(volume(**HOST, **new), volume(**HOST, **old))) == []
+def test_validate_volume_update_accepts_mutable_fields(new: dict, old: dict):
+    assert error_texts(validate_volume_update(volume(**HOST, **new), volume(**HOST, **old))) == []
 
 
-# -- sources of volumes that are not as pods have them ----------------------------------------------------------------
+# -- sources that differ from those of Pods -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -186,6 +186,6 @@ def test_the_rest_may_change(new: dict, old: dict):
         ),
     ],
 )
-def test_sources_of_volumes_say_more_than_those_of_pods(source: dict, faults: list[str]):
+def test_validate_volume_checks_fields_of_persistent_sources(source: dict, faults: list[str]):
     spec = {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], **source}
-    assert told(validate_volume({"metadata": {"name": "v"}, "spec": spec})) == faults
+    assert error_texts(validate_volume({"metadata": {"name": "v"}, "spec": spec})) == faults

@@ -45,9 +45,9 @@ ZONE = "failure-domain.beta.kubernetes.io/zone"
         ),
     ],
 )
-def test_what_is_old_about_a_volume_is_told(metadata: dict, spec: dict, warning: str):
+def test_volume_warnings_about_deprecated_fields(metadata: dict, spec: dict, warning: str):
     assert list(volume_warnings(tree(metadata, spec=spec))) == [warning]
 
 
-def test_of_a_usual_volume_there_is_nothing_to_tell():
+def test_volume_warnings_is_empty_for_current_fields():
     assert list(volume_warnings(tree(spec={"csi": {}, "persistentVolumeReclaimPolicy": "Delete"}))) == []

@@ -19,7 +19,7 @@ def devices(*requests):
     return {"spec": {"devices": {"requests": list(requests)}}}
 
 
-def test_a_volume_claim_takes_its_size_of_all_and_of_its_class():
+def test_usage_counts_size_in_total_and_by_class():
     plain = {"count/persistentvolumeclaims": "1", "persistentvolumeclaims": "1", "requests.storage": "1Gi"}
     assert texts(VOLUMES.usage(claim(), NOW)) == plain
     assert texts(VOLUMES.usage(claim(storageClassName="gold"), NOW)) == {
@@ -29,18 +29,18 @@ def test_a_volume_claim_takes_its_size_of_all_and_of_its_class():
     }
 
 
-def test_without_a_size_it_is_only_a_claim():
+def test_usage_counts_claim_without_size():
     assert "requests.storage" not in VOLUMES.usage(claim(size=""), NOW)
 
 
-def test_what_was_given_already_counts_when_it_is_more():
+def test_usage_counts_capacity_above_request():
     usage = VOLUMES.usage(claim(status={"allocatedResources": {"storage": "5Gi"}}), NOW)
     assert texts(usage)["requests.storage"] == "5Gi"
     usage = VOLUMES.usage(claim(status={"allocatedResources": {"storage": "1Mi"}}), NOW)
     assert texts(usage)["requests.storage"] == "1Gi"
 
 
-def test_which_resources_of_a_quota_concern_claims():
+def test_matching_resources_of_claims():
     names = [f"{GOLD}/requests.storage", "requests.storage", "persistentvolumeclaims"]
     assert VOLUMES.matching([*names, "pods"]) == sorted(names)
 
@@ -55,12 +55,12 @@ def test_which_resources_of_a_quota_concern_claims():
         (claim(), {"operator": "DoesNotExist"}, True),
     ],
 )
-def test_volume_claims_may_be_scoped_by_their_attributes(obj, selector, inside):
+def test_is_in_scope_matches_volume_attributes_class(obj, selector, inside):
     assert VOLUMES.is_in_scope({"scopeName": "VolumeAttributesClass", **selector}, obj) is inside
     assert not VOLUMES.is_in_scope({"scopeName": "BestEffort", **selector}, obj)
 
 
-def test_devices_count_by_class():
+def test_usage_counts_devices_by_class():
     one = {"exactly": {"deviceClassName": "gpu", "allocationMode": "ExactCount", "count": 2}}
     everything = {"exactly": {"deviceClassName": "nic", "allocationMode": "All"}}
     assert texts(DEVICES.usage(devices(one, one, everything), NOW)) == {
@@ -70,7 +70,7 @@ def test_devices_count_by_class():
     }
 
 
-def test_of_alternatives_the_worst_counts_for_each_class():
+def test_usage_counts_highest_alternative_of_each_class():
     choices = [
         {"deviceClassName": "gpu", "count": 1},
         {"deviceClassName": "gpu", "count": 3},
@@ -81,6 +81,6 @@ def test_of_alternatives_the_worst_counts_for_each_class():
     assert usage["nic.deviceclass.resource.k8s.io/devices"] == "1"
 
 
-def test_which_resources_of_a_quota_concern_device_claims():
+def test_matching_resources_of_device_claims():
     names = ["count/resourceclaims.resource.k8s.io", "gpu.deviceclass.resource.k8s.io/devices"]
     assert DEVICES.matching([*names, "pods"]) == sorted(names)

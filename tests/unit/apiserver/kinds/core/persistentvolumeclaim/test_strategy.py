@@ -1,15 +1,15 @@
-"""PersistentVolumeClaims."""
+"""Strategy of PersistentVolumeClaims."""
 
 from __future__ import annotations
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.apiserver.kinds.objects import NOW, STAMP, context, copy, defaulted, is_idempotent, told, tree
+from tests.unit.apiserver.kinds.objects import NOW, STAMP, context, copy, defaulted, error_texts, is_idempotent, tree
 
 from steersman.apiserver.kinds.core.persistentvolumeclaim.strategy import (
     PersistentVolumeClaimStrategy,
-    settle_data_sources,
+    normalize_data_sources,
 )
 
 KIND = PersistentVolumeClaimStrategy()
@@ -18,7 +18,7 @@ SNAPSHOT = {"apiGroup": "snapshot.storage.k8s.io", "kind": "VolumeSnapshot", "na
 ELSE = {"apiGroup": "example.com", "kind": "Disk", "name": "d"}
 
 
-def test_claims_are_of_file_systems_and_pending():
+def test_default_sets_volume_mode_and_phase():
     assert defaulted(KIND, tree(spec={})) == tree(
         spec={"volumeMode": "Filesystem", "resources": {}}, status={"phase": "Pending"}
     )
@@ -33,18 +33,18 @@ def test_claims_are_of_file_systems_and_pending():
         },
     )
 )
-def test_defaulting_again_changes_nothing(spec: dict):
+def test_default_is_idempotent(spec: dict):
     assert is_idempotent(KIND, tree(spec=spec))
 
 
-def test_a_new_claim_is_pending_whatever_its_client_says():
+def test_prepare_for_create_sets_phase_pending():
     obj = tree(spec=copy(SPEC), status={"phase": "Bound", "capacity": {"storage": "1Gi"}})
     KIND.prepare_for_create(context(), obj)
     assert obj["status"] == {"phase": "Pending"}
 
 
 @pytest.mark.parametrize(
-    ("said", "source", "ref"),
+    ("fields", "source", "ref"),
     [
         ({"dataSource": SNAPSHOT}, SNAPSHOT, SNAPSHOT),
         ({"dataSourceRef": SNAPSHOT}, SNAPSHOT, SNAPSHOT),
@@ -57,37 +57,37 @@ def test_a_new_claim_is_pending_whatever_its_client_says():
         ({}, None, None),
     ],
 )
-def test_both_names_of_the_source_say_the_same(said: dict, source: dict | None, ref: dict | None):
-    spec = copy(said)
-    settle_data_sources(spec, None)
+def test_normalize_data_sources_synchronizes_both_fields(fields: dict, source: dict | None, ref: dict | None):
+    spec = copy(fields)
+    normalize_data_sources(spec, None)
     assert (spec.get("dataSource"), spec.get("dataSourceRef")) == (source, ref)
 
 
-def test_what_a_claim_has_it_keeps():
+def test_normalize_data_sources_keeps_existing_cross_namespace_reference():
     old = {"dataSource": ELSE, "dataSourceRef": ELSE}
     spec = {"dataSource": copy(ELSE)}
-    settle_data_sources(spec, old)
+    normalize_data_sources(spec, old)
     assert spec == old
     far = {"dataSourceRef": {**SNAPSHOT, "namespace": "n"}}
     spec = copy(far)
-    settle_data_sources(spec, far)
+    normalize_data_sources(spec, far)
     assert spec == far
 
 
-def test_a_source_that_is_none_is_dropped_with_what_came_for_it():
+def test_normalize_data_sources_drops_unsupported_data_source():
     obj = tree(spec={**copy(SPEC), "dataSource": {}})
     KIND.prepare_for_update(context(), obj, tree(spec=SPEC, status={"phase": "Bound"}))
     assert obj == tree(spec=SPEC, status={"phase": "Bound"})
 
 
-def test_what_is_wrong_is_told_at_updates_as_upstream_does():
+def test_validate_update_repeats_errors_as_upstream():
     obj = tree(spec={**SPEC, "accessModes": []})
     fault = "spec.accessModes: Required value: at least 1 access mode is required"
-    assert told(KIND.validate(context(), obj)) == [fault]
-    assert told(KIND.validate_update(context(), obj, obj)) == [fault] * 2
+    assert error_texts(KIND.validate(context(), obj)) == [fault]
+    assert error_texts(KIND.validate_update(context(), obj, obj)) == [fault] * 2
 
 
-def test_the_row_tells_the_volume_once_there_is_one():
+def test_cells_show_bound_volume():
     assert [c.name for c in KIND.columns if not c.priority] == [
         "Name", "Status", "Volume", "Capacity", "Access Modes", "StorageClass", "VolumeAttributesClass", "Age",
     ]  # fmt: skip

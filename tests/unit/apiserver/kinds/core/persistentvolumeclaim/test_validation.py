@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.apiserver.kinds.objects import copy, told, tree
+from tests.unit.apiserver.kinds.objects import copy, error_texts, tree
 
 from steersman.apiserver.kinds.core.persistentvolumeclaim.validation import (
     validate_claim,
@@ -19,7 +19,7 @@ def claim(status: dict | None = None, annotations: dict | None = None, **spec: o
     return tree({"annotations": annotations or {}}, spec=copy({**CLAIM, **spec}), status=status or {"phase": "Pending"})
 
 
-def asks(size: str) -> dict:
+def requests(size: str) -> dict:
     return {"resources": {"requests": {"storage": size}}}
 
 
@@ -30,75 +30,75 @@ IMMUTABLE = (
 )
 
 
-def test_a_usual_claim_is_let_through():
-    assert told(validate_claim(claim())) == []
+def test_validate_claim_accepts_valid_claim():
+    assert error_texts(validate_claim(claim())) == []
 
 
 @pytest.mark.parametrize(
     ("new", "old"),
     [
         (claim(volumeName="v"), claim()),
-        (claim(BOUND, **asks("2Gi")), claim(BOUND)),
+        (claim(BOUND, **requests("2Gi")), claim(BOUND)),
         (claim(storageClassName="fast"), claim()),
         (claim(BOUND, volumeAttributesClassName="g"), claim(BOUND)),
         (claim(storageClassName="fast"), claim(annotations={BETA: "fast"})),
     ],
     ids=["a volume", "growth", "the default class", "a class of attributes", "the class of the annotation"],
 )
-def test_what_may_change_of_a_claim(new: dict, old: dict):
-    assert told(validate_claim_update(new, old)) == []
+def test_validate_claim_update_accepts_mutable_fields(new: dict, old: dict):
+    assert error_texts(validate_claim_update(new, old)) == []
 
 
 @pytest.mark.parametrize(
     ("new", "old"),
     [
         (claim(accessModes=["ReadOnlyMany"]), claim()),
-        (claim(**asks("2Gi")), claim()),
+        (claim(**requests("2Gi")), claim()),
         (claim(volumeName="w"), claim(volumeName="v")),
         (claim(storageClassName="slow"), claim(storageClassName="fast")),
         (claim(volumeAttributesClassName="g"), claim()),
     ],
 )
-def test_what_stays(new: dict, old: dict):
-    (fault,) = told(validate_claim_update(new, old))
+def test_validate_claim_update_rejects_immutable_fields(new: dict, old: dict):
+    (fault,) = error_texts(validate_claim_update(new, old))
     assert fault.startswith(IMMUTABLE)
 
 
-def test_the_mode_stays_and_is_told_by_itself_too():
-    first, second = told(validate_claim_update(claim(volumeMode="Block"), claim()))
+def test_validate_claim_update_reports_volume_mode_separately():
+    first, second = error_texts(validate_claim_update(claim(volumeMode="Block"), claim()))
     assert first.startswith(IMMUTABLE)
     assert second == 'volumeMode: Invalid value: "Block": field is immutable'
 
 
-def test_a_claim_shrinks_no_further_than_its_volume():
+def test_validate_claim_update_rejects_size_below_capacity():
     status = {"phase": "Bound", "capacity": {"storage": "1Gi"}}
-    assert told(validate_claim_update(claim(status, **asks("2Gi")), claim(status, **asks("3Gi")))) == []
-    assert told(validate_claim_update(claim(status, **asks("1Gi")), claim(status, **asks("3Gi")))) == [
+    assert error_texts(validate_claim_update(claim(status, **requests("2Gi")), claim(status, **requests("3Gi")))) == []
+    assert error_texts(validate_claim_update(claim(status, **requests("1Gi")), claim(status, **requests("3Gi")))) == [
         "spec.resources.requests.storage: Forbidden: field can not be less than status.capacity"
     ]
 
 
-def test_the_annotation_of_the_class_stays():
-    faults = told(validate_claim_update(claim(annotations={BETA: "b"}), claim(annotations={BETA: "a"})))
+def test_validate_claim_update_rejects_change_of_class_annotation():
+    faults = error_texts(validate_claim_update(claim(annotations={BETA: "b"}), claim(annotations={BETA: "a"})))
     assert faults == [f'metadata.annotations.{BETA}: Invalid value: "b": field is immutable']
 
 
 @pytest.mark.parametrize(("name", "text"), [(None, "nil"), ("", "an empty string")])
-def test_a_class_of_attributes_is_not_taken_back(name: str | None, text: str):
-    faults = told(
+def test_validate_claim_update_rejects_removal_of_attributes_class(name: str | None, text: str):
+    faults = error_texts(
         validate_claim_update(claim(BOUND, volumeAttributesClassName=name), claim(BOUND, volumeAttributesClassName="g"))
     )
     assert f"spec.volumeAttributesClassName: Forbidden: update from non-nil value to {text} is forbidden" in faults
 
 
-def test_sizes_of_the_status_are_not_negative():
-    assert told(validate_claim_status(claim({"capacity": {"storage": "-1"}}))) == [
+def test_validate_claim_status_rejects_negative_sizes():
+    assert error_texts(validate_claim_status(claim({"capacity": {"storage": "-1"}}))) == [
         "status.capacity[storage]: Invalid value: -1: must be a valid resource quantity"
     ]
-    assert told(validate_claim_status(claim(BOUND))) == []
+    assert error_texts(validate_claim_status(claim(BOUND))) == []
 
 
-# -- statuses of claims -----------------------------------------------------------------------------------------------
+# -- status --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -135,5 +135,5 @@ def test_sizes_of_the_status_are_not_negative():
         ),
     ],
 )
-def test_sizes_of_a_claim_are_amounts_of_known_resources(status: dict, faults: list[str]):
-    assert told(validate_claim_status({"status": status})) == faults
+def test_validate_claim_status_requires_known_resources(status: dict, faults: list[str]):
+    assert error_texts(validate_claim_status({"status": status})) == faults

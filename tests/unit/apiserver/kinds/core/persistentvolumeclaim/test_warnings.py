@@ -9,7 +9,7 @@ from steersman.apiserver.kinds.core.persistentvolumeclaim.warnings import claim_
 CLASS = "volume.beta.kubernetes.io/storage-class"
 
 
-def test_claims_are_of_whole_bytes_and_name_their_class_in_the_field():
+def test_claim_warnings_about_fractions_of_bytes_and_class_annotation():
     spec = {"resources": {"requests": {"storage": "1500m"}}}
     assert list(claim_warnings(tree({"annotations": {CLASS: "c"}}, spec=spec))) == [
         f'metadata.annotations[{CLASS}]: deprecated since v1.8; use "storageClassName" attribute instead',

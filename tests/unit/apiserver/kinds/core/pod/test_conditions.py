@@ -5,14 +5,14 @@ from steersman.apiserver.kinds.core.pod.conditions import set_condition
 OLD = {"type": "Ready", "status": "False", "lastProbeTime": None, "lastTransitionTime": "then", "reason": "R"}
 
 
-def test_a_new_condition_goes_to_the_end():
+def test_set_condition_appends_new_type():
     status = {"conditions": [OLD]}
     set_condition(status, {"type": "PodScheduled", "status": "True", "reason": ""}, "now")
     added = {"type": "PodScheduled", "status": "True", "lastProbeTime": None, "lastTransitionTime": "now"}
     assert status == {"conditions": [OLD, added]}
 
 
-def test_a_condition_of_the_same_status_keeps_its_time():
+def test_set_condition_keeps_time_when_status_is_unchanged():
     status = {"conditions": [OLD]}
     set_condition(status, {"type": "Ready", "status": "False", "message": "m"}, "now")
     assert status["conditions"] == [
@@ -20,14 +20,14 @@ def test_a_condition_of_the_same_status_keeps_its_time():
     ]
 
 
-def test_a_condition_of_another_status_changes_its_time():
+def test_set_condition_changes_time_when_status_changes():
     status = {"conditions": [OLD]}
     set_condition(status, {"type": "Ready", "status": "True"}, "now")
     assert [c["lastTransitionTime"] for c in status["conditions"]] == ["now"]
     assert OLD["status"] == "False"
 
 
-def test_a_status_without_conditions_gets_some():
+def test_set_condition_creates_list():
     status = {"conditions": None}
     set_condition(status, {"type": "Ready", "status": "True"}, "now")
     assert [c["type"] for c in status["conditions"]] == ["Ready"]

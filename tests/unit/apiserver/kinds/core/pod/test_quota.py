@@ -16,7 +16,7 @@ def pod(*resources, status=None, metadata=None, **spec):
     return {"metadata": metadata or {}, "spec": {"containers": containers, **spec}, "status": status or {}}
 
 
-def test_a_pod_takes_what_it_asks_for():
+def test_usage_counts_requests_and_limits():
     asked = {"requests": {"cpu": "100m", "memory": "1Mi"}, "limits": {"cpu": "1"}}
     assert texts(PODS.usage(pod(asked, asked), NOW)) == {
         "count/pods": "1",
@@ -29,7 +29,7 @@ def test_a_pod_takes_what_it_asks_for():
     }
 
 
-def test_huge_pages_and_extended_resources():
+def test_usage_counts_huge_pages_and_extended_resources():
     requests = {"hugepages-2Mi": "4Mi", "example.com/gpu": "1"}
     usage = texts(PODS.usage(pod({"requests": requests, "limits": requests}), NOW))
     assert usage["hugepages-2Mi"] == usage["requests.hugepages-2Mi"] == "4Mi"
@@ -39,18 +39,18 @@ def test_huge_pages_and_extended_resources():
 
 
 @pytest.mark.parametrize("phase", ["Succeeded", "Failed"])
-def test_one_that_has_ended_is_only_an_object(phase):
+def test_usage_of_terminated_pod_counts_object_only(phase):
     assert texts(PODS.usage(pod({"requests": {"cpu": "1"}}, status={"phase": phase}), NOW)) == {"count/pods": "1"}
 
 
-def test_one_whose_deletion_is_overdue_has_ended():
+def test_is_alive_is_false_when_deletion_is_overdue():
     deleted = {"deletionTimestamp": CREATED, "deletionGracePeriodSeconds": 60}
     assert is_alive(pod(metadata=deleted), NOW)
     assert not is_alive(pod(metadata=deleted), NOW + timedelta(seconds=1))
     assert is_alive(pod(metadata={"deletionTimestamp": CREATED}), NOW)
 
 
-def test_which_resources_of_a_quota_concern_pods():
+def test_matching_resources_of_pods():
     names = ["pods", "count/pods", "limits.cpu", "requests.hugepages-2Mi", "hugepages-2Mi", "requests.example.com/gpu"]
     assert PODS.matching([*names, "services", "requests.storage", "example.com/gpu"]) == sorted(names)
 
@@ -66,11 +66,11 @@ def test_which_resources_of_a_quota_concern_pods():
         ([{}], ["ephemeral-storage"], ""),
     ],
 )
-def test_what_containers_must_say(resources, required, text):
+def test_fault_requires_resources_of_each_container(resources, required, text):
     assert PODS.fault(required, pod(*resources)) == text
 
 
-def test_what_the_pod_says_its_containers_need_not():
+def test_fault_accepts_pod_level_resources():
     assert PODS.fault(["requests.cpu"], pod({}, resources={"requests": {"cpu": "1"}})) == ""
 
 
@@ -96,11 +96,11 @@ def term(**parts):
         ("VolumeAttributesClass", pod(), False),
     ],
 )
-def test_scopes(scope, obj, inside):
+def test_is_in_scope_matches_scopes(scope, obj, inside):
     assert PODS.is_in_scope({"scopeName": scope, "operator": "Exists"}, obj) is inside
 
 
-def test_preferred_terms_reach_out_too():
+def test_is_in_scope_considers_preferred_affinity_terms():
     weighted = {"weight": 1, "podAffinityTerm": {"topologyKey": "k", "namespaces": ["x"]}}
     affinity = {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [weighted]}}
     assert PODS.is_in_scope({"scopeName": "CrossNamespacePodAffinity", "operator": "Exists"}, pod(affinity=affinity))

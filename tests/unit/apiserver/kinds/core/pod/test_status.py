@@ -1,16 +1,16 @@
-"""What is refused of a pod's status."""
+"""Validation of Pod statuses."""
 
 from __future__ import annotations
 
 import pytest
-from tests.unit.apiserver.kinds.objects import pod, told
+from tests.unit.apiserver.kinds.objects import error_texts, pod
 
 from steersman.apiserver.kinds.core.pod.status import validate_pod_status
 
 
 def faults(status: dict, old: dict | None = None, **spec: object) -> list[str]:
     whole = pod(**spec)
-    return told(validate_pod_status({**whole, "status": status}, {**whole, "status": old or {}}))
+    return error_texts(validate_pod_status({**whole, "status": status}, {**whole, "status": old or {}}))
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ def faults(status: dict, old: dict | None = None, **spec: object) -> list[str]:
         {"nominatedNodeName": "n"},
     ],
 )
-def test_usual_statuses_are_let_through(status: dict):
+def test_validate_pod_status_accepts_valid_statuses(status: dict):
     assert faults(status) == []
 
 
@@ -55,7 +55,7 @@ def test_usual_statuses_are_let_through(status: dict):
         ),
     ],
 )
-def test_one_thing_wrong_is_told_once(status: dict, fault: str):
+def test_validate_pod_status_reports_single_error(status: dict, fault: str):
     assert faults(status) == [fault]
 
 
@@ -67,12 +67,12 @@ def test_one_thing_wrong_is_told_once(status: dict, fault: str):
         ({"nominatedNodeName": "A_"}, 'status.nominatedNodeName: Invalid value: "A_"'),
     ],
 )
-def test_names_and_addresses_have_their_forms(status: dict, start: str):
+def test_validate_pod_status_checks_names_and_addresses(status: dict, start: str):
     (fault,) = faults(status)
     assert fault.startswith(start)
 
 
-def test_a_pod_on_a_node_waits_for_none():
+def test_validate_pod_status_rejects_nomination_of_bound_pod():
     spec = {"nodeName": "n"}
     assert faults({"nominatedNodeName": "m"}, **spec) == [
         "status.nominatedNodeName: Forbidden: may not be set on pods that are already bound to a node"
@@ -81,23 +81,23 @@ def test_a_pod_on_a_node_waits_for_none():
     assert faults({}, {"nominatedNodeName": "m"}, **spec) == []
 
 
-def test_claims_have_names_of_objects():
+def test_validate_pod_status_checks_names_of_resource_claims():
     (fault,) = faults(
         {"resourceClaimStatuses": [{"name": "x", "resourceClaimName": "A"}]}, resourceClaims=[{"name": "x"}]
     )
     assert fault.startswith('status.resourceClaimStatuses[0].resourceClaimName: Invalid value: "A": a lowercase')
 
 
-def test_the_class_of_service_stays():
+def test_validate_pod_status_rejects_change_of_qos_class():
     assert faults({"qosClass": "Burstable"}, {"qosClass": "BestEffort"}) == [
         'status.qosClass: Invalid value: "Burstable": field is immutable'
     ]
 
 
-# -- what has ended ---------------------------------------------------------------------------------------------------------
+# -- terminated containers -----------------------------------------------------------------------------------------
 
 
-def ended(code: int) -> dict:
+def terminated(code: int) -> dict:
     return {"name": "c", "state": {"terminated": {"exitCode": code}}}
 
 
@@ -109,43 +109,43 @@ FINAL = "status.containerStatuses[0].state: Forbidden: may not be transitioned t
     ("policy", "code", "count"),
     [("Always", 0, 0), ("Always", 1, 0), ("OnFailure", 1, 0), ("OnFailure", 0, 1), ("Never", 0, 1), ("Never", 1, 1)],
 )
-def test_what_is_not_started_again_has_ended_for_good(policy: str, code: int, count: int):
-    old, new = {"containerStatuses": [ended(code)]}, {"containerStatuses": [RUNNING]}
+def test_validate_pod_status_rejects_restart_of_terminated_container(policy: str, code: int, count: int):
+    old, new = {"containerStatuses": [terminated(code)]}, {"containerStatuses": [RUNNING]}
     assert faults(new, old, restartPolicy=policy) == [FINAL] * count
 
 
-def test_unless_a_rule_of_its_own_starts_it():
+def test_validate_pod_status_accepts_restart_by_container_rule():
     rule = {"action": "Restart", "exitCodes": {"operator": "In", "values": [42]}}
     own = {"name": "c", "image": "i", "restartPolicy": "Never", "restartPolicyRules": [rule]}
     new = {"containerStatuses": [RUNNING]}
-    assert faults(new, {"containerStatuses": [ended(42)]}, restartPolicy="Never", containers=[own]) == []
-    assert faults(new, {"containerStatuses": [ended(1)]}, restartPolicy="Never", containers=[own]) == [FINAL]
+    assert faults(new, {"containerStatuses": [terminated(42)]}, restartPolicy="Never", containers=[own]) == []
+    assert faults(new, {"containerStatuses": [terminated(1)]}, restartPolicy="Never", containers=[own]) == [FINAL]
 
 
-def test_its_own_policy_goes_before_that_of_the_pod():
+def test_validate_pod_status_prefers_restart_policy_of_container():
     own = {"name": "c", "image": "i", "restartPolicy": "Never"}
-    new, old = {"containerStatuses": [RUNNING]}, {"containerStatuses": [ended(1)]}
+    new, old = {"containerStatuses": [RUNNING]}, {"containerStatuses": [terminated(1)]}
     assert faults(new, old, restartPolicy="Always", containers=[own]) == [FINAL]
 
 
-def test_where_one_may_start_all_again_nothing_has_ended_for_good():
+def test_validate_pod_status_accepts_restart_when_a_rule_restarts_all_containers():
     rule = {"action": "RestartAllContainers", "exitCodes": {"operator": "In", "values": [42]}}
     other = {"name": "d", "image": "i", "restartPolicy": "Never", "restartPolicyRules": [rule]}
     spec = {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}, other]}
-    assert faults({"containerStatuses": [RUNNING]}, {"containerStatuses": [ended(0)]}, **spec) == []
-    new, old = {"ephemeralContainerStatuses": [RUNNING]}, {"ephemeralContainerStatuses": [ended(0)]}
+    assert faults({"containerStatuses": [RUNNING]}, {"containerStatuses": [terminated(0)]}, **spec) == []
+    new, old = {"ephemeralContainerStatuses": [RUNNING]}, {"ephemeralContainerStatuses": [terminated(0)]}
     assert len(faults(new, old, **spec)) == 1
 
 
-def test_it_may_stay_ended():
-    status = {"containerStatuses": [ended(0)]}
+def test_validate_pod_status_accepts_container_that_stays_terminated():
+    status = {"containerStatuses": [terminated(0)]}
     assert faults(status, status, restartPolicy="Never") == []
 
 
 # -- users ------------------------------------------------------------------------------------------------------------------
 
 
-def test_only_linux_tells_whom_containers_run_as():
+def test_validate_pod_status_accepts_users_of_linux_only():
     status = {"containerStatuses": [{"name": "c", "user": {"linux": {"uid": 1, "gid": -1, "supplementalGroups": [1]}}}]}
     assert faults(status) == [
         "status.containerStatuses[0].linux.gid: Invalid value: -1: must be between 0 and 2147483647, inclusive"
@@ -165,7 +165,7 @@ def devices(name: str, *resources: dict, kind: str = "containerStatuses") -> lis
 
 
 @pytest.mark.parametrize("name", ["example.com/x", "claim:a", "claim:b/r"])
-def test_devices_are_those_asked_for(name: str):
+def test_validate_pod_status_accepts_requested_devices(name: str):
     assert devices(name, {"resourceID": "1", "health": "Healthy"}, {"resourceID": "2", "health": "Unknown"}) == []
 
 
@@ -182,12 +182,12 @@ def test_devices_are_those_asked_for(name: str):
         ),
     ],
 )
-def test_of_others_nothing_is_told(name: str, detail: str):
+def test_validate_pod_status_rejects_devices_that_container_does_not_request(name: str, detail: str):
     where = "status.containerStatuses[0].allocatedResourcesStatus[0].name"
     assert devices(name) == [f'{where}: Invalid value: "{name}": {detail}']
 
 
-def test_each_is_told_once_and_how_it_is():
+def test_validate_pod_status_rejects_duplicate_devices_and_unknown_health():
     where = "status.containerStatuses[0].allocatedResourcesStatus[0].resources[1]"
     assert devices("claim:a", {"resourceID": "1", "health": "Healthy"}, {"resourceID": "1", "health": "Well"}) == [
         f'{where}.health: Unsupported value: "Well": supported values: "Healthy", "Unhealthy", "Unknown"',
@@ -195,7 +195,7 @@ def test_each_is_told_once_and_how_it_is():
     ]
 
 
-def test_ephemeral_containers_have_none():
+def test_validate_pod_status_rejects_devices_of_ephemeral_containers():
     where = "status.ephemeralContainerStatuses[0].allocatedResourcesStatus"
     assert devices("x", kind="ephemeralContainerStatuses") == [
         f"{where}: Forbidden: must not be specified in container status"
@@ -214,11 +214,11 @@ def extended(*mappings: dict, claim: str = "claim") -> list[str]:
     return faults(status, containers=[asked])
 
 
-def test_requests_of_a_claim_are_for_what_containers_ask():
+def test_validate_pod_status_accepts_mappings_of_requested_extended_resources():
     assert extended(MAPPING, {**MAPPING, "requestName": "s"}) == []
 
 
-def test_there_is_a_claim_and_something_in_it():
+def test_validate_pod_status_requires_claim_name_and_mappings():
     assert extended(claim="") == [
         f"{CLAIM}.requestMappings: Required value: at least one request mapping is required",
         f"{CLAIM}.resourceClaimName: Required value",
@@ -245,12 +245,12 @@ def test_there_is_a_claim_and_something_in_it():
         ({"requestName": "A"}, f'{CLAIM}.requestName: Invalid value: "A": a lowercase RFC 1123 label'),
     ],
 )
-def test_what_nothing_asks_for_is_told(change: dict, start: str):
+def test_validate_pod_status_rejects_mappings_of_unrequested_resources(change: dict, start: str):
     (fault,) = extended({**MAPPING, **change})
     assert fault.startswith(start)
 
 
-def test_one_request_for_one_resource_is_told_once():
+def test_validate_pod_status_rejects_duplicate_mappings():
     assert extended(MAPPING, MAPPING) == [
         f'{CLAIM}.requestMappings[1].containerName: Duplicate value: "c"',
         f'{CLAIM}.requestMappings[1].resourceName: Duplicate value: "example.com/x"',

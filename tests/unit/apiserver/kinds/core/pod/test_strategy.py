@@ -1,11 +1,11 @@
-"""Pods."""
+"""Strategy of Pods."""
 
 from __future__ import annotations
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.apiserver.kinds.objects import STAMP, context, copy, defaulted, is_idempotent, pod, told, tree
+from tests.unit.apiserver.kinds.objects import STAMP, context, copy, defaulted, error_texts, is_idempotent, pod, tree
 
 from steersman.apiserver.kinds.core.pod.strategy import PodStrategy, gated_condition
 
@@ -14,21 +14,21 @@ ips = st.sampled_from([None, "10.0.0.1", "fd00::1"])
 
 
 @given(ips, st.lists(ips.filter(bool), max_size=2))
-def test_defaulting_again_changes_nothing(one: str | None, many: list[str]):
+def test_default_is_idempotent(one: str | None, many: list[str]):
     status = {"podIP": one, "podIPs": [{"ip": ip} for ip in many]}
     assert is_idempotent(KIND, {**pod(), "status": status})
 
 
 @pytest.mark.parametrize(
-    ("said", "one", "many"),
+    ("fields", "one", "many"),
     [
         ({"podIP": "a"}, "a", ["a"]),
         ({"podIPs": [{"ip": "a"}, {"ip": "b"}]}, "a", ["a", "b"]),
         ({"podIP": "c", "podIPs": [{"ip": "a"}]}, "c", ["c"]),
     ],
 )
-def test_the_list_of_addresses_begins_with_the_older_field(said: dict, one: str, many: list[str]):
-    status = defaulted(KIND, {**pod(), "status": said})["status"]
+def test_prepare_prefers_pod_ip_over_pod_ips(fields: dict, one: str, many: list[str]):
+    status = defaulted(KIND, {**pod(), "status": fields})["status"]
     assert (status["podIP"], [ip["ip"] for ip in status["podIPs"]]) == (one, many)
 
 
@@ -41,28 +41,28 @@ def created(metadata: dict | None = None, **spec: object) -> dict:
     return obj
 
 
-def test_a_new_pod_is_pending_and_of_a_class_of_service():
+def test_prepare_for_create_sets_phase_and_qos_class():
     assert created()["status"] == {"phase": "Pending", "qosClass": "BestEffort"}
 
 
-def test_a_gated_pod_says_why_it_is_not_scheduled():
+def test_prepare_for_create_sets_condition_of_gated_pod():
     assert created(schedulingGates=[{"name": "g"}])["status"]["conditions"] == [gated_condition(STAMP)]
     assert gated_condition(STAMP)["reason"] == "SchedulingGated"
 
 
-@pytest.mark.parametrize(("seconds", "kept"), [(-5, 1), (0, 0), (30, 30)])
-def test_a_negative_grace_period_is_the_shortest(seconds: int, kept: int):
-    assert created(terminationGracePeriodSeconds=seconds)["spec"]["terminationGracePeriodSeconds"] == kept
+@pytest.mark.parametrize(("seconds", "expected"), [(-5, 1), (0, 0), (30, 30)])
+def test_prepare_for_create_normalizes_negative_grace_period(seconds: int, expected: int):
+    assert created(terminationGracePeriodSeconds=seconds)["spec"]["terminationGracePeriodSeconds"] == expected
 
 
-def test_label_keys_become_selectors():
+def test_prepare_for_create_merges_label_keys():
     constraint = {"labelSelector": {}, "matchLabelKeys": ["x"]}
     obj = created({"labels": {"x": "y"}}, topologySpreadConstraints=[constraint])
     selector = obj["spec"]["topologySpreadConstraints"][0]["labelSelector"]
     assert selector == {"matchExpressions": [{"key": "x", "operator": "In", "values": ["y"]}]}
 
 
-def test_app_armor_is_taken_over_with_a_warning():
+def test_prepare_for_create_applies_app_armor_annotations_with_warning():
     ctx = context()
     obj = pod({"annotations": {"container.apparmor.security.beta.kubernetes.io/c": "unconfined"}})
     KIND.prepare_for_create(ctx, obj)
@@ -73,13 +73,13 @@ def test_app_armor_is_taken_over_with_a_warning():
 # -- updates ----------------------------------------------------------------------------------------------------------------
 
 
-def test_an_update_keeps_the_status():
+def test_prepare_for_update_keeps_status():
     obj = {**pod(), "status": {"phase": "Running"}}
     KIND.prepare_for_update(context(), obj, {**pod(), "status": {"phase": "Failed"}})
     assert obj["status"] == {"phase": "Failed"}
 
 
-def test_a_write_of_the_status_keeps_owners_and_class_of_service():
+def test_prepare_for_status_update_keeps_owners_and_qos_class():
     owner = {"uid": "u", "name": "o"}
     old = {**pod({"ownerReferences": [owner]}), "status": {"qosClass": "Burstable", "observedGeneration": 3}}
     obj = tree({"ownerReferences": []}, spec={}, status={"phase": "Running"})
@@ -89,7 +89,7 @@ def test_a_write_of_the_status_keeps_owners_and_class_of_service():
     assert obj["status"] == {"phase": "Running", "qosClass": "Burstable", "observedGeneration": 3}
 
 
-def test_writers_that_do_not_know_generations_do_not_take_them_away():
+def test_prepare_for_status_update_keeps_observed_generations():
     old = {**pod(), "status": {"conditions": [{"type": "Ready", "observedGeneration": 2}]}}
     obj = {**pod(), "status": {"conditions": [{"type": "Ready", "status": "True"}, {"type": "Other"}]}}
     KIND.prepare_for_status_update(context(), obj, old)
@@ -97,12 +97,12 @@ def test_writers_that_do_not_know_generations_do_not_take_them_away():
 
 
 @pytest.mark.parametrize("subresource", ["ephemeralcontainers", "resize"])
-def test_subresources_change_one_thing(subresource: str):
+def test_prepare_of_subresources_carries_over_other_fields(subresource: str):
     old = pod()
     obj = copy(pod(hostNetwork=True))
     getattr(KIND, f"prepare_for_{subresource}")(context(), obj, old)
     assert obj["spec"] == old["spec"]
-    assert told(getattr(KIND, f"validate_{subresource}")(context(), obj, old)) == []
+    assert error_texts(getattr(KIND, f"validate_{subresource}")(context(), obj, old)) == []
 
 
 # -- deletes ----------------------------------------------------------------------------------------------------------------
@@ -121,15 +121,17 @@ def test_subresources_change_one_thing(subresource: str):
         ({"nodeName": "n", "terminationGracePeriodSeconds": 7}, "Running", None, 7),
     ],
 )
-def test_only_what_runs_on_a_node_ends_with_grace(spec: dict, phase: str, requested: int | None, seconds: int):
+def test_grace_period_seconds_is_zero_unless_pod_is_running_on_node(
+    spec: dict, phase: str, requested: int | None, seconds: int
+):
     obj = {**pod(**spec), "status": {"phase": phase}}
     assert KIND.grace_period_seconds(context(), obj, requested) == seconds
 
 
-# -- views ------------------------------------------------------------------------------------------------------------------
+# -- Table -----------------------------------------------------------------------------------------------------------
 
 
-def test_pods_can_be_selected_by_these():
+def test_field_labels_match_upstream():
     obj = {
         **pod(nodeName="n", serviceAccountName="s", hostNetwork=True),
         "status": {"phase": "Running", "podIPs": [{"ip": "i"}]},
@@ -147,12 +149,12 @@ def test_pods_can_be_selected_by_these():
     }
 
 
-def test_statuses_with_strange_addresses_are_warned_about():
+def test_status_warnings_about_non_canonical_addresses():
     obj = {**pod(), "status": {"podIPs": [{"ip": "FD00::1"}], "hostIPs": [{"ip": "10.0.0.1"}]}}
     (warning,) = KIND.status_warnings(context(), obj, obj)
     assert warning.startswith('status.podIPs[0].ip: IPv6 address "FD00::1" should be in RFC 5952 canonical format')
 
 
-def test_only_new_pods_are_warned_about():
+def test_warnings_on_create_only():
     obj = pod({"name": "a.b"})
     assert (len(KIND.warnings(context(), obj, None)), list(KIND.warnings(context(), obj, obj))) == (1, [])

@@ -1,9 +1,9 @@
-"""Ephemeral containers and resizes."""
+"""Updates through /ephemeralcontainers and /resize."""
 
 from __future__ import annotations
 
 import pytest
-from tests.unit.apiserver.kinds.objects import pod, told
+from tests.unit.apiserver.kinds.objects import error_texts, pod
 
 from steersman.apiserver.kinds.core.pod.subresources import (
     keep_all_but_ephemeral_containers,
@@ -17,11 +17,11 @@ EPHEMERAL = {"name": "e", "image": "i"}
 POLICY = [{"resourceName": "cpu", "restartPolicy": "NotRequired"}]
 
 
-def looked_into(*containers: dict, metadata: dict | None = None) -> dict:
+def pod_with_ephemeral(*containers: dict, metadata: dict | None = None) -> dict:
     return pod(metadata, ephemeralContainers=list(containers))
 
 
-def test_only_ephemeral_containers_are_taken_over():
+def test_keep_all_but_ephemeral_containers_reverts_other_changes():
     new = pod({"labels": {"x": "new"}}, hostNetwork=True, ephemeralContainers=[EPHEMERAL])
     old = {**pod({"labels": {"x": "old"}}), "status": {"phase": "Running"}}
     keep_all_but_ephemeral_containers(new, old)
@@ -29,27 +29,29 @@ def test_only_ephemeral_containers_are_taken_over():
     assert (new, [container["name"] for container in added]) == (old, ["e"])
 
 
-def test_ephemeral_containers_come():
-    assert told(validate_ephemeral_containers_update(looked_into(EPHEMERAL), pod())) == []
+def test_validate_ephemeral_containers_update_accepts_additions():
+    assert error_texts(validate_ephemeral_containers_update(pod_with_ephemeral(EPHEMERAL), pod())) == []
 
 
-def test_and_stay():
-    assert told(validate_ephemeral_containers_update(pod(), looked_into(EPHEMERAL))) == [
+def test_validate_ephemeral_containers_update_rejects_removal():
+    assert error_texts(validate_ephemeral_containers_update(pod(), pod_with_ephemeral(EPHEMERAL))) == [
         'spec.ephemeralContainers: Forbidden: existing ephemeral containers "e" may not be removed\n'
     ]
 
 
-def test_as_they_are():
-    (fault,) = told(
-        validate_ephemeral_containers_update(looked_into({**EPHEMERAL, "tty": True}), looked_into(EPHEMERAL))
+def test_validate_ephemeral_containers_update_rejects_changes():
+    (fault,) = error_texts(
+        validate_ephemeral_containers_update(
+            pod_with_ephemeral({**EPHEMERAL, "tty": True}), pod_with_ephemeral(EPHEMERAL)
+        )
     )
     assert fault.startswith(
         'spec.ephemeralContainers: Forbidden: existing ephemeral containers "e" may not be changed\n'
     )
 
 
-def test_static_pods_are_their_kubelets():
-    old = looked_into(metadata={"annotations": MIRROR})
+def test_validate_ephemeral_containers_update_rejects_static_pods():
+    old = pod_with_ephemeral(metadata={"annotations": MIRROR})
     assert [error.body for error in validate_ephemeral_containers_update(old, old)] == [
         "Forbidden: static pods do not support ephemeral containers"
     ]
@@ -59,7 +61,7 @@ def test_static_pods_are_their_kubelets():
 # -- resize -----------------------------------------------------------------------------------------------------------------
 
 
-def sized(requests: dict | None = None, limits: dict | None = None, **spec: object) -> dict:
+def pod_with_resources(requests: dict | None = None, limits: dict | None = None, **spec: object) -> dict:
     resources = {"requests": requests or {}, "limits": limits or {}}
     return pod(**{"containers": [{"name": "c", "image": "i", "resources": resources}], **spec})
 
@@ -68,11 +70,14 @@ def with_init(*, requests: dict, policy: str = "") -> dict:
     container = {"name": "x", "image": "i", "resources": {"requests": requests}}
     if policy:
         container["resizePolicy"] = [{"resourceName": "cpu", "restartPolicy": policy}]
-    return sized({"cpu": "1"}, initContainers=[container])
+    return pod_with_resources({"cpu": "1"}, initContainers=[container])
 
 
-def test_only_resources_are_taken_over():
-    new, old = sized({"cpu": "2"}, hostNetwork=True), {**sized({"cpu": "1"}), "status": {"phase": "Running"}}
+def test_keep_all_but_resources_reverts_other_changes():
+    new, old = (
+        pod_with_resources({"cpu": "2"}, hostNetwork=True),
+        {**pod_with_resources({"cpu": "1"}), "status": {"phase": "Running"}},
+    )
     keep_all_but_resources(new, old)
     assert new["spec"]["containers"][0].pop("resources")["requests"] == {"cpu": "2"}
     del old["spec"]["containers"][0]["resources"]
@@ -87,36 +92,36 @@ def test_only_resources_are_taken_over():
         (({"memory": "1Gi"},), ({"memory": "2Gi"},)),
     ],
 )
-def test_cpu_and_memory_change(new: tuple, old: tuple):
-    assert told(validate_resize(sized(*new), sized(*old))) == []
+def test_validate_resize_accepts_cpu_and_memory(new: tuple, old: tuple):
+    assert error_texts(validate_resize(pod_with_resources(*new), pod_with_resources(*old))) == []
 
 
 @pytest.mark.parametrize(
     ("new", "old", "fault"),
     [
         (
-            sized({"cpu": "1"}, {"cpu": "1"}),
-            sized({"cpu": "1", "memory": "1Gi"}, {"cpu": "1", "memory": "1Gi"}),
+            pod_with_resources({"cpu": "1"}, {"cpu": "1"}),
+            pod_with_resources({"cpu": "1", "memory": "1Gi"}, {"cpu": "1", "memory": "1Gi"}),
             'spec: Invalid value: "Guaranteed": Pod QOS Class may not change as a result of resizing',
         ),
         (
-            sized({"cpu": "1"}),
-            sized({"cpu": "1", "memory": "1Gi"}),
+            pod_with_resources({"cpu": "1"}),
+            pod_with_resources({"cpu": "1", "memory": "1Gi"}),
             "spec.containers[0].resources.requests: Forbidden: resource requests cannot be removed",
         ),
         (
-            sized({"cpu": "1", "ephemeral-storage": "2"}),
-            sized({"cpu": "1", "ephemeral-storage": "1"}),
+            pod_with_resources({"cpu": "1", "ephemeral-storage": "2"}),
+            pod_with_resources({"cpu": "1", "ephemeral-storage": "1"}),
             "spec: Forbidden: only cpu and memory resources are mutable",
         ),
         (
-            sized({"cpu": "1"}, containers=[{"name": "d", "image": "i"}]),
-            sized({"cpu": "1"}, containers=[{"name": "c", "image": "i"}]),
+            pod_with_resources({"cpu": "1"}, containers=[{"name": "d", "image": "i"}]),
+            pod_with_resources({"cpu": "1"}, containers=[{"name": "c", "image": "i"}]),
             "spec.containers[0].name: Forbidden: containers may not be renamed or reordered on resize",
         ),
         (
-            sized(containers=[{"name": "c", "image": "i"}, {"name": "d", "image": "i"}]),
-            sized(containers=[{"name": "c", "image": "i"}]),
+            pod_with_resources(containers=[{"name": "c", "image": "i"}, {"name": "d", "image": "i"}]),
+            pod_with_resources(containers=[{"name": "c", "image": "i"}]),
             "spec.containers: Forbidden: containers may not be added or removed on resize",
         ),
         (
@@ -138,28 +143,28 @@ def test_cpu_and_memory_change(new: tuple, old: tuple):
             "spec.initContainers[0].resources.requests: Forbidden: resource requests cannot be removed",
         ),
         (
-            sized(containers=[{"name": "c", "image": "i", "resizePolicy": POLICY}]),
-            sized(containers=[{"name": "c", "image": "i"}]),
+            pod_with_resources(containers=[{"name": "c", "image": "i", "resizePolicy": POLICY}]),
+            pod_with_resources(containers=[{"name": "c", "image": "i"}]),
             "spec: Forbidden: only cpu and memory resources are mutable",
         ),
         (
-            sized({"cpu": "1", "ephemeral-storage": "1"}),
-            sized(),
+            pod_with_resources({"cpu": "1", "ephemeral-storage": "1"}),
+            pod_with_resources(),
             "spec: Forbidden: only cpu and memory resources are mutable",
         ),
         (
-            sized({"cpu": "1"}),
-            sized({"cpu": "1"}, resources={"requests": {"cpu": "2"}}),
+            pod_with_resources({"cpu": "1"}),
+            pod_with_resources({"cpu": "1"}, resources={"requests": {"cpu": "2"}}),
             "spec.resources: Forbidden: pod-level resources cannot be removed",
         ),
         (
-            sized(resources={"requests": {"cpu": "2"}}),
-            sized(resources={"requests": {"cpu": "2", "memory": "1Gi"}}),
+            pod_with_resources(resources={"requests": {"cpu": "2"}}),
+            pod_with_resources(resources={"requests": {"cpu": "2", "memory": "1Gi"}}),
             "spec.resources.requests: Forbidden: pod-level resource requests cannot be removed",
         ),
         (
-            sized(resources={"requests": {"cpu": "2"}, "limits": {"hugepages-2Mi": "2Mi"}}),
-            sized(resources={"requests": {"cpu": "2"}}),
+            pod_with_resources(resources={"requests": {"cpu": "2"}, "limits": {"hugepages-2Mi": "2Mi"}}),
+            pod_with_resources(resources={"requests": {"cpu": "2"}}),
             "spec: Forbidden: only cpu and memory resources are mutable at pod-level",
         ),
     ],
@@ -179,22 +184,25 @@ def test_cpu_and_memory_change(new: tuple, old: tuple):
         "other resources of the pod",
     ],
 )
-def test_what_does_not(new: dict, old: dict, fault: str):
-    assert fault in told(validate_resize(new, old))
+def test_validate_resize_rejects_other_changes(new: dict, old: dict, fault: str):
+    assert fault in error_texts(validate_resize(new, old))
 
 
-def test_pods_of_windows_are_not_resized():
+def test_validate_resize_rejects_windows_pods():
     old = pod(os={"name": "windows"})
     assert [error.body for error in validate_resize(old, old)] == ["Forbidden: windows pods cannot be resized"]
 
 
-def test_init_containers_are_resized_too():
-    assert told(validate_resize(with_init(requests={"cpu": "2"}), with_init(requests={"cpu": "1"}))) == []
+def test_validate_resize_accepts_init_containers():
+    assert error_texts(validate_resize(with_init(requests={"cpu": "2"}), with_init(requests={"cpu": "1"}))) == []
 
 
-def test_the_pod_as_a_whole_is_resized():
-    new, old = sized(resources={"requests": {"cpu": "2"}}), sized(resources={"requests": {"cpu": "1"}})
-    assert told(validate_resize(new, old)) == []
+def test_validate_resize_accepts_pod_level_resources():
+    new, old = (
+        pod_with_resources(resources={"requests": {"cpu": "2"}}),
+        pod_with_resources(resources={"requests": {"cpu": "1"}}),
+    )
+    assert error_texts(validate_resize(new, old)) == []
 
 
 @pytest.mark.parametrize(
@@ -205,9 +213,11 @@ def test_the_pod_as_a_whole_is_resized():
         ("waiting", None, []),
     ],
 )
-def test_kubelets_that_resize_tell_the_resources_of_what_runs(state: str, resources: dict | None, expected: list[str]):
+def test_validate_resize_requires_resources_in_container_status(
+    state: str, resources: dict | None, expected: list[str]
+):
     status = {"name": "c", "state": {state: {}}}
     if resources is not None:
         status["resources"] = resources
-    old = {**sized({"cpu": "1"}), "status": {"containerStatuses": [status]}}
-    assert told(validate_resize(sized({"cpu": "2"}), old)) == expected
+    old = {**pod_with_resources({"cpu": "1"}), "status": {"containerStatuses": [status]}}
+    assert error_texts(validate_resize(pod_with_resources({"cpu": "2"}), old)) == expected

@@ -1,4 +1,4 @@
-"""The row of a pod."""
+"""Table row of Pods."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def waiting(reason: str = "") -> dict:
     return {"name": "c", "state": {"waiting": {"reason": reason}}}
 
 
-def ended(reason: str = "", code: int = 0, signal: int = 0) -> dict:
+def terminated(reason: str = "", code: int = 0, signal: int = 0) -> dict:
     return {"name": "c", "state": {"terminated": {"reason": reason, "exitCode": code, "signal": signal}}}
 
 
@@ -33,20 +33,20 @@ def status_of(*containers: dict, **more: object) -> object:
     return row({"containerStatuses": list(containers), **more})["Status"]
 
 
-def test_columns():
+def test_columns_match_upstream():
     assert [(column.name, column.priority) for column in POD_COLUMNS] == [
         ("Name", 0), ("Ready", 0), ("Status", 0), ("Restarts", 0), ("Age", 0),
         ("IP", 1), ("Node", 1), ("Nominated Node", 1), ("Readiness Gates", 1),
     ]  # fmt: skip
 
 
-def test_a_new_pod():
+def test_cells_of_new_pod():
     assert list(row({"phase": "Pending"}).values()) == [
         "a", "0/1", "Pending", "0", "60s", "<none>", "<none>", "<none>", "<none>",
     ]  # fmt: skip
 
 
-def test_a_pod_that_runs():
+def test_cells_of_running_pod():
     status = {"containerStatuses": [running()], "podIPs": [{"ip": "10.0.0.1"}]}
     cells = row(status, nodeName="n")
     assert (cells["Ready"], cells["Status"], cells["IP"], cells["Node"]) == ("1/1", "Running", "10.0.0.1", "n")
@@ -57,27 +57,27 @@ def test_a_pod_that_runs():
     [
         ([waiting("CrashLoopBackOff")], "CrashLoopBackOff"),
         ([waiting()], "Running"),
-        ([ended("Error", 1)], "Error"),
-        ([ended(code=7)], "ExitCode:7"),
-        ([ended(signal=9)], "Signal:9"),
-        ([ended("Error", 1), waiting("ImagePullBackOff")], "Error"),
+        ([terminated("Error", 1)], "Error"),
+        ([terminated(code=7)], "ExitCode:7"),
+        ([terminated(signal=9)], "Signal:9"),
+        ([terminated("Error", 1), waiting("ImagePullBackOff")], "Error"),
     ],
 )
-def test_the_first_container_with_something_to_tell_is_heard(containers: list[dict], text: str):
+def test_status_shows_reason_of_first_container_with_one(containers: list[dict], text: str):
     assert status_of(*containers) == text
 
 
-def test_what_still_runs_beats_what_is_completed():
-    assert status_of(ended("Completed"), running(), conditions=[READY]) == "Running"
-    assert status_of(ended("Completed"), running()) == "NotReady"
-    assert status_of(ended("Completed")) == "Completed"
+def test_status_prefers_running_over_completed():
+    assert status_of(terminated("Completed"), running(), conditions=[READY]) == "Running"
+    assert status_of(terminated("Completed"), running()) == "NotReady"
+    assert status_of(terminated("Completed")) == "Completed"
 
 
-def test_the_status_may_give_its_own_reason():
+def test_status_shows_reason_of_pod_status():
     assert status_of(reason="Evicted", phase="Failed") == "Evicted"
 
 
-def test_gated_pods_are_told_apart():
+def test_status_shows_scheduling_gated():
     assert status_of(conditions=[{"type": "PodScheduled", "reason": "SchedulingGated"}]) == "SchedulingGated"
 
 
@@ -89,7 +89,7 @@ def test_gated_pods_are_told_apart():
         ({"deletionTimestamp": STAMP}, {"phase": "Succeeded"}, "Succeeded"),
     ],
 )
-def test_pods_that_go_say_so(metadata: dict, status: dict, text: str):
+def test_status_shows_terminating(metadata: dict, status: dict, text: str):
     assert row(status, metadata)["Status"] == text
 
 
@@ -104,7 +104,7 @@ def test_pods_that_go_say_so(metadata: dict, status: dict, text: str):
         ),
     ],
 )
-def test_restarts_tell_when_the_last_was(container: dict, text: str):
+def test_restarts_show_time_of_last_termination(container: dict, text: str):
     assert row({"containerStatuses": [container]})["Restarts"] == text
 
 
@@ -118,19 +118,19 @@ SIDECAR = [{"name": "x", "restartPolicy": "Always"}]
     ("inits", "text"),
     [
         ([waiting("PodInitializing")], "Init:0/2"),
-        ([ended("Completed"), waiting("PodInitializing")], "Init:1/2"),
-        ([ended("Error", 1)], "Init:Error"),
-        ([ended(code=3)], "Init:ExitCode:3"),
-        ([ended(code=1, signal=9)], "Init:Signal:9"),
+        ([terminated("Completed"), waiting("PodInitializing")], "Init:1/2"),
+        ([terminated("Error", 1)], "Init:Error"),
+        ([terminated(code=3)], "Init:ExitCode:3"),
+        ([terminated(code=1, signal=9)], "Init:Signal:9"),
         ([waiting("ImagePullBackOff")], "Init:ImagePullBackOff"),
     ],
 )
-def test_init_containers_come_first(inits: list[dict], text: str):
+def test_status_shows_init_containers_first(inits: list[dict], text: str):
     status = {"phase": "Pending", "initContainerStatuses": inits, "containerStatuses": [waiting("PodInitializing")]}
     assert row(status, initContainers=TWO)["Status"] == text
 
 
-def test_sidecars_count_among_the_ready():
+def test_ready_counts_sidecars():
     status = {
         "initContainerStatuses": [{"name": "x", "ready": True, "started": True, "restartCount": 3}],
         "containerStatuses": [running(restartCount=1)],
@@ -140,9 +140,9 @@ def test_sidecars_count_among_the_ready():
     assert (cells["Ready"], cells["Status"], cells["Restarts"]) == ("2/2", "Running", "4")
 
 
-def test_once_initialized_init_containers_are_not_told():
+def test_status_ignores_init_containers_once_initialized():
     status = {
-        "initContainerStatuses": [ended("Error", 1)],
+        "initContainerStatuses": [terminated("Error", 1)],
         "conditions": [INITIALIZED],
         "containerStatuses": [running()],
     }
@@ -152,7 +152,7 @@ def test_once_initialized_init_containers_are_not_told():
 # -- gates and conditions ---------------------------------------------------------------------------------------------------
 
 
-def test_readiness_gates_are_counted():
+def test_cells_count_readiness_gates():
     gates = [{"conditionType": "a"}, {"conditionType": "b"}]
     conditions = [{"type": "a", "status": "True"}, {"type": "b", "status": "False"}]
     assert row({"conditions": conditions}, readinessGates=gates)["Readiness Gates"] == "1/2"
@@ -161,6 +161,6 @@ def test_readiness_gates_are_counted():
 @pytest.mark.parametrize(
     ("phase", "reasons"), [("Succeeded", ["Succeeded"]), ("Failed", ["Failed"]), ("Running", []), ("", [])]
 )
-def test_rows_of_pods_that_have_run_to_their_end_say_so(phase: str, reasons: list[str]):
+def test_row_conditions_show_completed_pods(phase: str, reasons: list[str]):
     conditions = pod_row_conditions(tree(status={"phase": phase}))
     assert [(c["type"], c["status"], c["reason"]) for c in conditions] == [("Completed", "True", r) for r in reasons]

@@ -1,9 +1,9 @@
-"""What may change of a pod."""
+"""Validation of Pod updates."""
 
 from __future__ import annotations
 
 import pytest
-from tests.unit.apiserver.kinds.objects import pod, told
+from tests.unit.apiserver.kinds.objects import error_texts, pod
 
 from steersman.apiserver.kinds.core.pod.updates import validate_annotation_changes, validate_pod_update
 
@@ -19,7 +19,7 @@ GATED = {"schedulingGates": [{"name": "g"}, {"name": "h"}]}
 
 
 def change(new: dict, old: dict | None = None) -> list[str]:
-    return told(validate_pod_update(pod(**new), pod(**(old or {}))))
+    return error_texts(validate_pod_update(pod(**new), pod(**(old or {}))))
 
 
 def image(name: str) -> list[dict]:
@@ -61,7 +61,7 @@ def on(*values: str) -> dict:
         "more of one too",
     ],
 )  # fmt: skip
-def test_what_may_change(new: dict, old: dict):
+def test_validate_pod_update_accepts_mutable_fields(new: dict, old: dict):
     assert change(new, old) == []
 
 
@@ -78,18 +78,18 @@ def test_what_may_change(new: dict, old: dict):
         ({"volumes": [{"name": "v", "emptyDir": {}}]}, {}),
     ],
 )
-def test_all_else_is_fixed(new: dict, old: dict):
+def test_validate_pod_update_rejects_other_changes(new: dict, old: dict):
     (fault,) = change(new, old)
     assert fault.startswith(MAY_CHANGE)
 
 
-def test_what_differs_is_shown():
+def test_validate_pod_update_shows_diff():
     (fault,) = change({"nodeSelector": {"a": "b"}})
     assert '+ "NodeSelector": {' in fault
 
 
 @pytest.mark.parametrize("kind", ["containers", "initContainers"])
-def test_no_container_comes_or_goes(kind: str):
+def test_validate_pod_update_rejects_added_and_removed_containers(kind: str):
     more = [*INIT["initContainers"], {"name": "y", "image": "i"}]
     faults = change({kind: more}, {kind: more[:1]})
     assert faults == [f"spec.{kind}: Forbidden: pod updates may not add or remove containers"]
@@ -145,11 +145,11 @@ def test_no_container_comes_or_goes(kind: str):
         ),
     ],
 )
-def test_what_may_change_changes_in_one_direction(new: dict, old: dict, fault: str):
+def test_validate_pod_update_restricts_direction_of_changes(new: dict, old: dict, fault: str):
     assert change(new, old) == [fault]
 
 
-def test_an_image_is_there():
+def test_validate_pod_update_requires_image():
     assert "spec.containers[0].image: Required value" in change({"containers": image("")}, {"containers": image("i")})
 
 
@@ -181,9 +181,9 @@ MIRROR = "kubernetes.io/config.mirror"
         ),
     ],
 )
-def test_annotations_that_kubelets_read_once_stay(new: dict, old: dict, faults: list[str]):
+def test_validate_annotation_changes_rejects_profile_and_mirror_annotations(new: dict, old: dict, faults: list[str]):
     spec = {"nodeName": "n"}
     assert (
-        told(validate_annotation_changes(pod({"annotations": new}, **spec), pod({"annotations": old}, **spec)))
+        error_texts(validate_annotation_changes(pod({"annotations": new}, **spec), pod({"annotations": old}, **spec)))
         == faults
     )

@@ -1,18 +1,18 @@
-"""What is refused of new pods."""
+"""Validation of new Pods."""
 
 from __future__ import annotations
 
 import pytest
-from tests.unit.apiserver.kinds.objects import pod, told
+from tests.unit.apiserver.kinds.objects import error_texts, pod
 
 from steersman.apiserver.kinds.core.pod.validation import validate_pod_create
 
 
 def faults(metadata: dict | None = None, **spec: object) -> list[str]:
-    return told(validate_pod_create(pod(metadata, **spec)))
+    return error_texts(validate_pod_create(pod(metadata, **spec)))
 
 
-def test_a_usual_pod_is_let_through():
+def test_validate_pod_create_accepts_valid_pod():
     assert faults() == []
 
 
@@ -41,25 +41,25 @@ def test_a_usual_pod_is_let_through():
         ),
     ],
 )
-def test_one_thing_wrong_is_told_once(spec: dict, fault: str):
+def test_validate_pod_create_reports_single_error(spec: dict, fault: str):
     assert faults(**spec) == [fault]
 
 
-def test_claims_that_are_made_for_a_pod_are_named_after_it():
+def test_validate_pod_create_derives_claim_names_from_pod_name():
     claim = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
     volume = {"name": "v", "ephemeral": {"volumeClaimTemplate": {"spec": claim}}}
     (fault,) = faults({"name": "a" * 253}, volumes=[volume])
     assert fault.startswith('spec.volumes[0].name: Invalid value: "v": PVC name "aaa')
 
 
-def test_annotations_of_profiles_match_the_fields():
+def test_validate_pod_create_requires_matching_profile_annotations():
     name = "seccomp.security.alpha.kubernetes.io/pod"
     assert faults(
         {"annotations": {name: "unconfined"}}, securityContext={"seccompProfile": {"type": "RuntimeDefault"}}
     ) == ["spec.securityContext.seccompProfile.type: Forbidden: seccomp type in annotation and field must match"]
 
 
-def test_annotations_are_looked_at_though_a_spec_like_it_was_let_through():
+def test_validate_pod_create_checks_annotations_when_spec_is_known_to_be_valid():
     assert faults() == faults({"annotations": {"a": "b"}}) == []
     (fault,) = faults({"annotations": {"controller.kubernetes.io/pod-deletion-cost": "x"}})
     assert fault.endswith('Invalid value: "x": must be a 32bit integer')

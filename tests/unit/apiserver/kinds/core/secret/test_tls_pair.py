@@ -1,4 +1,4 @@
-"""Certificates and keys that belong together, or do not."""
+"""Warnings about certificate and key of TLS Secrets."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ def warnings(certificate: bytes, key: bytes, kind: str = "kubernetes.io/tls") ->
     return tls_warnings({"type": kind, "data": {name: b64encode(part).decode() for name, part in pair.items()}})
 
 
-def test_a_pair_is_let_through():
+def test_tls_warnings_is_empty_for_matching_pair():
     assert warnings(CERTIFICATE, KEY_PEM) == []
 
 
-def test_blocks_before_the_certificate_are_skipped():
+def test_tls_warnings_skips_blocks_before_certificate():
     assert warnings(OTHER_BLOCK + CERTIFICATE, KEY_PEM) == []
 
 
-def test_other_types_are_not_looked_at():
+def test_tls_warnings_skips_other_types():
     assert warnings(b"", b"", "Opaque") == []
 
 
@@ -92,10 +92,10 @@ def test_other_types_are_not_looked_at():
         (CERTIFICATE, OTHER_BLOCK.replace(b"THING", b"PRIVATE KEY"), "tls: failed to parse private key"),
     ],
 )
-def test_what_is_wrong_is_told_in_gos_words(certificate: bytes, key: bytes, warning: str):
+def test_tls_warnings_have_texts_of_go(certificate: bytes, key: bytes, warning: str):
     assert warnings(certificate, key) == [warning]
 
 
-def test_what_is_no_base64_is_nothing():
+def test_tls_warnings_skips_invalid_base64():
     secret = {"type": "kubernetes.io/tls", "data": {"tls.crt": "a", "tls.key": ""}}
     assert tls_warnings(secret) == ["tls: failed to find any PEM data in certificate input"]

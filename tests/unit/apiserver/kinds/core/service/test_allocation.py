@@ -1,4 +1,4 @@
-"""Cluster IPs and node ports: taken with the service, given back with it, never twice and never lost."""
+"""Allocation of cluster IPs and node ports: transactional, unique, and without leaks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ async def message_of(refused) -> str:
     return caught.value.message
 
 
-async def test_a_service_gets_an_address_and_the_address_an_object():
+async def test_create_allocates_address_and_ip_address_object():
     cluster = Cluster()
     obj = await cluster.create()
     (ip,) = obj["spec"]["clusterIPs"]
@@ -43,32 +43,32 @@ async def test_a_service_gets_an_address_and_the_address_an_object():
 
 
 @pytest.mark.parametrize("spec", [{"type": "ExternalName", "externalName": "e.x", "ports": []}, {"clusterIP": "None"}])
-async def test_some_services_have_no_address(spec: dict):
+async def test_create_allocates_no_address_for_headless_and_external_name(spec: dict):
     cluster = Cluster()
     await cluster.create(**spec)
     assert await cluster.addresses() == set()
 
 
-async def test_two_families_give_two_addresses_the_default_one_first():
+async def test_create_allocates_default_family_first_when_dual_stack():
     cluster = Cluster(FOUR, SIX)
     first, second = (await cluster.create(**DUAL))["spec"]["clusterIPs"]
     assert (first.startswith("10.96.0."), second.startswith("fd00:96::")) == (True, True)
 
 
-async def test_an_address_that_is_asked_for_is_given():
+async def test_create_allocates_requested_address():
     cluster = Cluster()
     await cluster.create(clusterIP="10.96.0.10")
     assert await cluster.addresses() == {"10.96.0.10"}
 
 
 @pytest.mark.parametrize("ip", ["10.97.0.1", "10.96.0.0", "10.96.0.15"])
-async def test_but_only_one_of_the_range(ip: str):
+async def test_create_rejects_address_outside_of_range(ip: str):
     assert await message_of(Cluster().create(clusterIP=ip)) == (
         f'Service "a" is invalid: spec.clusterIPs: Invalid value: ["{ip}"]: failed to allocate IP {ip}: {RANGE_WRONG}'
     )
 
 
-async def test_and_only_once():
+async def test_create_rejects_allocated_address():
     cluster = Cluster()
     await cluster.create("first", clusterIP="10.96.0.10")
     assert await message_of(cluster.create(clusterIP="10.96.0.10")) == (
@@ -77,18 +77,18 @@ async def test_and_only_once():
     )
 
 
-async def test_two_that_were_promised_the_same_address_do_not_both_get_it():
+async def test_concurrent_creates_with_same_address_conflict():
     cluster = Cluster()
     spec = {"ports": [{"port": 80}], "type": "ClusterIP", "ipFamilies": ["IPv4"], "clusterIP": "10.96.0.9"}
     spec["clusterIPs"] = [spec["clusterIP"]]
-    wanted = [{"metadata": {"name": name, "namespace": "n"}, "spec": dict(spec)} for name in "ab"]
-    first, second = [await cluster.allocator.for_create(context(), obj) for obj in wanted]
+    objects = [{"metadata": {"name": name, "namespace": "n"}, "spec": dict(spec)} for name in "ab"]
+    first, second = [await cluster.allocator.for_create(context(), obj) for obj in objects]
     await cluster.store.txn(first)
     with pytest.raises(Conflict):
         await cluster.store.txn(second)
 
 
-async def test_a_full_range_says_so_and_one_that_goes_makes_room():
+async def test_create_fails_when_range_is_full_until_address_is_released():
     cluster = Cluster("10.96.0.0/30")
     first = await cluster.create("first")
     second = await cluster.create("second")
@@ -101,7 +101,7 @@ async def test_a_full_range_says_so_and_one_that_goes_makes_room():
 
 
 @pytest.mark.parametrize("length", range(22, 31))
-async def test_ranges_of_any_length_can_be_used_up_to_the_last_address(length: int):
+async def test_ranges_of_any_prefix_length_are_allocated_completely(length: int):
     cluster = Cluster(f"10.96.0.0/{length}")
     size = min((1 << (32 - length)) - 2, 40)
     for number in range(size):
@@ -109,10 +109,10 @@ async def test_ranges_of_any_length_can_be_used_up_to_the_last_address(length: i
     assert len(await cluster.addresses()) == size
 
 
-# -- ranges that objects add ----------------------------------------------------------------------------------------------
+# -- ServiceCIDR objects --------------------------------------------------------------------------------------------
 
 
-async def test_a_service_cidr_adds_addresses():
+async def test_service_cidr_adds_range():
     cluster = Cluster("10.96.0.0/30")
     await cluster.add_range("more", "10.97.0.0/24")
     for number in range(3):
@@ -128,14 +128,14 @@ async def test_a_service_cidr_adds_addresses():
     ],
     ids=["not ready", "going"],
 )
-async def test_one_that_is_not_ready_or_goes_adds_none(parts: dict):
+async def test_service_cidr_that_is_unready_or_deleted_adds_no_range(parts: dict):
     cluster = Cluster()
     await cluster.add_range("more", "10.97.0.0/24", **parts)
     assert RANGE_WRONG in await message_of(cluster.create(clusterIP="10.97.0.5"))
 
 
 @pytest.mark.parametrize("cidr", ["10.97.0.1/32", "10.97.0.0/31", "fd00::/48", "fd00::1/128"])
-async def test_one_that_has_no_address_to_give_is_no_harm(cidr: str):
+async def test_service_cidr_without_usable_address_is_ignored(cidr: str):
     cluster = Cluster()
     await cluster.add_range("more", cidr)
     assert (await cluster.create())["spec"]["clusterIP"].startswith("10.96.")
@@ -144,31 +144,31 @@ async def test_one_that_has_no_address_to_give_is_no_harm(cidr: str):
 # -- node ports -----------------------------------------------------------------------------------------------------------
 
 
-async def test_every_port_gets_a_port_on_the_nodes():
+async def test_create_allocates_node_port_for_every_port():
     cluster = Cluster()
     obj = await cluster.create(type="NodePort", ports=[{"name": "a", "port": 80}, {"name": "b", "port": 81}])
     ports = {port["nodePort"] for port in obj["spec"]["ports"]}
     assert (len(ports), await cluster.node_ports()) == (2, ports)
 
 
-async def test_ports_of_one_number_share_theirs():
+async def test_create_shares_node_port_between_protocols():
     cluster = Cluster()
     ports = [{"name": "t", "port": 53}, {"name": "u", "port": 53, "protocol": "UDP"}]
     obj = await cluster.create(type="NodePort", ports=ports)
     assert len({port["nodePort"] for port in obj["spec"]["ports"]}) == len(await cluster.node_ports()) == 1
 
 
-async def test_a_port_that_is_asked_for_is_given_once():
+async def test_create_allocates_requested_node_port_once():
     cluster = Cluster()
-    wanted = {"type": "NodePort", "ports": [{"port": 80, "nodePort": 30005}]}
-    await cluster.create("first", **wanted)
+    spec = {"type": "NodePort", "ports": [{"port": 80, "nodePort": 30005}]}
+    await cluster.create("first", **spec)
     assert await cluster.node_ports() == {30005}
-    assert await message_of(cluster.create(**wanted)) == (
+    assert await message_of(cluster.create(**spec)) == (
         'Service "a" is invalid: spec.ports[0].nodePort: Invalid value: 30005: provided port is already allocated'
     )
 
 
-async def test_a_port_outside_the_range_is_refused():
+async def test_create_rejects_node_port_outside_of_range():
     message = await message_of(Cluster().create(type="NodePort", ports=[{"port": 80, "nodePort": 80}]))
     assert message == (
         'Service "a" is invalid: spec.ports[0].nodePort: Invalid value: 80: '
@@ -176,7 +176,7 @@ async def test_a_port_outside_the_range_is_refused():
     )
 
 
-async def test_a_full_range_of_ports_says_so():
+async def test_create_fails_when_port_range_is_full():
     cluster = Cluster(ports=PortRange(30000, 30000))
     await cluster.create("first", type="NodePort")
     assert await message_of(cluster.create(type="NodePort")) == (
@@ -184,13 +184,13 @@ async def test_a_full_range_of_ports_says_so():
     )
 
 
-async def test_load_balancers_may_do_without_node_ports():
+async def test_create_skips_node_ports_when_load_balancer_disables_them():
     cluster = Cluster()
     await cluster.create(type="LoadBalancer", allocateLoadBalancerNodePorts=False)
     assert await cluster.node_ports() == set()
 
 
-async def test_local_traffic_needs_a_port_for_health_checks():
+async def test_create_allocates_health_check_node_port_for_local_traffic_policy():
     cluster = Cluster()
     obj = await cluster.create(type="LoadBalancer", externalTrafficPolicy="Local")
     assert await cluster.node_ports() == {obj["spec"]["ports"][0]["nodePort"], obj["spec"]["healthCheckNodePort"]}
@@ -199,7 +199,7 @@ async def test_local_traffic_needs_a_port_for_health_checks():
     assert "healthCheckNodePort" not in changed["spec"]
 
 
-async def test_the_port_for_health_checks_stays():
+async def test_update_rejects_change_of_health_check_node_port():
     cluster = Cluster()
     obj = await cluster.create(type="LoadBalancer", externalTrafficPolicy="Local")
     message = await message_of(cluster.update(obj, healthCheckNodePort=30031))
@@ -208,7 +208,7 @@ async def test_the_port_for_health_checks_stays():
     )
 
 
-async def test_the_bitmap_is_written_only_if_it_is_as_it_was_read():
+async def test_bitmap_write_conflicts_when_value_has_changed():
     cluster = Cluster()
     obj = {"metadata": {"name": "a", "namespace": "n"}, "spec": {"type": "NodePort", "ports": [{"port": 80}]}}
     (op,) = await cluster.allocator.for_create(context(), obj)
@@ -221,13 +221,13 @@ async def test_the_bitmap_is_written_only_if_it_is_as_it_was_read():
 # -- updates and deletes --------------------------------------------------------------------------------------------------
 
 
-async def test_an_update_that_changes_nothing_writes_nothing_else():
+async def test_update_without_change_adds_no_operations():
     cluster = Cluster()
     obj = await cluster.create(type="NodePort")
     assert await cluster.allocator.for_update(context(), obj, obj) == []
 
 
-async def test_what_is_not_needed_any_more_is_given_back():
+async def test_update_releases_unneeded_values():
     cluster = Cluster()
     obj = await cluster.create(type="NodePort")
     obj = await cluster.update(obj, type="ClusterIP")
@@ -236,7 +236,7 @@ async def test_what_is_not_needed_any_more_is_given_back():
     assert await cluster.addresses() == set()
 
 
-async def test_the_second_family_comes_and_goes():
+async def test_update_allocates_and_releases_second_family():
     cluster = Cluster(FOUR, SIX)
     single = await cluster.create()
     dual = await cluster.update(single, **DUAL)
@@ -245,18 +245,19 @@ async def test_the_second_family_comes_and_goes():
     assert await cluster.addresses() == set(single["spec"]["clusterIPs"])
 
 
-async def test_an_address_of_somebody_else_is_left_alone():
+async def test_delete_keeps_address_of_other_parent():
     cluster = Cluster()
     obj = await cluster.create()
     parent = {"resource": "services", "namespace": "n", "name": "other"}
     ip = obj["spec"]["clusterIP"]
-    await cluster.store.txn([Put(f"{ADDRESS_PREFIX}{ip}", json.dumps({"spec": {"parentRef": parent}}).encode())])
+    value = json.dumps({"metadata": {"name": ip}, "spec": {"parentRef": parent}}).encode()
+    await cluster.store.txn([Put(f"{ADDRESS_PREFIX}{ip}", value)])
     await cluster.delete(obj)
     assert await cluster.addresses() == {ip}
 
 
 @pytest.mark.parametrize("spec", [{}, {"type": "NodePort"}, {"type": "LoadBalancer"}])
-async def test_a_dry_run_takes_nothing(spec: dict):
+async def test_dry_run_allocates_nothing(spec: dict):
     cluster = Cluster()
     obj = await cluster.create(dry_run=True, **spec)
     assert obj["spec"]["clusterIP"]
@@ -291,7 +292,7 @@ steps = st.tuples(
 
 
 async def run(script: list) -> None:
-    """Whatever is asked for and refused: what is taken is what the services have."""
+    """Run a random script; assert that allocated values are exactly those of the Services."""
     cluster = Cluster("10.96.0.0/29", "fd00::/125", ports=PortRange(30000, 30007))
     services: dict[int, dict] = {}
     for verb, number, spec in script:
@@ -317,5 +318,5 @@ async def run(script: list) -> None:
 
 @settings(max_examples=150, deadline=None)
 @given(st.lists(steps, max_size=12))
-def test_nothing_is_ever_lost_or_given_twice(script: list):
+def test_random_scripts_neither_leak_nor_duplicate_values(script: list):
     asyncio.run(run(script))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.apiserver.kinds.objects import told
+from tests.unit.apiserver.kinds.objects import error_texts
 
 from steersman.apiserver.kinds.core.service.families import (
     fill_in_families,
@@ -18,12 +18,12 @@ HEADLESS = {"clusterIP": "None", "clusterIPs": ["None"]}
 
 def filled(families: tuple[str, ...], old: dict | None = None, **spec: object) -> tuple[str | None, list[str] | None]:
     whole = {"type": "ClusterIP", **spec}
-    assert told(fill_in_families(whole, old, families)) == []
+    assert error_texts(fill_in_families(whole, old, families)) == []
     return whole.get("ipFamilyPolicy"), whole.get("ipFamilies")
 
 
 def faults(families: tuple[str, ...], old: dict | None = None, **spec: object) -> list[str]:
-    return told(fill_in_families({"type": "ClusterIP", **spec}, old, families))
+    return error_texts(fill_in_families({"type": "ClusterIP", **spec}, old, families))
 
 
 @pytest.mark.parametrize(
@@ -43,22 +43,22 @@ def faults(families: tuple[str, ...], old: dict | None = None, **spec: object) -
         (ONE, {**HEADLESS, "ipFamilyPolicy": "SingleStack"}, "SingleStack", ["IPv4"]),
     ],
 )
-def test_what_clients_leave_out_follows_from_what_they_say_and_the_cluster_has(families, spec, policy, chosen):
+def test_fill_in_families_infers_from_spec_and_cluster(families, spec, policy, chosen):
     assert filled(families, **spec) == (policy, chosen)
 
 
-def test_names_of_others_have_no_family():
+def test_fill_in_families_skips_external_name():
     assert filled(BOTH, type="ExternalName") == (None, None)
 
 
-def test_the_policy_stays_when_it_is_left_out():
+def test_fill_in_families_keeps_policy_of_old_service():
     assert filled(BOTH, {"ipFamilyPolicy": "PreferDualStack"}, ipFamilies=["IPv4"]) == (
         "PreferDualStack",
         ["IPv4", "IPv6"],
     )
 
 
-def test_who_prefers_two_changes_only_when_it_is_changed():
+def test_fill_in_families_keeps_unchanged_prefer_dual_stack_service():
     old = {
         "ipFamilyPolicy": "PreferDualStack",
         "ipFamilies": ["IPv4"],
@@ -95,11 +95,11 @@ def test_who_prefers_two_changes_only_when_it_is_changed():
         ),
     ],
 )
-def test_what_is_impossible_is_told(families, spec, fault: str):
+def test_fill_in_families_reports_errors(families, spec, fault: str):
     assert faults(families, **spec) == [fault]
 
 
-def test_taking_the_second_away_needs_the_policy_of_one():
+def test_fill_in_families_requires_single_stack_to_release_second_family():
     old = {"ipFamilyPolicy": "RequireDualStack", "ipFamilies": ["IPv4", "IPv6"]}
     assert faults(BOTH, old, ipFamilyPolicy="RequireDualStack", ipFamilies=["IPv4"]) == [
         (
@@ -113,11 +113,11 @@ def test_taking_the_second_away_needs_the_policy_of_one():
 
 
 def ips(*texts: str, **spec: object) -> list[str]:
-    return told(validate_cluster_ips({"clusterIP": texts[0], "clusterIPs": list(texts), **spec}, None))
+    return error_texts(validate_cluster_ips({"clusterIP": texts[0], "clusterIPs": list(texts), **spec}, None))
 
 
 @pytest.mark.parametrize("texts", [("10.0.0.1",), ("10.0.0.1", "fd00::1"), ("None",)])
-def test_usual_addresses_are_let_through(texts: tuple[str, ...]):
+def test_validate_cluster_ips_accepts_valid_addresses(texts: tuple[str, ...]):
     assert ips(*texts) == []
 
 
@@ -168,28 +168,28 @@ def test_usual_addresses_are_let_through(texts: tuple[str, ...]):
         ),
     ],
 )
-def test_addresses_and_families_fit_together(texts, spec, fault: str):
+def test_validate_cluster_ips_rejects_inconsistent_fields(texts, spec, fault: str):
     assert ips(*texts, **spec) == [fault]
 
 
-def test_none_stands_alone():
+def test_validate_cluster_ips_rejects_none_with_other_addresses():
     first, *_ = ips("None", "10.0.0.1")
     assert first == 'spec.clusterIPs: Invalid value: ["None","10.0.0.1"]: \'None\' must be the first and only value'
 
 
-def test_odd_addresses_stay_in_old_services():
+def test_validate_cluster_ips_accepts_legacy_addresses_of_old_service():
     odd = {"clusterIP": "010.0.0.1", "clusterIPs": ["010.0.0.1"]}
-    assert told(validate_cluster_ips(odd, odd)) == []
-    assert told(validate_cluster_ips(odd, None)) != []
+    assert error_texts(validate_cluster_ips(odd, odd)) == []
+    assert error_texts(validate_cluster_ips(odd, None)) != []
 
 
-def test_of_names_of_others_there_is_nothing_to_say():
-    assert told(validate_cluster_ips({"type": "ExternalName", "clusterIPs": ["x"]}, None)) == []
+def test_validate_cluster_ips_skips_external_name():
+    assert error_texts(validate_cluster_ips({"type": "ExternalName", "clusterIPs": ["x"]}, None)) == []
 
 
 def change(new: dict, old: dict) -> list[str]:
     usual = {"type": "ClusterIP"}
-    return told(validate_cluster_ips_update({**usual, **new}, {**usual, **old}))
+    return error_texts(validate_cluster_ips_update({**usual, **new}, {**usual, **old}))
 
 
 @pytest.mark.parametrize(
@@ -201,7 +201,7 @@ def change(new: dict, old: dict) -> list[str]:
         ({"ipFamilies": ["IPv4", "IPv6"]}, {"ipFamilies": ["IPv4"]}),
     ],
 )
-def test_the_second_may_come_and_go(new: dict, old: dict):
+def test_validate_cluster_ips_update_accepts_change_of_second(new: dict, old: dict):
     assert change(new, old) == []
 
 
@@ -243,9 +243,9 @@ def test_the_second_may_come_and_go(new: dict, old: dict):
         ),
     ],
 )
-def test_the_first_stays(new: dict, old: dict, fault: str):
+def test_validate_cluster_ips_update_rejects_change_of_first(new: dict, old: dict, fault: str):
     assert change(new, old) == [fault]
 
 
-def test_without_an_address_families_come_and_go():
+def test_validate_cluster_ips_update_accepts_change_of_families_of_headless_service():
     assert change({**HEADLESS, "ipFamilies": ["IPv6"]}, {**HEADLESS, "ipFamilies": ["IPv4"]}) == []

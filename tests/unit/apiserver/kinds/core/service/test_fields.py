@@ -1,4 +1,4 @@
-"""What the fields of a Service mean for each other."""
+"""Fields of Services by type."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LOCAL = {"externalTrafficPolicy": "Local"}
         ({"type": "ExternalName"}, False, False, False, False, False),
     ],
 )
-def test_types_need_different_things(spec, address, may, needs, health, outside):
+def test_predicates_by_type(spec, address, may, needs, health, outside):
     assert (
         fields.needs_cluster_ip(spec),
         fields.may_have_node_ports(spec),
@@ -33,7 +33,7 @@ def test_types_need_different_things(spec, address, may, needs, health, outside)
     ) == (address, may, needs, health, outside)
 
 
-def test_headless_services_say_none():
+def test_is_headless_for_none():
     assert [fields.is_headless(spec) for spec in ({"clusterIP": "None"}, {"clusterIP": "1.1.1.1"}, {})] == [
         True,
         False,
@@ -41,7 +41,7 @@ def test_headless_services_say_none():
     ]
 
 
-def test_node_ports_count_once():
+def test_node_ports_are_distinct():
     assert fields.node_ports({"ports": [{"nodePort": 1}, {"nodePort": 1}, {"port": 2}]}) == {1}
 
 
@@ -56,15 +56,15 @@ def test_node_ports_count_once():
         ({"clusterIPs": ["a"]}, {"clusterIP": "a", "clusterIPs": ["a"]}, None),
         ({"clusterIP": "c", "clusterIPs": ["d"]}, {"clusterIP": "a", "clusterIPs": ["a"]}, ["d"]),
     ],
-    ids=["made from one", "both said", "neither", "left out", "one changed", "one cleared", "both changed"],
+    ids=["made from one", "both set", "neither", "left out", "one changed", "one cleared", "both changed"],
 )
-def test_clients_that_know_one_address_only_get_along(spec: dict, old: dict | None, ips: list[str] | None):
+def test_normalize_cluster_ips_supports_singular_clients(spec: dict, old: dict | None, ips: list[str] | None):
     new = copy(spec)
     fields.normalize_cluster_ips(new, old)
     assert new.get("clusterIPs") == ips
 
 
-def test_an_update_keeps_what_was_allocated_and_is_not_mentioned():
+def test_carry_over_allocated_restores_omitted_values():
     old = {
         "type": "LoadBalancer",
         "clusterIP": "a",
@@ -78,7 +78,7 @@ def test_an_update_keeps_what_was_allocated_and_is_not_mentioned():
     assert spec == {**old, "ports": [{"name": "x", "port": 7, "nodePort": 2}]}
 
 
-def test_a_node_port_goes_to_the_port_that_asks_for_it():
+def test_carry_over_allocated_gives_node_port_to_port_that_requests_it():
     old = {"type": "NodePort", "ports": [{"name": "x", "nodePort": 2}]}
     spec = {"type": "NodePort", "ports": [{"name": "x"}, {"name": "y", "nodePort": 2}]}
     fields.carry_over_allocated(spec, old)
@@ -106,7 +106,7 @@ def test_a_node_port_goes_to_the_port_that_asks_for_it():
     ],
     ids=["no address", "no node ports", "no health checks"],
 )
-def test_what_the_new_type_has_no_use_for_is_dropped(old: dict, spec: dict, left: dict):
+def test_drop_unneeded_drops_fields_of_old_type(old: dict, spec: dict, left: dict):
     fields.drop_unneeded(spec, old)
     assert spec == left
 
@@ -125,14 +125,14 @@ def test_what_the_new_type_has_no_use_for_is_dropped(old: dict, spec: dict, left
         ({"type": "ClusterIP", "clusterIPs": ["a"]}, {"type": "ExternalName", "clusterIPs": ["b"]}),
     ],
 )
-def test_what_was_changed_in_the_same_breath_is_left_for_validation(old: dict, spec: dict):
+def test_drop_unneeded_keeps_changed_fields_for_validation(old: dict, spec: dict):
     before = copy(spec)
     fields.drop_unneeded(spec, old)
     assert spec == before
 
 
 @pytest.mark.parametrize(("policy", "count"), [("SingleStack", 1), ("PreferDualStack", 2), ("RequireDualStack", 2)])
-def test_one_family_gives_up_the_second(policy: str, count: int):
+def test_trim_to_single_stack_drops_second_family(policy: str, count: int):
     spec = {"ipFamilyPolicy": policy, "clusterIPs": ["a", "b"], "ipFamilies": ["IPv4", "IPv6"]}
     fields.trim_to_single_stack(spec, {"ipFamilyPolicy": "PreferDualStack"})
     assert (len(spec["clusterIPs"]), len(spec["ipFamilies"])) == (count, count)

@@ -1,4 +1,4 @@
-"""The allocator's own view of node ports."""
+"""Access to allocated node ports."""
 
 import pytest
 
@@ -16,7 +16,7 @@ async def registry():
     await store.close()
 
 
-async def test_ports_are_taken_and_released(registry):
+async def test_change_allocates_and_releases_ports(registry):
     nothing = await registry.read()
     assert nothing.ports == frozenset()
     await registry.change(nothing, take=[30000, 30009], release=[])
@@ -26,7 +26,7 @@ async def test_ports_are_taken_and_released(registry):
     assert (await registry.read()).ports == {30001, 30009}
 
 
-async def test_a_change_that_is_based_on_the_past_is_refused(registry):
+async def test_change_conflicts_when_value_has_changed(registry):
     seen = await registry.read()
     await registry.change(seen, take=[30000], release=[])
     with pytest.raises(Conflict):

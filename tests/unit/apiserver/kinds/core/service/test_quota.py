@@ -21,7 +21,7 @@ PORTS = [{"port": 80}, {"port": 81, "nodePort": 30000}]
         ({"type": "LoadBalancer", "allocateLoadBalancerNodePorts": False}, "1", "1"),
     ],
 )
-def test_what_the_types_take(spec, node_ports, balancers):
+def test_usage_by_type(spec, node_ports, balancers):
     assert texts(SERVICES.usage({"spec": {"ports": PORTS, **spec}}, NOW)) == {
         "count/services": "1",
         "services": "1",
@@ -30,6 +30,6 @@ def test_what_the_types_take(spec, node_ports, balancers):
     }
 
 
-def test_which_resources_of_a_quota_concern_services():
+def test_matching_resources_of_services():
     assert SERVICES.matching(["pods", "services.nodeports", "services"]) == ["services", "services.nodeports"]
     assert SERVICES.counts_updates

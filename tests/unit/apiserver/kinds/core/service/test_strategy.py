@@ -1,11 +1,11 @@
-"""Services."""
+"""Strategy of Services."""
 
 from __future__ import annotations
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.apiserver.kinds.objects import NOW, context, defaulted, is_idempotent, told, tree
+from tests.unit.apiserver.kinds.objects import NOW, context, defaulted, error_texts, is_idempotent, tree
 from tests.unit.apiserver.services import FOUR, SIX, Cluster, Refused
 
 from steersman.apimachinery.errors import StatusError
@@ -24,16 +24,16 @@ specs = st.fixed_dictionaries(
 
 
 @given(specs)
-def test_defaulting_again_changes_nothing(spec: dict):
+def test_default_is_idempotent(spec: dict):
     assert is_idempotent(KIND, tree(spec=spec, status={"loadBalancer": {"ingress": [{"ip": "1.1.1.1"}]}}))
 
 
-def of(**spec: object) -> dict:
+def service(**spec: object) -> dict:
     return defaulted(KIND, tree(spec=spec))["spec"]
 
 
-def test_every_service_gets_these():
-    assert of(ports=[{"port": 80}]) == {
+def test_default_sets_fields_of_every_service():
+    assert service(ports=[{"port": 80}]) == {
         "type": "ClusterIP",
         "sessionAffinity": "None",
         "internalTrafficPolicy": "Cluster",
@@ -51,18 +51,18 @@ def test_every_service_gets_these():
         ({"type": "ExternalName"}, None, None, None),
     ],
 )
-def test_traffic_goes_anywhere_by_default(spec: dict, external, internal, allocates):
-    found = of(**spec)
+def test_default_sets_traffic_policies_cluster(spec: dict, external, internal, allocates):
+    found = service(**spec)
     names = ("externalTrafficPolicy", "internalTrafficPolicy", "allocateLoadBalancerNodePorts")
     assert tuple(found.get(name) for name in names) == (external, internal, allocates)
 
 
-def test_affinity_lasts_three_hours():
-    assert of(sessionAffinity="ClientIP")["sessionAffinityConfig"] == {"clientIP": {"timeoutSeconds": 10800}}
-    assert "sessionAffinityConfig" not in of(sessionAffinityConfig={"clientIP": {"timeoutSeconds": 5}})
+def test_default_sets_affinity_timeout():
+    assert service(sessionAffinity="ClientIP")["sessionAffinityConfig"] == {"clientIP": {"timeoutSeconds": 10800}}
+    assert "sessionAffinityConfig" not in service(sessionAffinityConfig={"clientIP": {"timeoutSeconds": 5}})
 
 
-def test_addresses_of_load_balancers_are_virtual():
+def test_default_sets_ip_mode_vip():
     status = {"loadBalancer": {"ingress": [{"ip": "1.1.1.1"}, {"hostname": "h"}]}}
     obj = defaulted(KIND, tree(spec={"type": "LoadBalancer"}, status=status))
     assert obj["status"]["loadBalancer"]["ingress"] == [{"ip": "1.1.1.1", "ipMode": "VIP"}, {"hostname": "h"}]
@@ -71,13 +71,13 @@ def test_addresses_of_load_balancers_are_virtual():
 # -- create and update ------------------------------------------------------------------------------------------------------
 
 
-async def test_a_new_service_has_one_family_and_no_load_balancer_yet():
+async def test_prepare_for_create_sets_family_and_empty_load_balancer():
     obj = await Cluster(FOUR, SIX).create()
     assert (obj["spec"]["ipFamilyPolicy"], obj["spec"]["ipFamilies"]) == ("SingleStack", ["IPv4"])
     assert obj["status"] == {"loadBalancer": {}}
 
 
-async def test_families_that_the_cluster_has_not_are_refused():
+async def test_prepare_for_create_rejects_families_that_cluster_lacks():
     with pytest.raises(StatusError) as caught:
         await Cluster(FOUR).create(ipFamilies=["IPv6"])
     assert (caught.value.code, caught.value.message) == (
@@ -86,21 +86,21 @@ async def test_families_that_the_cluster_has_not_are_refused():
     )
 
 
-async def test_an_update_keeps_what_was_allocated():
+async def test_prepare_for_update_keeps_allocated_values():
     cluster = Cluster()
     old = await cluster.create(type="NodePort")
     new = await cluster.update(old, clusterIP=None, clusterIPs=None, ports=[{"port": 80}], selector={"a": "b"})
     assert new["spec"] == {**old["spec"], "selector": {"a": "b"}}
 
 
-async def test_an_address_does_not_change():
+async def test_validate_update_rejects_change_of_cluster_ip():
     cluster = Cluster()
     old = await cluster.create(clusterIP="10.96.0.5")
     with pytest.raises(Refused, match="may not change once set"):
         await cluster.update(old, clusterIP="10.96.0.6")
 
 
-async def test_a_service_that_balances_no_more_loses_the_load_balancers_addresses():
+async def test_prepare_for_update_drops_load_balancer_status_when_type_changes():
     cluster = Cluster()
     old = await cluster.create(type="LoadBalancer")
     old["status"] = {"loadBalancer": {"ingress": [{"ip": "1.1.1.1"}]}}
@@ -108,37 +108,37 @@ async def test_a_service_that_balances_no_more_loses_the_load_balancers_addresse
     assert old["status"] == {"loadBalancer": {"ingress": [{"ip": "1.1.1.1"}]}}
 
 
-def test_names_begin_with_a_letter_or_digit_and_are_labels():
+def test_name_errors_require_dns_label():
     assert not KIND.name_errors("a-b")
     assert KIND.name_errors("a.b")
 
 
-def test_the_status_is_checked():
+def test_validate_status_update_checks_load_balancer():
     status = {"loadBalancer": {"ingress": [{"ip": "1.1.1.1", "ipMode": "VIP"}]}}
     obj = tree(spec={"type": "ClusterIP"}, status=status)
-    assert len(told(KIND.validate_status_update(context(), obj, obj))) == 1
+    assert len(error_texts(KIND.validate_status_update(context(), obj, obj))) == 1
 
 
-def test_strange_addresses_in_the_status_are_warned_about():
+def test_status_warnings_about_non_canonical_addresses():
     obj = tree(status={"loadBalancer": {"ingress": [{"hostname": "a"}, {"ip": "FD00::1"}]}})
     (warning,) = KIND.status_warnings(context(), obj, obj)
     assert warning.startswith('status.loadBalancer.ingress[1]: IPv6 address "FD00::1" should be in RFC 5952 canonical')
 
 
-# -- views ------------------------------------------------------------------------------------------------------------------
+# -- Table -----------------------------------------------------------------------------------------------------------
 
 
 def row(status: dict | None = None, **spec: object) -> list:
     return KIND.cells(tree(spec=spec, status=status or {}), NOW)
 
 
-def test_columns():
+def test_columns_match_upstream():
     assert [column.name for column in KIND.columns] == [
         "Name", "Type", "Cluster-IP", "External-IP", "Port(s)", "Age", "Selector",
     ]  # fmt: skip
 
 
-def test_a_row():
+def test_cells_of_service():
     ports = [{"port": 80, "nodePort": 30000, "protocol": "TCP"}, {"port": 53, "protocol": "UDP"}]
     cells = row(type="NodePort", clusterIPs=["10.0.0.1", "fd00::1"], ports=ports, selector={"a": "b"})
     assert cells == ["a", "NodePort", "10.0.0.1", "<none>", "80:30000/TCP,53/UDP", "60s", "a=b"]
@@ -160,11 +160,11 @@ def test_a_row():
         ({}, {}, "<unknown>"),
     ],
 )
-def test_where_it_can_be_reached_from_outside(status: dict, spec: dict, text: str):
+def test_cells_show_external_addresses(status: dict, spec: dict, text: str):
     assert row(status, **spec)[3] == text
 
 
-def test_services_can_be_selected_by_address_and_type():
+def test_field_labels_select_by_cluster_ip_and_type():
     obj = tree(spec={"clusterIP": "10.0.0.1", "type": "ClusterIP"})
     assert {name: label(obj) for name, label in KIND.field_labels.items()} == {
         "spec.clusterIP": "10.0.0.1",

@@ -1,9 +1,9 @@
-"""What is refused of Services, and what is warned about."""
+"""Validation and warnings of Services."""
 
 from __future__ import annotations
 
 import pytest
-from tests.unit.apiserver.kinds.objects import STAMP, copy, told, tree
+from tests.unit.apiserver.kinds.objects import STAMP, copy, error_texts, tree
 
 from steersman.apimachinery.field import Path
 from steersman.apiserver.kinds.core.service.validation import (
@@ -28,7 +28,7 @@ def service(annotations: dict | None = None, **spec: object) -> dict:
 
 
 def faults(**spec: object) -> list[str]:
-    return told(validate_service(service(**spec)))
+    return error_texts(validate_service(service(**spec)))
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def faults(**spec: object) -> list[str]:
         {"trafficDistribution": "PreferSameNode"},
     ],
 )
-def test_usual_services_are_let_through(spec: dict):
+def test_validate_service_accepts_valid_services(spec: dict):
     assert faults(**spec) == []
 
 
@@ -142,18 +142,18 @@ ONLY_BALANCER = "may only be used when `type` is 'LoadBalancer'"
         ),
     ],
 )
-def test_one_thing_wrong_is_told_once(spec: dict, fault: str):
+def test_validate_service_reports_single_error(spec: dict, fault: str):
     assert faults(**spec) == [fault]
 
 
-def test_several_ports_are_named_each_in_its_way():
+def test_validate_service_requires_unique_names_of_several_ports():
     assert faults(ports=[{**PORT, "name": "a"}, {**PORT, "name": "a", "port": 81}, {**PORT, "port": 82}]) == [
         'spec.ports[1].name: Duplicate value: "a"',
         "spec.ports[2].name: Required value",
     ]
 
 
-def test_no_two_ports_are_the_same():
+def test_validate_service_rejects_duplicate_ports():
     ports = [{**PORT, "name": "a"}, {**PORT, "name": "b"}]
     assert faults(ports=ports) == [
         'spec.ports[1]: Duplicate value: {"Name":"","Protocol":"TCP","AppProtocol":null,"Port":80,"TargetPort":0,"NodePort":0}'
@@ -161,51 +161,51 @@ def test_no_two_ports_are_the_same():
     assert faults(ports=[ports[0], {**ports[1], "protocol": "UDP"}]) == []
 
 
-def test_ranges_may_stand_in_an_annotation():
+def test_validate_service_accepts_source_ranges_in_annotation():
     name = "service.beta.kubernetes.io/load-balancer-source-ranges"
-    assert told(validate_service(service({name: "10.0.0.0/8, 192.168.0.0/16"}, **BALANCER))) == []
-    assert told(validate_service(service({name: "10.0.0.0/8"}))) == [
+    assert error_texts(validate_service(service({name: "10.0.0.0/8, 192.168.0.0/16"}, **BALANCER))) == []
+    assert error_texts(validate_service(service({name: "10.0.0.0/8"}))) == [
         f"metadata.annotations[{name}]: Forbidden: {ONLY_BALANCER}"
     ]
 
 
-def test_what_an_annotation_says_is_looked_at_when_it_changes():
+def test_validate_service_checks_annotation_when_it_changes():
     name = "service.beta.kubernetes.io/load-balancer-source-ranges"
     odd, other = (service({name: ranges}, **BALANCER) for ranges in ("10.1.0.0/8", "10.2.0.0/8"))
-    assert told(validate_service_update(odd, odd)) == []
-    assert told(validate_service_update(other, odd)) == [
+    assert error_texts(validate_service_update(odd, odd)) == []
+    assert error_texts(validate_service_update(other, odd)) == [
         f'metadata.annotations[{name}]: Invalid value: "10.2.0.0/8": must not have bits set beyond the prefix length'
     ]
 
 
-def test_two_annotations_of_topology_say_the_same():
+def test_validate_service_requires_equal_topology_annotations():
     hints, mode = "service.kubernetes.io/topology-aware-hints", "service.kubernetes.io/topology-mode"
-    assert told(validate_service(service({hints: "Auto", mode: "Off"}))) == [
+    assert error_texts(validate_service(service({hints: "Auto", mode: "Off"}))) == [
         f'metadata.annotations[{mode}]: Invalid value: "Off": must match annotations[{hints}] when both are specified'
     ]
 
 
-def test_odd_addresses_stay_in_old_services():
+def test_validate_service_accepts_legacy_addresses_of_old_service():
     odd = service(externalIPs=["010.1.1.1"], **OUTSIDE)
-    assert told(validate_service(odd)) != []
-    assert told(validate_service_update(odd, odd)) == []
+    assert error_texts(validate_service(odd)) != []
+    assert error_texts(validate_service_update(odd, odd)) == []
 
 
-def test_a_class_of_load_balancers_stays():
+def test_validate_service_update_rejects_change_of_load_balancer_class():
     new, old = (service(**BALANCER, loadBalancerClass=name) for name in ("example.com/b", "example.com/a"))
-    assert told(validate_service_update(new, old)) == [
+    assert error_texts(validate_service_update(new, old)) == [
         'spec.loadBalancerClass: Invalid value: "example.com/b": may not change once set'
     ]
 
 
-def test_what_is_wrong_with_a_class_is_told_twice_of_a_change():
+def test_validate_service_update_reports_load_balancer_class_twice():
     fault = f"spec.loadBalancerClass: Forbidden: {ONLY_BALANCER}"
-    assert told(validate_service_update(service(loadBalancerClass="example.com/b"), service())) == [fault, fault]
+    assert error_texts(validate_service_update(service(loadBalancerClass="example.com/b"), service())) == [fault, fault]
 
 
-def test_addresses_stay():
+def test_validate_service_update_rejects_change_of_addresses():
     new, old = (service(clusterIP=ip, clusterIPs=[ip]) for ip in ("10.0.0.2", "10.0.0.1"))
-    assert told(validate_service_update(new, old)) == [
+    assert error_texts(validate_service_update(new, old)) == [
         'spec.clusterIPs[0]: Invalid value: ["10.0.0.2"]: may not change once set'
     ]
 
@@ -224,16 +224,16 @@ def test_addresses_stay():
         ({"hostname": "1.2.3.4"}, ['i.hostname: Invalid value: "1.2.3.4": must be a DNS name, not an IP address']),
     ],
 )
-def test_traffic_comes_in_by_addresses_or_names(item: dict, faults_: list[str]):
-    assert told(validate_load_balancer_ingress(item, Path("i"))) == faults_
+def test_validate_service_status_accepts_addresses_and_names(item: dict, faults_: list[str]):
+    assert error_texts(validate_load_balancer_ingress(item, Path("i"))) == faults_
 
 
-def test_only_load_balancers_have_them():
+def test_validate_service_status_rejects_ingress_of_other_types():
     status = {"loadBalancer": {"ingress": [{"ip": "1.2.3.4", "ipMode": "VIP"}]}}
-    assert told(validate_service_status({**service(), "status": status})) == [
+    assert error_texts(validate_service_status({**service(), "status": status})) == [
         "status.loadBalancer.ingress: Forbidden: may only be used when `spec.type` is 'LoadBalancer'"
     ]
-    assert told(validate_service_status({**service(**BALANCER), "status": status})) == []
+    assert error_texts(validate_service_status({**service(**BALANCER), "status": status})) == []
 
 
 # -- warnings -------------------------------------------------------------------------------------------------------------
@@ -267,24 +267,24 @@ def test_only_load_balancers_have_them():
         ),
     ],
 )
-def test_what_has_no_effect_or_is_old_is_told(spec: dict, warning: str):
+def test_service_warnings_about_deprecated_and_ineffective_fields(spec: dict, warning: str):
     assert list(service_warnings(service(**spec))) == [warning]
 
 
-def test_a_service_that_goes_is_not_warned_about():
+def test_service_warnings_is_empty_for_deleted_service():
     obj = service(externalName="a")
     obj["metadata"]["deletionTimestamp"] = STAMP
     assert list(service_warnings(obj)) == []
 
 
-def test_hints_are_old_whatever_else_is_said():
+def test_service_warnings_about_topology_hints_with_any_value():
     hints, mode = "service.kubernetes.io/topology-aware-hints", "service.kubernetes.io/topology-mode"
     assert list(service_warnings(service({hints: "Auto", mode: "Auto"}))) == [
         f"annotation {hints} is deprecated, please use {mode} instead"
     ]
 
 
-def test_warnings_have_an_order():
+def test_service_warnings_are_ordered():
     spec = {"externalIPs": ["FD00::1"], "loadBalancerIP": "FD00::2", "externalName": "a"}
     assert [text.partition(":")[0] for text in service_warnings(service(**spec))] == [
         "spec.externalIPs[0]",

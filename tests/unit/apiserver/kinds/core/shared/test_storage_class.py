@@ -1,4 +1,4 @@
-"""The annotation that named a StorageClass."""
+"""Deprecated annotation of the StorageClass."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from steersman.apiserver.kinds.core.shared.storage_class import class_annotation
 
 
 @pytest.mark.parametrize("metadata", [{}, {"annotations": None}, {"annotations": {"a": "b"}}])
-def test_class_annotation_warnings_is_empty_without_the_annotation(metadata: dict):
+def test_class_annotation_warnings_is_empty_without_annotation(metadata: dict):
     assert list(class_annotation_warnings(tree(metadata))) == []
 
 
 @pytest.mark.parametrize("name", ["fast", ""])
-def test_class_annotation_warnings_points_to_the_field(name: str):
+def test_class_annotation_warnings_points_to_field(name: str):
     annotation = "volume.beta.kubernetes.io/storage-class"
     assert list(class_annotation_warnings(tree({"annotations": {annotation: name}}))) == [
         f'metadata.annotations[{annotation}]: deprecated since v1.8; use "storageClassName" attribute instead'

@@ -11,39 +11,39 @@ SLICE = defaulted(
 )
 
 
-def test_ports_have_a_name_and_a_protocol():
+def test_default_sets_port_name_and_protocol():
     assert defaulted(STRATEGY, {"ports": [{"port": 1}]})["ports"] == [{"port": 1, "name": "", "protocol": "TCP"}]
 
 
 @pytest.mark.parametrize(
     "edits", [{"endpoints.0.addresses": ["10.0.0.2"]}, {"ports": []}, {"metadata.labels": {"a": "b"}}]
 )
-def test_content_and_labels_count_for_the_generation(edits):
+def test_generation_view_follows_content_and_labels(edits):
     assert STRATEGY.generation_view(edited(SLICE, edits)) != STRATEGY.generation_view(SLICE)
 
 
 @pytest.mark.parametrize("edits", [{"metadata.annotations": {"a": "b"}}, {"metadata.labels": {}}])
-def test_what_else_is_in_the_metadata_does_not_count(edits):
+def test_generation_view_ignores_other_metadata(edits):
     assert STRATEGY.generation_view(edited(SLICE, edits)) == STRATEGY.generation_view(SLICE)
 
 
 TOPOLOGY = {"endpoints.0.deprecatedTopology": {"kubernetes.io/hostname": "n"}}
 
 
-def test_topology_is_dropped_from_new_slices():
+def test_prepare_for_create_drops_topology():
     new = edited(SLICE, TOPOLOGY)
     STRATEGY.prepare_for_create(CONTEXT, new)
     assert new == SLICE
 
 
-def test_topology_that_comes_later_is_dropped_and_counts_once():
+def test_prepare_for_update_drops_added_topology_and_bumps_generation():
     old = edited(SLICE, {"metadata.generation": 1})
     new = edited(old, TOPOLOGY)
     STRATEGY.prepare_for_update(CONTEXT, new, old)
     assert new == edited(old, {"metadata.generation": 2})
 
 
-def test_topology_that_was_kept_from_before_stays():
+def test_prepare_for_update_keeps_topology_of_old_slice():
     old = edited(SLICE, TOPOLOGY)
     new = edited(old, {"metadata.labels": {"a": "b"}})
     STRATEGY.prepare_for_update(CONTEXT, new, old)
@@ -63,5 +63,5 @@ def test_topology_that_was_kept_from_before_stays():
         ),
     ],
 )
-def test_the_row_shows_ports_and_addresses(edits, cells):
+def test_cells_show_ports_and_addresses(edits, cells):
     assert STRATEGY.cells(edited(SLICE, edits), NOW) == cells

@@ -19,7 +19,7 @@ FQDN = {"addressType": "FQDN", f"{AT}.addresses": ["a.example.com."]}
 
 
 @pytest.mark.parametrize("edits", [{}, FQDN, {"addressType": "IPv6", f"{AT}.addresses": ["fd00::1"]}, {"ports": []}])
-def test_what_is_valid(edits):
+def test_validate_endpoint_slice_accepts_valid_slices(edits):
     assert texts(validate_endpoint_slice(edited(VALID, edits))) == []
 
 
@@ -72,7 +72,7 @@ def test_what_is_valid(edits):
         ({"ports.0.protocol": None}, "ports[0].protocol: Required value"),
     ],
 )
-def test_what_is_refused(edits, fault):
+def test_validate_endpoint_slice_rejects_invalid_fields(edits, fault):
     assert fault in texts(validate_endpoint_slice(edited(VALID, edits)))
 
 
@@ -86,19 +86,19 @@ def test_what_is_refused(edits, fault):
         ({f"{AT}.hints.forZones.0.name": "a b"}, f"{PATH}.hints.forZones[0].name"),
     ],
 )
-def test_what_is_no_name_is_refused(edits, path):
+def test_validate_endpoint_slice_rejects_invalid_dns_names(edits, path):
     [fault] = texts(validate_endpoint_slice(edited(VALID, edits)))
     assert fault.startswith(f"{path}: Invalid value: ")
 
 
-def test_the_type_of_addresses_never_changes():
+def test_validate_endpoint_slice_update_rejects_change_of_address_type():
     new = edited(VALID, {"addressType": "IPv6", f"{AT}.addresses": ["fd00::1"]})
     assert texts(validate_endpoint_slice_update(new, VALID)) == [
         'addressType: Invalid value: "IPv6": field is immutable'
     ]
 
 
-def test_addresses_with_leading_zeros_may_only_stay():
+def test_validate_endpoint_slice_accepts_leading_zeros_of_old_slice_only():
     odd = edited(VALID, {f"{AT}.addresses": ["010.0.0.1"]})
     assert texts(validate_endpoint_slice_update(odd, odd)) == []
     assert texts(validate_endpoint_slice_update(odd, VALID)) == [
@@ -117,23 +117,23 @@ def test_addresses_with_leading_zeros_may_only_stay():
         ),
     ],
 )
-def test_what_is_only_warned_about(edits, warnings):
+def test_endpoint_slice_warnings_about_deprecated_fields(edits, warnings):
     assert list(endpoint_slice_warnings(edited(VALID, edits), None)) == warnings
 
 
-def test_names_are_old_news_on_update():
+def test_endpoint_slice_warnings_skip_fqdn_type_on_update():
     named_hosts = edited(VALID, FQDN)
     assert list(endpoint_slice_warnings(named_hosts, named_hosts)) == []
 
 
 @pytest.mark.parametrize("manager", ["endpointslice-controller.k8s.io", "endpointslicemirroring-controller.k8s.io"])
-def test_slices_of_kubernetes_own_controllers_are_not_looked_through(manager):
+def test_endpoint_slice_warnings_skip_slices_of_kubernetes_controllers(manager):
     labels = {"endpointslice.kubernetes.io/managed-by": manager}
     odd = edited(VALID, {"addressType": "IPv6", f"{AT}.addresses": ["FD00::1"], "metadata.labels": labels})
     assert list(endpoint_slice_warnings(odd, None)) == []
 
 
-def test_a_hint_that_is_given_twice_is_looked_at_twice():
+def test_validate_endpoint_slice_validates_each_duplicate_hint():
     faults = texts(validate_endpoint_slice(edited(VALID, {f"{AT}.hints.forZones": [{"name": "a b"}] * 2})))
     assert [fault.partition(":")[0] for fault in faults] == [
         f"{PATH}.hints.forZones[{position}].name" for position in (0, 1, 1)

@@ -10,13 +10,13 @@ SCHEMA = defaulted(STRATEGY, named(spec={"priorityLevelConfiguration": {"name": 
 
 
 @pytest.mark.parametrize(
-    ("said", "precedence"), [({}, 1000), ({"matchingPrecedence": 0}, 1000), ({"matchingPrecedence": 5}, 5)]
+    ("fields", "precedence"), [({}, 1000), ({"matchingPrecedence": 0}, 1000), ({"matchingPrecedence": 5}, 5)]
 )
-def test_a_schema_is_matched_after_1000_others_unless_it_says_otherwise(said, precedence):
-    assert defaulted(STRATEGY, named(spec=dict(said)))["spec"] == {"matchingPrecedence": precedence}
+def test_default_sets_matching_precedence_1000(fields, precedence):
+    assert defaulted(STRATEGY, named(spec=dict(fields)))["spec"] == {"matchingPrecedence": precedence}
 
 
-def test_a_status_write_keeps_spec_and_metadata():
+def test_prepare_for_status_update_keeps_spec_and_metadata():
     new = edited(SCHEMA, {"metadata.labels": {"a": "b"}, "spec.matchingPrecedence": 5, "status.conditions": []})
     STRATEGY.prepare_for_status_update(CONTEXT, new, SCHEMA)
     assert new == {**SCHEMA, "status": {"conditions": []}}
@@ -35,5 +35,5 @@ def test_a_status_write_keeps_spec_and_metadata():
         ),
     ],
 )
-def test_the_row_shows_the_level_and_whether_it_is_there(edits, cells):
+def test_cells_show_priority_level_and_dangling(edits, cells):
     assert STRATEGY.cells(edited(SCHEMA, edits), NOW) == cells

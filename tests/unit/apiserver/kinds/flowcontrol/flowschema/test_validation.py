@@ -31,7 +31,7 @@ VERBS = '"create", "delete", "deletecollection", "get", "list", "patch", "proxy"
         {f"{AT}.resourceRules": GONE},
     ],
 )
-def test_what_is_valid(edits):
+def test_validate_flow_schema_accepts_valid_schemas(edits):
     assert texts(validate_flow_schema(edited(VALID, edits))) == []
 
 
@@ -129,11 +129,11 @@ def test_what_is_valid(edits):
         ),
     ],
 )
-def test_what_is_refused(edits, fault):
+def test_validate_flow_schema_rejects_invalid_fields(edits, fault):
     assert texts(validate_flow_schema(edited(VALID, edits))) == [fault]
 
 
-def test_the_schemas_that_must_be_there_are_as_they_are():
+def test_validate_flow_schema_rejects_changes_of_mandatory_schemas():
     [fault] = texts(validate_flow_schema(edited(VALID, {"metadata.name": "catch-all"})))
     assert fault.startswith("spec: Invalid value: {")
     assert fault.endswith(": spec of 'catch-all' must equal the fixed value")
@@ -147,5 +147,5 @@ def test_the_schemas_that_must_be_there_are_as_they_are():
         ([{}], ["status.conditions[0].type: Required value: must not be empty"]),
     ],
 )
-def test_conditions_have_a_type_each(conditions, faults):
+def test_validate_flow_conditions_rejects_duplicate_types(conditions, faults):
     assert texts(validate_flow_conditions(edited(VALID, {"status.conditions": conditions}))) == faults

@@ -14,7 +14,7 @@ def level(**spec: object) -> dict:
 
 
 @pytest.mark.parametrize(
-    ("said", "filled"),
+    ("fields", "filled"),
     [
         ({"exempt": {}}, {"nominalConcurrencyShares": 0, "lendablePercent": 0}),
         ({"exempt": {"nominalConcurrencyShares": 5}}, {"nominalConcurrencyShares": 5, "lendablePercent": 0}),
@@ -22,16 +22,16 @@ def level(**spec: object) -> dict:
         ({"limited": {"nominalConcurrencyShares": 0}}, {"nominalConcurrencyShares": 0, "lendablePercent": 0}),
     ],
 )
-def test_shares_are_filled_in(said, filled):
-    assert list(level(**said)["spec"].values()) == [filled]
+def test_default_sets_shares(fields, filled):
+    assert list(level(**fields)["spec"].values()) == [filled]
 
 
-def test_queues_are_64_of_50_with_hands_of_8():
+def test_default_sets_queuing():
     limited = level(limited={"limitResponse": QUEUE})["spec"]["limited"]
     assert limited["limitResponse"]["queuing"] == {"queues": 64, "handSize": 8, "queueLengthLimit": 50}
 
 
-def test_a_status_write_keeps_spec_and_metadata():
+def test_prepare_for_status_update_keeps_spec_and_metadata():
     old = level(type="Limited", limited={})
     new = edited(old, {"metadata.labels": {"a": "b"}, "spec.type": "Exempt", "status.conditions": []})
     STRATEGY.prepare_for_status_update(CONTEXT, new, old)
@@ -52,5 +52,5 @@ def test_a_status_write_keeps_spec_and_metadata():
         ({"type": "Exempt", "exempt": {}}, ["a", "Exempt", 0, "<none>", "<none>", "<none>", "60s"]),
     ],
 )
-def test_the_row_shows_shares_and_queues(spec, cells):
+def test_cells_show_shares_and_queues(spec, cells):
     assert STRATEGY.cells(level(**spec), NOW) == cells

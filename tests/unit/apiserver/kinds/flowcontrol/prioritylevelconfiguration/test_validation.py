@@ -15,7 +15,7 @@ LIMITED, QUEUING = "spec.limited", "spec.limited.limitResponse.queuing"
 NEVER_EXEMPT = "must be 'Exempt' if and only if `name` is 'exempt'"
 
 
-def test_what_is_valid():
+def test_validate_priority_level_accepts_valid_levels():
     assert texts(validate_priority_level(VALID)) == []
 
 
@@ -73,21 +73,21 @@ def test_what_is_valid():
         ),
     ],
 )
-def test_what_is_refused(edits, faults):
+def test_validate_priority_level_rejects_invalid_fields(edits, faults):
     assert texts(validate_priority_level(edited(VALID, edits))) == faults
 
 
-def test_hands_of_10_from_64_queues_need_60_bits():
+def test_validate_priority_level_limits_entropy_of_hands():
     assert texts(validate_priority_level(edited(VALID, {f"{QUEUING}.handSize": 10}))) == []
 
 
-def test_the_exempt_level_changes_its_shares_only():
+def test_validate_priority_level_accepts_changed_shares_of_exempt():
     exempt = named("exempt", spec=PRIORITY_LEVELS["exempt"])
     assert texts(validate_priority_level(edited(exempt, {"spec.exempt.nominalConcurrencyShares": 5}))) == []
     assert texts(validate_priority_level(edited(exempt, {"spec": VALID["spec"]}))) != []
 
 
-def test_the_catch_all_level_never_changes():
+def test_validate_priority_level_rejects_changes_of_catch_all():
     catch_all = named("catch-all", spec=PRIORITY_LEVELS["catch-all"])
     [fault] = texts(validate_priority_level(edited(catch_all, {f"{LIMITED}.nominalConcurrencyShares": 6})))
     assert fault.endswith(": spec of 'catch-all' must equal the fixed value")

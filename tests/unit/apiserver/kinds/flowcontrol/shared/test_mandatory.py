@@ -12,17 +12,17 @@ NAMES = ["exempt", "catch-all"]
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_schemas_are_valid_and_lead_to_levels_that_are_there(name):
+def test_mandatory_schemas_are_valid_and_refer_to_mandatory_levels(name):
     assert texts(validate_flow_schema(named(name, spec=FLOW_SCHEMAS[name]))) == []
     assert FLOW_SCHEMAS[name]["priorityLevelConfiguration"]["name"] in PRIORITY_LEVELS
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_levels_are_valid_and_have_their_defaults(name):
+def test_mandatory_levels_are_valid_and_defaulted(name):
     level = named(name, spec=PRIORITY_LEVELS[name])
     assert texts(validate_priority_level(level)) == []
     assert defaulted(PriorityLevelConfigurationStrategy(), edited(level, {})) == level
 
 
-def test_the_first_and_the_last_schema_are_ours():
+def test_mandatory_schemas_have_lowest_and_highest_precedence():
     assert [FLOW_SCHEMAS[name]["matchingPrecedence"] for name in NAMES] == [1, 10_000]

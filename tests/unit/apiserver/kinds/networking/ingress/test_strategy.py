@@ -11,26 +11,26 @@ INGRESS = named(spec={"defaultBackend": BACKEND})
 ANNOTATED = edited(INGRESS, {"metadata.annotations": {"kubernetes.io/ingress.class": "nginx"}})
 
 
-def test_defaulting_adds_nothing():
+def test_default_changes_nothing():
     tree = edited(INGRESS, {})
     STRATEGY.default(tree, "v1")
     assert tree == INGRESS
 
 
-def test_the_old_annotation_warns_on_create_only():
+def test_warnings_about_class_annotation_on_create_only():
     assert STRATEGY.warnings(CONTEXT, ANNOTATED, None) == [
         "annotation \"kubernetes.io/ingress.class\" is deprecated, please use 'spec.ingressClassName' instead"
     ]
     assert list(STRATEGY.warnings(CONTEXT, ANNOTATED, INGRESS)) == []
 
 
-def test_a_new_ingress_has_no_addresses_yet():
+def test_prepare_for_create_empties_status():
     new = edited(INGRESS, {"status.loadBalancer.ingress": [{"ip": "10.0.0.1"}]})
     STRATEGY.prepare_for_create(CONTEXT, new)
     assert new["status"] == {"loadBalancer": {}}
 
 
-def test_a_status_write_keeps_the_spec():
+def test_prepare_for_status_update_keeps_spec():
     new = edited(INGRESS, {"spec.ingressClassName": "b", "status.loadBalancer.ingress": [{"ip": "10.0.0.1"}]})
     STRATEGY.prepare_for_status_update(CONTEXT, new, INGRESS)
     assert (new["spec"], new["status"]["loadBalancer"]["ingress"]) == (INGRESS["spec"], [{"ip": "10.0.0.1"}])
@@ -67,5 +67,5 @@ def test_a_status_write_keeps_the_spec():
         ),
     ],
 )
-def test_the_row_shows_hosts_and_addresses(edits, cells):
+def test_cells_show_hosts_and_addresses(edits, cells):
     assert STRATEGY.cells(edited(INGRESS, edits), NOW) == cells

@@ -28,7 +28,7 @@ TYPES = '"Exact", "ImplementationSpecific", "Prefix"'
         {AT: {"pathType": "ImplementationSpecific", "backend": BACKEND}},
     ],
 )
-def test_what_is_valid(edits):
+def test_validate_ingress_accepts_valid_ingresses(edits):
     assert texts(validate_ingress(edited(VALID, edits))) == []
 
 
@@ -76,7 +76,7 @@ def test_what_is_valid(edits):
         ),
     ],
 )
-def test_what_is_refused(edits, fault):
+def test_validate_ingress_rejects_invalid_fields(edits, fault):
     assert texts(validate_ingress(edited(VALID, edits))) == [fault]
 
 
@@ -91,18 +91,18 @@ def test_what_is_refused(edits, fault):
         ({f"{AT}.backend.service.name": "a.b"}, f"{PATH}.backend.service.name"),
     ],
 )
-def test_what_is_no_name_of_dns_is_refused(edits, path):
+def test_validate_ingress_rejects_invalid_dns_names(edits, path):
     [fault] = texts(validate_ingress(edited(VALID, edits)))
     assert fault.startswith(f"{path}: Invalid value: ")
 
 
-def test_the_annotation_may_come_with_a_change():
+def test_validate_ingress_update_accepts_added_class_annotation():
     new = edited(VALID, {"metadata.annotations": {"kubernetes.io/ingress.class": "other"}})
     assert texts(validate_ingress_update(new, VALID)) == []
 
 
 @pytest.mark.parametrize(("old_secret", "count"), [("fine", 1), ("not_fine", 0)])
-def test_names_of_secrets_that_were_never_right_may_stay_so(old_secret, count):
+def test_validate_ingress_update_accepts_unchanged_invalid_secret_names(old_secret, count):
     old = edited(VALID, {"spec.tls": [{"secretName": old_secret}]})
     new = edited(VALID, {"spec.tls": [{"secretName": "a_b"}]})
     assert len(texts(validate_ingress_update(new, old))) == count
@@ -128,11 +128,11 @@ def with_points(*points: dict) -> dict:
         ),
     ],
 )
-def test_points_that_no_traffic_comes_in_by(point, fault):
+def test_validate_ingress_status_rejects_invalid_ingress_points(point, fault):
     assert texts(validate_ingress_status(with_points(point), VALID)) == [fault]
 
 
-def test_addresses_with_leading_zeros_may_only_stay():
+def test_validate_ingress_status_accepts_leading_zeros_of_old_status_only():
     odd = with_points({"ip": "010.0.0.1"})
     assert texts(validate_ingress_status(odd, odd)) == []
     assert texts(validate_ingress_status(odd, VALID)) == [

@@ -17,18 +17,18 @@ STRATEGY = NetworkPolicyStrategy()
         ({"egress": [{}], "policyTypes": ["Egress"]}, ["Egress"]),
     ],
 )
-def test_what_a_policy_is_about_follows_from_its_rules(spec, types):
+def test_default_sets_policy_types_by_rules(spec, types):
     assert defaulted(STRATEGY, {"spec": dict(spec)})["spec"]["policyTypes"] == types
 
 
 @pytest.mark.parametrize("direction", ["ingress", "egress"])
-def test_ports_are_tcp_unless_they_say_otherwise(direction):
+def test_default_sets_protocol_tcp(direction):
     tree = {"spec": {direction: [{"ports": [{"port": 1}, {"port": 2, "protocol": "UDP"}]}]}}
     [rule] = defaulted(STRATEGY, tree)["spec"][direction]
     assert [port["protocol"] for port in rule["ports"]] == ["TCP", "UDP"]
 
 
-def test_networks_in_unusual_form_warn():
+def test_warnings_about_non_canonical_cidrs():
     blocks = [{"to": [{"ipBlock": {"cidr": "10.0.0.1/8"}}]}]
     assert STRATEGY.warnings(CONTEXT, named(spec={"egress": blocks}), None) == [
         (
@@ -39,5 +39,5 @@ def test_networks_in_unusual_form_warn():
 
 
 @pytest.mark.parametrize(("selector", "shown"), [(SELECTOR, "app=a"), ({}, "<none>")])
-def test_the_row_shows_which_pods(selector, shown):
+def test_cells_show_pod_selector(selector, shown):
     assert STRATEGY.cells(edited(named(), {"spec.podSelector": selector}), NOW) == ["a", shown, "60s"]

@@ -27,7 +27,7 @@ BAD_VALUE = {"matchExpressions": [{"key": "a", "operator": "In", "values": ["not
         {"spec.policyTypes": ["Ingress", "Egress"]},
     ],
 )
-def test_what_is_valid(edits):
+def test_validate_network_policy_accepts_valid_policies(edits):
     assert texts(validate_network_policy(edited(VALID, edits))) == []
 
 
@@ -80,11 +80,11 @@ def test_what_is_valid(edits):
         ),
     ],
 )
-def test_what_is_refused(edits, fault):
+def test_validate_network_policy_rejects_invalid_fields(edits, fault):
     assert texts(validate_network_policy(edited(VALID, edits))) == [fault]
 
 
-def test_an_odd_network_may_only_stay():
+def test_validate_network_policy_accepts_legacy_cidr_of_old_policy_only():
     odd = edited(VALID, {f"{AT_PEER}.ipBlock": {"cidr": "010.0.0.0/8"}})
     assert texts(validate_network_policy(odd, odd)) == []
     assert texts(validate_network_policy(odd, VALID)) == [
@@ -92,14 +92,14 @@ def test_an_odd_network_may_only_stay():
     ]
 
 
-def test_values_that_no_label_has_may_stay_in_selectors():
+def test_validate_network_policy_accepts_invalid_selector_values_of_old_policy():
     lax = edited(VALID, {"spec.podSelector": BAD_VALUE})
     [fault] = texts(validate_network_policy(lax))
     assert fault.startswith('spec.podSelector.matchExpressions[0].values[0]: Invalid value: "not valid": ')
     assert texts(validate_network_policy(lax, lax)) == []
 
 
-def test_exceptions_warn_too():
+def test_network_policy_warnings_about_exceptions():
     odd = edited(VALID, {f"{AT_PEER}.ipBlock.except": ["10.1.0.5/16"]})
     assert list(network_policy_warnings(odd)) == [
         (

@@ -16,11 +16,11 @@ from steersman.apiserver.kinds.networking.shared.references import require_path_
         ({"kind": "a%b", "name": "b"}, ["r.kind: Invalid value: \"a%b\": may not contain '%'"]),
     ],
 )
-def test_a_reference_has_kind_and_name(reference, faults):
+def test_validate_local_reference_requires_kind_and_name(reference, faults):
     assert texts(validate_local_reference(reference, Path("r"))) == faults
 
 
-def test_a_group_is_a_domain():
+def test_validate_local_reference_requires_dns_subdomain_as_group():
     [fault] = texts(validate_local_reference({"apiGroup": "A", "kind": "k", "name": "n"}, Path("r")))
     assert fault.startswith('r.apiGroup: Invalid value: "A": a lowercase RFC 1123 subdomain must consist of')
 
@@ -28,5 +28,5 @@ def test_a_group_is_a_domain():
 @pytest.mark.parametrize(
     ("value", "faults"), [("a", []), ("", ["p: Required value"]), (".", ["p: Invalid value: \".\": may not be '.'"])]
 )
-def test_a_name_fits_into_a_url(value, faults):
+def test_require_path_segment_rejects_invalid_names(value, faults):
     assert texts(require_path_segment(value, Path("p"))) == faults

@@ -40,7 +40,7 @@ def budget(*, spec: dict[str, object] | None = None, **status: object) -> dict[s
         ({"matchExpressions": [{"key": "a", "operator": "Like", "values": ["b"]}]}, False),
     ],
 )
-def test_which_pods_a_budget_guards(selector, guards):
+def test_guarding_returns_budgets_that_select_pod(selector, guards):
     one = budget(spec={"selector": selector})
     assert disruptions.guarding([one], pod()) == [one][: int(guards)]
 
@@ -56,7 +56,7 @@ def test_which_pods_a_budget_guards(selector, guards):
         ("Running", {"deletionTimestamp": "then"}, False, True),
     ],
 )
-def test_pods_for_which_budgets_count(phase, metadata, guarded, terminal):
+def test_is_guarded_by_phase_and_deletion(phase, metadata, guarded, terminal):
     one = pod(phase, **metadata)
     assert (disruptions.is_guarded(one), disruptions.is_terminal(one)) == (guarded, terminal)
 
@@ -72,11 +72,11 @@ def test_pods_for_which_budgets_count(phase, metadata, guarded, terminal):
         (False, None, {"currentHealthy": 0, "desiredHealthy": 0}, False),
     ],
 )
-def test_unhealthy_pods_that_go_uncounted(ready, policy, status, free):
+def test_is_free_for_unhealthy_pods(ready, policy, status, free):
     assert disruptions.is_free(budget(spec={"unhealthyPodEvictionPolicy": policy}, **status), pod(ready=ready)) is free
 
 
-def test_a_disruption_is_counted():
+def test_take_disruption_counts():
     one = budget(disruptionsAllowed=2, disruptedPods={"q": "then"})
     disruptions.take_disruption(one, "p", "now")
     assert one["status"] == budget(disruptionsAllowed=1, disruptedPods={"q": "then", "p": "now"})["status"]
@@ -91,7 +91,7 @@ def test_a_disruption_is_counted():
         ([{"type": "Other", "status": "False", "lastTransitionTime": "then"}], "now"),
     ],
 )
-def test_the_last_disruption_is_told_as_a_condition(before, time):
+def test_take_disruption_sets_condition_when_none_is_left(before, time):
     one = budget(disruptionsAllowed=1, conditions=before)
     disruptions.take_disruption(one, "p", "now")
     assert one["status"]["conditions"][-1] == {
@@ -129,13 +129,13 @@ def condition(**parts: str) -> list[dict[str, str]]:
         ({"currentHealthy": 2}, "does not allow evicting pods currently"),
     ],
 )
-def test_a_budget_without_disruptions_says_why(status, why):
+def test_check_disruption_explains_exhausted_budget(status, why):
     error = refused(budget(**status))
     assert (error.code, error.retry_after_seconds) == (429, None)
     assert error.causes == [{"reason": "DisruptionBudget", "message": f"The disruption budget b {why}"}]
 
 
-def test_a_budget_that_its_controller_has_not_seen_yet_must_be_waited_for():
+def test_check_disruption_is_retriable_when_generation_is_not_observed():
     error = refused(budget(observedGeneration=0, disruptionsAllowed=1))
     assert (error.code, error.headers) == (429, {"Retry-After": "10"})
     assert error.causes[0]["message"] == "The disruption budget b is still being processed by the server."
@@ -145,6 +145,6 @@ def test_a_budget_that_its_controller_has_not_seen_yet_must_be_waited_for():
     "status",
     [{"disruptionsAllowed": -1}, {"disruptionsAllowed": 1, "disruptedPods": {str(n): "then" for n in range(2001)}}],
 )
-def test_a_broken_budget_is_403(status):
+def test_check_disruption_is_forbidden_for_invalid_status(status):
     error = refused(budget(**status))
     assert (error.code, error.details) == (403, {"name": "b", "group": "policy", "kind": "poddisruptionbudget"})

@@ -9,11 +9,11 @@ STRATEGY = PodDisruptionBudgetStrategy()
 BUDGET = named(spec={"minAvailable": 1})
 
 
-def test_a_change_needs_the_version_it_is_based_on():
+def test_update_requires_resource_version():
     assert STRATEGY.allow_unconditional_update is False
 
 
-def test_a_new_budget_allows_nothing_until_it_has_been_counted():
+def test_prepare_for_create_allows_no_disruptions():
     new = edited(BUDGET, {"status.disruptionsAllowed": 5})
     STRATEGY.prepare_for_create(CONTEXT, new)
     assert new["status"] == {
@@ -24,19 +24,19 @@ def test_a_new_budget_allows_nothing_until_it_has_been_counted():
     }
 
 
-def test_a_status_write_keeps_the_spec():
+def test_prepare_for_status_update_keeps_spec():
     new = edited(BUDGET, {"spec.minAvailable": 9, "status.disruptionsAllowed": 1})
     STRATEGY.prepare_for_status_update(CONTEXT, new, BUDGET)
     assert (new["spec"], new["status"]) == (BUDGET["spec"], {"disruptionsAllowed": 1})
 
 
 @pytest.mark.parametrize(("name", "is_fine"), [("A_b", True), ("a/b", False)])
-def test_any_part_of_a_path_is_a_name(name, is_fine):
+def test_name_errors_accept_any_path_segment(name, is_fine):
     assert (not STRATEGY.name_errors(name)) == is_fine
 
 
 @pytest.mark.parametrize(
     ("spec", "shown"), [({"minAvailable": 0}, ["0", "N/A"]), ({"maxUnavailable": "50%"}, ["N/A", "50%"])]
 )
-def test_the_row_shows_the_limit(spec, shown):
+def test_cells_show_limit(spec, shown):
     assert STRATEGY.cells(named(spec=spec, status={"disruptionsAllowed": 2}), NOW) == ["a", *shown, 2, "60s"]

@@ -13,7 +13,7 @@ CONDITION = {"type": "DisruptionAllowed", "status": "True", "reason": "Sufficien
 @pytest.mark.parametrize(
     "spec", [{}, {"minAvailable": "100%"}, {"maxUnavailable": 500}, {"unhealthyPodEvictionPolicy": "AlwaysAllow"}]
 )
-def test_what_is_valid(spec):
+def test_validate_budget_accepts_valid_budgets(spec):
     assert texts(validate_budget(named(spec=spec))) == []
 
 
@@ -45,12 +45,12 @@ def test_what_is_valid(spec):
         ),
     ],
 )
-def test_what_is_refused(spec, fault):
+def test_validate_budget_rejects_invalid_fields(spec, fault):
     assert texts(validate_budget(named(spec=spec))) == [fault]
 
 
 @pytest.mark.parametrize(("old_selector", "count"), [(SELECTOR, 1), (BAD_VALUE, 0)])
-def test_values_that_no_label_has_may_stay_in_the_selector(old_selector, count):
+def test_validate_budget_accepts_invalid_selector_values_of_old_budget(old_selector, count):
     old = edited(VALID, {"spec.selector": old_selector})
     assert len(texts(validate_budget(edited(VALID, {"spec.selector": BAD_VALUE}), old))) == count
 
@@ -68,5 +68,5 @@ def test_values_that_no_label_has_may_stay_in_the_selector(old_selector, count):
         ({"conditions": [{**CONDITION, "reason": ""}]}, ["status.conditions[0].reason: Required value: must be set"]),
     ],
 )
-def test_a_status_holds_counts_and_conditions(status, faults):
+def test_validate_budget_status_checks_counts_and_conditions(status, faults):
     assert texts(validate_budget_status({**VALID, "status": status})) == faults

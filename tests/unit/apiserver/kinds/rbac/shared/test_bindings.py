@@ -16,14 +16,14 @@ SUBJECTS = [
 BINDING = named(roleRef=ROLE, subjects=SUBJECTS)
 
 
-def test_role_users_and_groups_are_of_the_group_of_rbac():
+def test_default_sets_api_groups_of_role_users_and_groups():
     tree = {"roleRef": {"kind": "Role", "name": "r"}, "subjects": [{"kind": s["kind"]} for s in SUBJECTS]}
     filled = defaulted(STRATEGY, tree)
     assert filled["roleRef"]["apiGroup"] == GROUP
     assert [subject.get("apiGroup") for subject in filled["subjects"]] == [GROUP, GROUP, None]
 
 
-def test_what_is_valid():
+def test_validate_accepts_valid_bindings():
     assert texts(STRATEGY.validate(CONTEXT, BINDING)) == []
 
 
@@ -48,28 +48,28 @@ def test_what_is_valid():
         ),
     ],
 )
-def test_what_is_refused(edits, fault):
+def test_validate_rejects_invalid_fields(edits, fault):
     assert texts(STRATEGY.validate(CONTEXT, edited(BINDING, edits))) == [fault]
 
 
-def test_the_role_never_changes():
+def test_validate_update_rejects_change_of_role_ref():
     [fault] = texts(STRATEGY.validate_update(CONTEXT, edited(BINDING, {"roleRef.name": "other"}), BINDING))
     assert fault.startswith("roleRef: Invalid value: {")
     assert fault.endswith(": cannot change roleRef")
 
 
-def test_subjects_may_change():
+def test_validate_update_accepts_change_of_subjects():
     assert texts(STRATEGY.validate_update(CONTEXT, edited(BINDING, {"subjects": []}), BINDING)) == []
 
 
-def test_a_write_to_a_missing_name_creates_it():
+def test_put_to_missing_name_creates():
     assert STRATEGY.allow_create_on_update is True
 
 
 @pytest.mark.parametrize(("name", "is_fine"), [("system:node", True), ("A B", True), ("a/b", False), ("..", False)])
-def test_any_part_of_a_path_is_a_name(name, is_fine):
+def test_name_errors_accept_any_path_segment(name, is_fine):
     assert (not STRATEGY.name_errors(name)) == is_fine
 
 
-def test_the_row_shows_who_by_kind():
+def test_cells_show_subjects_by_kind():
     assert STRATEGY.cells(BINDING, NOW) == ["a", "Role/r", "60s", "u", "g", "n/s"]

@@ -11,7 +11,7 @@ BAD_VALUE = {"matchExpressions": [{"key": "a", "operator": "In", "values": ["not
 
 
 @pytest.mark.parametrize("rule", [PODS, URLS, {**PODS, "resourceNames": ["a"]}])
-def test_rules_are_about_resources_or_about_urls(rule):
+def test_validate_rules_accepts_resources_or_urls(rule):
     assert texts(validate_rules([rule], namespaced=False)) == []
 
 
@@ -36,17 +36,17 @@ def test_rules_are_about_resources_or_about_urls(rule):
         ),
     ],
 )
-def test_what_is_refused(rule, fault):
+def test_validate_rules_rejects_invalid_rules(rule, fault):
     assert texts(validate_rules([rule], namespaced=False)) == [fault]
 
 
-def test_urls_lie_in_no_namespace():
+def test_validate_rules_rejects_urls_in_namespaced_roles():
     assert texts(validate_rules([URLS], namespaced=True)) == [
         'rules[0].nonResourceURLs: Invalid value: ["/healthz"]: namespaced rules cannot apply to non-resource URLs'
     ]
 
 
-def test_no_rules_are_fine():
+def test_validate_rules_accepts_empty_list():
     assert texts(validate_rules(None, namespaced=True)) == []
 
 
@@ -66,11 +66,11 @@ def test_no_rules_are_fine():
         ),
     ],
 )
-def test_an_aggregation_has_selectors(rule, faults):
+def test_validate_aggregation_requires_selectors(rule, faults):
     assert texts(validate_aggregation(rule)) == faults
 
 
-def test_values_that_no_label_has_are_told_of_a_new_selector():
+def test_validate_aggregation_rejects_invalid_values_of_new_selectors():
     first, *_ = texts(validate_aggregation({"clusterRoleSelectors": [BAD_VALUE]}))
     assert first.startswith(
         'aggregationRule.clusterRoleSelectors[0].matchExpressions[0].values[0]: Invalid value: "not valid": '

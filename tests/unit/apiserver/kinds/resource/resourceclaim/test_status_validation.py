@@ -18,7 +18,7 @@ RESULTS, AT = "status.allocation.devices.results[0]", "status.allocation.devices
 @pytest.mark.parametrize(
     ("new", "old"), [(ALLOCATED, CLAIM), (RESERVED, CLAIM), (CLAIM, RESERVED), (RESERVED, ALLOCATED)]
 )
-def test_claims_are_allocated_reserved_and_let_go(new, old):
+def test_validate_claim_status_accepts_allocation_reservation_and_release(new, old):
     assert texts(validate_claim_status(new, old)) == []
 
 
@@ -80,17 +80,17 @@ def test_claims_are_allocated_reserved_and_let_go(new, old):
         ),
     ],
 )
-def test_what_is_refused(edits, fault):
+def test_validate_claim_status_rejects_invalid_fields(edits, fault):
     assert fault in texts(validate_claim_status(edited(ALLOCATED, edits), CLAIM))
 
 
-def test_an_allocation_never_changes():
+def test_validate_claim_status_rejects_change_of_allocation():
     [fault] = texts(validate_claim_status(edited(ALLOCATED, {f"{AT}.device": "dev-1"}), ALLOCATED))
     assert fault.startswith("status.allocation: Invalid value: {")
     assert fault.endswith(": field is immutable")
 
 
-def test_nobody_reserves_what_is_being_deleted():
+def test_validate_claim_status_rejects_reservation_of_deleted_claim():
     going = edited(ALLOCATED, {"metadata.deletionTimestamp": "2026-01-01T00:00:00Z"})
     assert texts(validate_claim_status(edited(going, {"status.reservedFor": [POD]}), going)) == [
         (

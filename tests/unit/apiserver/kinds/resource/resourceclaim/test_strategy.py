@@ -13,23 +13,23 @@ REQUESTS = [{"name": "gpu", "exactly": {"deviceClassName": "gpus"}}]
 CLAIM = defaulted(STRATEGY, named(spec={"devices": {"requests": REQUESTS}}))
 
 
-def test_what_is_valid():
+def test_validate_accepts_valid_claim():
     assert texts(STRATEGY.validate(CONTEXT, CLAIM)) == []
 
 
-def test_the_wish_never_changes():
+def test_validate_update_rejects_change_of_spec():
     [fault] = texts(STRATEGY.validate_update(CONTEXT, edited(CLAIM, {"spec.devices.requests.0.name": "b"}), CLAIM))
     assert fault.startswith("spec: Invalid value: {")
     assert fault.endswith(": field is immutable")
 
 
-def test_a_new_claim_is_not_allocated():
+def test_prepare_for_create_empties_status():
     new = edited(CLAIM, {"status.allocation": {}})
     STRATEGY.prepare_for_create(CONTEXT, new)
     assert not new.get("status")
 
 
-def test_a_status_write_keeps_spec_and_metadata():
+def test_prepare_for_status_update_keeps_spec_and_metadata():
     new = edited(CLAIM, {"metadata.labels": {"a": "b"}, "spec.devices": {}, "status.allocation": {}})
     STRATEGY.prepare_for_status_update(CONTEXT, new, CLAIM)
     assert new == {**CLAIM, "status": {"allocation": {}}}
@@ -45,22 +45,22 @@ def test_a_status_write_keeps_spec_and_metadata():
         ({"metadata.deletionTimestamp": "2026-01-01T00:00:30Z", "status.allocation": {}}, "deleted,allocated"),
     ],
 )
-def test_the_row_shows_how_far_a_claim_is(edits, state):
+def test_cells_show_state(edits, state):
     assert STRATEGY.cells(edited(CLAIM, edits), NOW) == ["a", state, "60s"]
 
 
 RESULT = {"driver": "d.com", "pool": "p", "device": "dev-0"}
 
 
-@pytest.mark.parametrize(("allocation", "told"), [({"devices": {"results": [RESULT]}}, [RESULT]), (None, None)])
-def test_what_drivers_said_of_devices_goes_with_their_allocation(allocation, told):
+@pytest.mark.parametrize(("allocation", "error_texts"), [({"devices": {"results": [RESULT]}}, [RESULT]), (None, None)])
+def test_prepare_for_status_update_drops_device_statuses_with_allocation(allocation, error_texts):
     old = edited(CLAIM, {"status": {"allocation": {"devices": {"results": [RESULT]}}, "devices": [RESULT]}})
     new = edited(old, {"status.allocation": allocation})
     STRATEGY.prepare_for_status_update(CONTEXT, new, old)
-    assert new["status"].get("devices") == told
+    assert new["status"].get("devices") == error_texts
 
 
-def test_who_takes_an_allocation_away_needs_no_right_of_its_drivers():
+def test_deallocation_requires_no_permission_of_drivers():
     old = edited(CLAIM, {"status": {"allocation": {"devices": {"results": [RESULT]}}, "devices": [RESULT]}})
     new = edited(old, {"status.allocation": None})
     ctx = RequestContext(CONTEXT.user, NOW, version="v1", verb="update")

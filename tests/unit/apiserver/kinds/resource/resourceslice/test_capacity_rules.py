@@ -16,11 +16,11 @@ def faults(capacity: dict, *, shared: bool = True) -> list[str]:
 
 
 @pytest.mark.parametrize("capacity", [{"value": "10"}, VALUES, RANGE])
-def test_what_is_valid(capacity):
+def test_check_capacity_accepts_valid_policies(capacity):
     assert faults(capacity) == []
 
 
-def test_only_what_is_shared_is_asked_for_in_parts():
+def test_check_capacity_rejects_request_policy_of_unshared_device():
     assert faults(VALUES, shared=False) == [f"c.{POLICY}: Forbidden: allowMultipleAllocations must be true"]
 
 
@@ -50,7 +50,7 @@ def test_only_what_is_shared_is_asked_for_in_parts():
         ),
     ],
 )
-def test_values_that_are_refused(edits, fault):
+def test_check_capacity_rejects_invalid_values(edits, fault):
     assert faults(edited(VALUES, edits)) == [fault]
 
 
@@ -76,5 +76,5 @@ def test_values_that_are_refused(edits, fault):
         ),
     ],
 )
-def test_ranges_that_are_refused(edits, fault):
+def test_check_capacity_rejects_invalid_ranges(edits, fault):
     assert faults(edited(RANGE, edits)) == [fault]

@@ -17,17 +17,17 @@ POOL = {"name": "p"}
         ({"driver": "d.com", "pool": POOL, "allNodes": True}, ["a", "<unset>", "d.com", "p", "60s"]),
     ],
 )
-def test_the_row_shows_where_the_devices_are(spec, cells):
+def test_cells_show_node_driver_and_pool(spec, cells):
     assert STRATEGY.cells(named(spec=spec), NOW) == cells
 
 
 @pytest.mark.parametrize("label", ["spec.nodeName", "spec.driver"])
-def test_slices_are_selected_by_node_and_driver(label):
+def test_field_labels_select_by_node_and_driver(label):
     assert STRATEGY.field_labels[label](named(spec={label.partition(".")[2]: "x"})) == "x"
     assert STRATEGY.field_labels[label](named(spec={})) == ""
 
 
-def test_slices_are_of_no_namespace():
+def test_resource_is_cluster_scoped():
     assert STRATEGY.namespace_field_label is False
 
 
@@ -38,7 +38,7 @@ def test_slices_are_of_no_namespace():
         ("D.com", ['spec.driver: driver names should be lowercase; "D.com" contains uppercase characters']),
     ],
 )
-def test_drivers_in_upper_case_warn(driver, warnings):
+def test_warnings_about_upper_case_drivers(driver, warnings):
     assert list(STRATEGY.warnings(CONTEXT, named(spec={"driver": driver}), None)) == warnings
 
 
@@ -51,15 +51,15 @@ def tainted(**taint):
     ("taint", "of_old", "since"),
     [
         ({}, None, "now"),
-        ({"timeAdded": "told"}, None, "told"),
+        ({"timeAdded": "error_texts"}, None, "error_texts"),
         ({}, {"timeAdded": "before"}, "before"),
-        ({"timeAdded": "told"}, {"timeAdded": "before"}, "told"),
+        ({"timeAdded": "error_texts"}, {"timeAdded": "before"}, "error_texts"),
         ({"value": "v"}, {"timeAdded": "before"}, "now"),
         ({"effect": "NoSchedule"}, {"timeAdded": "before"}, "now"),
     ],
 )
-def test_a_taint_says_since_when_it_is_there(taint, of_old, since):
-    """One that stays keeps its time, also where a driver leaves it out of an update."""
+def test_prepare_sets_time_added_of_taints(taint, of_old, since):
+    """An existing taint keeps its time, also if an update omits it."""
     obj = tainted(**taint)
     if of_old is None:
         STRATEGY.prepare_for_create(CONTEXT, obj)

@@ -26,7 +26,7 @@ SETS = [{"name": "s", "counters": {"c": {"value": "1"}}}]
         {"spec.devices": GONE, "spec.sharedCounters": SETS},
     ],
 )
-def test_what_is_valid(edits):
+def test_validate_slice_accepts_valid_slices(edits):
     assert texts(validate_slice(edited(VALID, edits))) == []
 
 
@@ -105,7 +105,7 @@ def test_what_is_valid(edits):
         ({f"{AT}.taints": [{"key": "a"}]}, f"{PATH}.taints[0].effect: Required value"),
     ],
 )
-def test_what_is_refused(edits, fault):
+def test_validate_slice_rejects_invalid_fields(edits, fault):
     assert texts(validate_slice(edited(VALID, edits))) == [fault]
 
 
@@ -117,14 +117,14 @@ def test_what_is_refused(edits, fault):
         ({"spec.pool.name": "q"}, 'spec.pool.name: Invalid value: "q": field is immutable'),
     ],
 )
-def test_what_belongs_to_whom_never_changes(edits, fault):
+def test_validate_slice_update_rejects_change_of_node_driver_and_pool(edits, fault):
     assert texts(validate_slice(edited(VALID, edits), VALID)) == [fault]
 
 
-def test_devices_come_and_go():
+def test_validate_slice_update_accepts_change_of_devices():
     assert texts(validate_slice(edited(VALID, {"spec.devices": [], "spec.pool.generation": 2}), VALID)) == []
 
 
-def test_taints_that_are_stored_may_stay():
+def test_validate_slice_update_accepts_stored_taints():
     old = edited(VALID, {f"{AT}.taints": [{"key": "a"}]})
     assert texts(validate_slice(old, old)) == []

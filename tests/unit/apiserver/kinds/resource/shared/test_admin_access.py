@@ -18,7 +18,7 @@ NEEDS_LABEL = (
 NO_NAMESPACE = 'Internal error: could not retrieve namespace to verify admin access: namespaces "n" not found'
 
 
-def wish(*, admin):
+def request_with_admin(*, admin):
     requests = [{"name": "q"}, {"name": "r", "exactly": {"deviceClassName": "c", "adminAccess": admin}}]
     return {"devices": {"requests": requests}}
 
@@ -39,15 +39,15 @@ def claim(*, admin):
         (None, {}, []),
     ],
 )
-def test_admin_access_needs_a_label(admin, labels, faults):
-    assert texts(check_requests(wish(admin=admin), "n", lambda _: labels)) == faults
+def test_check_requests_requires_namespace_label(admin, labels, faults):
+    assert texts(check_requests(request_with_admin(admin=admin), "n", lambda _: labels)) == faults
 
 
 @pytest.mark.parametrize(("before", "after", "faults"), [(False, True, 1), (True, True, 0), (False, False, 0)])
-def test_what_was_granted_may_stay(before, after, faults):
+def test_check_allocation_accepts_unchanged_admin_access(before, after, faults):
     errors = check_allocation(claim(admin=after), claim(admin=before), lambda _: {})
     assert texts(errors) == [f"status.allocation.devices.results[0].adminAccess: {NEEDS_LABEL}"] * faults
 
 
-def test_without_namespaces_it_is_nowhere_allowed():
-    assert len(list(check_requests(wish(admin=True), "n", no_namespaces))) == 1
+def test_check_requests_rejects_admin_access_without_namespaces():
+    assert len(list(check_requests(request_with_admin(admin=True), "n", no_namespaces))) == 1

@@ -9,7 +9,7 @@ ATTRIBUTE = "device.attributes['x.example.com'].a"
 
 
 @pytest.mark.parametrize(
-    ("expression", "told"),
+    ("expression", "error_texts"),
     [
         ("device.driver == 'x'", []),
         (f"{ATTRIBUTE}", []),
@@ -21,5 +21,5 @@ ATTRIBUTE = "device.attributes['x.example.com'].a"
         ),
     ],
 )
-def test_selectors(expression, told):
-    assert list(map(str, check_selector(expression, Path("here")))) == told
+def test_check_selector_rejects_invalid_expressions(expression, error_texts):
+    assert list(map(str, check_selector(expression, Path("here")))) == error_texts

@@ -28,7 +28,7 @@ WAYS = "exactly one of `exactly` or `firstAvailable` is required"
 NAMES = "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'"
 
 
-def test_what_is_valid():
+def test_validate_claim_spec_accepts_valid_specs():
     assert texts(validate_claim_spec(VALID)) == []
 
 
@@ -93,22 +93,22 @@ def test_what_is_valid():
         ),
     ],
 )
-def test_what_is_refused(edits, fault):
+def test_validate_claim_spec_rejects_invalid_fields(edits, fault):
     assert fault in texts(validate_claim_spec(edited(VALID, edits)))
 
 
 @pytest.mark.parametrize(
     ("name", "count"), [("gpu", 0), ("nic", 0), ("nic/slow", 0), ("slow", 1), ("gpu/slow", 1), ("nic/slow/x", 1)]
 )
-def test_requests_are_referred_to_by_name_or_by_name_and_part(name, count):
+def test_request_names_include_alternatives(name, count):
     assert len(list(RequestNames(VALID).check(name, Path("p")))) == count
 
 
-def test_labels_of_a_template_are_labels():
+def test_validate_template_checks_labels():
     [fault] = texts(validate_template(named(spec={"metadata": {"labels": {"a": "not valid"}}, "spec": VALID})))
     assert fault.startswith('spec.metadata.labels: Invalid value: "not valid": ')
 
 
 @pytest.mark.parametrize(("name", "count"), [("example.com/gpu", 0), ("cpu", 1), ("kubernetes.io/gpu", 1)])
-def test_a_class_may_stand_for_an_extended_resource(name, count):
+def test_validate_class_accepts_extended_resource_name(name, count):
     assert len(texts(validate_class(named(spec={"extendedResourceName": name})))) == count

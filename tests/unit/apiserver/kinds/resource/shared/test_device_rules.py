@@ -28,23 +28,23 @@ def accept(_: object, path: Path):
     yield from ()
 
 
-def test_each_item_is_looked_at():
+def test_check_list_validates_each_item():
     assert texts(check_list([1, 2], HERE, refuse, max_items=2)) == ["p[0]: Required value", "p[1]: Required value"]
 
 
-def test_a_list_beyond_its_bound_is_not_looked_into():
+def test_check_list_skips_items_above_limit():
     assert texts(check_list([1, 2, 3], HERE, refuse, max_items=2)) == ["p: Too many: 3: must have at most 2 items"]
 
 
-def test_repetitions_are_told_after_the_items():
+def test_check_set_reports_duplicates_after_items():
     assert texts(check_set(["a", "b", "a"], HERE, accept, key=str, max_items=-1)) == ['p[2]: Duplicate value: "a"']
 
 
-def test_keys_and_values_of_a_map_are_told_by_the_key():
+def test_check_map_reports_errors_with_key():
     assert texts(check_map({"k": 1}, HERE, refuse, refuse, max_items=-1)) == ["p[k]: Required value"] * 2
 
 
-def test_long_keys_are_shown_shortened():
+def test_check_map_shortens_long_keys():
     [fault] = texts(check_map({"k" * 97: 1}, HERE, refuse, accept, max_items=-1))
     assert fault == f"p[{'k' * 47}...{'k' * 46}]: Required value"
 
@@ -52,17 +52,17 @@ def test_long_keys_are_shown_shortened():
 @pytest.mark.parametrize(
     ("name", "count"), [("numa", 0), ("d.com/numa", 0), ("/numa", 1), ("d.com/", 1), ("a" * 33, 1), ("0numa", 1)]
 )
-def test_attributes_are_identifiers_perhaps_in_a_domain(name, count):
+def test_check_qualified_accepts_optional_domain(name, count):
     assert len(list(check_qualified(name, HERE))) == count
 
 
 @pytest.mark.parametrize(("name", "count"), [("d.com/numa", 0), ("numa", 1)])
-def test_some_must_be_in_a_domain(name, count):
+def test_check_fully_qualified_requires_domain(name, count):
     assert len(list(check_fully_qualified(name, HERE))) == count
 
 
 @pytest.mark.parametrize(("name", "count"), [("a", 0), ("a/b.c", 0), ("", 1), ("a//b", 1), ("A", 1)])
-def test_pools_are_dns_names_with_slashes_between(name, count):
+def test_check_pool_accepts_dns_subdomains_with_slashes(name, count):
     assert len(list(check_pool(name, HERE))) == count
 
 
@@ -75,11 +75,11 @@ def test_pools_are_dns_names_with_slashes_between(name, count):
         ({"a": "b" * 10240}, ["p: Too long: may not be more than 10240 bytes"]),
     ],
 )
-def test_data_are_objects_of_some_size(value, faults):
+def test_check_raw_requires_object_within_size_limit(value, faults):
     assert texts(check_raw(value, HERE)) == faults
 
 
-def test_data_that_are_stored_may_be_larger():
+def test_check_raw_accepts_larger_stored_objects():
     assert texts(check_raw({"a": "b" * 10240}, HERE, stored=True)) == []
 
 
@@ -91,7 +91,7 @@ def test_data_that_are_stored_may_be_larger():
         ({"opaque": {"driver": "d.com"}}, ["p.opaque.parameters: Required value"]),
     ],
 )
-def test_configuration_is_for_a_driver(config, faults):
+def test_check_opaque_requires_driver(config, faults):
     assert texts(check_opaque(config, HERE)) == faults
 
 
@@ -106,7 +106,7 @@ def test_configuration_is_for_a_driver(config, faults):
         ),
     ],
 )
-def test_taints_have_an_effect(taint, faults):
+def test_check_taint_requires_effect(taint, faults):
     assert texts(check_taint(taint, HERE)) == faults
 
 
@@ -145,6 +145,6 @@ def test_taints_have_an_effect(taint, faults):
         (list("abcde"), ["x"], ["p.bindingConditions: Too many: 5: must have at most 4 items"]),
     ],
 )
-def test_what_pods_wait_for_comes_with_what_makes_them_give_up(awaited, failures, faults):
+def test_check_binding_conditions_requires_failure_conditions(awaited, failures, faults):
     device = {"bindingConditions": awaited, "bindingFailureConditions": failures}
     assert texts(check_binding_conditions(device, HERE)) == faults

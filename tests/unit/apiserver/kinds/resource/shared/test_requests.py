@@ -17,20 +17,20 @@ from steersman.apiserver.kinds.resource.shared.requests import default_claim_spe
         ),
     ],
 )
-def test_a_request_asks_for_exactly_one_device(request_, filled):
+def test_default_claim_spec_sets_exact_count_1(request_, filled):
     spec = {"devices": {"requests": [{"name": "a", "exactly": request_}]}}
     default_claim_spec(spec)
     assert spec["devices"]["requests"] == [{"name": "a", "exactly": filled}]
 
 
-def test_alternatives_ask_for_one_device_each():
+def test_default_claim_spec_sets_count_of_alternatives():
     spec = {"devices": {"requests": [{"name": "a", "firstAvailable": [{"name": "b"}]}]}}
     default_claim_spec(spec)
     [alternative] = spec["devices"]["requests"][0]["firstAvailable"]
     assert alternative == {"name": "b", "allocationMode": "ExactCount", "count": 1}
 
 
-def test_without_requests_there_is_nothing_to_fill_in():
+def test_default_claim_spec_changes_nothing_without_requests():
     spec: dict = {}
     default_claim_spec(spec)
     default_claim_spec(None)

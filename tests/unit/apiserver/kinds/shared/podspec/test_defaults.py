@@ -1,4 +1,4 @@
-"""Defaults of pods and pod templates."""
+"""Defaults of Pods and Pod templates."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ specs = st.fixed_dictionaries(
 
 
 @given(specs)
-def test_a_pod_with_its_defaults_stays_as_it_is(spec: dict):
+def test_default_pod_is_idempotent(spec: dict):
     once = {"metadata": {}, "spec": copy(spec)}
     default_pod(once)
     twice = copy(once)
@@ -75,7 +75,7 @@ def test_a_pod_with_its_defaults_stays_as_it_is(spec: dict):
 
 
 @given(specs)
-def test_a_template_with_its_defaults_stays_as_it_is(spec: dict):
+def test_default_pod_template_is_idempotent(spec: dict):
     once = {"spec": copy(spec)}
     default_pod_template(once)
     twice = copy(once)
@@ -84,13 +84,13 @@ def test_a_template_with_its_defaults_stays_as_it_is(spec: dict):
 
 
 @given(specs)
-def test_defaults_take_nothing_away(spec: dict):
+def test_default_pod_keeps_given_fields(spec: dict):
     filled = copy(spec)
     default_pod_spec(filled)
     assert set(spec) <= set(filled)
 
 
-def test_every_pod_spec_gets_these():
+def test_default_pod_spec_sets_spec_fields():
     spec = {"containers": []}
     default_pod_spec(spec)
     assert spec == {
@@ -103,7 +103,7 @@ def test_every_pod_spec_gets_these():
     }
 
 
-def test_every_container_gets_these():
+def test_default_pod_spec_sets_container_fields():
     container = {"name": "c", "image": "i:1"}
     default_container(container)
     assert container == {
@@ -116,21 +116,21 @@ def test_every_container_gets_these():
     }
 
 
-def test_only_pods_get_service_links():
+def test_default_pod_sets_service_links_of_pods_only():
     pod, template = {"spec": {"containers": []}}, {"spec": {"containers": []}}
     default_pod(pod)
     default_pod_template(template)
     assert (pod["spec"]["enableServiceLinks"], "enableServiceLinks" in template["spec"]) == (True, False)
 
 
-def test_what_pods_say_stays():
-    said = {"restartPolicy": "Never", "terminationGracePeriodSeconds": 0, "enableServiceLinks": False}
-    pod = {"spec": {"containers": [], **said}}
+def test_default_pod_keeps_explicit_values():
+    fields = {"restartPolicy": "Never", "terminationGracePeriodSeconds": 0, "enableServiceLinks": False}
+    pod = {"spec": {"containers": [], **fields}}
     default_pod(pod)
-    assert {name: pod["spec"][name] for name in said} == said
+    assert {name: pod["spec"][name] for name in fields} == fields
 
 
-def test_only_pods_request_what_they_are_limited_to():
+def test_default_pod_sets_requests_from_limits_of_pods_only():
     limited = {"name": "c", "resources": {"limits": {"cpu": "1", "memory": "1Gi"}, "requests": {"cpu": "500m"}}}
     pod, template = {"spec": {"containers": [copy(limited)]}}, {"spec": {"containers": [copy(limited)]}}
     default_pod(pod)
@@ -139,7 +139,7 @@ def test_only_pods_request_what_they_are_limited_to():
     assert template["spec"]["containers"][0]["resources"]["requests"] == {"cpu": "500m"}
 
 
-def test_ephemeral_containers_have_no_requests():
+def test_default_pod_sets_no_requests_of_ephemeral_containers():
     pod = {"spec": {"containers": [], "ephemeralContainers": [{"name": "e", "resources": {"limits": {"cpu": "1"}}}]}}
     default_pod(pod)
     assert pod["spec"]["ephemeralContainers"][0]["resources"] == {"limits": {"cpu": "1"}}
@@ -153,12 +153,12 @@ def test_ephemeral_containers_have_no_requests():
         ({"serviceAccountName": "new", "serviceAccount": "old"}, "new"),
     ],
 )
-def test_the_account_has_two_names_that_say_the_same(given_names: dict, both: str):
+def test_sync_service_account_prefers_service_account_name(given_names: dict, both: str):
     default_pod_spec(given_names)
     assert (given_names["serviceAccountName"], given_names["serviceAccount"]) == (both, both)
 
 
-def test_on_the_nodes_network_a_pods_port_is_the_nodes():
+def test_default_pod_spec_sets_host_ports_with_host_network():
     spec = {"hostNetwork": True, "containers": [{"name": "c", "ports": [{"containerPort": 80}]}]}
     pod, template = {"spec": copy(spec)}, {"spec": copy(spec)}
     default_pod(pod)
@@ -167,7 +167,7 @@ def test_on_the_nodes_network_a_pods_port_is_the_nodes():
     assert template["spec"]["containers"][0]["ports"] == [{"containerPort": 80, "protocol": "TCP"}]
 
 
-def test_every_probe_gets_its_timings():
+def test_default_probe_sets_timings():
     probe = {"httpGet": {"port": 80}, "periodSeconds": 0}
     default_probe(probe)
     assert probe == {
@@ -179,13 +179,13 @@ def test_every_probe_gets_its_timings():
     }
 
 
-def test_grpc_probes_ask_for_the_whole_server():
+def test_default_probe_sets_empty_grpc_service():
     probe = {"grpc": {"port": 80}}
     default_probe(probe)
     assert probe["grpc"] == {"port": 80, "service": ""}
 
 
-def test_hooks_have_no_timings():
+def test_default_container_sets_no_timings_of_lifecycle_hooks():
     container = {"name": "c", "lifecycle": {"postStart": {"httpGet": {"port": 1}}, "preStop": {"exec": {}}}}
     default_container(container)
     assert container["lifecycle"] == {
@@ -209,13 +209,13 @@ def test_hooks_have_no_timings():
         ({"secretKeyRef": {"key": "k"}}, {"secretKeyRef": {"key": "k"}}),
     ],
 )
-def test_sources_of_variables_are_filled_in(source: dict, filled: dict):
+def test_default_container_sets_sources_of_env(source: dict, filled: dict):
     container = {"name": "c", "env": [{"name": "e", "valueFrom": source}]}
     default_container(container)
     assert container["env"] == [{"name": "e", "valueFrom": filled}]
 
 
-def test_init_containers_in_annotations_are_dropped():
+def test_drop_init_container_annotations_drops_deprecated_annotations():
     pod = {"metadata": {"annotations": {"pod.beta.kubernetes.io/init-containers": "[]", "a": "b"}}}
     default_pod(pod)
     assert pod["metadata"] == {"annotations": {"a": "b"}}

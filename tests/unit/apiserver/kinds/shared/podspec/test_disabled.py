@@ -1,11 +1,11 @@
-"""Fields whose features are off."""
+"""Dropping of fields of disabled features."""
 
 from __future__ import annotations
 
 from steersman.apiserver.kinds.shared.podspec.disabled import drop_disabled, drop_disabled_status
 
 
-def test_sources_of_projections_are_left_empty():
+def test_drop_disabled_empties_projected_sources():
     sources = [
         {"clusterTrustBundle": {"name": "b", "path": "p"}},
         {"podCertificate": {"signerName": "s"}},
@@ -16,7 +16,7 @@ def test_sources_of_projections_are_left_empty():
     assert spec["volumes"][0]["projected"]["sources"] == [{}, {}, {"secret": {"name": "s"}}]
 
 
-def test_a_lifecycle_of_nothing_else_goes_with_its_signal():
+def test_drop_disabled_drops_lifecycle_with_stop_signal_only():
     hook = {"exec": {"command": ["x"]}}
     spec = {
         "containers": [{"name": "a", "lifecycle": {"stopSignal": "SIGINT"}}],
@@ -31,15 +31,15 @@ def test_a_lifecycle_of_nothing_else_goes_with_its_signal():
     }
 
 
-def test_no_group_is_scheduled_together():
+def test_drop_disabled_drops_workload_reference():
     spec = {"schedulingGroup": {"podGroupName": "g"}, "containers": []}
     drop_disabled(spec)
     assert spec == {"containers": []}
 
 
-def test_statuses_tell_nothing_of_images_that_are_volumes():
+def test_drop_disabled_status_drops_image_volume_status():
     mount = {"name": "v", "mountPath": "/v"}
-    told = {"name": "c", "volumeMounts": [{**mount, "volumeStatus": {"image": {"imageRef": "i@sha256:0"}}}]}
-    status = {"containerStatuses": [told], "nodeAllocatableResourceClaimStatuses": [{}], "phase": "Running"}
+    error_texts = {"name": "c", "volumeMounts": [{**mount, "volumeStatus": {"image": {"imageRef": "i@sha256:0"}}}]}
+    status = {"containerStatuses": [error_texts], "nodeAllocatableResourceClaimStatuses": [{}], "phase": "Running"}
     drop_disabled_status(status)
     assert status == {"containerStatuses": [{"name": "c", "volumeMounts": [mount]}], "phase": "Running"}

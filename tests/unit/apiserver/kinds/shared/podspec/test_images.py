@@ -1,4 +1,4 @@
-"""Reading image names."""
+"""Parsing of image names."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ SHA = "a" * 64
         ("example.com/" + "a" * 250, ""),
     ],
 )
-def test_the_tag_of_an_image(image: str, tag: str):
+def test_image_tag_parses_names(image: str, tag: str):
     assert image_tag(image) == tag
 
 
 @pytest.mark.parametrize(("image", "policy"), [("nginx", "Always"), ("nginx:1", "IfNotPresent"), ("", "IfNotPresent")])
-def test_images_that_may_change_are_pulled_always(image: str, policy: str):
+def test_default_pull_policy_is_always_for_latest(image: str, policy: str):
     assert default_pull_policy(image) == policy

@@ -1,4 +1,4 @@
-"""Label keys become part of selectors."""
+"""Merging of label keys into selectors."""
 
 from __future__ import annotations
 
@@ -30,33 +30,33 @@ def term(**parts: object) -> dict:
     ],
 )
 @pytest.mark.parametrize("kind", ["podAffinity", "podAntiAffinity"])
-def test_affinity_terms_get_the_pods_own_values(kind: str, keys: dict, expressions: list[dict]):
+def test_merge_label_keys_merges_into_affinity_terms(kind: str, keys: dict, expressions: list[dict]):
     required, preferred = term(**keys), term(**keys)
     spec = {"affinity": {kind: {REQUIRED: [required], PREFERRED: [{"weight": 1, "podAffinityTerm": preferred}]}}}
     merge_label_keys(spec, LABELS)
     assert required["labelSelector"] == preferred["labelSelector"] == {"matchExpressions": expressions}
 
 
-def test_spread_constraints_too():
+def test_merge_label_keys_merges_into_spread_constraints():
     constraint = term(matchLabelKeys=["hash"])
     merge_label_keys({"topologySpreadConstraints": [constraint]}, LABELS)
     assert constraint["labelSelector"]["matchExpressions"] == [{"key": "hash", "operator": "In", "values": ["7"]}]
 
 
-def test_what_was_selected_before_comes_first():
+def test_merge_label_keys_appends_to_existing_expressions():
     old = {"key": "a", "operator": "Exists"}
     constraint = {"labelSelector": {"matchExpressions": [old]}, "matchLabelKeys": ["app"]}
     merge_label_keys({"topologySpreadConstraints": [constraint]}, LABELS)
     assert [e["key"] for e in constraint["labelSelector"]["matchExpressions"]] == ["a", "app"]
 
 
-def test_keys_that_the_pod_has_no_label_for_mean_nothing():
+def test_merge_label_keys_skips_keys_without_label():
     constraint = term(matchLabelKeys=["other"])
     merge_label_keys({"topologySpreadConstraints": [constraint]}, LABELS)
     assert constraint["labelSelector"] == {}
 
 
-def test_a_term_without_a_selector_stays_so():
+def test_merge_label_keys_keeps_terms_without_selector():
     constraint = {"matchLabelKeys": ["app"]}
     merge_label_keys({"topologySpreadConstraints": [constraint]}, LABELS)
     assert constraint == {"matchLabelKeys": ["app"]}

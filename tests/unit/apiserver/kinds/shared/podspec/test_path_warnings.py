@@ -1,4 +1,4 @@
-"""Files of a volume that lie in each other's way."""
+"""Warnings about overlapping paths in volumes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def volume(**source: object) -> list[dict]:
 
 
 @pytest.mark.parametrize("paths", [("a", "b"), ("a", "ab"), ("a/b", "a/c"), ("", "")])
-def test_files_side_by_side_are_fine(paths: tuple[str, ...]):
+def test_path_warnings_is_empty_for_disjoint_paths(paths: tuple[str, ...]):
     assert list(path_warnings(volume(configMap={"name": "m", "items": items(*paths)}))) == []
 
 
@@ -31,7 +31,7 @@ def test_files_side_by_side_are_fine(paths: tuple[str, ...]):
         (("a/", "a"), '"a" with "a"'),
     ],
 )
-def test_one_file_cannot_lie_at_or_in_another(paths: tuple[str, ...], shown: str):
+def test_path_warnings_about_equal_and_nested_paths(paths: tuple[str, ...], shown: str):
     assert list(path_warnings(volume(configMap={"name": "m", "items": items(*paths)}))) == [
         f'volume "v" (ConfigMap "m"): overlapping paths: {shown}'
     ]
@@ -44,7 +44,7 @@ def test_one_file_cannot_lie_at_or_in_another(paths: tuple[str, ...], shown: str
         ({"downwardAPI": {"items": items("a", "a")}}, 'volume "v" (DownwardAPI)'),
     ],
 )
-def test_other_volumes_of_files_too(source: dict, where: str):
+def test_path_warnings_cover_all_file_volumes(source: dict, where: str):
     assert list(path_warnings(volume(**source))) == [f'{where}: overlapping paths: "a" with "a"']
 
 
@@ -57,25 +57,25 @@ def test_other_volumes_of_files_too(source: dict, where: str):
         ({"serviceAccountToken": {"path": "a"}}, "ServiceAccountToken"),
     ],
 )
-def test_sources_of_a_projection_share_a_directory(source: dict, who: str):
+def test_path_warnings_compare_sources_of_projected_volume(source: dict, who: str):
     sources = [{"secret": {"name": "first", "items": items("a")}}, source]
     assert list(path_warnings(volume(projected={"sources": sources}))) == [
         f'volume "v" (Projected): overlapping paths: "a" ({who}) with "a" (Secret "first")'
     ]
 
 
-def test_a_projection_of_nothing_is_told():
+def test_path_warnings_about_projected_volume_without_sources():
     assert list(path_warnings(volume(projected={"sources": [{}]}))) == [
         'volume "v" (Projected) has no sources provided'
     ]
 
 
-def test_files_that_nobody_knows_yet_are_not_told():
+def test_path_warnings_skip_unknown_files():
     sources = [{"secret": {"name": "a"}}, {"secret": {"name": "a"}}]
     assert list(path_warnings(volume(projected={"sources": sources}))) == []
 
 
-def test_sources_are_told_of_in_their_order():
+def test_path_warnings_follow_order_of_sources():
     sources = [{"secret": {"name": "s", "items": items("a")}}, {"secret": {"name": "s", "items": items("a")}}, {}]
     first, second = path_warnings(volume(projected={"sources": sources}))
     assert "overlapping paths" in first

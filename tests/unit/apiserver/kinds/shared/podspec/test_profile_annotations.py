@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.apiserver.kinds.objects import told
+from tests.unit.apiserver.kinds.objects import error_texts
 
 from steersman.apimachinery.field import Path
 from steersman.apiserver.kinds.shared.podspec.profile_annotations import (
+    apply_app_armor_annotations,
     has_profiles,
-    take_over_app_armor,
     validate_profile_annotations,
     validate_profiles_match,
 )
@@ -28,7 +28,7 @@ def pod(annotations: dict, spec: dict | None = None, **container: object) -> dic
 
 
 @pytest.mark.parametrize(("name", "has"), [(ARMOR, True), (SECCOMP_POD, True), (SECCOMP_C, True), ("other", False)])
-def test_three_kinds_of_annotations_choose_profiles(name: str, has: bool):
+def test_has_profiles_recognizes_three_annotations(name: str, has: bool):
     assert has_profiles({name: "x"}) is has
 
 
@@ -40,9 +40,9 @@ def test_three_kinds_of_annotations_choose_profiles(name: str, has: bool):
         ("localhost/mine", {"type": "Localhost", "localhostProfile": "mine"}),
     ],
 )
-def test_what_an_old_client_says_of_app_armor_becomes_the_field(text: str, profile: dict):
+def test_apply_app_armor_annotations_sets_fields(text: str, profile: dict):
     obj = pod({ARMOR: text})
-    warnings = list(take_over_app_armor(obj))
+    warnings = list(apply_app_armor_annotations(obj))
     assert obj["spec"]["containers"][0]["securityContext"] == {"appArmorProfile": profile}
     assert warnings == [
         f'metadata.annotations[{ARMOR}]: deprecated since v1.30; use the "appArmorProfile" field instead'
@@ -59,9 +59,9 @@ def test_what_an_old_client_says_of_app_armor_becomes_the_field(text: str, profi
     ],
     ids=["the field is set", "the pod says the same", "windows", "no such annotation"],
 )
-def test_sometimes_there_is_nothing_to_take_over(obj: dict):
+def test_apply_app_armor_annotations_changes_nothing_when_not_applicable(obj: dict):
     before = repr(obj)
-    assert list(take_over_app_armor(obj)) == []
+    assert list(apply_app_armor_annotations(obj)) == []
     assert repr(obj) == before
 
 
@@ -94,8 +94,10 @@ def test_sometimes_there_is_nothing_to_take_over(obj: dict):
         ),
     ],
 )
-def test_annotations_name_containers_and_profiles_that_there_can_be(annotations: dict, faults: list[str]):
-    assert told(validate_profile_annotations(annotations, pod(annotations)["spec"], NOTES)) == faults
+def test_validate_profile_annotations_requires_existing_container_and_valid_profile(
+    annotations: dict, faults: list[str]
+):
+    assert error_texts(validate_profile_annotations(annotations, pod(annotations)["spec"], NOTES)) == faults
 
 
 @pytest.mark.parametrize(
@@ -119,14 +121,14 @@ def test_annotations_name_containers_and_profiles_that_there_can_be(annotations:
 @pytest.mark.parametrize(
     ("annotation", "name", "what"), [(ARMOR, "appArmorProfile", "apparmor"), (SECCOMP_C, "seccompProfile", "seccomp")]
 )
-def test_field_and_annotation_say_the_same(annotation, name, what, text, profile, faults):
+def test_validate_profiles_match_requires_equal_container_profiles(annotation, name, what, text, profile, faults):
     obj = pod({annotation: text}, securityContext={name: profile})
-    errors = told(validate_profiles_match(obj["metadata"]["annotations"], obj["spec"], SPEC))
+    errors = error_texts(validate_profiles_match(obj["metadata"]["annotations"], obj["spec"], SPEC))
     assert errors == [f"spec.containers[0].securityContext.{name}.{fault.format(what)}" for fault in faults]
 
 
-def test_so_do_those_of_the_pod():
+def test_validate_profiles_match_requires_equal_pod_profiles():
     obj = pod({SECCOMP_POD: "unconfined"}, {"securityContext": {"seccompProfile": {"type": "RuntimeDefault"}}})
-    assert told(validate_profiles_match(obj["metadata"]["annotations"], obj["spec"], SPEC)) == [
+    assert error_texts(validate_profiles_match(obj["metadata"]["annotations"], obj["spec"], SPEC)) == [
         "spec.securityContext.seccompProfile.type: Forbidden: seccomp type in annotation and field must match"
     ]

@@ -1,4 +1,4 @@
-"""Which resources there are."""
+"""Predicates of resource names."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from steersman.apiserver.kinds.shared.podspec import resource_names as names
         ("gpu", False, False, False),
     ],
 )
-def test_plain_names_and_where_they_may_stand(name: str, standard: bool, of_quota: bool, of_container: bool):
+def test_standard_names_by_place(name: str, standard: bool, of_quota: bool, of_container: bool):
     found = names.is_standard(name), names.is_standard_of_quota(name), names.is_standard_of_container(name)
     assert found == (standard, of_quota, of_container)
 
@@ -40,7 +40,7 @@ def test_plain_names_and_where_they_may_stand(name: str, standard: bool, of_quot
         ("requests.example.com/gpu", False, False, False),
     ],
 )
-def test_whose_they_are_decides_how_they_are_counted(name: str, extended: bool, overcommit: bool, integer: bool):
+def test_overcommit_and_integer_rules_by_owner(name: str, extended: bool, overcommit: bool, integer: bool):
     found = names.is_extended(name), names.may_overcommit(name), names.is_integer(name)
     assert found == (extended, overcommit, integer)
 
@@ -56,5 +56,5 @@ def test_whose_they_are_decides_how_they_are_counted(name: str, extended: bool, 
         ("hugepages-0", "1Gi", False),
     ],
 )
-def test_huge_pages_come_whole(name: str, amount: str, whole: bool):
+def test_is_whole_pages_requires_multiple_of_page_size(name: str, amount: str, whole: bool):
     assert names.is_whole_pages(name, parse(amount)) is whole

@@ -1,4 +1,4 @@
-"""Requests and limits."""
+"""Requests, limits and the QoS class."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from steersman.apiserver.kinds.shared.podspec.resources import (
 )
 
 
-def asks(cpu: str, **more: str) -> dict:
+def container_requesting(cpu: str, **more: str) -> dict:
     return {"name": "c", "resources": {"requests": {"cpu": cpu}}, **more}
 
 
-def holds(requests: dict | None = None, limits: dict | None = None) -> dict:
+def container_with(requests: dict | None = None, limits: dict | None = None) -> dict:
     parts = {"requests": requests, "limits": limits}
     return {"name": "c", "resources": {name: part for name, part in parts.items() if part is not None}}
 
@@ -41,48 +41,51 @@ def holds(requests: dict | None = None, limits: dict | None = None) -> dict:
         ("1e3", "1e3"),
     ],
 )
-def test_nothing_is_finer_than_a_thousandth(amount: str, rounded: str):
+def test_round_resource_list_rounds_up_to_milli_units(amount: str, rounded: str):
     amounts = {"cpu": amount}
     round_resource_list(amounts)
     assert amounts == {"cpu": rounded}
 
 
 @given(st.integers(1, 10**12), st.sampled_from(["n", "u", "m", "", "k", "Ki"]))
-def test_rounding_never_takes_anything_away(number: int, suffix: str):
+def test_round_resource_list_never_decreases_amounts(number: int, suffix: str):
     amounts = {"cpu": f"{number}{suffix}"}
     round_resource_list(amounts)
     assert parse(amounts["cpu"]) >= parse(f"{number}{suffix}")
 
 
-def test_only_missing_requests_come_from_limits():
+def test_default_requests_from_limits_sets_missing_requests_only():
     resources = {"limits": {"cpu": "2", "memory": "1Gi"}, "requests": {"cpu": "1"}}
     default_requests_from_limits(resources)
     assert resources["requests"] == {"cpu": "1", "memory": "1Gi"}
 
 
-def test_containers_and_sidecars_add_up():
-    spec = {"containers": [asks("1"), asks("2")], "initContainers": [asks("4", restartPolicy="Always")]}
+def test_container_totals_add_containers_and_sidecars():
+    spec = {
+        "containers": [container_requesting("1"), container_requesting("2")],
+        "initContainers": [container_requesting("4", restartPolicy="Always")],
+    }
     assert container_totals(spec, "requests") == {"cpu": parse("7")}
 
 
 @pytest.mark.parametrize(
     ("inits", "total"),
     [
-        ([asks("1")], "3"),
-        ([asks("5"), asks("4")], "5"),
-        ([asks("1", restartPolicy="Always"), asks("5")], "6"),
-        ([asks("5"), asks("1", restartPolicy="Always")], "5"),
-        ([asks("1", restartPolicy="Always"), asks("1")], "4"),
+        ([container_requesting("1")], "3"),
+        ([container_requesting("5"), container_requesting("4")], "5"),
+        ([container_requesting("1", restartPolicy="Always"), container_requesting("5")], "6"),
+        ([container_requesting("5"), container_requesting("1", restartPolicy="Always")], "5"),
+        ([container_requesting("1", restartPolicy="Always"), container_requesting("1")], "4"),
     ],
 )
-def test_an_init_container_runs_beside_the_sidecars_before_it(inits: list[dict], total: str):
-    spec = {"containers": [asks("3")], "initContainers": inits}
+def test_container_totals_add_init_container_to_preceding_sidecars(inits: list[dict], total: str):
+    spec = {"containers": [container_requesting("3")], "initContainers": inits}
     assert container_totals(spec, "requests") == {"cpu": parse(total)}
 
 
-def test_what_the_pod_says_of_itself_counts_and_overhead_comes_on_top():
+def test_pod_totals_prefer_pod_level_values_and_add_overhead():
     spec = {
-        "containers": [asks("1")],
+        "containers": [container_requesting("1")],
         "resources": {"requests": {"cpu": "2"}},
         "overhead": {"cpu": "100m", "memory": "1"},
     }
@@ -94,7 +97,7 @@ def test_what_the_pod_says_of_itself_counts_and_overhead_comes_on_top():
     ("name", "may"),
     [("cpu", True), ("memory", True), ("hugepages-2Mi", True), ("example.com/gpu", False), ("pods", False)],
 )
-def test_few_resources_are_a_pods_as_a_whole(name: str, may: bool):
+def test_is_pod_level_resource_for_cpu_memory_and_huge_pages(name: str, may: bool):
     assert is_pod_level_resource(name) is may
 
 
@@ -107,28 +110,31 @@ def test_few_resources_are_a_pods_as_a_whole(name: str, may: bool):
         ({"requests": {"cpu": "5"}}, {"cpu": "5"}),
     ],
 )
-def test_a_pod_requests_what_its_containers_do(own: dict, requests: dict):
-    spec = {"containers": [asks("1"), asks("2"), holds({"memory": "1Gi"})], "resources": own}
+def test_default_pod_level_resources_sets_requests_from_containers(own: dict, requests: dict):
+    spec = {
+        "containers": [container_requesting("1"), container_requesting("2"), container_with({"memory": "1Gi"})],
+        "resources": own,
+    }
     default_pod_level_resources(spec)
     assert spec["resources"]["requests"] == requests
 
 
-def test_a_pod_requests_its_limit_where_its_containers_request_nothing():
-    spec = {"containers": [holds()], "resources": {"limits": {"cpu": "4"}}}
+def test_default_pod_level_resources_sets_requests_from_limits_without_container_requests():
+    spec = {"containers": [container_with()], "resources": {"limits": {"cpu": "4"}}}
     default_pod_level_resources(spec)
     assert spec["resources"] == {"limits": {"cpu": "4"}, "requests": {"cpu": "4"}}
 
 
-def test_a_pod_that_requests_huge_pages_limits_them_itself():
+def test_default_pod_level_resources_keeps_huge_pages_limits_when_requested():
     pages = {"hugepages-2Mi": "4Mi"}
-    spec = {"containers": [holds(dict(pages), dict(pages))], "resources": {"requests": dict(pages)}}
+    spec = {"containers": [container_with(dict(pages), dict(pages))], "resources": {"requests": dict(pages)}}
     default_pod_level_resources(spec)
     assert spec["resources"] == {"requests": pages}
 
 
-def test_huge_pages_of_containers_limit_the_pod():
+def test_default_pod_level_resources_sets_huge_pages_limits_from_containers():
     pages = {"hugepages-2Mi": "4Mi"}
-    spec = {"containers": [holds(dict(pages), dict(pages))], "resources": {"limits": {"cpu": "1"}}}
+    spec = {"containers": [container_with(dict(pages), dict(pages))], "resources": {"limits": {"cpu": "1"}}}
     default_pod_level_resources(spec)
     assert spec["resources"] == {"limits": {"cpu": "1", **pages}, "requests": {"cpu": "1", **pages}}
 
@@ -136,37 +142,45 @@ def test_huge_pages_of_containers_limit_the_pod():
 @pytest.mark.parametrize(
     ("spec", "quality"),
     [
-        ({"containers": [holds()]}, "BestEffort"),
-        ({"containers": [holds({"cpu": "0"})]}, "BestEffort"),
-        ({"containers": [holds({"example.com/gpu": "1"}, {"example.com/gpu": "1"})]}, "BestEffort"),
-        ({"containers": [holds({"cpu": "1"})]}, "Burstable"),
-        ({"containers": [holds({"cpu": "1", "memory": "1"}, {"cpu": "1", "memory": "1"})]}, "Guaranteed"),
-        ({"containers": [holds({"cpu": "1000m", "memory": "1"}, {"cpu": "1", "memory": "1"})]}, "Guaranteed"),
-        ({"containers": [holds({"cpu": "1", "memory": "1"}, {"cpu": "2", "memory": "1"})]}, "Burstable"),
-        ({"containers": [holds({"cpu": "1"}, {"cpu": "1"})]}, "Burstable"),
-        ({"containers": [holds({"cpu": "1", "memory": "1"}, {"cpu": "1", "memory": "1"}), holds()]}, "Burstable"),
+        ({"containers": [container_with()]}, "BestEffort"),
+        ({"containers": [container_with({"cpu": "0"})]}, "BestEffort"),
+        ({"containers": [container_with({"example.com/gpu": "1"}, {"example.com/gpu": "1"})]}, "BestEffort"),
+        ({"containers": [container_with({"cpu": "1"})]}, "Burstable"),
+        ({"containers": [container_with({"cpu": "1", "memory": "1"}, {"cpu": "1", "memory": "1"})]}, "Guaranteed"),
+        ({"containers": [container_with({"cpu": "1000m", "memory": "1"}, {"cpu": "1", "memory": "1"})]}, "Guaranteed"),
+        ({"containers": [container_with({"cpu": "1", "memory": "1"}, {"cpu": "2", "memory": "1"})]}, "Burstable"),
+        ({"containers": [container_with({"cpu": "1"}, {"cpu": "1"})]}, "Burstable"),
         (
             {
-                "containers": [holds({"cpu": "1", "memory": "1"}, {"cpu": "1", "memory": "1"})],
-                "initContainers": [holds({"cpu": "1"})],
+                "containers": [
+                    container_with({"cpu": "1", "memory": "1"}, {"cpu": "1", "memory": "1"}),
+                    container_with(),
+                ]
             },
             "Burstable",
         ),
         (
             {
-                "containers": [holds()],
+                "containers": [container_with({"cpu": "1", "memory": "1"}, {"cpu": "1", "memory": "1"})],
+                "initContainers": [container_with({"cpu": "1"})],
+            },
+            "Burstable",
+        ),
+        (
+            {
+                "containers": [container_with()],
                 "resources": {"requests": {"cpu": "1", "memory": "1"}, "limits": {"cpu": "1", "memory": "1"}},
             },
             "Guaranteed",
         ),
     ],
 )
-def test_the_class_of_service_follows_from_requests_and_limits(spec: dict, quality: str):
+def test_qos_class_by_requests_and_limits(spec: dict, quality: str):
     assert qos_class(spec) == quality
 
 
 @pytest.mark.parametrize(
     ("policy", "goes_on"), [({}, False), ({"restartPolicy": "Always"}, True), ({"restartPolicy": "Never"}, False)]
 )
-def test_a_sidecar_is_always_restarted(policy: dict, goes_on: bool):
+def test_is_sidecar_requires_restart_policy_always(policy: dict, goes_on: bool):
     assert is_sidecar(policy) is goes_on

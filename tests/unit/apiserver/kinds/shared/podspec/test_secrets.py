@@ -1,4 +1,4 @@
-"""Where a pod can mention a secret."""
+"""Secret references of Pods."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from steersman.apiserver.kinds.shared.podspec.secrets import secret_names
         {"env": [{"name": "a"}, {"name": "e", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}}]},
     ],
 )
-def test_containers_take_variables_from_secrets(kind: str, part: dict):
+def test_secret_names_of_container_env(kind: str, part: dict):
     assert list(secret_names({kind: [{"name": "c", **part}]})) == ["s"]
 
 
@@ -35,13 +35,13 @@ def test_containers_take_variables_from_secrets(kind: str, part: dict):
         {"storageos": {"secretRef": {"name": "s"}}},
     ],
 )
-def test_volumes_are_opened_with_secrets(source: dict):
+def test_secret_names_of_volumes(source: dict):
     assert list(secret_names({"volumes": [{"name": "v", **source}, {"name": "e", "emptyDir": {}}]})) == ["s"]
 
 
-def test_images_are_pulled_with_secrets():
+def test_secret_names_of_pull_secrets():
     assert list(secret_names({"imagePullSecrets": [{"name": "a"}, {"name": "b"}]})) == ["a", "b"]
 
 
-def test_most_pods_mention_none():
+def test_secret_names_is_empty_without_references():
     assert list(secret_names({"containers": [{"name": "c"}], "volumes": [{"name": "v", "cephfs": {}}]})) == []

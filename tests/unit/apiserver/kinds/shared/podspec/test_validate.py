@@ -1,9 +1,9 @@
-"""Whole pod specs and templates."""
+"""Validation of whole Pod specs and templates."""
 
 from __future__ import annotations
 
 import pytest
-from tests.unit.apiserver.kinds.objects import pod_spec, template, told
+from tests.unit.apiserver.kinds.objects import error_texts, pod_spec, template
 
 from steersman.apimachinery.field import Path
 from steersman.apiserver.kinds.shared.podspec.rules import PodRules
@@ -19,10 +19,10 @@ POD = PodRules(is_pod=True, pod_name="a")
 
 
 def faults(rules: PodRules = POD, **spec: object) -> list[str]:
-    return told(validate_pod_spec(pod_spec(**spec), P, rules))
+    return error_texts(validate_pod_spec(pod_spec(**spec), P, rules))
 
 
-def test_a_usual_pod_is_let_through():
+def test_validate_pod_spec_accepts_valid_spec():
     assert faults() == []
 
 
@@ -92,37 +92,37 @@ def test_a_usual_pod_is_let_through():
         ),
     ],
 )
-def test_one_thing_wrong_is_told_once(spec: dict, fault: str):
+def test_validate_pod_spec_reports_single_error(spec: dict, fault: str):
     assert faults(**spec) == [fault]
 
 
 @pytest.mark.parametrize(
     "name", ["serviceAccountName", "nodeName", "priorityClassName", "runtimeClassName", "hostname"]
 )
-def test_names_of_other_things_go_into_dns(name: str):
+def test_validate_pod_spec_requires_dns_names_of_references(name: str):
     (fault,) = faults(**{name: "A_b"})
     assert fault.startswith(f'spec.{name}: Invalid value: "A_b": a lowercase RFC 1123 ')
 
 
 @pytest.mark.parametrize("search", ["a.b", "a.b.", ".", "_srv.a"])
-def test_search_paths_may_begin_with_an_underscore(search: str):
+def test_validate_pod_spec_accepts_underscore_in_search_paths(search: str):
     assert faults(dnsConfig={"searches": [search]}) == []
 
 
 @pytest.mark.parametrize("rules", [PodRules(is_pod=True), PodRules()], ids=["pod", "template"])
-def test_on_the_nodes_network_ports_are_the_nodes(rules: PodRules):
+def test_validate_pod_spec_requires_equal_host_ports_with_host_network(rules: PodRules):
     container = {"name": "c", "image": "i", "ports": [{"containerPort": 80, "hostPort": 81}]}
     assert faults(rules, hostNetwork=True, containers=[container]) == [
         "spec.containers[0].ports[0].hostPort: Invalid value: 81: must match `containerPort` when `hostNetwork` is true"
     ]
 
 
-def test_templates_may_leave_the_nodes_ports_out():
+def test_validate_pod_template_accepts_omitted_host_ports():
     container = {"name": "c", "image": "i", "ports": [{"containerPort": 80}]}
     assert faults(PodRules(), hostNetwork=True, containers=[container]) == []
 
 
-def test_hosts_in_aliases_have_addresses_and_names():
+def test_validate_pod_spec_requires_ip_and_hostnames_of_host_aliases():
     first, second = faults(hostAliases=[{"ip": "x", "hostnames": ["a.b", "A"]}])
     assert first.startswith('spec.hostAliases[0].ip: Invalid value: "x": must be a valid IP address')
     assert second.startswith('spec.hostAliases[0].hostnames[1]: Invalid value: "A"')
@@ -131,60 +131,60 @@ def test_hosts_in_aliases_have_addresses_and_names():
 # -- templates --------------------------------------------------------------------------------------------------------
 
 
-def test_a_usual_template_is_let_through():
-    assert told(validate_pod_template(template(), Path("template"))) == []
+def test_validate_pod_template_accepts_valid_template():
+    assert error_texts(validate_pod_template(template(), Path("template"))) == []
 
 
-def test_ephemeral_containers_are_no_part_of_templates():
+def test_validate_pod_template_rejects_ephemeral_containers():
     whole = template(ephemeralContainers=[{"name": "e", "image": "i"}])
-    assert told(validate_pod_template(whole, Path("template"))) == [
+    assert error_texts(validate_pod_template(whole, Path("template"))) == [
         "template.spec.ephemeralContainers: Forbidden: ephemeral containers not allowed in pod template"
     ]
 
 
-def test_labels_of_templates_are_labels():
+def test_validate_pod_template_checks_labels():
     whole = {**template(), "metadata": {"labels": {"x": "not a label"}}}
-    (fault,) = told(validate_pod_template(whole, Path("template")))
+    (fault,) = error_texts(validate_pod_template(whole, Path("template")))
     assert fault.startswith('template.labels: Invalid value: "not a label"')
 
 
-# -- annotations and what only pods may not do ------------------------------------------------------------------------
+# -- annotations and rules for Pods only ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("cost", ["0", "-1", "2147483647", "-2147483648"])
-def test_what_a_deletion_costs_is_a_number(cost: str):
-    assert told(validate_pod_annotations({"controller.kubernetes.io/pod-deletion-cost": cost}, {}, P)) == []
+def test_validate_pod_annotations_requires_integer_deletion_cost(cost: str):
+    assert error_texts(validate_pod_annotations({"controller.kubernetes.io/pod-deletion-cost": cost}, {}, P)) == []
 
 
 @pytest.mark.parametrize("cost", ["", "01", "+1", "1.5", "2147483648", "a"])
-def test_of_32_bits_and_in_its_plain_form(cost: str):
+def test_validate_pod_annotations_requires_canonical_int32_deletion_cost(cost: str):
     name = "controller.kubernetes.io/pod-deletion-cost"
-    assert told(validate_pod_annotations({name: cost}, {}, P)) == [
+    assert error_texts(validate_pod_annotations({name: cost}, {}, P)) == [
         f'spec[{name}]: Invalid value: "{cost}": must be a 32bit integer'
     ]
 
 
-def test_mirror_pods_have_a_node():
+def test_validate_pod_annotations_requires_node_name_of_mirror_pods():
     name = "kubernetes.io/config.mirror"
-    assert told(validate_pod_annotations({name: "x"}, {}, P)) == [
+    assert error_texts(validate_pod_annotations({name: "x"}, {}, P)) == [
         f'spec[{name}]: Invalid value: "x": must set spec.nodeName if mirror pod annotation is set'
     ]
-    assert told(validate_pod_annotations({name: "x"}, {"nodeName": "n"}, P)) == []
+    assert error_texts(validate_pod_annotations({name: "x"}, {"nodeName": "n"}, P)) == []
 
 
-def test_without_an_account_there_is_no_token():
+def test_validate_only_for_pods_rejects_token_without_service_account():
     volume = {"name": "v", "projected": {"sources": [{"configMap": {}}, {"serviceAccountToken": {"path": "t"}}]}}
-    assert told(validate_only_for_pods({"volumes": [volume]}, P)) == [
+    assert error_texts(validate_only_for_pods({"volumes": [volume]}, P)) == [
         (
             "spec.volumes[0].projected.sources[1].serviceAccountToken: Forbidden: "
             "must not be specified when serviceAccountName is not set"
         )
     ]
-    assert told(validate_only_for_pods({"serviceAccountName": "a", "volumes": [volume]}, P)) == []
+    assert error_texts(validate_only_for_pods({"serviceAccountName": "a", "volumes": [volume]}, P)) == []
 
 
 @pytest.mark.parametrize("kind", ["containers", "initContainers"])
-def test_images_have_no_space_around_them(kind: str):
-    assert told(validate_only_for_pods({kind: [{"image": " i"}]}, P)) == [
+def test_validate_only_for_pods_rejects_whitespace_around_images(kind: str):
+    assert error_texts(validate_only_for_pods({kind: [{"image": " i"}]}, P)) == [
         f'spec.{kind}[0].image: Invalid value: " i": must not have leading or trailing whitespace'
     ]

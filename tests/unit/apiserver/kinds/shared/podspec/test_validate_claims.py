@@ -1,9 +1,9 @@
-"""Specs of claims."""
+"""Validation of claim specs."""
 
 from __future__ import annotations
 
 import pytest
-from tests.unit.apiserver.kinds.objects import told
+from tests.unit.apiserver.kinds.objects import error_texts
 
 from steersman.apimachinery.field import Path
 from steersman.apiserver.kinds.shared.podspec.validate_claims import (
@@ -18,10 +18,10 @@ SOURCE = {"kind": "PersistentVolumeClaim", "name": "c"}
 
 
 def faults(**spec: object) -> list[str]:
-    return told(validate_claim_spec({**GOOD, **spec}, P))
+    return error_texts(validate_claim_spec({**GOOD, **spec}, P))
 
 
-def test_a_usual_claim_is_let_through():
+def test_validate_claim_spec_accepts_valid_spec():
     assert faults(storageClassName="fast", dataSource=SOURCE, dataSourceRef=SOURCE) == []
 
 
@@ -50,12 +50,12 @@ def test_a_usual_claim_is_let_through():
         ),
     ],
 )
-def test_one_thing_wrong_is_told_once(spec: dict, fault: str):
+def test_validate_claim_spec_reports_single_error(spec: dict, fault: str):
     assert faults(**spec) == [fault]
 
 
 @pytest.mark.parametrize("name", ["storageClassName", "volumeAttributesClassName"])
-def test_classes_have_names(name: str):
+def test_validate_claim_spec_checks_storage_class_name(name: str):
     (fault,) = faults(**{name: "A_b"})
     assert fault.startswith(f'spec.{name}: Invalid value: "A_b": a lowercase RFC 1123 subdomain')
     assert faults(**{name: ""}) == []
@@ -64,18 +64,18 @@ def test_classes_have_names(name: str):
 @pytest.mark.parametrize(
     "modes", [None, [], ["ReadWriteOnce", "ReadOnlyMany"], ["ReadWriteOncePod"], ["ReadWriteOncePod"] * 2]
 )
-def test_modes_may_come_together(modes: list[str] | None):
-    assert told(check_access_modes(modes, P)) == []
+def test_check_access_modes_accepts_several_modes(modes: list[str] | None):
+    assert error_texts(check_access_modes(modes, P)) == []
 
 
-def test_the_mode_of_a_single_pod_stands_alone():
-    assert told(check_access_modes(["ReadWriteOncePod", "ReadWriteOnce"], P)) == [
+def test_check_access_modes_rejects_read_write_once_pod_with_others():
+    assert error_texts(check_access_modes(["ReadWriteOncePod", "ReadWriteOnce"], P)) == [
         "spec: Forbidden: may not use ReadWriteOncePod with other access modes"
     ]
 
 
-def test_unknown_modes_are_told_with_those_there_are():
-    assert told(check_access_modes(["Write"], P)) == [
+def test_check_access_modes_lists_supported_modes():
+    assert error_texts(check_access_modes(["Write"], P)) == [
         (
             'spec: Unsupported value: "Write": '
             'supported values: "ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"'
@@ -84,12 +84,16 @@ def test_unknown_modes_are_told_with_those_there_are():
 
 
 @pytest.mark.parametrize("amount", ["0", "-1", "-1Gi"])
-def test_an_amount_is_more_than_nothing(amount: str):
-    assert told(check_positive_quantity(amount, P)) == [f'spec: Invalid value: "{amount}": must be greater than zero']
+def test_check_positive_quantity_rejects_zero(amount: str):
+    assert error_texts(check_positive_quantity(amount, P)) == [
+        f'spec: Invalid value: "{amount}": must be greater than zero'
+    ]
 
 
-def test_what_old_claims_hold_may_stay():
+def test_validate_claim_spec_accepts_legacy_values_of_old_claim():
     selector = {"matchExpressions": [{"key": "a", "operator": "In", "values": ["not a label"]}]}
     spec = {**GOOD, "selector": selector, "dataSource": {"apiGroup": "Not_a_group", "kind": "K", "name": "n"}}
-    assert len(told(validate_claim_spec(spec, P))) == 2
-    assert told(validate_claim_spec(spec, P, allow_invalid_selector_values=True, allow_invalid_groups=True)) == []
+    assert len(error_texts(validate_claim_spec(spec, P))) == 2
+    assert (
+        error_texts(validate_claim_spec(spec, P, allow_invalid_selector_values=True, allow_invalid_groups=True)) == []
+    )

@@ -1,9 +1,9 @@
-"""Containers, init containers, ephemeral containers."""
+"""Validation of containers, init containers and ephemeral containers."""
 
 from __future__ import annotations
 
 import pytest
-from tests.unit.apiserver.kinds.objects import container, pod_spec, told
+from tests.unit.apiserver.kinds.objects import container, error_texts, pod_spec
 
 from steersman.apimachinery.field import Path
 from steersman.apiserver.kinds.shared.podspec.rules import TEMPLATE_RULES
@@ -22,24 +22,24 @@ EXEC = {"exec": {"command": ["x"]}}
 
 def faults(*containers: dict, **spec: object) -> list[str]:
     whole = pod_spec(**spec)
-    return told(validate_containers(containers, C, ContainerContext(whole, {}, TEMPLATE_RULES)))
+    return error_texts(validate_containers(containers, C, ContainerContext(whole, {}, TEMPLATE_RULES)))
 
 
 def init_faults(*inits: dict, **spec: object) -> list[str]:
     whole = pod_spec(initContainers=list(inits), **spec)
-    return told(validate_init_containers(whole, C, ContainerContext(whole, {}, TEMPLATE_RULES)))
+    return error_texts(validate_init_containers(whole, C, ContainerContext(whole, {}, TEMPLATE_RULES)))
 
 
 def ephemeral_faults(**parts: object) -> list[str]:
     whole = pod_spec(ephemeralContainers=[{"name": "e", "image": "i", **parts}])
-    return told(validate_ephemeral_containers(whole, C, ContainerContext(whole, {}, TEMPLATE_RULES)))
+    return error_texts(validate_ephemeral_containers(whole, C, ContainerContext(whole, {}, TEMPLATE_RULES)))
 
 
-def test_there_is_at_least_one_container():
+def test_validate_containers_requires_one_container():
     assert faults() == ["c: Required value"]
 
 
-def test_a_usual_container_is_let_through():
+def test_validate_containers_accepts_valid_container():
     assert faults(container()) == []
 
 
@@ -95,17 +95,17 @@ def test_a_usual_container_is_let_through():
         ),
     ],
 )
-def test_one_thing_wrong_is_told_once(parts: dict, fault: str):
+def test_validate_containers_reports_single_error(parts: dict, fault: str):
     assert faults(container(**parts)) == [fault]
 
 
-def test_names_go_into_dns_and_are_used_once():
+def test_validate_containers_requires_unique_dns_labels_as_names():
     first, second = faults(container(), container(), container(name="A"))
     assert first == 'c[1].name: Duplicate value: "c"'
     assert second.startswith('c[2].name: Invalid value: "A": a lowercase RFC 1123 label must consist')
 
 
-def test_two_without_a_name_are_called_alike():
+def test_validate_containers_reports_empty_names_as_duplicates():
     assert faults(container(name=""), container(name="")) == [
         "c[0].name: Required value",
         "c[1].name: Required value",
@@ -113,14 +113,14 @@ def test_two_without_a_name_are_called_alike():
     ]
 
 
-def test_but_not_among_init_containers():
+def test_validate_init_containers_skips_duplicate_empty_names():
     assert init_faults(container(name=""), container(name="")) == [
         "c[0].name: Required value",
         "c[1].name: Required value",
     ]
 
 
-def test_ports_of_other_protocols_and_addresses_may_share_a_number():
+def test_validate_containers_accepts_same_host_port_of_other_protocol_or_address():
     ports = [
         {"containerPort": 1, "hostPort": 8},
         {"containerPort": 1, "hostPort": 8, "protocol": "UDP"},
@@ -129,7 +129,7 @@ def test_ports_of_other_protocols_and_addresses_may_share_a_number():
     assert faults(container(ports=ports)) == []
 
 
-def test_what_never_restarts_is_resized_without():
+def test_validate_containers_rejects_restart_container_resize_policy_without_restarts():
     policy = [{"resourceName": "cpu", "restartPolicy": "RestartContainer"}]
     assert faults(container(resizePolicy=policy), restartPolicy="Never") == [
         "c[0].resizePolicy: Invalid value: \"RestartContainer\": must be 'NotRequired' when `restartPolicy` is 'Never'"
@@ -143,7 +143,7 @@ def test_what_never_restarts_is_resized_without():
     "part",
     [{"lifecycle": {"preStop": EXEC}}, {"livenessProbe": EXEC}, {"readinessProbe": EXEC}, {"startupProbe": EXEC}],
 )
-def test_only_sidecars_are_probed_and_hooked(part: dict):
+def test_validate_init_containers_accepts_probes_and_lifecycle_of_sidecars_only(part: dict):
     (name,) = part
     init = {"name": "init", "image": "i", **part}
     assert init_faults(init) == [
@@ -152,7 +152,7 @@ def test_only_sidecars_are_probed_and_hooked(part: dict):
     assert init_faults({**init, "restartPolicy": "Always"}) == []
 
 
-def test_a_resize_restarts_no_init_container():
+def test_validate_init_containers_rejects_restart_container_resize_policy():
     policies = [
         {"resourceName": "cpu", "restartPolicy": "NotRequired"},
         {"resourceName": "memory", "restartPolicy": "RestartContainer"},
@@ -167,11 +167,11 @@ def test_a_resize_restarts_no_init_container():
     assert init_faults({**init, "restartPolicy": "Always"}) == []
 
 
-def test_no_init_container_is_called_as_another_container():
+def test_validate_init_containers_rejects_names_of_containers():
     assert init_faults({"name": "c", "image": "i"}) == ['c[0].name: Duplicate value: "c"']
 
 
-def test_init_containers_run_one_by_one_and_may_share_ports():
+def test_validate_init_containers_accepts_shared_host_ports():
     port = {"containerPort": 1, "hostPort": 8}
     assert init_faults(*({"name": name, "image": "i", "ports": [dict(port)]} for name in ("x", "y"))) == []
 
@@ -179,7 +179,7 @@ def test_init_containers_run_one_by_one_and_may_share_ports():
 # -- ephemeral containers ---------------------------------------------------------------------------------------------
 
 
-def test_a_look_inside_is_let_through():
+def test_validate_ephemeral_containers_accepts_valid_container():
     assert ephemeral_faults(targetContainerName="c", stdin=True, tty=True) == []
 
 
@@ -193,22 +193,22 @@ def test_a_look_inside_is_let_through():
         ({"restartPolicy": "Always"}, "restartPolicy"),
     ],
 )
-def test_ephemeral_containers_do_not_serve(parts: dict, name: str):
+def test_validate_ephemeral_containers_rejects_other_fields(parts: dict, name: str):
     assert f"c[0].{name}: Forbidden: cannot be set for an Ephemeral Container" in ephemeral_faults(**parts)
 
 
-def test_they_look_into_containers_that_there_are():
+def test_validate_ephemeral_containers_requires_existing_target():
     assert ephemeral_faults(targetContainerName="x") == ['c[0].targetContainerName: Not found: "x"']
 
 
-def test_they_mount_volumes_whole():
+def test_validate_ephemeral_containers_rejects_sub_path_mounts():
     mount = {"name": "v", "mountPath": "/m", "subPath": "s"}
     assert "c[0].volumeMounts[0].subPath: Forbidden: cannot be set for an Ephemeral Container" in ephemeral_faults(
         volumeMounts=[mount]
     )
 
 
-def test_images_have_no_space_around_them():
-    assert told(check_image_padding({"image": "i "}, C)) == [
+def test_check_image_padding_rejects_whitespace():
+    assert error_texts(check_image_padding({"image": "i "}, C)) == [
         'c.image: Invalid value: "i ": must not have leading or trailing whitespace'
     ]

@@ -1,9 +1,9 @@
-"""Environment variables and references."""
+"""Validation of environment variables and references."""
 
 from __future__ import annotations
 
 import pytest
-from tests.unit.apiserver.kinds.objects import told
+from tests.unit.apiserver.kinds.objects import error_texts
 
 from steersman.apimachinery.field import Path
 from steersman.apiserver.kinds.shared.podspec.validate_env import (
@@ -21,7 +21,7 @@ VOLUMES = {"empty": {"name": "empty", "emptyDir": {}}, "host": {"name": "host", 
 
 def faults(source: dict | None = None, **variable: object) -> list[str]:
     more = {} if source is None else {"valueFrom": source}
-    return told(validate_env([{"name": "A", **variable, **more}], P, VOLUMES))
+    return error_texts(validate_env([{"name": "A", **variable, **more}], P, VOLUMES))
 
 
 @pytest.mark.parametrize(
@@ -38,16 +38,16 @@ def faults(source: dict | None = None, **variable: object) -> list[str]:
         {"fileKeyRef": {"volumeName": "empty", "path": "p", "key": "K"}},
     ],
 )
-def test_variables_come_from_many_places(source: dict | None):
+def test_validate_env_accepts_all_sources(source: dict | None):
     assert faults(source) == []
 
 
 @pytest.mark.parametrize("name", ["A", "a.b-c", "1", "with space"])
-def test_names_of_variables_may_be_nearly_anything(name: str):
+def test_validate_env_accepts_relaxed_names(name: str):
     assert faults(name=name) == []
 
 
-def test_but_they_are_there_and_hold_no_equals_sign():
+def test_validate_env_rejects_empty_names_and_equals_signs():
     assert faults(name="") == ["env[0].name: Required value"]
     (fault,) = faults(name="a=b")
     assert fault.startswith('env[0].name: Invalid value: "a=b": a valid environment variable name')
@@ -66,11 +66,11 @@ def test_but_they_are_there_and_hold_no_equals_sign():
         ),
     ],
 )
-def test_a_variable_has_one_source(source: dict, detail: str):
+def test_validate_env_rejects_invalid_sources(source: dict, detail: str):
     assert faults(source) == [f'env[0].valueFrom: Invalid value: "": {detail}']
 
 
-def test_a_variable_has_a_value_or_a_source():
+def test_validate_env_rejects_value_with_source():
     assert faults({"secretKeyRef": {"name": "s", "key": "k"}}, value="v") == [
         'env[0].valueFrom: Invalid value: "": may not be specified when `value` is not empty'
     ]
@@ -90,17 +90,17 @@ def test_a_variable_has_a_value_or_a_source():
         ({"path": "/a"}, 'env[0].valueFrom.fileKeyRef.path: Invalid value: "/a": must be a relative path'),
     ],
 )
-def test_files_lie_in_an_empty_directory_of_the_pod(part: dict, fault: str):
+def test_validate_env_requires_empty_dir_volume_for_file_key_ref(part: dict, fault: str):
     assert faults({"fileKeyRef": {"volumeName": "empty", "path": "p", "key": "K", **part}}) == [fault]
 
 
-def test_what_no_volume_can_be_called_is_told_with_its_absence():
+def test_validate_env_reports_invalid_and_missing_volume_name():
     label, absent = faults({"fileKeyRef": {"volumeName": "a/b", "path": "p", "key": "K"}})
     assert label.startswith('env[0].valueFrom.fileKeyRef.volumeName: Invalid value: "a/b": a lowercase RFC 1123 label')
     assert absent == 'env[0].valueFrom.fileKeyRef.volumeName: Not found: "a/b"'
 
 
-def test_keys_are_those_of_config_maps():
+def test_validate_env_applies_config_map_key_rules():
     assert faults({"secretKeyRef": {"name": "s"}}) == ["env[0].valueFrom.secretKeyRef.key: Required value"]
     (fault,) = faults({"secretKeyRef": {"name": "s", "key": "a/b"}})
     assert fault.startswith('env[0].valueFrom.secretKeyRef.key: Invalid value: "a/b": a valid config key must consist')
@@ -141,18 +141,18 @@ def test_keys_are_those_of_config_maps():
         ),
     ],
 )
-def test_fields_are_those_that_a_file_can_show(ref: dict, fault: str):
-    assert told(check_object_field(ref, VOLUME_FIELDS, P)) == [fault]
+def test_check_object_field_accepts_fields_of_downward_api_files(ref: dict, fault: str):
+    assert error_texts(check_object_field(ref, VOLUME_FIELDS, P)) == [fault]
 
 
 @pytest.mark.parametrize("name", [*ENV_FIELDS, "spec.host"])
-def test_variables_show_more_of_a_pod_than_files(name: str):
-    assert told(check_object_field({"apiVersion": "v1", "fieldPath": name}, ENV_FIELDS, P)) == []
+def test_check_object_field_accepts_more_fields_in_env(name: str):
+    assert error_texts(check_object_field({"apiVersion": "v1", "fieldPath": name}, ENV_FIELDS, P)) == []
 
 
-def test_whole_maps_do_not_fit_into_a_variable():
+def test_check_object_field_rejects_whole_maps_in_env():
     ref = {"apiVersion": "v1", "fieldPath": "metadata.labels"}
-    (fault,) = told(check_object_field(ref, ENV_FIELDS, P))
+    (fault,) = error_texts(check_object_field(ref, ENV_FIELDS, P))
     assert fault.startswith('env.fieldPath: Unsupported value: "metadata.labels": supported values: "metadata.name"')
 
 
@@ -179,16 +179,19 @@ def test_whole_maps_do_not_fit_into_a_variable():
         ),
     ],
 )
-def test_resources_are_told_by_known_units(ref: dict, needs_container: bool, fault: str):
-    assert told(check_resource_field(ref, P, needs_container=needs_container)) == [fault]
+def test_check_resource_field_checks_divisors(ref: dict, needs_container: bool, fault: str):
+    assert error_texts(check_resource_field(ref, P, needs_container=needs_container)) == [fault]
 
 
 @pytest.mark.parametrize("divisor", ["0", "1", "1k", "1Ki", "1Mi", "1E", "1Ei"])
-def test_bytes_are_told_by_powers(divisor: str):
-    assert told(check_resource_field({"resource": "limits.memory", "divisor": divisor}, P, needs_container=False)) == []
+def test_check_resource_field_accepts_powers_for_bytes(divisor: str):
+    assert (
+        error_texts(check_resource_field({"resource": "limits.memory", "divisor": divisor}, P, needs_container=False))
+        == []
+    )
 
 
-# -- whole maps -------------------------------------------------------------------------------------------------------
+# -- envFrom -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -203,9 +206,9 @@ def test_bytes_are_told_by_powers(divisor: str):
         ),
     ],
 )
-def test_all_variables_of_a_map_come_from_one(source: dict, fault: str):
-    assert told(validate_env_from([source], P)) == [fault]
+def test_validate_env_from_requires_one_source(source: dict, fault: str):
+    assert error_texts(validate_env_from([source], P)) == [fault]
 
 
-def test_with_a_prefix_if_wanted():
-    assert told(validate_env_from([{"prefix": "P_", "configMapRef": {"name": "a"}}], P)) == []
+def test_validate_env_from_accepts_prefix():
+    assert error_texts(validate_env_from([{"prefix": "P_", "configMapRef": {"name": "a"}}], P)) == []

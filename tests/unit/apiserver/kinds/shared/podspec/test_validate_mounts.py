@@ -1,9 +1,9 @@
-"""Mounts and block devices."""
+"""Validation of volume mounts and devices."""
 
 from __future__ import annotations
 
 import pytest
-from tests.unit.apiserver.kinds.objects import told
+from tests.unit.apiserver.kinds.objects import error_texts
 
 from steersman.apimachinery.field import Path
 from steersman.apiserver.kinds.shared.podspec.validate_mounts import validate_devices, validate_mounts
@@ -17,11 +17,11 @@ VOLUMES = {
 
 
 def faults(*mounts: dict, **container: object) -> list[str]:
-    return told(validate_mounts({"volumeMounts": list(mounts), **container}, P, VOLUMES))
+    return error_texts(validate_mounts({"volumeMounts": list(mounts), **container}, P, VOLUMES))
 
 
 def device_faults(*devices: dict, **container: object) -> list[str]:
-    return told(validate_devices({"volumeDevices": list(devices), **container}, P, VOLUMES))
+    return error_texts(validate_devices({"volumeDevices": list(devices), **container}, P, VOLUMES))
 
 
 def mount(**parts: object) -> dict:
@@ -40,7 +40,7 @@ def mount(**parts: object) -> dict:
         {"recursiveReadOnly": "Disabled"},
     ],
 )
-def test_usual_mounts_are_let_through(parts: dict):
+def test_validate_mounts_accepts_valid_mounts(parts: dict):
     assert faults(mount(**parts)) == []
 
 
@@ -81,19 +81,19 @@ def test_usual_mounts_are_let_through(parts: dict):
         ),
     ],
 )
-def test_what_is_wrong_with_a_mount_is_told(parts: dict, given_faults: list[str]):
+def test_validate_mounts_rejects_invalid_mounts(parts: dict, given_faults: list[str]):
     assert faults(mount(**parts)) == given_faults
 
 
-def test_privileged_containers_mount_for_others_too():
+def test_validate_mounts_accepts_bidirectional_propagation_of_privileged_containers():
     assert faults(mount(mountPropagation="Bidirectional"), securityContext={"privileged": True}) == []
 
 
-def test_each_place_is_used_once():
+def test_validate_mounts_rejects_duplicate_paths():
     assert faults(mount(), mount(name="w")) == ['m[1].mountPath: Invalid value: "/m": must be unique']
 
 
-def test_a_volume_is_a_directory_or_a_device():
+def test_validate_mounts_rejects_volume_that_is_also_a_device():
     devices = [{"name": "w", "devicePath": "/d"}]
     assert faults(mount(name="w"), mount(mountPath="/d"), volumeDevices=devices) == [
         'm[0].name: Invalid value: "w": must not already exist in volumeDevices',
@@ -106,7 +106,7 @@ def test_a_volume_is_a_directory_or_a_device():
 
 
 @pytest.mark.parametrize("name", ["w", "x"])
-def test_devices_come_from_claims(name: str):
+def test_validate_devices_requires_claims(name: str):
     assert device_faults({"name": name, "devicePath": "/dev/x"}) == []
 
 
@@ -128,11 +128,11 @@ def test_devices_come_from_claims(name: str):
         ),
     ],
 )
-def test_what_is_wrong_with_a_device_is_told(device: dict, fault: str):
+def test_validate_devices_rejects_invalid_devices(device: dict, fault: str):
     assert device_faults(device) == [fault]
 
 
-def test_each_device_has_a_place_of_its_own():
+def test_validate_devices_rejects_duplicate_paths():
     assert device_faults({"name": "w", "devicePath": "/d"}, {"name": "x", "devicePath": "/d"}) == [
         'm[1].devicePath: Invalid value: "/d": must be unique'
     ]

@@ -1,9 +1,9 @@
-"""Affinity, tolerations, spreading, gates."""
+"""Validation of scheduling constraints."""
 
 from __future__ import annotations
 
 import pytest
-from tests.unit.apiserver.kinds.objects import told
+from tests.unit.apiserver.kinds.objects import error_texts
 
 from steersman.apimachinery.field import Path
 from steersman.apiserver.kinds.shared.podspec.rules import TEMPLATE_RULES, PodRules
@@ -11,8 +11,8 @@ from steersman.apiserver.kinds.shared.podspec.validate_placement import (
     validate_affinity,
     validate_gates,
     validate_node_selector,
-    validate_spread,
     validate_tolerations,
+    validate_topology_spread_constraints,
 )
 
 P = Path("p")
@@ -22,7 +22,7 @@ PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 def node_faults(**requirement: object) -> list[str]:
     selector = {"nodeSelectorTerms": [{"matchExpressions": [{"key": "a", **requirement}]}]}
-    return told(validate_node_selector(selector, P))
+    return error_texts(validate_node_selector(selector, P))
 
 
 E = "p.nodeSelectorTerms[0].matchExpressions[0]"
@@ -37,7 +37,7 @@ E = "p.nodeSelectorTerms[0].matchExpressions[0]"
         {"operator": "DoesNotExist", "key": "example.com/a"},
     ],
 )
-def test_nodes_are_chosen_by_labels(requirement: dict):
+def test_validate_node_selector_accepts_labels(requirement: dict):
     assert node_faults(**requirement) == []
 
 
@@ -56,12 +56,12 @@ def test_nodes_are_chosen_by_labels(requirement: dict):
         ({"operator": "Like"}, f'{E}.operator: Invalid value: "Like": not a valid selector operator'),
     ],
 )
-def test_values_fit_their_operator(requirement: dict, fault: str):
+def test_validate_node_selector_checks_values_of_operator(requirement: dict, fault: str):
     assert node_faults(**requirement) == [fault]
 
 
-def test_a_selector_has_a_term():
-    assert told(validate_node_selector({}, P)) == [
+def test_validate_node_selector_requires_a_term():
+    assert error_texts(validate_node_selector({}, P)) == [
         "p.nodeSelectorTerms: Required value: must have at least one node selector term"
     ]
 
@@ -89,19 +89,19 @@ def test_a_selector_has_a_term():
         ),
     ],
 )
-def test_of_fields_only_the_name_chooses(requirement: dict, fault: str):
-    assert told(validate_node_selector({"nodeSelectorTerms": [{"matchFields": [requirement]}]}, P)) == [fault]
+def test_validate_node_selector_accepts_field_metadata_name_only(requirement: dict, fault: str):
+    assert error_texts(validate_node_selector({"nodeSelectorTerms": [{"matchFields": [requirement]}]}, P)) == [fault]
 
 
 # -- affinity ---------------------------------------------------------------------------------------------------------
 
 
 def affinity_faults(kind: str, rules: PodRules = TEMPLATE_RULES, **terms: object) -> list[str]:
-    return told(validate_affinity({kind: terms}, P, rules))
+    return error_texts(validate_affinity({kind: terms}, P, rules))
 
 
 @pytest.mark.parametrize("weight", [0, 101, -1])
-def test_weights_are_from_1_to_100(weight: int):
+def test_validate_affinity_requires_weights_from_1_to_100(weight: int):
     where = f"p.nodeAffinity.{PREFERRED}[0].weight"
     terms = {PREFERRED: [{"weight": weight, "preference": {}}]}
     assert affinity_faults("nodeAffinity", **terms) == [f"{where}: Invalid value: {weight}: must be in the range 1-100"]
@@ -122,17 +122,17 @@ def test_weights_are_from_1_to_100(weight: int):
         ),
     ],
 )
-def test_terms_about_other_pods_have_selectors(kind: str, term: dict, faults: list[str]):
+def test_validate_affinity_checks_selectors_of_pod_terms(kind: str, term: dict, faults: list[str]):
     assert affinity_faults(kind, **{REQUIRED: [term]}) == [f"p.{kind}.{REQUIRED}[0].{fault}" for fault in faults]
 
 
-def test_terms_about_other_pods_say_how_near():
+def test_validate_affinity_requires_topology_key():
     first, *rest = affinity_faults("podAffinity", **{REQUIRED: [{"labelSelector": {}}]})
     assert first == f"p.podAffinity.{REQUIRED}[0].topologyKey: Required value: can not be empty"
     assert all(fault.startswith(f"p.podAffinity.{REQUIRED}[0].topologyKey: Invalid value") for fault in rest)
 
 
-def test_values_no_label_can_have_stay_in_old_pods():
+def test_validate_affinity_accepts_invalid_values_of_old_pods():
     term = {"nodeSelectorTerms": [{"matchExpressions": [{"key": "a", "operator": "In", "values": ["no label"]}]}]}
     assert len(affinity_faults("nodeAffinity", **{REQUIRED: term})) == 1
     assert affinity_faults("nodeAffinity", PodRules(allow_invalid_node_affinity_values=True), **{REQUIRED: term}) == []
@@ -150,8 +150,8 @@ def test_values_no_label_can_have_stay_in_old_pods():
         {"key": "a", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 0},
     ],
 )
-def test_usual_tolerations_are_let_through(toleration: dict):
-    assert told(validate_tolerations([toleration], P)) == []
+def test_validate_tolerations_accepts_valid_tolerations(toleration: dict):
+    assert error_texts(validate_tolerations([toleration], P)) == []
 
 
 @pytest.mark.parametrize(
@@ -179,16 +179,16 @@ def test_usual_tolerations_are_let_through(toleration: dict):
         ),
     ],
 )
-def test_what_is_wrong_with_a_toleration_is_told(toleration: dict, fault: str):
-    assert told(validate_tolerations([toleration], P)) == [fault]
+def test_validate_tolerations_rejects_invalid_tolerations(toleration: dict, fault: str):
+    assert error_texts(validate_tolerations([toleration], P)) == [fault]
 
 
-# -- spreading and gates ----------------------------------------------------------------------------------------------
+# -- topology spread and gates --------------------------------------------------------------------------------------
 
 
 def spread_faults(*constraints: dict, rules: PodRules = TEMPLATE_RULES) -> list[str]:
     usual = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule", "labelSelector": {}}
-    return told(validate_spread([{**usual, **one} for one in constraints], P, rules))
+    return error_texts(validate_topology_spread_constraints([{**usual, **one} for one in constraints], P, rules))
 
 
 @pytest.mark.parametrize(
@@ -228,22 +228,24 @@ def spread_faults(*constraints: dict, rules: PodRules = TEMPLATE_RULES) -> list[
         ),
     ],
 )
-def test_what_is_wrong_with_a_constraint_is_told(constraint: dict, fault: str):
+def test_validate_topology_spread_constraints_rejects_invalid_constraints(constraint: dict, fault: str):
     assert spread_faults(constraint) == [fault]
 
 
-def test_one_constraint_for_each_key_and_action():
+def test_validate_topology_spread_constraints_rejects_duplicate_key_and_action():
     assert spread_faults({}, {}) == ['p[0].{topologyKey, whenUnsatisfiable}: Duplicate value: "{zone, DoNotSchedule}"']
 
 
-def test_one_mention_of_a_key_in_the_selector_may_be_its_own():
-    """A Pod's selector was given it by the merge; in a template the client's own mention is not told apart from that."""
+def test_validate_label_keys_accepts_one_requirement_of_key_in_selector():
+    """The merge added it to a Pod's selector; in a template, the client's own requirement cannot be distinguished from
+    it.
+    """
     merged = {"matchExpressions": [{"key": "a", "operator": "In", "values": ["x"]}]}
     assert spread_faults({"labelSelector": merged, "matchLabelKeys": ["a"]}) == []
 
 
-def test_gates_have_names_and_each_holds_once():
+def test_validate_gates_rejects_invalid_and_duplicate_names():
     spec = {"readinessGates": [{"conditionType": "a/b/c"}], "schedulingGates": [{"name": "g"}, {"name": "g"}]}
-    first, second = told(validate_gates(spec, P))
+    first, second = error_texts(validate_gates(spec, P))
     assert first.startswith('p.readinessGates[0].conditionType: Invalid value: "a/b/c"')
     assert second == 'p.schedulingGates[1]: Duplicate value: "g"'

@@ -1,9 +1,9 @@
-"""Probes and hooks."""
+"""Validation of probes and lifecycle hooks."""
 
 from __future__ import annotations
 
 import pytest
-from tests.unit.apiserver.kinds.objects import container, told
+from tests.unit.apiserver.kinds.objects import container, error_texts
 
 from steersman.apimachinery.field import Path
 from steersman.apiserver.kinds.shared.podspec.validate_probes import validate_lifecycle, validate_probes
@@ -13,12 +13,12 @@ EXEC = {"exec": {"command": ["x"]}}
 
 
 def faults(**parts: object) -> list[str]:
-    return told(validate_probes(container(**parts), C, 30))
+    return error_texts(validate_probes(container(**parts), C, 30))
 
 
 def hook_faults(**handler: object) -> list[str]:
     whole = container(lifecycle={"preStop": handler})
-    return told(validate_lifecycle(whole["lifecycle"], C, 30))
+    return error_texts(validate_lifecycle(whole["lifecycle"], C, 30))
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def hook_faults(**handler: object) -> list[str]:
     ],
 )
 @pytest.mark.parametrize("name", ["livenessProbe", "readinessProbe", "startupProbe"])
-def test_there_are_four_ways_to_probe(name: str, handler: dict):
+def test_validate_probes_accepts_four_handlers(name: str, handler: dict):
     assert faults(**{name: handler}) == []
 
 
@@ -69,20 +69,20 @@ def test_there_are_four_ways_to_probe(name: str, handler: dict):
         ({"sleep": {"seconds": 1}}, "c.livenessProbe: Required value: must specify a handler type"),
     ],
 )
-def test_one_thing_wrong_is_told_once(probe: dict, fault: str):
+def test_validate_probes_reports_single_error(probe: dict, fault: str):
     assert faults(livenessProbe=probe) == [fault]
 
 
-def test_headers_have_names_of_headers():
+def test_validate_probes_checks_header_names():
     (fault,) = faults(livenessProbe={"httpGet": {"port": 80, "httpHeaders": [{"name": "a b", "value": "v"}]}})
     assert fault.startswith('c.livenessProbe.httpGet.httpHeaders: Invalid value: "a b": a valid HTTP header must')
 
 
-def test_readiness_may_take_more_than_one_success():
+def test_validate_probes_accepts_success_threshold_of_readiness():
     assert faults(readinessProbe={**EXEC, "successThreshold": 2}) == []
 
 
-def test_readiness_ends_nothing():
+def test_validate_probes_rejects_grace_period_of_readiness():
     assert faults(readinessProbe={**EXEC, "terminationGracePeriodSeconds": 5}) == [
         "c.readinessProbe.terminationGracePeriodSeconds: Invalid value: 5: must not be set for readinessProbes"
     ]
@@ -91,12 +91,12 @@ def test_readiness_ends_nothing():
 @pytest.mark.parametrize(
     "handler", [EXEC, {"sleep": {"seconds": 30}}, {"sleep": {"seconds": 0}}, {"httpGet": {"port": 1}}]
 )
-def test_hooks_may_sleep(handler: dict):
+def test_validate_lifecycle_accepts_sleep(handler: dict):
     assert hook_faults(**handler) == []
 
 
 @pytest.mark.parametrize("seconds", [-1, 31])
-def test_hooks_sleep_no_longer_than_the_pod_takes_to_end(seconds: int):
+def test_validate_lifecycle_rejects_sleep_beyond_grace_period(seconds: int):
     assert hook_faults(sleep={"seconds": seconds}) == [
         (
             f"c.preStop.sleep: Invalid value: {seconds}: "
@@ -105,5 +105,5 @@ def test_hooks_sleep_no_longer_than_the_pod_takes_to_end(seconds: int):
     ]
 
 
-def test_hooks_do_not_speak_grpc():
+def test_validate_lifecycle_rejects_grpc():
     assert hook_faults(grpc={"port": 80}) == ["c.preStop: Required value: must specify a handler type"]

@@ -1,9 +1,9 @@
-"""Requests and limits that are refused."""
+"""Validation of requests and limits."""
 
 from __future__ import annotations
 
 import pytest
-from tests.unit.apiserver.kinds.objects import told
+from tests.unit.apiserver.kinds.objects import error_texts
 
 from steersman.apimachinery.field import Path
 from steersman.apiserver.kinds.shared.podspec.rules import TEMPLATE_RULES, PodRules
@@ -19,11 +19,11 @@ P = Path("r")
 
 
 def faults(known: frozenset[str] = frozenset(), rules: PodRules = TEMPLATE_RULES, **resources: object) -> list[str]:
-    return told(validate_requirements(resources, P, known, rules))
+    return error_texts(validate_requirements(resources, P, known, rules))
 
 
-def test_no_resources_are_no_fault():
-    assert told(validate_requirements(None, P, frozenset(), TEMPLATE_RULES)) == []
+def test_validate_requirements_accepts_absent_resources():
+    assert error_texts(validate_requirements(None, P, frozenset(), TEMPLATE_RULES)) == []
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_no_resources_are_no_fault():
         {"limits": {"hugepages-2Mi": "4Mi", "cpu": "1"}, "requests": {"hugepages-2Mi": "4Mi"}},
     ],
 )
-def test_what_containers_usually_ask_for_is_let_through(resources: dict):
+def test_validate_requirements_accepts_valid_resources(resources: dict):
     assert faults(**resources) == []
 
 
@@ -69,11 +69,11 @@ def test_what_containers_usually_ask_for_is_let_through(resources: dict):
         ),
     ],
 )
-def test_one_thing_wrong_is_told_once(resources: dict, fault: str):
+def test_validate_requirements_reports_single_error(resources: dict, fault: str):
     assert faults(**resources) == [fault]
 
 
-def test_old_pods_may_hold_parts_of_pages():
+def test_validate_requirements_accepts_page_fractions_of_old_pods():
     rules = PodRules(allow_partial_huge_pages=True)
     assert faults(rules=rules, limits={"hugepages-2Mi": "3Mi", "cpu": "1"}) == []
 
@@ -88,11 +88,11 @@ def test_old_pods_may_hold_parts_of_pages():
         ([{"name": "y"}], 'r.claims[0]: Not found: "y": must be one of the names in pod.spec.resourceClaims: x, z'),
     ],
 )
-def test_claims_are_the_pods_and_used_once(used: list[dict], fault: str):
+def test_validate_requirements_requires_existing_unique_claims(used: list[dict], fault: str):
     assert faults(frozenset({"z", "x"}), claims=used) == [fault]
 
 
-def test_a_pod_without_claims_has_none_to_use():
+def test_validate_requirements_rejects_claims_of_pod_without_claims():
     assert faults(claims=[{"name": "y"}]) == [
         'r.claims[0]: Not found: "y": must be one of the names in pod.spec.resourceClaims which is empty'
     ]
@@ -101,12 +101,12 @@ def test_a_pod_without_claims_has_none_to_use():
 @pytest.mark.parametrize(
     ("name", "count"), [("cpu", 0), ("storage", 0), ("example.com/x", 0), ("gpu", 1), ("a/b/c", 1)]
 )
-def test_names_are_known_or_have_a_domain(name: str, count: int):
+def test_check_resource_name_requires_known_or_qualified_name(name: str, count: int):
     assert len(check_resource_name(name, P)) == count
 
 
-def test_names_of_other_domains_are_those_of_extended_resources():
-    assert told(check_container_resource_name("requests.example.com/x", P)) == [
+def test_check_container_resource_name_requires_extended_resource_name():
+    assert error_texts(check_container_resource_name("requests.example.com/x", P)) == [
         'r: Invalid value: "requests.example.com/x": doesn\'t follow extended resource name standard'
     ]
 
@@ -114,14 +114,14 @@ def test_names_of_other_domains_are_those_of_extended_resources():
 @pytest.mark.parametrize(
     ("name", "amount", "count"), [("cpu", "1m", 0), ("pods", "1m", 1), ("pods", "-1", 1), ("pods", "-1m", 2)]
 )
-def test_amounts_are_not_negative_and_whole_where_the_resource_is(name: str, amount: str, count: int):
-    assert len(told(check_amount(name, amount, P))) == count
+def test_check_amount_rejects_negative_and_fractional_amounts(name: str, amount: str, count: int):
+    assert len(error_texts(check_amount(name, amount, P))) == count
 
 
-# -- the pod as a whole -----------------------------------------------------------------------------------------------
+# -- Pod-level resources -------------------------------------------------------------------------------------------
 
 
-def asks(**resources: object) -> dict:
+def requests(**resources: object) -> dict:
     return {"name": "c", "resources": resources}
 
 
@@ -130,17 +130,17 @@ def asks(**resources: object) -> dict:
     [
         (
             {"requests": {"cpu": "1"}},
-            asks(requests={"cpu": "2"}),
+            requests(requests={"cpu": "2"}),
             'r.requests[cpu]: Invalid value: "1": must be greater than or equal to aggregate container requests of 2',
         ),
         (
             {"limits": {"cpu": "1"}},
-            asks(limits={"cpu": "2"}),
+            requests(limits={"cpu": "2"}),
             'r.containers[0][cpu].limits: Invalid value: "2": must be less than or equal to pod limits of 1',
         ),
         (
             {"limits": {"ephemeral-storage": "1"}},
-            asks(),
+            requests(),
             (
                 'r.limits[ephemeral-storage]: Unsupported value: "ephemeral-storage": '
                 'supported values: "cpu", "hugepages-", "memory"'
@@ -148,30 +148,30 @@ def asks(**resources: object) -> dict:
         ),
         (
             {"limits": {"cpu": "1", "hugepages-2Mi": "2Mi"}},
-            asks(limits={"hugepages-2Mi": "4Mi"}),
+            requests(limits={"hugepages-2Mi": "4Mi"}),
             (
                 'r.limits[hugepages-2Mi]: Invalid value: "2Mi": '
                 "must be greater than or equal to aggregate container limits of 4Mi"
             ),
         ),
-        ({"claims": []}, asks(), "r.claims: Forbidden: claims cannot be set for Resources at pod-level"),
+        ({"claims": []}, requests(), "r.claims: Forbidden: claims cannot be set for Resources at pod-level"),
     ],
 )
-def test_containers_fit_into_their_pod(own: dict, container: dict, fault: str):
+def test_validate_pod_resources_rejects_container_totals_above_pod(own: dict, container: dict, fault: str):
     spec = {"containers": [container], "resources": own}
-    assert told(validate_pod_resources(spec, P, frozenset(), TEMPLATE_RULES))[:1] == [fault]
+    assert error_texts(validate_pod_resources(spec, P, frozenset(), TEMPLATE_RULES))[:1] == [fault]
 
 
-def test_what_the_pod_says_nothing_of_is_its_containers():
+def test_validate_pod_resources_skips_resources_that_pod_does_not_set():
     spec = {
-        "containers": [asks(requests={"memory": "1Gi", "example.com/x": "1"})],
+        "containers": [requests(requests={"memory": "1Gi", "example.com/x": "1"})],
         "resources": {"requests": {"cpu": "1"}},
     }
-    assert told(validate_pod_resources(spec, P, frozenset(), TEMPLATE_RULES)) == []
+    assert error_texts(validate_pod_resources(spec, P, frozenset(), TEMPLATE_RULES)) == []
 
 
-def test_pods_of_windows_have_no_resources_as_a_whole():
+def test_validate_pod_resources_rejects_windows_pods():
     spec = {"containers": [], "resources": {"requests": {"cpu": "-1"}}, "os": {"name": "windows"}}
-    assert told(validate_pod_resources(spec, P, frozenset(), TEMPLATE_RULES)) == [
+    assert error_texts(validate_pod_resources(spec, P, frozenset(), TEMPLATE_RULES)) == [
         "r: Forbidden: may not be set for a windows pod"
     ]

@@ -1,9 +1,9 @@
-"""Security contexts."""
+"""Validation of security contexts."""
 
 from __future__ import annotations
 
 import pytest
-from tests.unit.apiserver.kinds.objects import told
+from tests.unit.apiserver.kinds.objects import error_texts
 
 from steersman.apimachinery.field import Path
 from steersman.apiserver.kinds.shared.podspec.rules import TEMPLATE_RULES, PodRules
@@ -18,15 +18,15 @@ P = Path("s")
 
 
 def pod_faults(spec: dict | None = None, **context: object) -> list[str]:
-    return told(validate_pod_security({**(spec or {}), "securityContext": context}, P))
+    return error_texts(validate_pod_security({**(spec or {}), "securityContext": context}, P))
 
 
 def faults(rules: PodRules = TEMPLATE_RULES, *, host_users: bool = True, **context: object) -> list[str]:
-    return told(validate_container_security(context, P, host_users=host_users, rules=rules))
+    return error_texts(validate_container_security(context, P, host_users=host_users, rules=rules))
 
 
 @pytest.mark.parametrize("name", ["fsGroup", "runAsUser", "runAsGroup"])
-def test_ids_are_not_negative_and_fit_into_31_bits(name: str):
+def test_validate_pod_security_requires_ids_of_31_bits(name: str):
     assert pod_faults(**{name: 2147483647}) == []
     assert pod_faults(**{name: -1}) == [f"s.{name}: Invalid value: -1: must be between 0 and 2147483647, inclusive"]
 
@@ -73,17 +73,17 @@ def test_ids_are_not_negative_and_fit_into_31_bits(name: str):
         ),
     ],
 )
-def test_what_is_wrong_with_a_pods_context_is_told(context: dict, fault: str):
+def test_validate_pod_security_rejects_invalid_fields(context: dict, fault: str):
     assert pod_faults(**context) == [fault]
 
 
 @pytest.mark.parametrize("name", ["kernel.shm_rmid_forced", "net/ipv4/ip_forward", "a-b_c"])
-def test_kernel_settings_have_dots_or_slashes(name: str):
+def test_validate_pod_security_accepts_sysctls_with_dots_or_slashes(name: str):
     assert pod_faults(sysctls=[{"name": name, "value": "1"}]) == []
 
 
 @pytest.mark.parametrize("name", ["A", "a..b", "a.", "a" * 254])
-def test_and_a_certain_form(name: str):
+def test_validate_pod_security_checks_sysctl_names(name: str):
     (fault,) = pod_faults(sysctls=[{"name": name, "value": "1"}])
     assert fault.startswith(
         f's.sysctls[0].name: Invalid value: "{name}": must have at most 253 characters and match regex'
@@ -93,13 +93,13 @@ def test_and_a_certain_form(name: str):
 @pytest.mark.parametrize(
     ("flag", "name"), [("hostNetwork", "net.core.x"), ("hostNetwork", "net/core/x"), ("hostIPC", "kernel.shmmax")]
 )
-def test_settings_of_the_host_are_not_the_pods(flag: str, name: str):
+def test_validate_pod_security_rejects_sysctls_of_host_namespaces(flag: str, name: str):
     assert pod_faults({flag: True}, sysctls=[{"name": name}]) == [
         f"s.sysctls[0].name: Invalid value: \"{name}\": may not be specified when '{flag}' is true"
     ]
 
 
-def test_processes_are_shared_with_the_pod_or_the_host():
+def test_validate_pod_security_rejects_shared_and_host_process_namespace():
     assert pod_faults({"shareProcessNamespace": True, "hostPID": True}) == [
         "s.shareProcessNamespace: Invalid value: true: ShareProcessNamespace and HostPID cannot both be enabled"
     ]
@@ -131,25 +131,25 @@ def test_processes_are_shared_with_the_pod_or_the_host():
         ),
     ],
 )
-def test_what_is_wrong_with_a_profile_is_told(profile: dict, fault: str):
-    assert told(check_app_armor(profile, P)) == [fault]
+def test_check_app_armor_and_seccomp_reject_invalid_profiles(profile: dict, fault: str):
+    assert error_texts(check_app_armor(profile, P)) == [fault]
 
 
 # -- containers -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("context", [{}, {"privileged": True}, {"procMount": "Default"}, {"runAsUser": 0}])
-def test_usual_contexts_are_let_through(context: dict):
+def test_validate_container_security_accepts_valid_contexts(context: dict):
     assert faults(**context) == []
 
 
-def test_a_cluster_may_have_no_privileged_containers():
+def test_validate_container_security_rejects_privileged_when_not_allowed():
     assert faults(PodRules(allow_privileged=False), privileged=True) == [
         "s.privileged: Forbidden: disallowed by cluster policy"
     ]
 
 
-def test_all_of_proc_is_for_user_namespaces():
+def test_validate_container_security_requires_user_namespace_for_unmasked_proc():
     assert faults(procMount="Unmasked") == [
         's.procMount: Invalid value: "Unmasked": `hostUsers` must be false to use `Unmasked`'
     ]
@@ -163,7 +163,7 @@ def test_all_of_proc_is_for_user_namespaces():
         ({"capabilities": {"add": ["CAP_SYS_ADMIN"]}}, "`capabilities.Add` CAP_SYS_ADMIN"),
     ],
 )
-def test_who_has_all_privileges_cannot_be_kept_from_more(context: dict, detail: str):
+def test_validate_container_security_rejects_privileged_without_privilege_escalation(context: dict, detail: str):
     (fault,) = faults(allowPrivilegeEscalation=False, **context)
     assert fault.startswith("s: Invalid value: {")
     assert fault.endswith(f"cannot set `allowPrivilegeEscalation` to false and {detail}")
@@ -173,7 +173,7 @@ def test_who_has_all_privileges_cannot_be_kept_from_more(context: dict, detail: 
 
 
 @pytest.mark.parametrize("name", ["ContainerUser", "DOMAIN\\user", "example.com\\user", "NT AUTHORITY\\SYSTEM"])
-def test_users_of_windows_may_stand_behind_a_domain(name: str):
+def test_validate_container_security_accepts_windows_user_with_domain(name: str):
     assert faults(windowsOptions={"runAsUserName": name}) == []
 
 
@@ -189,7 +189,7 @@ def test_users_of_windows_may_stand_behind_a_domain(name: str):
         ("a?", "runAsUserName's User cannot contain the following characters: \"/\\:;|=,+*?<>@[]"),
     ],
 )
-def test_names_of_users_have_a_form(name: str, detail: str):
+def test_validate_container_security_rejects_invalid_windows_users(name: str, detail: str):
     (fault,) = faults(windowsOptions={"runAsUserName": name})
     assert fault.startswith("s.windowsOptions.runAsUserName: Invalid value: ")
     assert fault.endswith(f": {detail}")
@@ -224,12 +224,12 @@ def host(value: bool | None) -> dict:
         ),
     ],
 )
-def test_processes_of_the_host_are_all_or_none(spec: dict, given_faults: list[str]):
-    assert told(validate_host_process(spec, P)) == given_faults
+def test_validate_host_process_requires_all_or_no_containers(spec: dict, given_faults: list[str]):
+    assert error_texts(validate_host_process(spec, P)) == given_faults
 
 
-def test_a_container_does_not_contradict_its_pod():
-    errors = told(validate_host_process({**host(False), "containers": [host(True)], "hostNetwork": True}, P))
+def test_validate_host_process_rejects_contradiction_with_pod():
+    errors = error_texts(validate_host_process({**host(False), "containers": [host(True)], "hostNetwork": True}, P))
     assert errors == [
         (
             "s.containers[0].securityContext.windowsOptions.hostProcess: Invalid value: true: "

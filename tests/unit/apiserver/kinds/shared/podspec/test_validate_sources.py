@@ -1,11 +1,11 @@
-"""Sources of volumes."""
+"""Validation of volume sources."""
 
 from __future__ import annotations
 
 from functools import partial
 
 import pytest
-from tests.unit.apiserver.kinds.objects import told
+from tests.unit.apiserver.kinds.objects import error_texts
 
 from steersman.apimachinery.field import Path
 from steersman.apiserver.kinds.shared.podspec import validate_sources as sources
@@ -24,18 +24,18 @@ P = Path("v")
         ("..a", ["v: Invalid value: \"..a\": must not start with '..'"]),
     ],
 )
-def test_files_lie_below_where_their_volume_begins(text: str, faults: list[str]):
-    assert told(sources.check_file_path(text, P)) == faults
+def test_check_descending_path_rejects_invalid_paths(text: str, faults: list[str]):
+    assert error_texts(sources.check_file_path(text, P)) == faults
 
 
 @pytest.mark.parametrize(("mode", "count"), [(None, 0), (0, 0), (0o777, 0), (0o1000, 1), (-1, 1)])
-def test_modes_are_nine_bits(mode: int | None, count: int):
+def test_check_mode_requires_nine_bits(mode: int | None, count: int):
     detail = "must be a number between 0 and 0777 (octal), both inclusive"
-    assert told(sources.check_mode(mode, P)) == [f"v: Invalid value: {mode}: {detail}"] * count
+    assert error_texts(sources.check_mode(mode, P)) == [f"v: Invalid value: {mode}: {detail}"] * count
 
 
-def test_keys_become_files():
-    assert told(sources.check_key_paths([{"key": "k", "path": "p"}, {}], P)) == [
+def test_check_key_paths_checks_keys_and_paths():
+    assert error_texts(sources.check_key_paths([{"key": "k", "path": "p"}, {}], P)) == [
         "v[1].key: Required value",
         "v[1].path: Required value",
     ]
@@ -73,8 +73,8 @@ IQN = "iqn.2015-02.example.com:storage.kube.sys1.xyz"
         (sources.check_scale_io, {"gateway": "g", "system": "s", "volumeName": "v"}),
     ],
 )
-def test_whole_sources_are_let_through(check, source: dict):
-    assert told(check(source, P)) == []
+def test_checks_accept_valid_sources(check, source: dict):
+    assert error_texts(check(source, P)) == []
 
 
 @pytest.mark.parametrize(
@@ -103,8 +103,8 @@ def test_whole_sources_are_let_through(check, source: dict):
         (sources.check_scale_io, ["gateway", "system", "volumeName"]),
     ],
 )
-def test_each_source_says_where_the_volume_is(check, names: list[str]):
-    assert told(check({}, P)) == [f"v.{name}: Required value" for name in names]
+def test_checks_require_fields(check, names: list[str]):
+    assert error_texts(check({}, P)) == [f"v.{name}: Required value" for name in names]
 
 
 @pytest.mark.parametrize(
@@ -189,8 +189,8 @@ def test_each_source_says_where_the_volume_is(check, names: list[str]):
         (sources.check_csi, {"driver": "d", "nodePublishSecretRef": {}}, "v.nodePublishSecretRef.name: Required value"),
     ],
 )
-def test_what_is_wrong_with_a_source_is_told(check, source: dict, fault: str):
-    assert told(check(source, P)) == [fault]
+def test_checks_reject_invalid_sources(check, source: dict, fault: str):
+    assert error_texts(check(source, P)) == [fault]
 
 
 @pytest.mark.parametrize(
@@ -201,12 +201,12 @@ def test_what_is_wrong_with_a_source_is_told(check, source: dict, fault: str):
         ("", ["v: Required value"]),
     ],
 )
-def test_drivers_have_short_names(name: str, faults: list[str]):
-    assert told(sources.check_csi_driver_name(name, P)) == faults
+def test_check_csi_driver_name_limits_length(name: str, faults: list[str]):
+    assert error_texts(sources.check_csi_driver_name(name, P)) == faults
 
 
 @pytest.mark.parametrize(("with_namespace", "names"), [(False, ["name"]), (True, ["name", "namespace"])])
-def test_secrets_are_named(with_namespace: bool, names: list[str]):
+def test_check_secret_ref_requires_name(with_namespace: bool, names: list[str]):
     check = partial(sources.check_secret_ref, with_namespace=with_namespace)
-    assert told(check({"secretRef": {}}, P)) == [f"v.secretRef.{name}: Required value" for name in names]
-    assert told(check({}, P)) == []
+    assert error_texts(check({"secretRef": {}}, P)) == [f"v.secretRef.{name}: Required value" for name in names]
+    assert error_texts(check({}, P)) == []

@@ -1,9 +1,9 @@
-"""Volumes of pods."""
+"""Validation of a Pod's volumes."""
 
 from __future__ import annotations
 
 import pytest
-from tests.unit.apiserver.kinds.objects import told
+from tests.unit.apiserver.kinds.objects import error_texts
 
 from steersman.apimachinery.field import Path
 from steersman.apiserver.kinds.shared.podspec.rules import TEMPLATE_RULES, PodRules
@@ -15,7 +15,7 @@ FIELD = {"apiVersion": "v1", "fieldPath": "metadata.name"}
 
 
 def faults(*volumes: dict, rules: PodRules = TEMPLATE_RULES) -> list[str]:
-    return told(validate_volumes({"volumes": list(volumes)}, P, rules)[0])
+    return error_texts(validate_volumes({"volumes": list(volumes)}, P, rules)[0])
 
 
 def of_source(rules: PodRules = TEMPLATE_RULES, **source: object) -> list[str]:
@@ -38,16 +38,16 @@ def projected(*sources: dict) -> list[str]:
         {"projected": {"sources": [{"serviceAccountToken": {"path": "t", "expirationSeconds": 600}}]}},
     ],
 )
-def test_usual_volumes_are_let_through(source: dict):
+def test_validate_volumes_accepts_valid_volumes(source: dict):
     assert of_source(**source) == []
 
 
-def test_only_volumes_that_are_right_can_be_mounted():
+def test_validate_volumes_returns_valid_volumes_by_name():
     good, bad = {"name": "good", "emptyDir": {}}, {"name": "bad"}
     assert validate_volumes({"volumes": [good, bad]}, P, TEMPLATE_RULES)[1] == {"good": good}
 
 
-def test_names_are_given_and_used_once():
+def test_validate_volumes_requires_unique_names():
     empty = {"emptyDir": {}}
     assert faults(empty, {"name": "a", **empty}, {"name": "a", **empty}) == [
         "v[0].name: Required value",
@@ -79,11 +79,11 @@ def test_names_are_given_and_used_once():
         ),
     ],
 )
-def test_one_thing_wrong_is_told_once(source: dict, fault: str):
+def test_validate_volumes_reports_single_error(source: dict, fault: str):
     assert of_source(**source) == [fault]
 
 
-def test_images_are_named_in_pods_and_may_be_left_out_of_templates():
+def test_validate_volumes_requires_image_reference_in_pods_only():
     assert of_source(image={"pullPolicy": "Always"}) == []
     assert of_source(PodRules(is_pod=True), image={"pullPolicy": "Always"}) == ["v[0].image.reference: Required value"]
 
@@ -91,7 +91,7 @@ def test_images_are_named_in_pods_and_may_be_left_out_of_templates():
 # -- projections ------------------------------------------------------------------------------------------------------
 
 
-def test_no_two_sources_write_the_same_file():
+def test_validate_volumes_rejects_conflicting_paths_in_projection():
     item = {"key": "k", "path": "p"}
     assert projected({"secret": {"name": "s", "items": [item]}}, {"configMap": {"name": "m", "items": [item]}}) == [
         'v[0].projected: Invalid value: "m": conflicting duplicate paths'
@@ -123,19 +123,19 @@ def test_no_two_sources_write_the_same_file():
         ),
     ],
 )
-def test_what_is_wrong_with_a_part_is_told(source: dict, fault: str):
+def test_validate_volumes_rejects_invalid_projected_sources(source: dict, fault: str):
     assert projected(source) == [fault]
 
 
 # -- claims -----------------------------------------------------------------------------------------------------------
 
 
-def test_of_a_claim_to_be_made_only_labels_and_annotations_are_said():
+def test_validate_claim_template_accepts_labels_and_annotations_only():
     template = {"metadata": {"labels": {"a": "b"}, "annotations": {"c": "d"}, "name": "x"}, "spec": CLAIM}
-    assert told(validate_claim_template(template, P)) == ["v.metadata.name: Forbidden: cannot be set"]
+    assert error_texts(validate_claim_template(template, P)) == ["v.metadata.name: Forbidden: cannot be set"]
 
 
-def test_a_pod_does_not_use_twice_what_is_made_for_it():
+def test_validate_volumes_rejects_claim_of_ephemeral_volume():
     made = {"name": "e", "ephemeral": {"volumeClaimTemplate": {"spec": CLAIM}}}
     used = {"name": "u", "persistentVolumeClaim": {"claimName": "p-e"}}
     assert faults(made, used, rules=PodRules(pod_name="p")) == [
@@ -146,7 +146,7 @@ def test_a_pod_does_not_use_twice_what_is_made_for_it():
     ]
 
 
-def test_the_name_of_a_claim_to_be_made_is_short_enough():
+def test_validate_volumes_limits_length_of_ephemeral_claim_names():
     made = {"name": "e", "ephemeral": {"volumeClaimTemplate": {"spec": CLAIM}}}
     (fault,) = faults(made, rules=PodRules(pod_name="p" * 253))
     assert fault.endswith(": must be no more than 253 characters")

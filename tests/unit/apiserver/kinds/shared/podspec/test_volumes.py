@@ -55,39 +55,39 @@ CASES = [
 
 
 @pytest.mark.parametrize(("source", "filled"), CASES)
-def test_volumes_are_filled_in_by_their_source(source: dict, filled: dict):
+def test_default_volume_sets_fields_by_source(source: dict, filled: dict):
     volume = {"name": "v", **copy(source)}
     default_volume(volume)
     assert volume == {"name": "v", **filled}
 
 
 @pytest.mark.parametrize(("_", "filled"), CASES)
-def test_what_is_filled_in_stays(_: dict, filled: dict):
+def test_default_volume_is_idempotent(_: dict, filled: dict):
     volume = {"name": "v", **copy(filled)}
     default_volume(volume)
     assert volume == {"name": "v", **filled}
 
 
-def test_persistent_volumes_share_the_defaults_of_their_sources():
+def test_default_persistent_source_shares_defaults():
     spec = {"hostPath": {"path": "/"}, "nfs": {"server": "s"}}
     default_persistent_source(spec)
     assert spec == {"hostPath": {"path": "/", "type": ""}, "nfs": {"server": "s"}}
 
 
-def test_claims_are_of_file_systems():
+def test_default_claim_spec_sets_volume_mode():
     spec = {"resources": {"requests": {"storage": "1.5"}}}
     default_claim_spec(spec)
     assert spec == {"resources": {"requests": {"storage": "1500m"}}, "volumeMode": "Filesystem"}
 
 
-def test_references_say_version_and_divisor():
+def test_default_references_set_version_and_divisor():
     field, resource = {"fieldPath": "a"}, {"resource": "limits.cpu"}
     default_field_ref(field)
     default_resource_field_ref(resource)
     assert (field["apiVersion"], resource["divisor"]) == ("v1", "0")
 
 
-def test_other_versions_and_divisors_stay():
+def test_default_references_keep_given_version_and_divisor():
     field, resource = {"apiVersion": "v2"}, {"divisor": "1m"}
     default_field_ref(field)
     default_resource_field_ref(resource)

@@ -1,4 +1,4 @@
-"""What is told of pods that are accepted."""
+"""Warnings about valid Pods."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def ports(*given: dict) -> dict:
     return {"containers": [{"name": "c", "image": "i", "ports": list(given)}]}
 
 
-def test_of_a_usual_pod_there_is_nothing_to_tell():
+def test_pod_warnings_is_empty_for_usual_pod():
     assert of_pod() == []
 
 
-def test_a_name_that_is_no_label_makes_a_strange_hostname():
+def test_pod_warnings_about_name_that_is_no_dns_label():
     (warning,) = of_pod({"name": "a.b"})
     assert warning.startswith(
         "metadata.name: this is used in the Pod's hostname, which can result in surprising behavior"
@@ -121,22 +121,22 @@ def test_a_name_that_is_no_label_makes_a_strange_hostname():
         ),
     ],
 )
-def test_what_is_old_doubled_or_without_effect_is_told(spec: dict, warning: str):
+def test_pod_warnings_about_deprecated_duplicate_and_ineffective_fields(spec: dict, warning: str):
     assert of_pod(**spec) == [warning]
 
 
 @pytest.mark.parametrize("name", ["security.alpha.kubernetes.io/sysctls", "scheduler.alpha.kubernetes.io/critical-pod"])
-def test_annotations_that_mean_nothing_any_more_are_told(name: str):
+def test_pod_warnings_about_ineffective_annotations(name: str):
     (warning,) = of_pod({"annotations": {name: ""}})
     assert warning.startswith(f"metadata.annotations[{name}]: non-functional in v1.1")
 
 
-def test_a_variable_that_extends_itself_hides_nothing():
+def test_pod_warnings_skip_variable_that_extends_itself():
     variables = [{"name": "PATH", "value": "/a"}, {"name": "PATH", "value": "$(PATH):/b"}]
     assert of_pod(containers=[{"name": "c", "image": "i", "env": variables}]) == []
 
 
-def test_ports_of_one_name_are_told_where_both_containers_run_at_once():
+def test_pod_warnings_about_duplicate_port_names_of_concurrent_containers():
     named = {"image": "i", "ports": [{"name": "http", "containerPort": 1}]}
     other = {"image": "i", "ports": [{"name": "http", "containerPort": 2}]}
     (warning,) = of_pod(containers=[{"name": "c", **named}, {"name": "d", **other}])
@@ -146,14 +146,14 @@ def test_ports_of_one_name_are_told_where_both_containers_run_at_once():
     assert of_pod(containers=[{"name": "c", **named}], initContainers=[{"name": "d", **other}]) == []
 
 
-def test_of_templates_it_is_told_under_their_path():
+def test_template_warnings_have_path_of_template():
     obj = {**template(nodeSelector={ZONE: "a"}), "metadata": {"annotations": {}}}
     assert list(template_warnings(obj, Path("spec", "template"))) == [
         f"spec.template.spec.nodeSelector[{ZONE}]: {OLD_ZONE}"
     ]
 
 
-def test_app_armor_annotations_of_templates_are_told():
+def test_template_warnings_about_app_armor_annotations():
     name = "container.apparmor.security.beta.kubernetes.io/c"
     obj = {**template(), "metadata": {"annotations": {name: "unconfined"}}}
     assert list(template_warnings(obj, Path("template"))) == [
@@ -162,26 +162,26 @@ def test_app_armor_annotations_of_templates_are_told():
 
 
 @pytest.mark.parametrize(("kind", "count"), [("Unconfined", 0), ("RuntimeDefault", 1)])
-def test_an_annotation_that_says_what_the_template_says_itself_is_fine(kind: str, count: int):
+def test_template_warnings_skip_annotation_equal_to_field(kind: str, count: int):
     name = "container.apparmor.security.beta.kubernetes.io/c"
     obj = template(securityContext={"appArmorProfile": {"type": kind}})
     obj["metadata"] = {"annotations": {name: "unconfined"}}
     assert len(list(template_warnings(obj, Path("template")))) == count
 
 
-def test_addresses_in_old_forms_come_last():
+def test_pod_warnings_list_legacy_addresses_last():
     *_, last = of_pod(hostAliases=[{"ip": "1.2.3.04"}], terminationGracePeriodSeconds=-1)
     assert last.startswith("spec.hostAliases[0].ip: ")
 
 
-def test_preferred_nodes_have_labels_that_there_can_be():
+def test_pod_warnings_about_invalid_values_of_preferred_node_terms():
     term = {"matchExpressions": [{"key": "a", "operator": "In", "values": ["b c"]}]}
     preferred = {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "preference": term}]}
     (warning,) = of_pod(affinity={"nodeAffinity": preferred})
     assert ".preference.matchExpressions[0].values[0]: b c is invalid, a valid label must be" in warning
 
 
-def test_what_is_said_of_a_container_stands_together():
+def test_pod_warnings_are_grouped_by_container():
     seccomp, armor = (
         "container.seccomp.security.alpha.kubernetes.io/",
         "container.apparmor.security.beta.kubernetes.io/",
@@ -189,8 +189,8 @@ def test_what_is_said_of_a_container_stands_together():
     annotations = {prefix + name: "" for prefix in (seccomp, armor) for name in "cd"}
     containers = [{"name": name, "image": "i", "resources": {"limits": {"memory": "1m"}}} for name in "cd"]
     obj = {**template(containers=containers), "metadata": {"annotations": annotations}}
-    told = [warning.split(": ")[0] for warning in template_warnings(obj, Path("t"))]
-    assert told == [
+    error_texts = [warning.split(": ")[0] for warning in template_warnings(obj, Path("t"))]
+    assert error_texts == [
         where
         for position, name in enumerate("cd")
         for where in (
@@ -201,7 +201,7 @@ def test_what_is_said_of_a_container_stands_together():
     ]
 
 
-def test_claims_are_of_whole_bytes():
+def test_claim_spec_warnings_about_fractions_of_bytes():
     spec = {"resources": {"requests": {"storage": "1.5"}}}
     assert list(claim_spec_warnings(spec, Path("spec"))) == [
         'spec.resources.requests[storage]: fractional byte value "1.5" is invalid, must be an integer'
@@ -209,5 +209,5 @@ def test_claims_are_of_whole_bytes():
 
 
 @pytest.mark.parametrize("amounts", [{}, {"memory": "1Gi"}, {"memory": "1000m"}, {"cpu": "100m"}])
-def test_whole_bytes_are_fine(amounts: dict):
+def test_fraction_warnings_is_empty_for_whole_bytes(amounts: dict):
     assert list(fraction_warnings(amounts, "memory", Path("x"))) == []

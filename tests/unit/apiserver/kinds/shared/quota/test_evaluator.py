@@ -11,12 +11,12 @@ def quota(hard, **spec):
     return {"metadata": {"name": "q"}, "spec": spec, "status": {"hard": hard}}
 
 
-def test_objects_count_by_number():
+def test_usage_counts_objects():
     assert texts(Evaluator("deployments.apps").usage(named(), NOW)) == {"count/deployments.apps": "1"}
     assert texts(Evaluator("secrets").usage(named(), NOW)) == {"count/secrets": "1", "secrets": "1"}
 
 
-def test_a_quota_of_other_things_does_not_concern_them():
+def test_matching_skips_other_resources():
     evaluator = Evaluator("secrets")
     assert evaluator.matching({"pods": "1", "secrets": "1", "count/secrets": "2"}) == ["count/secrets", "secrets"]
     assert is_pertinent(quota({"secrets": "1"}), evaluator, named())
@@ -24,13 +24,13 @@ def test_a_quota_of_other_things_does_not_concern_them():
     assert not is_pertinent({"metadata": {"name": "q"}}, evaluator, named())
 
 
-def test_scopes_have_one_form():
+def test_scope_selectors_normalizes_scopes():
     selector = {"scopeName": "PriorityClass", "operator": "In", "values": ["a"]}
     both = quota({}, scopes=["BestEffort"], scopeSelector={"matchExpressions": [selector]})
     assert scope_selectors(both) == [{"scopeName": "BestEffort", "operator": "Exists"}, selector]
 
 
-def test_kinds_without_scopes_are_in_none():
+def test_is_in_scope_is_false_for_kinds_without_scopes():
     assert not is_pertinent(quota({"secrets": "1"}, scopes=["BestEffort"]), Evaluator("secrets"), named())
 
 
@@ -49,5 +49,5 @@ def test_kinds_without_scopes_are_in_none():
         ("Other", ["a"], "a", False),
     ],
 )
-def test_selectors(operator, values, value, selected):
+def test_is_selected_by_operator(operator, values, value, selected):
     assert is_selected({"operator": operator, "values": values}, value) is selected

@@ -9,7 +9,7 @@ STRATEGY = CSIDriverStrategy()
 DRIVER = defaulted(STRATEGY, named(spec={}))
 
 
-def test_what_is_left_out_is_filled_in():
+def test_default_sets_omitted_fields():
     assert DRIVER["spec"] == {
         "attachRequired": True,
         "podInfoOnMount": False,
@@ -21,11 +21,11 @@ def test_what_is_left_out_is_filled_in():
     }
 
 
-def test_a_driver_that_attaches_nothing_stays_so():
+def test_default_keeps_attach_required_false():
     assert defaulted(STRATEGY, {"spec": {"attachRequired": False}})["spec"]["attachRequired"] is False
 
 
-def test_a_deleted_driver_is_shown():
+def test_delete_returns_object():
     assert STRATEGY.returns_deleted_object is True
 
 
@@ -38,7 +38,7 @@ def test_a_deleted_driver_is_shown():
         ({"metadata.generation": 1}, {"metadata.labels": {"a": "b"}}, 1),
     ],
 )
-def test_only_changes_of_the_spec_make_generations(before, edits, generation):
+def test_prepare_for_update_bumps_generation_on_spec_change_only(before, edits, generation):
     old = edited(DRIVER, before)
     new = edited(DRIVER, edits)
     STRATEGY.prepare_for_update(CONTEXT, new, old)
@@ -59,7 +59,7 @@ def test_only_changes_of_the_spec_make_generations(before, edits, generation):
         ),
     ],
 )
-def test_the_row_shows_what_the_driver_can(edits, cells):
+def test_cells_show_capabilities(edits, cells):
     assert STRATEGY.cells(edited(DRIVER, edits), NOW) == cells
 
 
@@ -76,9 +76,9 @@ TOKENS = [{"audience": "a"}]
         ({}, None, 0),
     ],
 )
-def test_new_tokens_in_volume_attributes_warn(edits, old, count):
+def test_warnings_when_tokens_are_added(edits, old, count):
     assert len(STRATEGY.warnings(CONTEXT, edited(DRIVER, edits), old)) == count
 
 
-def test_a_change_needs_the_version_it_is_based_on():
+def test_update_requires_resource_version():
     assert STRATEGY.allow_unconditional_update is False

@@ -14,7 +14,7 @@ MINUTES = "may not specify a duration less than 10 minutes"
 @pytest.mark.parametrize(
     "edits", [{}, {"spec.tokenRequests": [{"audience": "a"}, {"audience": "", "expirationSeconds": 600}]}]
 )
-def test_what_is_valid(edits):
+def test_validate_csi_driver_accepts_valid_drivers(edits):
     assert texts(validate_csi_driver(edited(VALID, edits))) == []
 
 
@@ -52,7 +52,7 @@ def test_what_is_valid(edits):
         ),
     ],
 )
-def test_what_is_refused(edits, fault):
+def test_validate_csi_driver_rejects_invalid_fields(edits, fault):
     assert texts(validate_csi_driver(edited(VALID, edits))) == [fault]
 
 
@@ -60,7 +60,7 @@ def test_what_is_refused(edits, fault):
     "edits",
     [{"spec.podInfoOnMount": True}, {"spec.storageCapacity": True}, {"spec.tokenRequests": [{"audience": "a"}]}],
 )
-def test_what_may_change(edits):
+def test_validate_csi_driver_update_accepts_mutable_fields(edits):
     assert texts(validate_csi_driver_update(edited(VALID, edits), VALID)) == []
 
 
@@ -74,15 +74,15 @@ def test_what_may_change(edits):
         ),
     ],
 )
-def test_what_may_not_change(edits, fault):
+def test_validate_csi_driver_update_rejects_immutable_fields(edits, fault):
     assert texts(validate_csi_driver_update(edited(VALID, edits), VALID)) == [fault]
 
 
-def test_what_else_there_is_may_change():
+def test_validate_csi_driver_update_accepts_other_changes():
     after = edited(VALID, {"spec.fsGroupPolicy": "File", "spec.podInfoOnMount": True, "spec.storageCapacity": True})
     assert texts(validate_csi_driver_update(after, VALID)) == []
 
 
-def test_a_change_has_to_be_valid():
+def test_validate_csi_driver_update_validates_new_object():
     after = edited(VALID, {"spec.fsGroupPolicy": "Other"})
     assert len(texts(validate_csi_driver_update(after, VALID))) == 1

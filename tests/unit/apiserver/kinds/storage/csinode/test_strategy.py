@@ -13,13 +13,13 @@ def node(*drivers: str) -> dict:
 
 
 @pytest.mark.parametrize("drivers", [[], ["a.com"], ["a.com", "b.com"]])
-def test_the_row_counts_drivers(drivers):
+def test_cells_count_drivers(drivers):
     assert STRATEGY.cells(node(*drivers), NOW) == ["a", len(drivers), "60s"]
 
 
-def test_drivers_come_and_go():
+def test_validate_update_accepts_added_and_removed_drivers():
     assert texts(STRATEGY.validate_update(CONTEXT, node("b.com"), node("a.com"))) == []
 
 
-def test_a_deleted_node_is_shown():
+def test_delete_returns_object():
     assert STRATEGY.returns_deleted_object is True

@@ -10,7 +10,7 @@ VALID = named(spec={"drivers": [DRIVER]})
 AT, PATH = "spec.drivers.0", "spec.drivers[0]"
 
 
-def test_what_is_valid():
+def test_validate_csi_node_accepts_valid_nodes():
     assert texts(validate_csi_node(VALID)) == []
 
 
@@ -28,20 +28,20 @@ def test_what_is_valid():
         ({f"{AT}.name": ""}, f"{PATH}.name: Required value"),
     ],
 )
-def test_what_is_refused(edits, fault):
+def test_validate_csi_node_rejects_invalid_fields(edits, fault):
     assert texts(validate_csi_node(edited(VALID, edits))) == [fault]
 
 
-def test_faults_are_told_twice_of_an_update():
+def test_validate_csi_node_update_reports_errors_twice():
     new = edited(VALID, {"spec.drivers": [{"name": "b.com"}]})
     assert texts(validate_csi_node_update(new, VALID)) == [f"{PATH}.nodeID: Required value"] * 2
 
 
-def test_the_capacity_of_a_driver_may_change():
+def test_validate_csi_node_update_accepts_change_of_allocatable():
     assert texts(validate_csi_node_update(edited(VALID, {f"{AT}.allocatable.count": 6}), VALID)) == []
 
 
-def test_what_else_a_driver_is_never_changes():
+def test_validate_csi_node_update_rejects_other_driver_changes():
     [fault] = texts(validate_csi_node_update(edited(VALID, {f"{AT}.nodeID": "i-2"}), VALID))
     assert fault.startswith('spec.drivers: Invalid value: {"Name":"a.com","NodeID":"i-2"')
     assert fault.endswith(": field is immutable")

@@ -10,15 +10,15 @@ HERE = Path("p")
 
 
 @pytest.mark.parametrize("name", ["kubernetes.io/no-provisioner", "EBS.csi.aws.com", "local"])
-def test_provisioners_are_named_in_any_case(name):
+def test_check_provisioner_accepts_any_case(name):
     assert texts(check_provisioner(name, HERE)) == []
 
 
-def test_a_provisioner_is_named():
+def test_check_provisioner_requires_name():
     assert texts(check_provisioner("", HERE)) == ["p: Required value"]
 
 
-def test_a_provisioners_name_is_qualified():
+def test_check_provisioner_requires_qualified_name():
     [fault] = texts(check_provisioner("A/b/c", HERE))
     assert fault.startswith('p: Invalid value: "a/b/c": a valid label key must consist of alphanumeric characters')
 
@@ -32,12 +32,12 @@ def test_a_provisioners_name_is_qualified():
         ({"a": "b" * 256 * 1024}, ["p: Too long: may not be more than 262144 bytes"]),
     ],
 )
-def test_parameters_have_bounds(parameters, faults):
+def test_check_parameters_limits_number_and_size(parameters, faults):
     assert texts(check_parameters(parameters, HERE, may_be_empty=False)) == faults
 
 
 @pytest.mark.parametrize(
     ("may_be_empty", "faults"), [(True, []), (False, ["p: Required value: must contain at least one key/value pair"])]
 )
-def test_no_parameters_are_refused_where_some_are_needed(may_be_empty, faults):
+def test_check_parameters_requires_parameters_unless_may_be_empty(may_be_empty, faults):
     assert texts(check_parameters(None, HERE, may_be_empty=may_be_empty)) == faults

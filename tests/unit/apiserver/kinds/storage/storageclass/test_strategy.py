@@ -9,11 +9,11 @@ STRATEGY = StorageClassStrategy()
 CLASS = defaulted(STRATEGY, named(provisioner="example.com/disk"))
 
 
-def test_volumes_are_deleted_with_their_claims_and_bound_at_once():
+def test_default_sets_reclaim_policy_and_binding_mode():
     assert (CLASS["reclaimPolicy"], CLASS["volumeBindingMode"]) == ("Delete", "Immediate")
 
 
-def test_what_is_said_stays():
+def test_default_keeps_given_fields():
     tree = {"reclaimPolicy": "Retain", "volumeBindingMode": "WaitForFirstConsumer"}
     assert defaulted(STRATEGY, dict(tree)) == tree
 
@@ -27,6 +27,6 @@ def test_what_is_said_stays():
         ({"storageclass.kubernetes.io/is-default-class": "false"}, "a"),
     ],
 )
-def test_the_row_shows_the_default_class(annotations, name):
+def test_cells_mark_default_class(annotations, name):
     row = STRATEGY.cells(edited(CLASS, {"metadata.annotations": annotations}), NOW)
     assert row == [name, "example.com/disk", "Delete", "Immediate", False, "60s"]

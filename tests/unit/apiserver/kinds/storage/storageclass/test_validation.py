@@ -19,7 +19,7 @@ PATH = "allowedTopologies[0].matchLabelExpressions"
 AT = "allowedTopologies.0.matchLabelExpressions"
 
 
-def test_what_is_valid():
+def test_validate_storage_class_accepts_valid_classes():
     assert texts(validate_storage_class(VALID)) == []
 
 
@@ -46,7 +46,7 @@ def test_what_is_valid():
         ),
     ],
 )
-def test_what_is_refused(edits, fault):
+def test_validate_storage_class_rejects_invalid_fields(edits, fault):
     assert texts(validate_storage_class(edited(VALID, edits))) == [fault]
 
 
@@ -62,18 +62,18 @@ def test_what_is_refused(edits, fault):
         ),
     ],
 )
-def test_what_volumes_were_made_by_never_changes(edits, fault):
+def test_validate_storage_class_update_rejects_immutable_fields(edits, fault):
     assert texts(validate_storage_class_update(edited(VALID, edits), VALID)) == [fault]
 
 
 @pytest.mark.parametrize(
     "edits", [{"allowVolumeExpansion": True}, {"mountOptions": ["ro"]}, {"allowedTopologies": None}]
 )
-def test_what_may_change(edits):
+def test_validate_storage_class_update_accepts_mutable_fields(edits):
     assert texts(validate_storage_class_update(edited(VALID, edits), VALID)) == []
 
 
-def test_topologies_by_old_labels_warn():
+def test_storage_class_warnings_about_deprecated_labels():
     old = edited(VALID, {f"{AT}.0.key": "failure-domain.beta.kubernetes.io/zone"})
     assert list(storage_class_warnings(old)) == [
         f'{PATH}[0].key: deprecated since v1.17; use "topology.kubernetes.io/zone" instead'

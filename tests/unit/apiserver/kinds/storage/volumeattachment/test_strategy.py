@@ -9,26 +9,26 @@ STRATEGY = VolumeAttachmentStrategy()
 ATTACHMENT = named(spec={"attacher": "a.com", "nodeName": "n", "source": {"persistentVolumeName": "pv"}})
 
 
-def test_a_new_attachment_is_not_attached():
+def test_prepare_for_create_sets_attached_false():
     new = edited(ATTACHMENT, {"status.attached": True})
     STRATEGY.prepare_for_create(CONTEXT, new)
     assert new["status"] == {"attached": False}
 
 
-def test_an_update_keeps_the_status():
+def test_prepare_for_update_keeps_status():
     old = edited(ATTACHMENT, {"status.attached": True})
     new = edited(ATTACHMENT, {"status.attached": False})
     STRATEGY.prepare_for_update(CONTEXT, new, old)
     assert new["status"] == {"attached": True}
 
 
-def test_a_status_write_keeps_spec_and_metadata():
+def test_prepare_for_status_update_keeps_spec_and_metadata():
     new = edited(ATTACHMENT, {"metadata.labels": {"a": "b"}, "spec.nodeName": "m", "status.attached": True})
     STRATEGY.prepare_for_status_update(CONTEXT, new, ATTACHMENT)
     assert new == {**ATTACHMENT, "status": {"attached": True}}
 
 
 @pytest.mark.parametrize("attached", [True, False])
-def test_the_row_shows_what_is_attached_where(attached):
+def test_cells_show_volume_and_node(attached):
     row = STRATEGY.cells({**ATTACHMENT, "status": {"attached": attached}}, NOW)
     assert row == ["a", "a.com", "pv", "n", attached, "60s"]

@@ -17,7 +17,7 @@ CONTEXT_OF_INLINE = "in the context of inline volumes"
 
 
 @pytest.mark.parametrize("source", [{"persistentVolumeName": "pv"}, {"inlineVolumeSpec": INLINE}])
-def test_what_is_valid(source):
+def test_validate_attachment_accepts_valid_attachments(source):
     assert texts(validate_attachment(edited(VALID, {SOURCE: source}))) == []
 
 
@@ -49,11 +49,11 @@ def test_what_is_valid(source):
         ),
     ],
 )
-def test_what_is_refused(edits, fault):
+def test_validate_attachment_rejects_invalid_fields(edits, fault):
     assert texts(validate_attachment(edited(VALID, edits))) == [fault]
 
 
-def test_what_is_attached_where_never_changes():
+def test_validate_attachment_update_rejects_change_of_spec():
     [fault] = texts(validate_attachment_update(edited(VALID, {"spec.nodeName": "m"}), VALID))
     assert fault.startswith("spec: Invalid value: {")
     assert fault.endswith(": field is immutable")
@@ -77,5 +77,5 @@ def test_what_is_attached_where_never_changes():
         ),
     ],
 )
-def test_what_an_attacher_says_has_bounds(status, faults):
+def test_validate_attachment_status_limits_metadata_and_errors(status, faults):
     assert texts(validate_attachment_status({**VALID, "status": status})) == faults

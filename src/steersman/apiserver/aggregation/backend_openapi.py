@@ -1,0 +1,106 @@
+"""OpenAPI documents of one backend: the address of its version 3 document, and its part of version 2."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from steersman.apiserver.aggregation.backend import BackendTLSError
+from steersman.apiserver.proxying.connections import DialError
+from steersman.apiserver.workers import in_worker
+from steersman.asynckit.timeouts import wait_for
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from steersman.apiserver.aggregation.backend import Backend
+    from steersman.apiserver.aggregation.controller import Aggregator
+    from steersman.apiserver.http import Request, Response
+    from steersman.apiserver.openapi.remote import RemoteSwagger
+    from steersman.apiserver.proxying.kubelet import Location
+    from steersman.asynckit.clock import Clock
+
+_log: Final = logging.getLogger(__name__)
+
+_INDEX_BYTES_MAX: Final = 1 << 20
+_SWAGGER_BYTES_MAX: Final = 16 << 20
+_TIMEOUT_SECONDS: Final = 5.0
+
+
+class _Address(msgspec.Struct, rename={"url": "serverRelativeURL"}):
+    url: str = ""
+
+
+class _Index(msgspec.Struct):
+    paths: dict[str, _Address]
+
+
+_decode_index: Final = msgspec.json.Decoder(_Index).decode
+
+
+def _read_swagger(body: bytes, prefix: str) -> RemoteSwagger:
+    """Return the part of a group version. Runs in a worker. Raises ``ValueError``, ``msgspec.MsgspecError``."""
+    from steersman.apiserver.openapi.remote import select_paths  # noqa: PLC0415 — slow, and of no use without backends
+
+    return select_paths(msgspec.json.decode(body), prefix)
+
+
+class BackendOpenAPI:
+    """Documents of one backend as last read. A failed request keeps them."""
+
+    def __init__(self) -> None:
+        #: Address of the version 3 document with its hash; empty if the backend has none.
+        self.url = ""
+        #: None if the backend has no version 2.
+        self.swagger: RemoteSwagger | None = None
+        self._etag = b""
+
+    async def read(self, backend: Backend, location: Location, *, clock: Clock) -> None:
+        """Read both versions, version 2 only if it has changed."""
+        try:
+            await wait_for(self._read_index(backend, location), _TIMEOUT_SECONDS, clock=clock)
+            await wait_for(self._read_swagger(backend, location), _TIMEOUT_SECONDS, clock=clock)
+        except (TimeoutError, DialError, BackendTLSError, msgspec.MsgspecError, ValueError, RecursionError) as error:
+            _log.info("OpenAPI of %s: %s", backend.spec.path, str(error) or "timed out")
+
+    async def _read_index(self, backend: Backend, location: Location) -> None:
+        answer = await backend.get(location, "/openapi/v3", size_max=_INDEX_BYTES_MAX)
+        if answer.code == 200:
+            address = _decode_index(answer.body).paths.get(backend.spec.path.removeprefix("/"))
+            self.url = "" if address is None else address.url
+        elif answer.code == 404:
+            self.url = ""
+
+    async def _read_swagger(self, backend: Backend, location: Location) -> None:
+        answer = await backend.get(location, "/openapi/v2", size_max=_SWAGGER_BYTES_MAX, if_none_match=self._etag)
+        if answer.code == 200:
+            self.swagger = await in_worker(_read_swagger, answer.body, backend.spec.path)
+            self._etag = answer.etag
+        elif answer.code == 404:
+            self.swagger, self._etag = None, b""
+
+
+class AggregatedDocuments:
+    """Documents of all backends (``RemoteDocuments``)."""
+
+    def __init__(self, aggregator: Aggregator) -> None:
+        self._aggregator: Final = aggregator
+
+    def urls(self) -> Mapping[str, str]:
+        """Return the addresses of version 3 documents, by path below ``/openapi/v3/``."""
+        documents = self._aggregator.documents()
+        return {backend.spec.path.removeprefix("/"): each.url for backend, each in documents if each.url}
+
+    def swaggers(self) -> tuple[RemoteSwagger, ...]:
+        """Return the parts of version 2, ordered by group version."""
+        documents = sorted(self._aggregator.documents(), key=lambda each: each[0].spec.path)
+        return tuple(each.swagger for _, each in documents if each.swagger is not None)
+
+    async def serve(self, request: Request, path: str) -> Response | None:
+        """Forward a request for a version 3 document; None if no backend has it."""
+        for backend, each in self._aggregator.documents():
+            if each.url and backend.spec.path == f"/{path}":
+                return await self._aggregator.serve(request, backend)
+        return None

@@ -1,0 +1,68 @@
+"""Counters of conversion webhooks.
+
+Upstream: staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/conversion/metrics.go
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+#: Upper bounds in seconds of calls, and of conversions by definition.
+REQUEST_BUCKETS: Final = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 45.0, 60.0)
+CONVERSION_BUCKETS: Final = tuple(0.001 * 2**power for power in range(15))
+
+
+class FailureType(StrEnum):
+    """Why a call failed: ``failure_type`` of the metrics."""
+
+    NONE = ""
+    CALL = "conversion_webhook_call_failure"
+    MALFORMED_RESPONSE = "conversion_webhook_malformed_response_failure"
+    PARTIAL_RESPONSE = "conversion_webhook_partial_response_failure"
+    INVALID_OBJECT = "conversion_webhook_invalid_converted_object_failure"
+
+
+class Histogram:
+    """Counts by bucket."""
+
+    __slots__ = ("bounds", "counts", "total_seconds")
+
+    def __init__(self, bounds: Sequence[float]) -> None:
+        self.bounds: Final = bounds
+        #: One count for each bound, and one for greater values.
+        self.counts: Final = [0] * (len(bounds) + 1)
+        self.total_seconds = 0.0
+
+    def observe(self, seconds: float) -> None:
+        """Count one value."""
+        self.counts[bisect_left(self.bounds, seconds)] += 1
+        self.total_seconds += seconds
+
+
+class ConversionMetrics:
+    """Counters by labels, in the order of the metric's label names."""
+
+    def __init__(self) -> None:
+        #: Labels failure_type, result.
+        self.requests: Final[Counter[tuple[str, str]]] = Counter()
+        #: Labels failure_type, result.
+        self.request_durations: Final[dict[tuple[str, str], Histogram]] = {}
+        #: Labels crd_name, from_version, succeeded, to_version.
+        self.conversion_durations: Final[dict[tuple[str, str, str, str], Histogram]] = {}
+
+    def observe(
+        self, definition: str, source: str, target: str, *, seconds: float, failure: FailureType = FailureType.NONE
+    ) -> None:
+        """Record one call: of which definition, from which version to which, and how it failed."""
+        has_failed = failure is not FailureType.NONE
+        labels = (failure.value, "failure" if has_failed else "success")
+        self.requests[labels] += 1
+        self.request_durations.setdefault(labels, Histogram(REQUEST_BUCKETS)).observe(seconds)
+        key = (definition, source, "false" if has_failed else "true", target)
+        self.conversion_durations.setdefault(key, Histogram(CONVERSION_BUCKETS)).observe(seconds)

@@ -1,0 +1,1 @@
+"""Kinds of ``storagemigration.k8s.io``."""

@@ -1,0 +1,208 @@
+"""``--encryption-provider-config``: encryption at rest of one API server, its KMS plugins, and reloads of the file.
+
+Upstream: staging/src/k8s.io/apiserver/pkg/server/options/{etcd.go,encryptionconfig/controller/controller.go}
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Final
+
+from steersman.apiserver.health.checks import Unhealthy
+from steersman.apiserver.observability.metrics import Family, counter
+from steersman.asynckit.tasks import Supervisor
+from steersman.controlplane.options import OptionError
+from steersman.extras import MissingPackagesError
+from steersman.schema.resources import table
+from steersman.storage.encryption.build import digest_of, load_encryption
+from steersman.storage.encryption.configuration import ConfigurationError
+from steersman.storage.encryption.kms import KMSUnavailableError
+from steersman.storage.encryption.kms_client import GrpcKMSService
+from steersman.storage.encryption.resources import KeyResources
+from steersman.storage.encryption.store import EncryptedStore
+from steersman.storage.memory import MemoryStore
+from steersman.storage.store import KeyValue
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+    from steersman.asynckit.clock import Clock
+    from steersman.storage.encryption.build import Encryption, OpenKMS
+    from steersman.storage.encryption.configuration import Provider
+    from steersman.storage.store import Store
+
+_FLAG: Final = "--encryption-provider-config"
+#: Seconds between looks at the file. Upstream watches it, and reads it every minute.
+RELOAD_INTERVAL_SECONDS: Final = 10.0
+#: Seconds for which an old configuration's plugins stay connected after a reload, for requests in flight.
+_CLOSE_GRACE_SECONDS: Final = 10.0
+
+_log = logging.getLogger(__name__)
+
+
+class EncryptionAtRest:
+    """Encryption of the values of one store. Start it with ``open``; ``close`` ends its tasks and connections."""
+
+    def __init__(self, path: Path, *, reloads: bool, clock: Clock, open_kms: OpenKMS) -> None:
+        self._path = path
+        self._reloads = reloads
+        self._clock = clock
+        self._open_kms = open_kms
+        self._tasks = Supervisor("encryption at rest")
+        self._probes = Supervisor("KMS plugins")
+        self._store: EncryptedStore | None = None
+        self._current: Encryption
+        #: Called when values that are stored become stale.
+        self.on_key_change: Callable[[], None] = lambda: None
+        self._reloaded: dict[str, int] = {}
+
+    @classmethod
+    async def open(
+        cls, path: Path, *, reloads: bool, clock: Clock, open_kms: OpenKMS | None = None
+    ) -> EncryptionAtRest:
+        """Read the file and connect its plugins; a plugin that does not respond yet is no error. Raises ``OptionError``."""
+        encryption = cls(path, reloads=reloads, clock=clock, open_kms=open_kms or connect_plugin)
+        try:
+            encryption._current = encryption._load(await asyncio.to_thread(path.read_bytes))
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            raise OptionError(f"{_FLAG}: cannot read {path}: {reason}") from error
+        except (ConfigurationError, MissingPackagesError) as error:
+            raise OptionError(f"{_FLAG}: {error}") from error
+        for plugin in encryption._current.plugins:
+            try:
+                await plugin.probe()
+            except KMSUnavailableError as error:
+                _log.error("kms plugin %s failed health check probe: %s", plugin.name, error)
+        encryption._follow_plugins()
+        if reloads:
+            encryption._tasks.start("encryption-provider-config-automatic-reload-controller", encryption._reload())
+        return encryption
+
+    def wrap(self, store: Store, *, root: str = "/registry") -> EncryptedStore:
+        """Return the store with encryption; ``root`` is the prefix of its keys in etcd."""
+        self._store = EncryptedStore(
+            store,
+            self._current.transformers,
+            resource_of=KeyResources(_key_prefixes()),
+            tasks=Supervisor("encrypted store"),
+            root=root,
+        )
+        return self._store
+
+    async def decrypt(self, key: str, value: bytes) -> bytes:
+        """Return a plain value outside a store. Raises ``Unavailable``."""
+        store = self._store or self.wrap(MemoryStore(clock=self._clock))
+        return (await store.readable(KeyValue(key, value, 1, 1))).value
+
+    def _load(self, data: bytes) -> Encryption:
+        return load_encryption(
+            data,
+            str(self._path),
+            clock=self._clock,
+            open_kms=self._open_kms,
+            on_key_change=self._key_changed,
+            reloads=self._reloads,
+        )
+
+    def _key_changed(self) -> None:
+        self.on_key_change()
+
+    def _follow_plugins(self) -> None:
+        for plugin in self._current.plugins:
+            self._probes.start(f"KMS plugin {plugin.name}", plugin.run())
+
+    # -- reloads -------------------------------------------------------------------------------------------------------
+
+    async def _reload(self) -> None:
+        while True:
+            await self._clock.sleep(RELOAD_INTERVAL_SECONDS)
+            try:
+                await self.reload()
+            except (ConfigurationError, KMSUnavailableError, MissingPackagesError, OSError) as error:
+                self._count("failure")
+                _log.error("cannot reload %s, the last configuration stays in use: %s", self._path, error)
+
+    async def reload(self) -> None:
+        """Use the file's present contents if they have changed and all plugins are healthy.
+
+        Raises ``ConfigurationError``, ``KMSUnavailableError``, ``MissingPackagesError``, ``OSError``.
+        """
+        data = await asyncio.to_thread(self._path.read_bytes)
+        if digest_of(data) == self._current.digest:
+            return
+        fresh = self._load(data)
+        try:
+            for plugin in fresh.plugins:
+                await plugin.probe()
+        except KMSUnavailableError:
+            await fresh.close()
+            raise
+        old, self._current = self._current, fresh
+        probes, self._probes = self._probes, Supervisor("KMS plugins")
+        if self._store is not None:
+            self._store.use(fresh.transformers)
+        await probes.close()
+        self._follow_plugins()
+        self.on_key_change()
+        self._tasks.start("close former KMS plugins", self._close_later(old))
+        self._count("success")
+        _log.info("reloaded %s", self._path)
+
+    async def _close_later(self, old: Encryption) -> None:
+        await self._clock.sleep(_CLOSE_GRACE_SECONDS)
+        await old.close()
+
+    def _count(self, status: str) -> None:
+        self._reloaded[status] = self._reloaded.get(status, 0) + 1
+
+    # -- health and metrics --------------------------------------------------------------------------------------------
+
+    @property
+    def has_check(self) -> bool:
+        """True if the health endpoints have a check: always with reloads, else with a plugin."""
+        return self._reloads or bool(self._current.plugins)
+
+    async def check(self) -> None:
+        """Check all plugins. Raises ``Unhealthy``."""
+        problems = []
+        for position, plugin in enumerate(self._current.plugins):
+            try:
+                await plugin.check()
+            except KMSUnavailableError as error:
+                problems.append(f"kms-provider-{position}: {error}")
+        if problems:
+            raise Unhealthy(problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]")
+
+    async def collect(self) -> Iterable[Family]:
+        """Return the metrics of reloads."""
+        if not self._reloads:
+            return []
+        return [
+            counter(
+                "apiserver_encryption_config_controller_automatic_reloads_total",
+                "Reloads of the encryption configuration, by status.",
+                [((("status", status),), count) for status, count in sorted(self._reloaded.items())],
+            )
+        ]
+
+    async def close(self) -> None:
+        """End tasks and connections. Idempotent."""
+        await self._tasks.close()
+        await self._probes.close()
+        await self._current.close()
+
+
+def connect_plugin(provider: Provider) -> GrpcKMSService:
+    """Return the client of a plugin. Raises ``MissingPackagesError``."""
+    return GrpcKMSService(provider.endpoint, timeout_seconds=provider.timeout_seconds)
+
+
+def _key_prefixes() -> dict[str, tuple[str, str]]:
+    return {
+        resource.key_prefix: (resource.name, resource.group)
+        for resource in reversed(table().resources)  # Events are those of the core group
+        if resource.key_prefix
+    }

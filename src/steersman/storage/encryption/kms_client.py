@@ -1,0 +1,100 @@
+"""Client of a KMS v2 plugin: gRPC over a unix socket, with messages encoded by ``protowire``.
+
+Upstream: staging/src/k8s.io/kms/apis/v2/api.proto, staging/src/k8s.io/apiserver/pkg/storage/value/encrypt/envelope/kmsv2/grpc_service.go
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.apimachinery.codec import DecodeError
+from steersman.apimachinery.protowire import length_delimited, string, wire_fields
+from steersman.extras import load_optional
+from steersman.storage.encryption.kms import EncryptedKey, KMSUnavailableError, Status, map_entry
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_SERVICE: Final = "/v2.KeyManagementService/"
+
+
+class GrpcKMSService:
+    """Plugin at an endpoint, ``unix:///var/run/kms.sock``. The channel is opened with the first call."""
+
+    def __init__(self, endpoint: str, *, timeout_seconds: float) -> None:
+        """Raise ``MissingPackagesError`` when the extra ``encryption`` is not installed."""
+        self._aio: Final[Any] = load_optional("grpc", "aio", "the encryption provider kms", "encryption")
+        self._target: Final = grpc_target(endpoint)
+        self._timeout_seconds: Final = timeout_seconds
+        self._channel: Any = None
+
+    async def status(self) -> Status:
+        fields = await self._call("Status", b"")
+        return Status(_text(fields, 1), _text(fields, 2), _text(fields, 3))
+
+    async def encrypt(self, uid: str, plaintext: bytes) -> EncryptedKey:
+        try:
+            fields = await self._call("Encrypt", length_delimited(1, plaintext) + string(2, uid))
+        except KMSUnavailableError as error:
+            raise KMSUnavailableError(f"failed to encrypt DEK, error: {error}") from error
+        annotations = sorted(_entry(value) for number, value in fields if number == 3)
+        return EncryptedKey(_bytes(fields, 1), _text(fields, 2), tuple(annotations))
+
+    async def decrypt(self, uid: str, key: EncryptedKey) -> bytes:
+        annotations = [
+            length_delimited(4, string(1, name) + length_delimited(2, value)) for name, value in key.annotations
+        ]
+        request = length_delimited(1, key.ciphertext) + string(2, uid) + string(3, key.key_id) + b"".join(annotations)
+        try:
+            return _bytes(await self._call("Decrypt", request), 1)
+        except KMSUnavailableError as error:
+            raise KMSUnavailableError(f"failed to decrypt DEK, error: {error}") from error
+
+    async def _call(self, method: str, request: bytes) -> list[tuple[int, int | bytes]]:
+        if self._channel is None:
+            self._channel = self._aio.insecure_channel(self._target)
+        call: Callable[..., Any] = self._channel.unary_unary(_SERVICE + method)
+        try:
+            response = await call(request, timeout=self._timeout_seconds, wait_for_ready=False)
+            return list(wire_fields(response))
+        except self._aio.AioRpcError as error:
+            text = f"rpc error: code = {_code_name(error.code().name)} desc = {error.details()}"
+            raise KMSUnavailableError(text) from error
+        except DecodeError as malformed:
+            raise KMSUnavailableError(f"the response to {method} is malformed: {malformed}") from malformed
+
+    async def close(self) -> None:
+        """End the connection. Idempotent."""
+        if self._channel is not None:
+            channel, self._channel = self._channel, None
+            await channel.close()
+
+
+def grpc_target(endpoint: str) -> str:
+    """Return the target of an endpoint; ``unix:///@name`` is a socket in the abstract namespace."""
+    path = endpoint.removeprefix("unix://")
+    return f"unix-abstract:{path[2:]}" if path.startswith("/@") else f"unix:{path}"
+
+
+def _code_name(name: str) -> str:
+    """Return Go's name of a status code: ``DEADLINE_EXCEEDED`` → ``DeadlineExceeded``."""
+    return "".join(part.capitalize() for part in name.split("_"))
+
+
+def _bytes(fields: list[tuple[int, int | bytes]], number: int) -> bytes:
+    value = dict(fields).get(number, b"")
+    return b"" if isinstance(value, int) else value
+
+
+def _text(fields: list[tuple[int, int | bytes]], number: int) -> str:
+    try:
+        return _bytes(fields, number).decode()
+    except UnicodeDecodeError as error:
+        raise KMSUnavailableError("the response is malformed: a text is not valid UTF-8") from error
+
+
+def _entry(value: int | bytes) -> tuple[str, bytes]:
+    try:
+        return map_entry(value if isinstance(value, bytes) else b"")
+    except (DecodeError, UnicodeDecodeError) as error:
+        raise KMSUnavailableError(f"the response is malformed: {error}") from error

@@ -1,0 +1,482 @@
+"""Whole control plane on the running event loop: API server, controllers, scheduler and simulated nodes.
+
+Upstream: controller-runtime's ``envtest`` runs an API server without controllers; here they run, and time can be virtual.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+from random import Random
+from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar
+
+import msgspec
+
+from steersman.client import Client
+from steersman.client.reflector import ReflectorOptions
+from steersman.controlplane.bootstrap.loop_options import LoopOptions
+from steersman.controlplane.core import ServerCore
+from steersman.controlplane.loopback_transport import LoopbackTransport
+from steersman.controlplane.option_checks import check_options
+from steersman.controlplane.options import APIServerOptions
+from steersman.controlplane.resources import HEARTBEAT_PREFIXES
+from steersman.nodes.options import NodesOptions
+from steersman.nodes.registration import RENEW_INTERVAL_SECONDS
+from steersman.runtime.reconcile_log import recording
+from steersman.storage.memory import MemoryStore
+from steersman.testing.application import ClusterApplication, identify
+from steersman.testing.clock import SteadyClock, VirtualClock
+from steersman.testing.embedded_components import make_components
+from steersman.testing.fault_control import Faults
+from steersman.testing.idle import IdleDetector
+from steersman.testing.kept_store import KeptStore
+from steersman.testing.node_failures import NodeFailures, PodFailures
+from steersman.testing.observation import Observation
+from steersman.testing.reconciles import HOT_COUNT, HOT_SECONDS
+from steersman.testing.references import read_reference
+from steersman.testing.running_controller import RunningController
+from steersman.testing.waits import Waits
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Mapping, Sequence
+    from contextlib import AbstractContextManager
+    from types import TracebackType
+
+    from steersman.controllers.manager.options import ManagerOptions
+    from steersman.controlplane.components import SimulatedNodes
+    from steersman.runtime.context import ControllerContext
+    from steersman.runtime.manager import Runnable
+    from steersman.storage.dump import StoreDump
+    from steersman.storage.store import Store
+    from steersman.testing.embedded_components import Components
+    from steersman.testing.history import Version
+    from steersman.testing.trace import RequestRecord
+
+T = TypeVar("T")
+
+_log: Final = logging.getLogger(__name__)
+
+#: A start takes at most so long, in the time of the cluster's clock.
+START_SECONDS: Final = 60.0
+#: How often the readiness of the components is checked.
+_READY_POLL_SECONDS: Final = 0.001
+#: Steps of an orderly end that are cancelled, each by a cancellation of its own.
+_CANCELLATIONS_MAX: Final = 50
+#: Informers on a virtual clock: a day of hourly work must not be a day of bookmarks and resumed watches.
+QUIET_REFLECTOR: Final = ReflectorOptions(
+    streaming_list=False, bookmarks=False, idle_seconds=None, watch_seconds=30 * 86400.0
+)
+#: Factor of the periods of the API server's loops on a virtual clock, for the same reason.
+VIRTUAL_PERIOD_FACTOR: Final = 300.0
+#: Interval of the nodes' heartbeats on a virtual clock. A heartbeat is exact there and is never late: with this interval
+#: the node monitor's grace period of 50 s does not end between two of them.
+VIRTUAL_RENEW_SECONDS: Final = 38.0
+#: User agent of the test's own requests.
+_TEST_AGENT: Final = "embedded-test"
+#: Real time without a request after which clients from outside count as settled.
+QUIET_SECONDS: Final = 0.05
+#: An orderly stop of the components takes at most so long, in real time.
+_STOP_SECONDS: Final = 5.0
+
+
+class ClusterError(RuntimeError):
+    """The embedded cluster is not in a state for the call, or did not reach the awaited state."""
+
+
+class EmbeddedCluster:
+    """Control plane that runs inside ``async with``, or between ``start`` and ``stop``.
+
+    All components run on the event loop of the caller and reach the API server through ``app``, without a socket.
+    """
+
+    def __init__(
+        self,
+        *,
+        nodes: int | NodesOptions = 1,
+        controllers: Sequence[str] | None = None,
+        scheduler: bool = True,
+        clock: Literal["virtual", "real"] | VirtualClock | SteadyClock = "real",
+        seed: int | None = None,
+        store: Store | None = None,
+        snapshot: StoreDump | None = None,
+        feature_gates: Mapping[str, bool] | None = None,
+        options: APIServerOptions | None = None,
+        manager_options: ManagerOptions | None = None,
+        configure: Callable[[ServerCore], None] | None = None,
+    ) -> None:
+        """Create a cluster.
+
+        ``nodes`` is the number of simulated nodes, ``controllers`` names controllers as ``--controllers`` does (None: the
+        usual ones; an empty list: no controller manager). ``seed`` decides names, UIDs, jitter and probabilities.
+        ``store`` is closed by ``stop``; by default there is a new one in memory, filled from ``snapshot``. ``configure``
+        is called with each new API server before it starts, e.g. to set certificate authorities for a listener.
+        """
+        if isinstance(clock, str):
+            clock = VirtualClock() if clock == "virtual" else SteadyClock()
+        self.clock: Final[VirtualClock | SteadyClock] = clock
+        #: ASGI application with all endpoints, for clients and listeners; it stays over restarts.
+        self._dice = Random(seed)  # noqa: S311 — names and faults
+        self.app: Final = ClusterApplication(clock, Random(self._dice.random()))  # noqa: S311 — faults
+        self.store: Final[Store] = store or MemoryStore(clock=clock, squash_prefixes=HEARTBEAT_PREFIXES)
+        #: Faults of requests and watches.
+        self.faults: Final = Faults(self.app)
+        self.observation: Final = Observation(self.app, clock)
+        #: Running API server.
+        self.core: ServerCore
+        # Requests take no virtual time, so there is nothing to be fair about.
+        options = options or APIServerOptions(ephemeral=True, enable_priority_and_fairness=not clock.is_virtual)
+        self.options: Final = msgspec.structs.replace(
+            options, feature_gates={**options.feature_gates, **(feature_gates or {})}
+        )
+        #: Failures of simulated nodes and pods.
+        self.nodes: Final = NodeFailures(lambda: self.client(_TEST_AGENT))
+        self.pods: Final = PodFailures(lambda: self.client(_TEST_AGENT))
+        self._nodes = NodesOptions(nodes=nodes) if isinstance(nodes, int) else nodes
+        self._controllers = controllers
+        self._has_scheduler = scheduler
+        self._manager_options = manager_options
+        self._configure = configure
+        self._snapshot = snapshot
+        self._controllers_of_test: list[RunningController] = []
+        self._components: Components | None = None
+        self._running: asyncio.Task[None] | None = None
+        #: Start of the components in the background.
+        self._starting: asyncio.Task[None] | None = None
+        self._is_started = False
+        self._idle: IdleDetector
+
+    # Life
+
+    async def start(self) -> Self:
+        """Start everything; return when the API server is ready, the components work and a node is Ready."""
+        if self._is_started:
+            raise ClusterError("the cluster is started already")
+        self._idle = IdleDetector()
+        self._waits = Waits(
+            idle=self._idle,
+            clock=self.clock,
+            store=self.store,
+            observation=self.observation,
+            catalog=lambda: self.core.catalog,
+        )
+        self._use_executor(self._idle)
+        if isinstance(self.clock, VirtualClock):
+            self.clock.use(self._waits.settle_instant)
+        if self._snapshot is not None:
+            self._memory_store().load(self._snapshot)
+            self._snapshot = None
+        await self.observation.follow(self.store)
+        for warning in check_options(self.options):
+            _log.warning("%s", warning)
+        self._is_started = True
+        try:
+            await self._start()
+        except BaseException:
+            await self.stop()
+            raise
+        return self
+
+    def _use_executor(self, idle: IdleDetector) -> None:
+        """Replace the executor of the loop, as far as settling needs to know of its threads."""
+        if self.clock.is_virtual:
+            idle.use_executor()
+
+    async def _start(self) -> None:
+        await self._drive(self._start_server(), "the API server")
+        await self._drive(self._start_components(), "the components")
+
+    async def _start_server(self) -> None:
+        self.core = core = ServerCore(
+            self.options,
+            KeptStore(self.store, on_commit=self.observation.committed),
+            clock=self.clock,
+            with_bootstrap_controller=True,
+            loop_options=self._loop_options(),
+            filters=[identify],
+            dice=Random(self._dice.random()),  # noqa: S311 — names and UIDs
+        )
+        core.defaults.makes_service_accounts = self._has_controller_manager
+        if self._configure is not None:
+            self._configure(core)
+        await core.start()
+        self.app.server = core.app
+
+    def _loop_options(self) -> LoopOptions:
+        dice = Random(self._dice.random())  # noqa: S311 — jitter
+        if self.clock.is_virtual:
+            return LoopOptions(period_factor=VIRTUAL_PERIOD_FACTOR, reflector=QUIET_REFLECTOR, dice=dice)
+        return LoopOptions(dice=dice)
+
+    @property
+    def _has_controller_manager(self) -> bool:
+        return self._controllers is None or bool(self._controllers)
+
+    async def _start_components(self) -> None:
+        if not (self._has_controller_manager or self._has_scheduler or self._nodes.templates()):
+            return
+        self.observation.reconciles.forget_queues()
+        with recording(self.observation.reconciles):
+            self._components = components = await make_components(
+                self._component_transport(),
+                clock=self.clock,
+                dice=Random(self._dice.random()),  # noqa: S311 — jitter and names
+                controllers=self._controllers,
+                has_scheduler=self._has_scheduler,
+                nodes=self._nodes,
+                options=self._manager_options,
+                reflector=QUIET_REFLECTOR if self.clock.is_virtual else None,
+                renew_interval_seconds=VIRTUAL_RENEW_SECONDS if self.clock.is_virtual else RENEW_INTERVAL_SECONDS,
+            )
+        manager = components.manager
+        self._running = asyncio.get_running_loop().create_task(manager.run(), name="embedded cluster: components")
+        if components.nodes is not None:
+            ready = asyncio.ensure_future(_ready(components.nodes))
+            await asyncio.wait([self._running, ready], return_when=asyncio.FIRST_COMPLETED)
+            ready.cancel()
+        while not manager.is_ready and not self._running.done():
+            await self.clock.sleep(_READY_POLL_SECONDS)
+        if self._running.done():
+            self._running.result()
+            raise ClusterError("the components have ended")
+
+    async def stop(self) -> None:
+        """Stop everything in an orderly way and close the store. Idempotent."""
+        if self._is_started:
+            await self._stop(in_order=True)
+        self.observation.history.close()
+        await self.store.close()
+
+    async def crash(self) -> None:
+        """End all components as ``kill -9`` would: connections break, requests in flight may or may not have effect."""
+        self._check_started()
+        await self._stop(in_order=False)
+
+    async def restart(self) -> None:
+        """Crash, unless that happened already, and start again on the same store."""
+        if self._is_started:
+            await self.crash()
+        await self.start()
+
+    async def _stop(self, *, in_order: bool) -> None:
+        self._is_started = False
+        if isinstance(self.clock, VirtualClock):
+            self.clock.pause()
+        core: ServerCore | None = getattr(self, "core", None)
+        for controller in self._controllers_of_test:
+            await controller.stop()
+        self._controllers_of_test.clear()
+        if in_order:
+            await self._stop_components()
+            if core is not None:
+                core.begin_shutdown()
+                await self._drive(core.run_pre_shutdown_hooks(), "the pre-shutdown hooks")
+        self.app.server = None
+        self.app.abort_all()
+        await self._idle.wait()
+        await self._cancel_components()
+        if core is not None:
+            core.end_watches()
+            await core.close()
+            del self.core
+
+    async def _stop_components(self) -> None:
+        running, components = self._running, self._components
+        if running is not None and components is not None and not running.done():
+            components.manager.stop()
+            await self._drive(_ended(running), "the components", limit_seconds=_STOP_SECONDS, fails=False)
+
+    async def _cancel_components(self) -> None:
+        """Cancel the components, and what they do to end in an orderly way, which would take time."""
+        starting, self._starting = self._starting, None
+        if starting is not None:
+            starting.cancel()
+            await asyncio.wait([starting])
+        running, self._running, self._components = self._running, None, None
+        if running is None:
+            return
+        for _ in range(_CANCELLATIONS_MAX):
+            if running.done():
+                break
+            running.cancel()
+            await self._idle.wait()
+        else:
+            raise ClusterError("the components did not end when cancelled")
+        if not running.cancelled() and (error := running.exception()) is not None and sys.exc_info()[0] is None:
+            raise error
+
+    async def __aenter__(self) -> Self:
+        return await self.start()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.stop()
+
+    def _check_started(self) -> None:
+        if not self._is_started:
+            raise ClusterError("the cluster is not started")
+
+    async def _drive(
+        self, work: Coroutine[Any, Any, T], name: str, *, limit_seconds: float = START_SECONDS, fails: bool = True
+    ) -> T | None:
+        """Return the result of ``work``; virtual time passes while it waits. Raises ``ClusterError`` if it takes too long."""
+        task = asyncio.get_running_loop().create_task(work, name=f"embedded cluster: {name}")
+        clock = self.clock
+        deadline = clock.monotonic() + limit_seconds
+        try:
+            if isinstance(clock, VirtualClock):
+                await self._idle.wait()
+                while not task.done() and await clock.advance_to_next_timer(
+                    within_seconds=deadline - clock.monotonic()
+                ):
+                    pass
+            else:
+                await asyncio.wait([task], timeout=limit_seconds)
+            if task.done():
+                return task.result()
+        finally:
+            if not task.done():
+                task.cancel()
+                await asyncio.wait([task])
+        if fails:
+            raise ClusterError(f"{name} did not end within {limit_seconds:g} seconds")
+        return None
+
+    # Clients
+
+    def client(self, user_agent: str = _TEST_AGENT, *, user: str = "", groups: Sequence[str] = ()) -> Client:
+        """Return a client without limits: as a member of ``system:masters``, or as ``user`` with ``groups``."""
+        return Client(self._transport(user, groups), clock=self.clock, user_agent=user_agent)
+
+    async def run_controller(
+        self, make: Callable[[ControllerContext], Runnable], *, user_agent: str = "test-controller"
+    ) -> RunningController:
+        """Run a controller of the toolkit on this loop until ``stop``; return once it works.
+
+        ``make`` constructs it from its context. It ends when the cluster stops or crashes.
+        """
+        self._check_started()
+        running = RunningController(
+            make,
+            Client(self._component_transport(), clock=self.clock, user_agent=user_agent),
+            dice=Random(self._dice.random()),  # noqa: S311 — jitter
+            recorder=self.observation.reconciles,
+            reflector=QUIET_REFLECTOR if self.clock.is_virtual else None,
+            idle=self._idle,
+            drive=self._drive,
+        )
+        self._controllers_of_test.append(running)
+        await running.start()
+        return running
+
+    def _component_transport(self) -> LoopbackTransport:
+        return LoopbackTransport(self.core.client.through(self.app.simulated))
+
+    def _transport(self, user: str = "", groups: Sequence[str] = ()) -> LoopbackTransport:
+        self._check_started()
+        headers = [("impersonate-user", user)] if user else []
+        headers += [("impersonate-group", group) for group in groups]
+        return LoopbackTransport(self.core.client.through(self.app, headers=headers))
+
+    # Waits
+
+    async def settle(self, timeout: float = 10.0, *, quiet_seconds: float = QUIET_SECONDS) -> None:  # noqa: ASYNC109 — of another clock
+        """Wait until caches, queues and requests have nothing left to do and no timer is due; time does not pass.
+
+        ``timeout`` is real time. Clients from outside count as settled when they sent no request for ``quiet_seconds``.
+        Raises ``SettleError`` with what is still at work.
+        """
+        self._check_started()
+        if self._starting is not None:
+            await self._starting
+        await self._waits.settle(timeout, quiet_seconds=quiet_seconds)
+
+    async def wait_for(
+        self,
+        reference: str,
+        condition: str,
+        *,
+        namespace: str = "default",
+        timeout: float = 60.0,  # noqa: ASYNC109 — of another clock
+    ) -> dict[str, Any]:
+        """Return an object once it has a condition of ``kubectl wait``: ``wait_for("deployment/web", "condition=Available")``.
+
+        Virtual time passes meanwhile; ``timeout`` is time of the cluster's clock. Raises ``WaitError`` with the history of
+        the object, ``BadReference``, ``BadCondition``.
+        """
+        self._check_started()
+        return await self._waits.wait_for(reference, condition, namespace=namespace, timeout_seconds=timeout)
+
+    async def eventually(self, predicate: Callable[[], Any], *, timeout: float = 60.0) -> Any:  # noqa: ASYNC109 — of another clock
+        """Return the first true result of a function or coroutine function. Raises ``WaitError``; see ``wait_for``."""
+        self._check_started()
+        return await self._waits.eventually(predicate, timeout_seconds=timeout)
+
+    # Observations
+
+    def recording(self) -> AbstractContextManager[None]:
+        """Record the reconciles of the controllers that are constructed in the block, as those of the cluster are."""
+        return recording(self.observation.reconciles)
+
+    def requests(self, **patterns: Any) -> list[RequestRecord]:
+        """Return the latest requests that match ``user``, ``user_agent``, ``verb``, ``resource``, ``name``, ``code``."""
+        return self.observation.requests(**patterns)
+
+    def history(self, reference: str, *, namespace: str = "default") -> list[Version]:
+        """Return the versions of an object, oldest first, with their writers. Raises ``BadReference``."""
+        self._check_started()
+        return self.observation.versions(read_reference(reference, self.core.catalog, namespace=namespace).key)
+
+    def rights_used(self, user: str) -> list[dict[str, Any]]:
+        """Return the fewest rules of a ClusterRole that allow what a user did so far."""
+        return self.observation.rights_used(user)
+
+    async def assert_quiet(self, seconds: float) -> None:
+        """Let time pass. Raises AssertionError with the writes meanwhile, except heartbeats."""
+        self._check_started()
+        await self._waits.assert_quiet(seconds)
+
+    def assert_no_hot_loop(self, *, count: int = HOT_COUNT, seconds: float = HOT_SECONDS) -> None:
+        """Raise AssertionError if a key was reconciled ``count`` times within ``seconds``."""
+        loops = self.observation.hot_loops(count=count, seconds=seconds)
+        if loops:
+            raise AssertionError("\n".join(map(str, loops)))
+
+    # Snapshots
+
+    def snapshot(self) -> StoreDump:
+        """Return the state of the store in memory, for ``snapshot`` of a new cluster or ``rewind``."""
+        return self._memory_store().dump()
+
+    async def rewind(self, snapshot: StoreDump, *, waits: bool = True) -> None:
+        """Replace all objects by those of a snapshot; watches end and resume with 410, resource versions do not repeat.
+
+        The API server stays, the components start again: what they know of objects that are gone would mislead them.
+        Without ``waits`` they start in the background, and ``settle`` waits for them.
+        """
+        self._check_started()
+        store = self._memory_store()
+        await self._cancel_components()
+        store.load(snapshot)
+        await self.observation.follow(store)
+        starting = self._drive(self._start_components(), "the components")
+        if waits:
+            await starting
+        else:
+            self._starting = asyncio.get_running_loop().create_task(starting, name="embedded cluster: start")
+
+    def _memory_store(self) -> MemoryStore:
+        if not isinstance(self.store, MemoryStore):
+            raise ClusterError("snapshots need the store in memory")
+        return self.store
+
+
+async def _ready(nodes: SimulatedNodes) -> None:
+    """Wait until simulated pods run on a node that is Ready."""
+    await nodes.pods.wait_ready()
+    await nodes.nodes.wait_node_ready()
+
+
+async def _ended(task: asyncio.Task[None]) -> None:
+    await asyncio.wait([task])

@@ -1,0 +1,93 @@
+"""Faults as a test sets them: requests that fail, cut watches, partitions, stale reads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.testing.faults import COMPONENTS, Fault, FaultError, make_fault
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from steersman.testing.application import ClusterApplication, OpenRequest
+
+_PATTERNS: Final = ("verb", "resource", "name", "namespace", "user_agent")
+
+
+class Partition:
+    """A client that cannot reach the API server until ``heal``."""
+
+    def __init__(self, fault: Fault) -> None:
+        self._fault = fault
+
+    @property
+    def hits(self) -> int:
+        """Number of requests that were refused."""
+        return self._fault.hits
+
+    def heal(self) -> None:
+        """End the partition. Idempotent."""
+        self._fault.remove()
+
+
+class Faults:
+    """Faults of one cluster, as ``cluster.faults``."""
+
+    def __init__(self, app: ClusterApplication) -> None:
+        self._app = app
+        self._set = app.faults
+
+    def __iter__(self) -> Iterator[Fault]:
+        return iter(self._set)
+
+    def add(self, **fields: Any) -> Fault:
+        """Add a fault: ``verb``, ``resource``, ``name``, ``namespace``, ``user_agent``, ``respond``, ``after``, ``times``, …
+
+        Raises ``FaultError`` for an unknown field or a bad value.
+        """
+        return self._set.add(make_fault(**fields))
+
+    def delay(self, seconds: float, **fields: Any) -> Fault:
+        """Delay matching requests."""
+        return self.add(delay_seconds=seconds, **fields)
+
+    def stale_reads(self, seconds: float, **fields: Any) -> Fault:
+        """Answer matching lists from the state of ``seconds`` ago, as an API server does whose cache lags behind."""
+        return self.add(stale_seconds=seconds, **{"verb": "list", **fields})
+
+    def cut_watches(self, **patterns: Any) -> int:
+        """Break the connections of open watches; return their number."""
+        watches = self._watches(patterns)
+        for watch in watches:
+            watch.abort()
+        return len(watches)
+
+    async def expire_watches(self, **patterns: Any) -> int:
+        """End open watches with 410, as if the server no longer kept the events; return their number."""
+        watches = self._watches(patterns)
+        for watch in watches:
+            await self._app.expire(watch)
+        return len(watches)
+
+    def partition(self, component: str) -> Partition:
+        """Cut a component, or clients by user agent, off the API server until ``heal``; open watches break."""
+        agent = COMPONENTS.get(component, component)
+        fault = self.add(user_agent=agent, respond="reset", optional=True, label=f"partition of {component}")
+        for request in self._app.open_requests:
+            if fault.matches_request(request.info, request.user_agent):
+                request.abort()
+        return Partition(fault)
+
+    def clear(self) -> None:
+        """Remove all faults; they are not checked."""
+        self._set.clear()
+
+    def check_leftover(self) -> None:
+        """Raise ``LeftoverFaults`` if a fault was hit less often than it should be."""
+        self._set.check_leftover()
+
+    def _watches(self, patterns: dict[str, Any]) -> list[OpenRequest]:
+        for field in patterns:
+            if field not in _PATTERNS:
+                raise FaultError(f'unknown field "{field}" of a watch, expected one of: {", ".join(_PATTERNS)}')
+        return self._app.watches(Fault(**patterns))

@@ -1,0 +1,144 @@
+"""Calls to a cluster in another process: one connection and one call at a time, a JSON document and bytes each way.
+
+A frame is two lengths of four bytes, a JSON document, and bytes that JSON cannot hold well, e.g. a snapshot. A call ends
+early when its connection closes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import struct
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Awaitable, Callable, Mapping
+
+_log = logging.getLogger(__name__)
+
+_LENGTHS: Final = struct.Struct("!II")
+DOCUMENT_BYTES_MAX: Final = 64 << 20
+BYTES_MAX: Final = 1 << 30
+#: Connections, and so calls at a time.
+CONNECTIONS_MAX: Final = 64
+
+
+class Call(msgspec.Struct, frozen=True):
+    """Request for a method."""
+
+    method: str
+    arguments: dict[str, Any] = {}
+
+
+class Answer(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Result of a call, or its error."""
+
+    result: Any = None
+    #: Name of the exception's class; empty: no error.
+    error: str = ""
+    message: str = ""
+
+
+class ChannelError(RuntimeError):
+    """The connection ended, or its peer sent no frame."""
+
+
+def pack(document: Call | Answer, data: bytes = b"") -> bytes:
+    """Return a frame. Raises ``ChannelError`` for one that is too long."""
+    encoded = msgspec.json.encode(document, enc_hook=str)
+    if len(encoded) > DOCUMENT_BYTES_MAX or len(data) > BYTES_MAX:
+        raise ChannelError(f"a frame of {len(encoded)} and {len(data)} bytes is too long")
+    return _LENGTHS.pack(len(encoded), len(data)) + encoded + data
+
+
+def call(sock: socket.socket, document: Call, data: bytes = b"") -> tuple[Answer, bytes]:
+    """Send a call and wait for its answer, as long as the timeout of the socket. Raises ``ChannelError``, ``OSError``."""
+    sock.sendall(pack(document, data))
+    document_length, data_length = _lengths(_receive(sock, _LENGTHS.size))
+    answer = msgspec.json.decode(_receive(sock, document_length), type=Answer)
+    return answer, _receive(sock, data_length)
+
+
+def _receive(sock: socket.socket, length: int) -> bytes:
+    received = bytearray()
+    while len(received) < length:
+        chunk = sock.recv(min(length - len(received), 1 << 20))
+        if not chunk:
+            raise ChannelError("the cluster has ended")
+        received += chunk
+    return bytes(received)
+
+
+def _lengths(packed: bytes) -> tuple[int, int]:
+    document_length, data_length = _LENGTHS.unpack(packed)
+    if document_length > DOCUMENT_BYTES_MAX or data_length > BYTES_MAX:
+        raise ChannelError(f"a frame of {document_length} and {data_length} bytes is too long")
+    return document_length, data_length
+
+
+class CallServer:
+    """Answers calls on a listening socket. Results that are bytes are sent beside the document."""
+
+    def __init__(self, methods: Mapping[str, Callable[..., Awaitable[Any]]]) -> None:
+        """Methods receive the arguments of the call by name, and ``data`` if the call has bytes."""
+        self._methods: Final = methods
+        self._server: asyncio.Server | None = None
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    async def start(self, sock: socket.socket) -> None:
+        """Listen from now on."""
+        self._server = await asyncio.start_unix_server(self._serve, sock=sock)
+
+    async def close(self) -> None:
+        """Stop listening, and cancel the calls."""
+        if self._server is not None:
+            self._server.close()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            if len(self._tasks) < CONNECTIONS_MAX:
+                await self._serve_calls(reader, writer)
+        except (asyncio.IncompleteReadError, ConnectionError, ChannelError):
+            pass  # the caller has gone
+        finally:
+            writer.close()
+
+    async def _serve_calls(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while True:
+            document_length, data_length = _lengths(await reader.readexactly(_LENGTHS.size))
+            request = msgspec.json.decode(await reader.readexactly(document_length), type=Call)
+            data = await reader.readexactly(data_length)
+            task = asyncio.create_task(self._answer(request, data), name=f"call of {request.method}")
+            self._tasks.add(task)
+            gone = asyncio.create_task(reader.read(1), name="end of a caller")
+            try:
+                await asyncio.wait([task, gone], return_when=asyncio.FIRST_COMPLETED)
+                if not task.done():
+                    return
+                writer.write(task.result())
+                await writer.drain()
+            finally:
+                self._tasks.discard(task)
+                for each in (task, gone):
+                    each.cancel()
+                    with suppress(asyncio.CancelledError, ConnectionError):
+                        await each
+
+    async def _answer(self, request: Call, data: bytes) -> bytes:
+        """Return the frame of the answer."""
+        method = self._methods.get(request.method)
+        if method is None:
+            return pack(Answer(error="AttributeError", message=f"clusters have no method {request.method!r}"))
+        try:
+            result = await method(**request.arguments, **({"data": data} if data else {}))
+            return pack(Answer(), result) if isinstance(result, bytes) else pack(Answer(result))
+        except Exception as error:  # noqa: BLE001 — the caller raises it
+            _log.debug("%s failed", request.method, exc_info=True)
+            return pack(Answer(error=type(error).__name__, message=str(error)))

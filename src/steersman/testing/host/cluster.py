@@ -1,0 +1,235 @@
+"""Cluster of a child process: an embedded cluster, its HTTPS port and its files."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+import time
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.apiserver.server.http1.serving import Serving, listen
+from steersman.asynckit.clock import RealClock
+from steersman.controllers.manager.options import ManagerOptions
+from steersman.controllers.registry import find, is_enabled
+from steersman.controlplane.bootstrap.authentication_config import AuthenticationInfo
+from steersman.controlplane.bootstrap.public_address import PublicEndpoint
+from steersman.controlplane.files import write_private
+from steersman.controlplane.kubeconfig import Access, write_kubeconfig
+from steersman.controlplane.options import APIServerOptions
+from steersman.controlplane.resources import HEARTBEAT_PREFIXES
+from steersman.nodes.options import NodesOptions
+from steersman.testing.clock import EPOCH, SteadyClock, VirtualClock
+from steersman.testing.embedded import EmbeddedCluster
+from steersman.testing.host.snapshots import ClusterSnapshot
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from steersman.controlplane.core import ServerCore
+    from steersman.storage.store import Store
+    from steersman.testing.host.options import ClusterOptions
+    from steersman.testing.host.prepared import Prepared
+
+_HOST: Final = "127.0.0.1"
+_ACCOUNT_CONTROLLER: Final = "serviceaccount-controller"
+
+
+class HostedCluster:
+    """One cluster, started once."""
+
+    def __init__(
+        self, options: ClusterOptions, prepared: Prepared, directory: Path, snapshot: ClusterSnapshot | None
+    ) -> None:
+        """Without a snapshot it starts as a new cluster."""
+        self._options: Final = options
+        self._prepared: Final = prepared
+        self._directory: Final = directory
+        self._given: Final = snapshot
+        self._socket = listen(_HOST, 0)
+        self._serving: Serving | None = None
+        self._first: ClusterSnapshot | None = None
+        #: CPU time of this process until the cluster was ready.
+        self.start_cpu_seconds = 0.0
+        self.token: Final = secrets.token_hex(24)
+        self.port: Final[int] = self._socket.getsockname()[1]
+        self.kubeconfig: Final = directory / "kubeconfig"
+        self.embedded: EmbeddedCluster
+
+    @property
+    def has_accounts(self) -> bool:
+        """Report whether a controller creates the ServiceAccount ``default`` of each namespace."""
+        names = ("*",) if self._options.controllers is None else tuple(self._options.controllers)
+        controller = find(_ACCOUNT_CONTROLLER)
+        return controller is not None and bool(names) and is_enabled(controller, names)
+
+    @property
+    def url(self) -> str:
+        """URL of the API server."""
+        return f"https://{_HOST}:{self.port}"
+
+    @property
+    def ca(self) -> Path:
+        """CA certificate file of the server."""
+        return self._prepared.shared.pki.ca.certificate
+
+    async def start(self) -> None:
+        """Start it; a node is Ready then, if there is to be one."""
+        snapshot = self._first_snapshot()
+        clock: VirtualClock | SteadyClock = SteadyClock()
+        if self._options.clock == "virtual":
+            clock = VirtualClock(EPOCH if snapshot is None else snapshot.now)
+        pki = self._prepared.shared.pki
+        write_kubeconfig(self.kubeconfig, Access("steersman", self.url, self.ca, pki.admin))
+        self.embedded = EmbeddedCluster(
+            nodes=self._nodes(),
+            controllers=self._options.controllers,
+            scheduler=self._options.scheduler,
+            clock=clock,
+            seed=self._options.seed,
+            store=await self._open_store(clock, snapshot),
+            snapshot=None if snapshot is None or self._options.store != "memory" else snapshot.dump,
+            feature_gates=self._options.feature_gates,
+            options=self._server_options(),
+            manager_options=self._manager_options(),
+            configure=self._configure,
+        )
+        await self.embedded.start()
+        self._first = snapshot
+        await self._serve()
+        self.start_cpu_seconds = time.process_time()
+
+    async def stop(self) -> None:
+        """Stop everything in an orderly way. A child process need not: its end stops everything."""
+        if self._serving is not None:
+            await self._serving.stop(grace_seconds=0)
+        await self.embedded.stop()
+
+    def _first_snapshot(self) -> ClusterSnapshot | None:
+        """Return the state to start from; None: there is none yet."""
+        snapshot = self._given
+        if snapshot is None:
+            snapshot = self._prepared.snapshots.get(self._options.is_whole)
+            if snapshot is not None and self._options.clock == "real":
+                snapshot = snapshot.moved(timedelta(seconds=int((SteadyClock().now() - EPOCH).total_seconds())))
+        return None if snapshot is None else snapshot.with_port(self.port)
+
+    async def _open_store(self, clock: VirtualClock | SteadyClock, snapshot: ClusterSnapshot | None) -> Store | None:
+        """Return the store, None for the one in memory."""
+        if self._options.store == "memory":
+            return None
+        from steersman.storage.sqlite.store import SqliteStore  # noqa: PLC0415 — few clusters use it
+        from steersman.storage.store import Put  # noqa: PLC0415
+
+        store = await SqliteStore.open(self._directory / "state.db", clock=clock, squash_prefixes=HEARTBEAT_PREFIXES)
+        if snapshot is not None:
+            await store.txn([Put(row.key, row.value) for row in snapshot.dump.rows])
+        return store
+
+    def _server_options(self) -> APIServerOptions:
+        tokens = self._directory / "tokens.csv"
+        write_private(tokens, f'{self.token},admin,admin-uid,"system:masters"\n'.encode())
+        key = self._prepared.shared.account_key
+        return APIServerOptions(
+            ephemeral=True,
+            # In virtual time requests take no time, so there is nothing to be fair about.
+            enable_priority_and_fairness=self._options.clock == "real",
+            secure_port=self.port,
+            token_auth_file=tokens,
+            service_account_signing_key_file=key,
+            service_account_key_file=(key,),
+        )
+
+    def _manager_options(self) -> ManagerOptions:
+        pki = self._prepared.shared.pki
+        return ManagerOptions(
+            root_ca_file=str(self.ca),
+            service_account_private_key_file=str(self._prepared.shared.account_key),
+            cluster_signing_cert_file=str(pki.ca.certificate),
+            cluster_signing_key_file=str(pki.ca.key),
+        )
+
+    def _nodes(self) -> NodesOptions:
+        pki = self._prepared.shared.pki
+        return NodesOptions(
+            nodes=self._options.nodes,
+            kubelet_certificate_file=pki.kubelet.certificate,
+            kubelet_key_file=pki.kubelet.key,
+            kubelet_client_ca_file=pki.ca.certificate,
+        )
+
+    def _configure(self, core: ServerCore) -> None:
+        """Set what an API server with a port has, as ``controlplane.apiserver`` does."""
+        prepared, pki = self._prepared, self._prepared.shared.pki
+        core.resources.connections.kubelet_tls = prepared.kubelet_tls
+        core.aggregator.identity = (pki.front_proxy_client.certificate, pki.front_proxy_client.key)
+        core.certificate_authorities.clients = prepared.client_authorities
+        core.certificate_authorities.front_proxies = prepared.front_proxy_authorities
+        core.address = f"{_HOST}:{self.port}"
+        if core.bootstrap is not None:
+            address = prepared.public_address
+            core.bootstrap.public_endpoint = PublicEndpoint(address, self.port) if address else None
+            options = APIServerOptions()
+            core.bootstrap.authentication = AuthenticationInfo(
+                client_ca=pki.ca.certificate.read_text(),
+                request_header_client_ca=pki.front_proxy_ca.certificate.read_text(),
+                username_headers=options.requestheader_username_headers,
+                uid_headers=options.requestheader_uid_headers,
+                group_headers=options.requestheader_group_headers,
+                extra_header_prefixes=options.requestheader_extra_headers_prefix,
+                allowed_names=options.requestheader_allowed_names,
+            )
+
+    async def _serve(self) -> None:
+        # Timeouts of connections are real: their clients are. A Date header of virtual time would be a timer every second.
+        self._serving = Serving(self.embedded.app, clock=RealClock())
+        await self._serving.start(self._socket, self._prepared.serving_tls)
+
+    async def crash(self) -> None:
+        """End the cluster as ``kill -9`` would. Its port refuses connections until ``restart``."""
+        await self.embedded.crash()
+        serving, self._serving = self._serving, None
+        if serving is not None:
+            await serving.stop(grace_seconds=0)
+        # Bound but not listening: no other process gets the port.
+        self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self._socket.bind((_HOST, self.port))
+
+    async def restart(self) -> None:
+        """Crash, unless that happened already, and start again with the same objects and the same port."""
+        if self._serving is not None:
+            await self.crash()
+        await self.embedded.restart()
+        self._socket.listen()
+        self._socket.setblocking(False)
+        await self._serve()
+
+    def snapshot(self) -> ClusterSnapshot:
+        """Return the present state. Raises ``ClusterError`` for a store that is not in memory."""
+        return ClusterSnapshot(self.embedded.snapshot(), self.embedded.clock.now())
+
+    async def rewind(self, snapshot: ClusterSnapshot) -> None:
+        """Return to a state; the clock goes on."""
+        await self._rewind(snapshot.with_port(self.port))
+
+    async def _rewind(self, snapshot: ClusterSnapshot) -> None:
+        """Replace the objects. In real time controllers start again in the background; virtual time must not pass meanwhile."""
+        await self.embedded.rewind(snapshot.dump, waits=self._options.clock == "virtual")
+
+    async def reset(self) -> None:
+        """Return to the state of the start."""
+        assert self._first is not None
+        await self._rewind(self._first)
+
+    def describe(self) -> dict[str, Any]:
+        """Return how clients reach the cluster."""
+        return {
+            "url": self.url,
+            "kubeconfig": str(self.kubeconfig),
+            "ca": str(self.ca),
+            "token": self.token,
+            "pid": os.getpid(),
+            "cpu_seconds": self.start_cpu_seconds,
+        }

@@ -1,0 +1,27 @@
+"""Programs that the fork server starts for a test: they end with the test's process, however that ends."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+#: As shells exit when a program cannot be run.
+EXIT_CANNOT_RUN = 127
+
+
+def run_command(arguments: dict[str, Any], descriptors: Sequence[int]) -> int:
+    """Become a program, the leader of a process group of its own. Descriptor: its output."""
+    command = arguments["command"]
+    os.setsid()
+    os.dup2(descriptors[0], 1)
+    os.dup2(descriptors[0], 2)
+    try:
+        os.chdir(arguments["directory"])
+        os.execvpe(command[0], command, arguments["environment"])  # noqa: S606 — what the test asks for
+    except OSError as error:
+        sys.stderr.write(f"{command[0]}: {error.strerror}\n")
+    return EXIT_CANNOT_RUN

@@ -1,0 +1,47 @@
+"""Options of a cluster in a child process, from the arguments of a call or a marker."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Self
+
+import msgspec
+
+
+class ClusterOptionError(ValueError):
+    """Invalid option of a cluster; the text names it."""
+
+
+class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Options of one cluster."""
+
+    #: Simulated nodes.
+    nodes: int = 1
+    #: Names as for ``--controllers``; None: those on by default; empty: no controllers.
+    controllers: list[str] | None = None
+    scheduler: bool = True
+    clock: Literal["real", "virtual"] = "real"
+    store: Literal["memory", "sqlite"] = "memory"
+    feature_gates: dict[str, bool] = {}
+    #: Decides names, UIDs, jitter and probabilities.
+    seed: int | None = None
+
+    @classmethod
+    def of(cls, arguments: dict[str, Any]) -> Self:
+        """Return the options of keyword arguments. Raises ``ClusterOptionError``."""
+        if unknown := sorted(set(arguments) - set(cls.__struct_fields__)):
+            raise ClusterOptionError(
+                f"unknown cluster option {unknown[0]!r}, expected one of {', '.join(cls.__struct_fields__)}"
+            )
+        values = {name: list(value) if isinstance(value, tuple) else value for name, value in arguments.items()}
+        try:
+            options = msgspec.convert(values, cls)
+        except msgspec.ValidationError as error:
+            raise ClusterOptionError(f"cluster option: {error}") from error
+        if options.nodes < 0:
+            raise ClusterOptionError(f"cluster option nodes: {options.nodes} is negative")
+        return options
+
+    @property
+    def is_whole(self) -> bool:
+        """Report whether anything runs beside the API server."""
+        return bool(self.nodes or self.scheduler or self.controllers is None or self.controllers)

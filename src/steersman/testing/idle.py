@@ -1,0 +1,114 @@
+"""Detection of an idle event loop: no callback is ready, and no thread works for it.
+
+asyncio has no public way to ask for ready callbacks. Its loops keep them in the deque ``_ready``, and a callback that
+runs sees there exactly the callbacks that are still to run: those of this pass, and those that earlier ones have
+scheduled. uvloop has no such deque and is rejected.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.apiserver.workers import are_workers_busy
+from steersman.asynckit.clock import RealClock
+
+if TYPE_CHECKING:
+    from collections import deque
+    from collections.abc import Callable
+
+#: Threads of the loop's default executor.
+_THREADS_MAX: Final = 8
+#: Pause between two looks at threads that work for the loop; their results wake the loop anyway.
+_THREAD_PAUSE_SECONDS: Final = 0.0005
+
+#: How many passes of the loop are between two looks at the time.
+_PASSES_PER_LOOK: Final = 64
+_REAL: Final = RealClock()
+
+
+class LoopError(RuntimeError):
+    """The running event loop cannot be watched."""
+
+
+class CountingExecutor(ThreadPoolExecutor):
+    """Default executor of a loop that counts what is under way."""
+
+    def __init__(self) -> None:
+        super().__init__(_THREADS_MAX, thread_name_prefix="embedded cluster")
+        self._loop = asyncio.get_running_loop()
+        #: Futures of calls whose results the loop has not received.
+        self._pending: set[Future[Any]] = set()
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Run a call in a thread."""
+        future = super().submit(fn, *args, **kwargs)
+        self._pending.add(future)
+        # After the callback by which the loop takes the result: until then the call counts.
+        self._loop.call_soon(future.add_done_callback, self._pending.discard)
+        return future
+
+    @property
+    def is_busy(self) -> bool:
+        """True while a call runs or waits for a thread."""
+        return bool(self._pending)
+
+
+class InlineExecutor(ThreadPoolExecutor):
+    """Default executor of a simulation: each call runs at once in the thread of the loop, so that its order is fixed."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Run a call."""
+        future: Future[Any] = Future()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except Exception as error:  # noqa: BLE001 — it belongs to the caller that awaits the result
+            future.set_exception(error)
+        return future
+
+
+class IdleDetector:
+    """Waits until a loop is idle. Work that waits for sockets, processes or timers of the loop does not count."""
+
+    def __init__(self) -> None:
+        """Raise ``LoopError`` unless the running loop is one of asyncio's own."""
+        self._loop: Final = asyncio.get_running_loop()
+        ready: deque[Any] | None = getattr(self._loop, "_ready", None)
+        if ready is None:
+            name = f"{type(self._loop).__module__}.{type(self._loop).__qualname__}"
+            raise LoopError(f"an embedded cluster needs an event loop of asyncio itself, not {name}")
+        self._ready: Final = ready
+        self._executor: CountingExecutor | None = None
+        #: Callers of ``wait`` that are between two looks.
+        self._waiting = 0
+
+    def use_executor(self, *, inline: bool = False) -> None:
+        """Replace the loop's default executor, so that its threads are counted, or ``inline`` are not used."""
+        self._executor = None if inline else CountingExecutor()
+        self._loop.set_default_executor(InlineExecutor(1) if inline else self._executor or CountingExecutor())
+
+    @property
+    def has_threads(self) -> bool:
+        """True while threads work for the loop."""
+        return are_workers_busy() or (self._executor is not None and self._executor.is_busy)
+
+    async def wait(self, timeout_seconds: float | None = None) -> None:
+        """Return when the loop is idle. Raises ``TimeoutError`` after so many seconds of real time."""
+        deadline = None if timeout_seconds is None else _REAL.monotonic() + timeout_seconds
+        passes = 0
+        while True:
+            self._waiting += 1
+            try:
+                await asyncio.sleep(0)  # noqa: TID251 — a pass of the loop, no wait
+            finally:
+                self._waiting -= 1
+            passes += 1
+            # Other waiters are always ready: they look again and again, as this one does.
+            if len(self._ready) > self._waiting:
+                if deadline is not None and not passes % _PASSES_PER_LOOK and _REAL.monotonic() > deadline:
+                    raise TimeoutError(f"the event loop is not idle after {timeout_seconds:g} seconds")
+                continue
+            if not self.has_threads:
+                return
+            await asyncio.sleep(_THREAD_PAUSE_SECONDS)  # noqa: TID251 — threads run in real time

@@ -1,0 +1,43 @@
+"""Clock of a cluster in another process."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from steersman.testing.kit.connection import ClusterProcess
+
+#: Real time that a step of virtual time may take.
+_ADVANCE_SECONDS: Final = 600.0
+
+
+class ClusterClock:
+    """Time that all components of a cluster read. Only virtual time can be moved."""
+
+    def __init__(self, process: ClusterProcess) -> None:
+        self._process: Final = process
+
+    def now(self) -> datetime:
+        """Return the time of the cluster."""
+        return datetime.fromisoformat(self._process.call("clock.now"))
+
+    def advance(self, seconds: float = 0.0, *, minutes: float = 0.0, hours: float = 0.0, days: float = 0.0) -> None:
+        """Let so much virtual time pass: timers fire in order, and the work of each settles before the next fires.
+
+        Raises ``ClockError`` for a negative duration, and for real time.
+        """
+        total = seconds + 60 * minutes + 3600 * hours + 86400 * days
+        self._process.call("clock.advance", {"seconds": total}, timeout_seconds=_ADVANCE_SECONDS)
+
+    def advance_to(self, time: datetime) -> None:
+        """Advance to a time. Raises ``ClockError`` for a time in the past, or without time zone."""
+        self._process.call("clock.advance_to", {"time": time.isoformat()}, timeout_seconds=_ADVANCE_SECONDS)
+
+    def run(self, speed: float = 1.0) -> None:
+        """Let virtual time pass by itself, ``speed`` times as fast as real time, until ``pause``. Raises ``ClockError``."""
+        self._process.call("clock.run", {"speed": speed})
+
+    def pause(self) -> None:
+        """Stop what ``run`` started. Idempotent."""
+        self._process.call("clock.pause")

@@ -1,0 +1,37 @@
+"""Errors of the test kit. An error of the process of a cluster is raised in the test's as the class of the same name."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Final
+
+
+class ClusterError(RuntimeError):
+    """The cluster cannot do this, or has ended; the text has the reason and the end of its log."""
+
+
+class ClockError(ClusterError):
+    """The clock of the cluster cannot do this."""
+
+
+#: Modules of the errors that are raised as themselves.
+_MODULES: Final = {
+    "WaitError": "waiting",
+    "SettleError": "waiting",
+    "BadCondition": "waiting",
+    "BadReference": "references",
+    "FaultError": "faults",
+    "LeftoverFaults": "faults",
+}
+_CLASSES: Final[dict[str, type[ClusterError]]] = {each.__name__: each for each in (ClusterError, ClockError)}
+
+
+def error_of(name: str, message: str) -> Exception:
+    """Return the error for the class name and message of a cluster's process."""
+    if name == "AssertionError":
+        return AssertionError(message)
+    if name in _MODULES:
+        error: Exception = getattr(import_module(f"steersman.testing.{_MODULES[name]}"), name)(message)
+        return error
+    known = _CLASSES.get(name)
+    return ClusterError(f"{name}: {message}") if known is None else known(message)

@@ -1,0 +1,23 @@
+"""Output of a process: an unnamed file that outlives the process, and closes with its last user."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import weakref
+from typing import Final
+
+
+class Output:
+    """File that a process writes to through ``descriptor``."""
+
+    def __init__(self) -> None:
+        with tempfile.TemporaryFile() as file:
+            self.descriptor: Final = os.dup(file.fileno())
+        weakref.finalize(self, os.close, self.descriptor)
+
+    @property
+    def text(self) -> str:
+        """Everything written so far."""
+        size = os.fstat(self.descriptor).st_size
+        return os.pread(self.descriptor, size, 0).decode(errors="replace")

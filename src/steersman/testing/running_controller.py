@@ -1,0 +1,78 @@
+"""Controller of a test on the loop of an embedded cluster."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.runtime.manager import Manager
+from steersman.runtime.reconcile_log import ReconcileRecorder, recording
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Coroutine
+    from random import Random
+
+    from steersman.client import Client
+    from steersman.client.reflector import ReflectorOptions
+    from steersman.runtime.context import ControllerContext
+    from steersman.runtime.manager import Runnable
+    from steersman.testing.idle import IdleDetector
+
+#: Steps of an orderly end that are cancelled, each by a cancellation of its own.
+_CANCELLATIONS_MAX: Final = 50
+_POLL_SECONDS: Final = 0.001
+
+
+class RunningController:
+    """A controller with its manager; it can be restarted, as a process is whose memory is lost."""
+
+    def __init__(
+        self,
+        make: Callable[[ControllerContext], Runnable],
+        client: Client,
+        *,
+        dice: Random,
+        recorder: ReconcileRecorder,
+        reflector: ReflectorOptions | None,
+        idle: IdleDetector,
+        drive: Callable[[Coroutine[Any, Any, None], str], Awaitable[None]],
+    ) -> None:
+        """``drive`` awaits a coroutine while virtual time passes."""
+        self._make = make
+        self._client = client
+        self._dice = dice
+        self._recorder = recorder
+        self._reflector = reflector
+        self._idle = idle
+        self._drive = drive
+        self._task: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Construct and start the controller; return once it works. Raises what it raises."""
+        await self._drive(self._start(), "the controller")
+
+    async def _start(self) -> None:
+        manager = Manager(self._client, dice=self._dice, reflector=self._reflector)
+        with recording(self._recorder):
+            manager.add(self._make(manager.context))
+        self._task = asyncio.get_running_loop().create_task(manager.run(), name="embedded cluster: test controller")
+        while not manager.is_ready and not self._task.done():
+            await self._client.clock.sleep(_POLL_SECONDS)
+        if self._task.done():
+            self._task.result()
+
+    async def stop(self) -> None:
+        """End the controller as ``kill -9`` would. Idempotent."""
+        task, self._task = self._task, None
+        if task is None:
+            return
+        for _ in range(_CANCELLATIONS_MAX):
+            if task.done():
+                break
+            task.cancel()
+            await self._idle.wait()
+
+    async def restart(self) -> None:
+        """Stop the controller and start another one."""
+        await self.stop()
+        await self.start()

@@ -1,0 +1,191 @@
+"""Deterministic simulation: a whole cluster on one loop, in virtual time, with faults and delays drawn from one seed.
+
+The same seed gives the same history, byte for byte. A seed that fails is run again with fewer faults until none can be left out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import inspect
+import os
+from hashlib import sha256
+from random import Random
+from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, TypeVar
+
+from steersman.testing.clock import VirtualClock
+from steersman.testing.embedded import EmbeddedCluster
+from steersman.testing.fault_plan import DEFAULT_FAULTS, FaultPlan, reduce_faults
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping
+
+    from steersman.testing.history import Change
+    from steersman.testing.idle import IdleDetector
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+#: Environment variable with the only seed to run.
+SEED_VARIABLE: Final = "STEERSMAN_SIMULATION_SEED"
+#: Longest delay of a request, or of a piece of a watch.
+LATENCY_SECONDS: Final = 0.02
+
+
+class SimulationError(AssertionError):
+    """A seed failed; the message has the command that repeats it and the fewest faults that make it fail."""
+
+
+class Simulation(EmbeddedCluster):
+    """Embedded cluster whose history depends on its seed alone.
+
+    Everything runs in one thread. Requests and pieces of watches are delayed by the dice, so their order varies with the
+    seed as far as it may.
+    """
+
+    def __init__(
+        self,
+        seed: int,
+        *,
+        faults: Iterable[Mapping[str, Any]] = (),
+        only_faults: Collection[str] | None = None,
+        latency_seconds: float = LATENCY_SECONDS,
+        **options: Any,
+    ) -> None:
+        """``only_faults``: see ``FaultPlan``. ``options`` are those of ``EmbeddedCluster``. Raises ``FaultError``."""
+        super().__init__(clock=VirtualClock(), seed=seed, **options)
+        self.seed: Final = seed
+        #: Dice of the test.
+        self.dice: Final = Random(f"{seed} test")  # noqa: S311 — no secrets
+        self.plan: Final = FaultPlan(seed, faults, only=only_faults)
+        self._latency = latency_seconds
+        self._latency_dice = Random(f"{seed} latency")  # noqa: S311 — no secrets
+        self._digest = sha256()
+        self.observation.history.on_change = self._add_to_digest
+
+    def _use_executor(self, idle: IdleDetector) -> None:
+        idle.use_executor(inline=True)
+
+    async def start(self) -> Simulation:
+        """Start without faults and delays, then enable them."""
+        await super().start()
+        self.app.injector = self.plan
+        if self._latency:
+            self.app.latency = lambda: self._latency_dice.uniform(0, self._latency)
+        return self
+
+    async def heal(self) -> None:
+        """Inject no more faults; delays go on."""
+        self.plan.heal()
+
+    def digest(self) -> str:
+        """Return a hash of all changes of objects so far, except heartbeats."""
+        return self._digest.hexdigest()
+
+    def _add_to_digest(self, change: Change) -> None:
+        self._digest.update(f"{change.revision}\0{change.key}\0{change.time}\0".encode())
+        self._digest.update(b"deleted" if change.value is None else change.value)
+
+
+def simulate(
+    *,
+    seeds: Iterable[int] = range(100),
+    faults: Iterable[Mapping[str, Any]] = DEFAULT_FAULTS,
+    **options: Any,
+) -> Callable[[Callable[Concatenate[Simulation, P], Awaitable[None]]], Callable[P, None]]:
+    """Run an async test once for each seed, with a started ``Simulation`` as its first argument.
+
+    ``faults`` have the fields of ``cluster.faults.add``, or ``cut_watches``, and a ``probability``; ``options`` are those of
+    ``Simulation``. With ``STEERSMAN_SIMULATION_SEED`` only that seed runs. The test raises ``SimulationError``.
+    """
+    faults = tuple(faults)
+
+    def decorate(test: Callable[Concatenate[Simulation, P], Awaitable[None]]) -> Callable[P, None]:
+        def run(*args: P.args, **kwargs: P.kwargs) -> None:
+            for seed in _seeds(seeds):
+                _run_seed(seed, test, args, kwargs, faults=faults, options=options)
+
+        run.__name__, run.__qualname__, run.__doc__ = test.__name__, test.__qualname__, test.__doc__
+        run.__module__ = test.__module__
+        signature = inspect.signature(test)
+        run.__signature__ = signature.replace(  # type: ignore[attr-defined]
+            parameters=list(signature.parameters.values())[1:], return_annotation=None
+        )
+        return run
+
+    return decorate
+
+
+def _seeds(seeds: Iterable[int]) -> Iterable[int]:
+    only = os.environ.get(SEED_VARIABLE)
+    return seeds if only is None else [int(only)]
+
+
+def _run_seed(
+    seed: int,
+    test: Callable[..., Awaitable[None]],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    *,
+    faults: tuple[Mapping[str, Any], ...],
+    options: dict[str, Any],
+) -> None:
+    def play(only: Collection[str] | None) -> tuple[Exception | None, list[str]]:
+        return run_in_new_loop(_play(seed, test, args, kwargs, faults=faults, only=only, options=options))
+
+    error, injected = play(None)
+    if error is None:
+        return
+
+    async def fails(subset: Collection[str]) -> bool:
+        again, _ = await asyncio.to_thread(play, subset)
+        return again is not None
+
+    fewest = run_in_new_loop(reduce_faults(injected, fails))
+    final, _ = play(fewest)
+    raise SimulationError(_message(seed, test, fewest, len(injected), final or error)) from (final or error)
+
+
+async def _play(
+    seed: int,
+    test: Callable[..., Awaitable[None]],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    *,
+    faults: tuple[Mapping[str, Any], ...],
+    only: Collection[str] | None,
+    options: dict[str, Any],
+) -> tuple[Exception | None, list[str]]:
+    """Run the test once; return its error, and the faults that were injected."""
+    simulation = Simulation(seed, faults=faults, only_faults=only, **options)
+    await simulation.start()
+    error: Exception | None = None
+    try:
+        await test(simulation, *args, **kwargs)
+    except Exception as raised:  # noqa: BLE001 — any error is a failure of the seed
+        error = raised
+    finally:
+        simulation.plan.heal()
+        await simulation.stop()
+    return error, simulation.plan.injected
+
+
+def run_in_new_loop(work: Coroutine[Any, Any, T]) -> T:
+    """Return the result of a coroutine in an event loop of asyncio's own."""
+    with asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as runner:
+        try:
+            return runner.run(work)
+        finally:
+            gc.collect()  # a cluster is full of cycles, and the collector would wait for many of them
+
+
+def _message(
+    seed: int, test: Callable[..., Awaitable[None]], fewest: list[str], injected: int, error: BaseException
+) -> str:
+    node = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0] or f"{test.__module__}.{test.__qualname__}"
+    lines = [f"seed {seed} fails: {error}", f'repeat it with: {SEED_VARIABLE}={seed} python -m pytest "{node}"']
+    if fewest:
+        lines += [f"the fewest of {injected} faults that make it fail:", *(f"  {each}" for each in fewest)]
+    else:
+        lines.append("it fails without any fault")
+    return "\n".join(lines)

@@ -1,0 +1,119 @@
+"""Bounded trace of the requests to an embedded cluster."""
+
+from __future__ import annotations
+
+from collections import deque
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from steersman.apiserver.request import RequestInfo
+
+#: Requests that are kept; older ones are dropped.
+REQUESTS_MAX: Final = 16_384
+
+
+class RequestRecord(msgspec.Struct, kw_only=True):
+    """One request."""
+
+    #: Time of the cluster's clock, in RFC 3339.
+    time: str
+    user_agent: str
+    #: Empty if the request did not reach authentication.
+    user: str = ""
+    groups: tuple[str, ...] = ()
+    verb: str
+    #: ``pods``, ``deployments.apps``; empty for other paths.
+    resource: str
+    subresource: str
+    namespace: str
+    name: str
+    path: str
+    #: Status code; 0: no response was sent.
+    code: int = 0
+    duration_seconds: float = 0.0
+    #: Revisions that the request committed.
+    revisions: list[int] = msgspec.field(default_factory=list)
+    #: Controller, key and cause of the reconcile that sent it; empty for requests of other processes.
+    reconcile: str = ""
+    #: Fault that was applied to it.
+    fault: str = ""
+    #: Changed fields, of writes that were committed; set when the trace is read.
+    diff: list[str] = msgspec.field(default_factory=list)
+
+    def __str__(self) -> str:
+        what = "/".join(filter(None, (self.resource, self.subresource))) or self.path
+        where = "/".join(filter(None, (self.namespace, self.name)))
+        text = f"{self.time} {self.code or 'no response'} {self.verb} {what} {where} by {self.user_agent}".rstrip()
+        return f"{text} ({self.fault})" if self.fault else text
+
+
+def resource_text(info: RequestInfo) -> str:
+    """Return resource and group of a request: ``deployments.apps``."""
+    if not info.is_resource:
+        return ""
+    return f"{info.resource}.{info.group}" if info.group else info.resource
+
+
+def is_resource_match(pattern: str, resource: str, subresource: str) -> bool:
+    """Report whether a request is for ``pods``, ``deployments`` (of any group), ``deployments.apps`` or ``pods/status``.
+
+    Without a subresource in the pattern all of them match.
+    """
+    wanted, _, wanted_subresource = pattern.partition("/")
+    if wanted_subresource and not fnmatchcase(subresource, wanted_subresource):
+        return False
+    return fnmatchcase(resource, wanted) or fnmatchcase(resource.partition(".")[0], wanted)
+
+
+class RequestTrace:
+    """The latest requests, oldest first."""
+
+    def __init__(self) -> None:
+        self._records: deque[RequestRecord] = deque(maxlen=REQUESTS_MAX)
+        #: Number of all requests so far.
+        self.total = 0
+
+    def add(self, record: RequestRecord) -> None:
+        """Record a request at its start; the caller completes the record."""
+        self._records.append(record)
+        self.total += 1
+
+    def __iter__(self) -> Iterator[RequestRecord]:
+        return iter(tuple(self._records))
+
+    def find(
+        self,
+        *,
+        user: str = "",
+        user_agent: str = "",
+        verb: str = "",
+        resource: str = "",
+        namespace: str = "",
+        name: str = "",
+        code: int | None = None,
+    ) -> list[RequestRecord]:
+        """Return the requests that match all given patterns (``fnmatch``), oldest first.
+
+        A user agent also matches by its beginning.
+        """
+        return [
+            record
+            for record in self._records
+            if (not user or fnmatchcase(record.user, user))
+            and is_agent_match(user_agent, record.user_agent)
+            and (not verb or fnmatchcase(record.verb, verb))
+            and (not resource or is_resource_match(resource, record.resource, record.subresource))
+            and (not namespace or fnmatchcase(record.namespace, namespace))
+            and (not name or fnmatchcase(record.name, name))
+            and (code is None or record.code == code)
+        ]
+
+
+def is_agent_match(pattern: str, user_agent: str) -> bool:
+    """Report whether a user agent begins with, or matches, a pattern. An empty pattern matches all."""
+    return not pattern or user_agent.startswith(pattern) or fnmatchcase(user_agent, pattern)

@@ -1,0 +1,158 @@
+"""Waits of an embedded cluster: until it has settled, until an object has a condition, until a predicate holds."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.asynckit.clock import RealClock
+from steersman.testing.clock import VirtualClock
+from steersman.testing.history import decode
+from steersman.testing.references import read_reference
+from steersman.testing.waiting import SettleError, WaitError, read_condition
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from steersman.apiserver.discovery.catalog import Catalog
+    from steersman.storage.store import Store
+    from steersman.testing.clock import SteadyClock
+    from steersman.testing.idle import IdleDetector
+    from steersman.testing.observation import Observation
+
+#: The work of one instant of virtual time takes at most so long, in real time: more is a loop without end.
+INSTANT_SECONDS: Final = 60.0
+#: Real pause between two looks at what is not on the loop, or at a real clock's cluster.
+_PAUSE_SECONDS: Final = 0.002
+_WRITES_SHOWN: Final = 10
+
+
+class Waits:
+    """Waits on one cluster. Timeouts of ``settle`` are real time, all others time of the cluster's clock."""
+
+    def __init__(
+        self,
+        *,
+        idle: IdleDetector,
+        clock: VirtualClock | SteadyClock,
+        store: Store,
+        observation: Observation,
+        catalog: Callable[[], Catalog],
+    ) -> None:
+        self._idle = idle
+        self._clock = clock
+        self._store = store
+        self._observation = observation
+        self._catalog = catalog
+        self._real = RealClock()
+
+    async def settle_instant(self) -> None:
+        """Wait until the work of an instant is done. Raises ``SettleError`` if it does not end."""
+        since = self._observation.reconciles.total
+        try:
+            await self._idle.wait(INSTANT_SECONDS)
+        except TimeoutError:
+            raise SettleError(self._report("the work of one instant does not end", since)) from None
+
+    async def settle(self, timeout_seconds: float, *, quiet_seconds: float) -> None:
+        """Wait until nothing is ready, in flight or queued, and clients from outside are quiet. Raises ``SettleError``."""
+        since = self._observation.reconciles.total
+        deadline = self._real.monotonic() + timeout_seconds
+        while True:
+            left = deadline - self._real.monotonic()
+            try:
+                await self._idle.wait(max(0.001, left))
+            except TimeoutError:
+                raise SettleError(self._report(f"not settled within {timeout_seconds:g} seconds", since)) from None
+            if not self._observation.app.in_flight and self._is_outside_quiet(quiet_seconds):
+                return
+            if left <= 0:
+                raise SettleError(self._report(f"not settled within {timeout_seconds:g} seconds", since))
+            await self._real.sleep(_PAUSE_SECONDS)
+
+    def _is_outside_quiet(self, quiet_seconds: float) -> bool:
+        """Report whether clients from outside have sent no request for so long."""
+        latest = self._observation.app.latest_outside
+        return latest is None or self._real.monotonic() - latest >= quiet_seconds
+
+    def _report(self, headline: str, since: int) -> str:
+        observation = self._observation
+        count = len(observation.reconciles.since(since))
+        lines = [f"the cluster has not settled: {headline}; {count} reconciles meanwhile"]
+        lines += [str(loop) for loop in observation.hot_loops()]
+        lines += observation.reconciles.report(since)
+        lines += [f"in flight: {request.record}" for request in observation.app.in_flight]
+        return "\n  ".join(lines)
+
+    async def wait_for(
+        self, reference: str, condition: str, *, namespace: str, timeout_seconds: float
+    ) -> dict[str, Any]:
+        """Return the object once it has the condition; empty if it is deleted. Raises ``WaitError`` with its history."""
+        is_met = read_condition(condition)
+        ref = read_reference(reference, self._catalog(), namespace=namespace)
+        found: dict[str, Any] | None = None
+
+        async def check() -> bool:
+            nonlocal found
+            kv = await self._store.get(ref.key)
+            found = None if kv is None else decode(kv.value, kv.mod_revision)
+            return is_met(found)
+
+        if not await self._until(check, timeout_seconds):
+            versions = self._observation.describe_versions(ref.key)
+            raise WaitError(f"{ref} has not reached {condition} within {timeout_seconds:g} seconds:\n{versions}")
+        return found or {}
+
+    async def eventually(self, predicate: Callable[[], Any], *, timeout_seconds: float) -> Any:
+        """Return the first true result of ``predicate``, which may be a coroutine function. Raises ``WaitError``.
+
+        An AssertionError of the predicate counts as false; the last one is the cause of the error.
+        """
+        last: AssertionError | None = None
+        result: Any = None
+
+        async def check() -> bool:
+            nonlocal last, result
+            try:
+                result = predicate()
+                if inspect.isawaitable(result):
+                    result = await result
+            except AssertionError as error:
+                last, result = error, None
+            return bool(result)
+
+        if not await self._until(check, timeout_seconds):
+            name = getattr(predicate, "__qualname__", str(predicate))
+            raise WaitError(
+                f"{name} did not hold within {timeout_seconds:g} seconds; the last result is {result!r}"
+            ) from last
+        return result
+
+    async def _until(self, check: Callable[[], Awaitable[bool]], timeout_seconds: float) -> bool:
+        """Return True once ``check`` does; virtual time passes meanwhile, from timer to timer."""
+        clock = self._clock
+        deadline = clock.monotonic() + timeout_seconds
+        while True:
+            await self._idle.wait(INSTANT_SECONDS)
+            if await check():
+                return True
+            left = deadline - clock.monotonic()
+            if isinstance(clock, VirtualClock):
+                if not await clock.advance_to_next_timer(within_seconds=left):
+                    return False
+            elif left <= 0:
+                return False
+            else:
+                await clock.sleep(_PAUSE_SECONDS)
+
+    async def assert_quiet(self, seconds: float) -> None:
+        """Let time pass; raise AssertionError if anything but heartbeats was written meanwhile."""
+        total = self._observation.history.total
+        if isinstance(self._clock, VirtualClock):
+            await self._clock.advance(seconds)
+        else:
+            await self._clock.sleep(seconds)
+        writes = self._observation.writes_since(total)
+        if writes:
+            lines = [self._observation.describe(change) for change in writes[:_WRITES_SHOWN]]
+            raise AssertionError(f"{len(writes)} writes within {seconds:g} seconds:\n  " + "\n  ".join(lines))

@@ -1,0 +1,83 @@
+"""``steersman up --metrics``: kubectl top, explain, and a HorizontalPodAutoscaler that scales by the usage of its pods."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.e2e.conftest import Kubectl
+
+from steersman.testing import ControlPlane
+
+
+@pytest.fixture(scope="module")
+def kubectl(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kubectl]:
+    arguments = ("--metrics", "--stages=never-end")
+    with ControlPlane(whole=True, nodes=2, arguments=arguments) as started:
+        made = Kubectl(started, Path(tmp_path_factory.mktemp("home")), "default")
+        made.run("wait", "apiservice/v1beta1.metrics.k8s.io", "--for=condition=Available", "--timeout=30s")
+        yield made
+
+
+def pod(name: str, cpu: str) -> str:
+    annotations = {"kwok.x-k8s.io/usage-cpu": cpu, "kwok.x-k8s.io/usage-memory": "64Mi"}
+    metadata = {"name": name, "annotations": annotations, "labels": {"app": name}}
+    containers = [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "100m"}}}]
+    return json.dumps({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"containers": containers}})
+
+
+def test_top_shows_usage_of_pods_and_nodes(kubectl: Kubectl):
+    kubectl.run("create", "-f", "-", stdin=pod("a", "250m"))
+    kubectl.run("wait", "pod/a", "--for=condition=Ready", "--timeout=30s")
+    assert kubectl.run("top", "pods", "-l", "app=a", "--no-headers").split() == ["a", "250m", "64Mi"]
+    assert kubectl.run("top", "pod", "a", "--containers", "--no-headers").split() == ["a", "c", "250m", "64Mi"]
+    nodes = [line.split() for line in kubectl.run("top", "nodes", "--no-headers").splitlines()]
+    assert [name for name, *_ in nodes] == ["node-0", "node-1"]
+    assert any(cpu == "250m" for _, cpu, *_ in nodes)
+
+
+def test_kinds_of_the_group_are_explained_and_listed(kubectl: Kubectl):
+    assert "Resource usage of a pod." in kubectl.run("explain", "podmetrics")
+    assert "node-0" in kubectl.run("get", "nodemetrics")
+
+
+def autoscaler(name: str) -> dict[str, Any]:
+    target = {"type": "Utilization", "averageUtilization": 50}
+    return {
+        "apiVersion": "autoscaling/v2",
+        "kind": "HorizontalPodAutoscaler",
+        "metadata": {"name": name},
+        "spec": {
+            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": name},
+            "minReplicas": 1,
+            "maxReplicas": 3,
+            "metrics": [{"type": "Resource", "resource": {"name": "cpu", "target": target}}],
+        },
+    }
+
+
+def test_autoscaler_scales_by_the_usage_of_its_pods(kubectl: Kubectl):
+    template = json.loads(pod("web", "200m"))
+    deployment = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web"},
+        "spec": {
+            "replicas": 1,
+            "selector": {"matchLabels": {"app": "web"}},
+            "template": {"metadata": template["metadata"], "spec": template["spec"]},
+        },
+    }
+    kubectl.run("create", "-f", "-", stdin=json.dumps(deployment))
+    kubectl.run("wait", "deploy/web", "--for=condition=Available", "--timeout=30s")
+    kubectl.run("create", "-f", "-", stdin=json.dumps(autoscaler("web")))
+    # 200m of 100m, where 50m are to be used: as many as are allowed
+    deadline = time.monotonic() + 90
+    while kubectl.get("deploy", "web")["spec"]["replicas"] != 3:
+        assert time.monotonic() < deadline, kubectl.run("describe", "hpa", "web")
+        time.sleep(0.5)
+    kubectl.run("wait", "hpa/web", "--for=jsonpath={.status.currentMetrics[0].resource.current.averageUtilization}=200", "--timeout=60s")  # fmt: skip

@@ -1,0 +1,42 @@
+"""The examples of docs/test-an-operator.md and examples/testing run, in parallel and in random order."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "test-an-operator.md"
+EXAMPLES = ROOT / "examples" / "testing"
+
+
+def run_pytest(folder: Path, *arguments: str) -> str:
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-n", "2", "-W", "error::pytest.PytestWarning"]
+    done = subprocess.run([*command, *arguments], cwd=folder, capture_output=True, text=True, check=False, timeout=540)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not on this machine")
+def test_examples_of_the_page_pass(tmp_path: Path) -> None:
+    blocks = re.findall(r"^```python\n# (\w+\.py)\n(.*?)^```$", PAGE.read_text(), re.DOTALL | re.MULTILINE)
+    for name, text in blocks:
+        (tmp_path / name).write_text(text)
+    (tmp_path / "pytest.ini").write_text("[pytest]\nasyncio_default_fixture_loop_scope = function\n")
+    tests = sum(text.count("\ndef test_") for _, text in blocks)
+    assert f"{tests} passed" in run_pytest(tmp_path)
+
+
+@pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not on this machine")
+def test_examples_for_client_libraries_pass(tmp_path: Path) -> None:
+    shutil.copytree(EXAMPLES, tmp_path / "examples" / "testing")
+    shutil.copy(ROOT / "examples" / "greeter.py", tmp_path / "examples")
+    tests = sum(
+        len(re.findall(r"^(?:async )?def test_", path.read_text(), re.MULTILINE)) for path in EXAMPLES.glob("test_*.py")
+    )
+    assert f"{tests} passed" in run_pytest(tmp_path / "examples" / "testing", "-W", "ignore::UserWarning")

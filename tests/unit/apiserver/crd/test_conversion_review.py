@@ -1,0 +1,55 @@
+"""ConversionReview: verification of converted objects."""
+
+import pytest
+
+from steersman.apiserver.crd.conversion_review import (
+    InvalidObjectError,
+    MalformedResponseError,
+    read_response,
+    verified,
+)
+
+SOURCE = {
+    "apiVersion": "example.com/v1",
+    "kind": "Screen",
+    "metadata": {"name": "a", "uid": "1", "labels": {"a": "b"}, "finalizers": ["x/y"]},
+}
+
+
+def converted(**metadata):
+    return {**SOURCE, "apiVersion": "example.com/v2", "metadata": {"name": "a", "uid": "1", **metadata}, "spec": {}}
+
+
+def test_verified_keeps_metadata_but_for_labels_and_annotations():
+    tree = verified(SOURCE, converted(annotations={"c": "d"}, generation=7), api_version="example.com/v2")
+    assert tree["metadata"] == {"name": "a", "uid": "1", "finalizers": ["x/y"], "annotations": {"c": "d"}}
+
+
+@pytest.mark.parametrize(
+    ("tree", "text", "is_of_metadata"),
+    [
+        ("text", "Object 'Kind' is missing in", False),
+        ({"apiVersion": "example.com/v2"}, "Object 'Kind' is missing in", False),
+        ({**converted(), "metadata": {"name": "a"}}, "must have the same UID: 1 != ", False),
+        (converted(labels={"no spaces": "b"}), 'metadata.labels: Invalid value: "no spaces": ', True),
+        (converted(annotations={"-": "b"}), 'metadata.annotation: Invalid value: "-": ', True),
+        (converted(annotations={"a": None}), r"metadata.annotations\[a\] must be a string, but is <nil>", True),
+    ],
+)
+def test_verified_refuses_objects_that_differ_in_more(tree, text, is_of_metadata):
+    with pytest.raises(InvalidObjectError, match=text) as caught:
+        verified(SOURCE, tree, api_version="example.com/v2")
+    assert caught.value.is_of_metadata is is_of_metadata
+
+
+def test_unchanged_labels_are_not_validated_again():
+    source = {**SOURCE, "metadata": {"name": "a", "uid": "1", "labels": {"no spaces": "b"}}}
+    tree = verified(source, converted(labels={"no spaces": "b"}), api_version="example.com/v2")
+    assert tree["metadata"]["labels"] == {"no spaces": "b"}
+
+
+def test_read_response_does_not_verify_v1beta1():
+    body = b'{"response":{"uid":"other","result":{"status":"Success"},"convertedObjects":[1]}}'
+    assert read_response(body, version="v1beta1", uid="1") == [1]
+    with pytest.raises(MalformedResponseError, match="expected webhook response of"):
+        read_response(body, version="v1", uid="1")

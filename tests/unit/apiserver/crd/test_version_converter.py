@@ -1,0 +1,168 @@
+"""Objects in several stored versions: reads through conversion, defaults and pruning, rewriting, and admission."""
+
+import base64
+import json
+from typing import Any
+
+import pytest
+from tests.unit.apiserver.crd.converting import (
+    APPLY,
+    DEFINITION,
+    MERGE,
+    V1,
+    V2,
+    Converter,
+    converted_screens,
+    definition,
+    request,
+    screen,
+    until,
+    webhook,
+)
+from tests.unit.apiserver.webhooks.servers import WebhookServer, ca_bundle, http_response
+
+from steersman.testing import InProcessAPIServer
+
+SMALL = {"size": "1x2"}
+SMALL_V2 = {"width": 1, "height": 2}
+
+
+@pytest.fixture
+def converter():
+    return Converter()
+
+
+@pytest.fixture
+async def server(converter):
+    async with converted_screens(converter) as started:
+        yield started
+
+
+async def store_in_v2(server: InProcessAPIServer, converter: Converter) -> None:
+    spec = definition(webhook(f"{converter.url}/convert"), stored="v2")["spec"]
+    changed = await request(server, "PATCH", DEFINITION, {"spec": spec}, **MERGE)
+    assert changed["status"]["storedVersions"] == ["v1", "v2"]
+    custom = server.core._custom._custom
+    await until(server, V2, lambda _: custom["screens.example.com"].source["spec"]["versions"][1]["storage"])
+    await until(server, V2, lambda answer: answer.get("kind") == "ScreenList")
+
+
+def stored_version(server: InProcessAPIServer, name: str) -> str:
+    """Return the version in which an object is stored; empty for the storage version."""
+    cache = server.core.resources.registry.get("example.com", "v2", "screens").cache
+    return cache.get(cache.key("default", name)).api_version
+
+
+async def test_objects_stored_before_the_storage_version_changed_are_converted(server, converter):
+    await request(server, "POST", V1, screen("a", SMALL))
+    await store_in_v2(server, converter)
+    await request(server, "POST", V2, screen("b", SMALL_V2, version="v2"))
+    assert (stored_version(server, "a"), stored_version(server, "b")) == ("example.com/v1", "")
+    converter.bodies.clear()
+    assert [item["spec"] for item in (await request(server, "GET", V2))["items"]] == [SMALL_V2, SMALL_V2]
+    assert [item["spec"] for item in (await request(server, "GET", V1))["items"]] == [SMALL, SMALL]
+    assert converter.calls == [["a"], ["b"]]
+
+
+async def test_apply_of_nothing_rewrites_an_object_of_an_old_version(server, converter):
+    made = await request(server, "POST", V1, screen("a", SMALL))
+    await store_in_v2(server, converter)
+    body = {"apiVersion": "example.com/v2", "kind": "Screen", "metadata": {"name": "a", "uid": made["metadata"]["uid"]}}
+    rewritten = await request(server, "PATCH", f"{V2}/a?fieldManager=migrator", body, **APPLY)
+    assert (rewritten["spec"], rewritten["metadata"]["generation"]) == (SMALL_V2, 1)
+    assert int(rewritten["metadata"]["resourceVersion"]) > int(made["metadata"]["resourceVersion"])
+    assert stored_version(server, "a") == ""
+    again = await request(server, "PATCH", f"{V2}/a?fieldManager=migrator", body, **APPLY)
+    assert again["metadata"]["resourceVersion"] == rewritten["metadata"]["resourceVersion"]
+
+
+async def test_converted_objects_are_pruned_by_the_schema_of_their_version(server, converter):
+    def add(review):
+        for each in review["response"]["convertedObjects"]:
+            each["spec"]["unknown"] = True
+        return review
+
+    converter.change = add
+    made = await request(server, "POST", V2, screen("a", SMALL_V2, version="v2"))
+    assert made["spec"] == SMALL_V2
+    assert (await request(server, "GET", f"{V1}/a"))["spec"] == SMALL
+
+
+async def test_strategy_none_reads_objects_in_the_version_that_they_are_stored_in():
+    async with InProcessAPIServer() as server:
+        tree = definition({"strategy": "None"})
+        versions = tree["spec"]["versions"]
+        properties = versions[0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
+        properties["size"] = {"type": "string", "default": "1x1"}
+        await request(server, "POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", tree)
+        await until(server, V1, lambda answer: answer.get("kind") == "ScreenList")
+        await request(server, "POST", V1, screen("a", {"replicas": 2}))
+        versions[0]["storage"], versions[1]["storage"] = False, True
+        versions[1]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["size"] = {"type": "string"}
+        await request(server, "PATCH", DEFINITION, {"spec": {"versions": versions}}, **MERGE)
+        custom = server.core._custom._custom
+        await until(server, V2, lambda _: custom["screens.example.com"].source["spec"]["versions"][1]["storage"])
+        await request(server, "GET", V2)  # fills the cache of the new storage version
+        assert stored_version(server, "a") == "example.com/v1"
+        shown = await until(server, f"{V2}/a", lambda answer: "spec" in answer)
+        assert (shown["apiVersion"], shown["spec"]) == ("example.com/v2", {"replicas": 2, "size": "1x1"})
+        patched = await request(server, "PATCH", f"{V2}/a?fieldManager=m", screen("a", {}, version="v2"), **APPLY)
+        assert (patched["spec"], stored_version(server, "a")) == ({"replicas": 2, "size": "1x1"}, "")
+
+
+async def test_policies_see_objects_in_the_version_that_they_match(server, converter):
+    group = "admissionregistration.k8s.io"
+    rule = {"apiGroups": ["example.com"], "apiVersions": ["v2"], "operations": ["*"], "resources": ["screens"]}
+    policy = {
+        "metadata": {"name": "width"},
+        "spec": {
+            "matchConstraints": {"resourceRules": [rule]},
+            "validations": [{"expression": "object.spec.width < 100", "message": "too wide"}],
+        },
+    }
+    binding = {"metadata": {"name": "width"}, "spec": {"policyName": "width", "validationActions": ["Deny"]}}
+    await request(server, "POST", f"/apis/{group}/v1/validatingadmissionpolicies", policy)
+    await request(server, "POST", f"/apis/{group}/v1/validatingadmissionpolicybindings", binding)
+    assert "spec" in await request(server, "POST", V1, screen("a", SMALL))
+    refused = await request(server, "POST", V1, screen("b", {"size": "100x2"}))
+    assert (refused["code"], "too wide" in refused["message"]) == (422, True)
+    converter.is_down = True
+    failed = await request(server, "POST", V1, screen("b", SMALL))
+    text = "failed to configure binding: failed to convert object version: conversion webhook for example.com/v1, Kind="
+    assert (failed["code"], text in failed["message"]) == (422, True)
+
+
+async def test_mutating_webhook_of_another_version_gets_and_patches_that_version(server, converter):
+    async def widen(_: str, review: Any) -> bytes:
+        patch = [{"op": "replace", "path": "/spec/width", "value": 7}]
+        response = {
+            "uid": review["request"]["uid"],
+            "allowed": True,
+            "patchType": "JSONPatch",
+            "patch": base64.b64encode(json.dumps(patch).encode()).decode(),
+        }
+        return http_response({**review, "response": response})
+
+    rule = {"apiGroups": ["example.com"], "apiVersions": ["v2"], "operations": ["*"], "resources": ["screens"]}
+    async with WebhookServer(widen) as mutating:
+        hook = {
+            "name": "widen.example.com",
+            "clientConfig": {"url": mutating.url, "caBundle": ca_bundle()},
+            "rules": [rule],
+            "sideEffects": "None",
+            "admissionReviewVersions": ["v1"],
+        }
+        group = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
+        await request(server, "POST", group, {"metadata": {"name": "widen"}, "webhooks": [hook]})
+        made = await request(server, "POST", V1, screen("a", SMALL))
+        assert (made["apiVersion"], made["spec"]) == ("example.com/v1", {"size": "7x2"})
+        [review] = mutating.bodies
+        assert (review["request"]["object"]["apiVersion"], review["request"]["object"]["spec"]) == (
+            "example.com/v2",
+            SMALL_V2,
+        )
+        assert review["request"]["requestKind"]["version"] == "v1"
+        converter.is_down = True
+        failed = await request(server, "POST", V1, screen("b", SMALL))
+    text = "Internal error occurred: conversion webhook for example.com/v1, Kind=Screen failed: Post"
+    assert (failed["code"], failed["message"].startswith(text)) == (500, True)

@@ -1,0 +1,53 @@
+"""gRPC client of KMS plugins, against a server of grpcio on a unix socket."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+from tests.unit.storage.encryption.plugin import Plugin, serve
+
+from steersman.extras import MissingPackagesError
+from steersman.storage.encryption.kms import KMSUnavailableError, Status
+from steersman.storage.encryption.kms_client import GrpcKMSService, grpc_target
+
+pytest.importorskip("grpc", reason="the dev extra is not installed")
+
+
+@pytest.fixture
+async def service(tmp_path):
+    """A plugin, and a client that is connected to it."""
+    plugin = Plugin()
+    server = await serve(plugin, f"{tmp_path}/kms.sock")
+    client = GrpcKMSService(f"unix://{tmp_path}/kms.sock", timeout_seconds=10.0)
+    yield plugin, client
+    await client.close()
+    await server.stop(None)
+
+
+async def test_calls_carry_all_fields(service):
+    _, client = service
+    assert await client.status() == Status("v2", "ok", "1")
+    key = await client.encrypt("uid", b"plain")
+    assert (key.ciphertext, key.key_id, key.annotations) == (b"nialp", "1", (("a.example.com", b"\x00note"),))
+    assert await client.decrypt("uid", key) == b"plain"
+
+
+async def test_absent_plugin_is_an_error_with_gos_code(tmp_path):
+    client = GrpcKMSService(f"unix://{tmp_path}/none.sock", timeout_seconds=10.0)
+    with pytest.raises(KMSUnavailableError, match="rpc error: code = Unavailable desc = "):
+        await client.status()
+    await client.close()
+
+
+def test_endpoint_may_be_in_the_abstract_namespace():
+    assert grpc_target("unix:///run/kms.sock") == "unix:/run/kms.sock"
+    assert grpc_target("unix:///@kms") == "unix-abstract:kms"
+
+
+def test_missing_package_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "grpc", None)
+    with pytest.raises(
+        MissingPackagesError, match=r"kms needs grpc, which is not installed: pip install 'steersman.*\[encryption\]'"
+    ):
+        GrpcKMSService("unix:///x", timeout_seconds=1.0)

@@ -1,0 +1,143 @@
+"""Whole control planes on the loop of the test."""
+
+import asyncio
+
+import pytest
+
+from steersman.client import tree
+from steersman.client.errors import NotFound
+from steersman.storage.memory import MemoryStore
+from steersman.testing.clock import ClockError, VirtualClock
+from steersman.testing.embedded import ClusterError, EmbeddedCluster
+
+NODES, PODS, MAPS = tree("v1", "Node"), tree("v1", "Pod"), tree("v1", "ConfigMap")
+DEPLOYMENTS = tree("apps/v1", "Deployment")
+
+
+def config_map(name):
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "default"}}
+
+
+def deployment(name, replicas=2):
+    template = {"metadata": {"labels": {"app": name}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    spec = {"replicas": replicas, "selector": {"matchLabels": {"app": name}}, "template": template}
+    metadata = {"name": name, "namespace": "default"}
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec}
+
+
+def conditions(obj):
+    return {each["type"]: each["status"] for each in obj["status"]["conditions"]}
+
+
+@pytest.mark.parametrize("clock", ["real", "virtual"])
+async def test_embedded_cluster_has_a_ready_node_when_started(clock):
+    async with EmbeddedCluster(clock=clock) as cluster:
+        (node,) = await cluster.client().list(NODES)
+        assert conditions(node)["Ready"] == "True"
+
+
+async def test_embedded_cluster_ends_all_tasks():
+    before = asyncio.all_tasks()
+    async with EmbeddedCluster(clock="virtual"):
+        pass
+    assert asyncio.all_tasks() == before
+
+
+async def test_embedded_cluster_without_controllers_is_an_api_server():
+    async with EmbeddedCluster(nodes=0, controllers=[], scheduler=False) as cluster:
+        await cluster.client().create(config_map("a"))
+        assert await cluster.client().list(NODES) == []
+
+
+async def test_embedded_cluster_runs_deployments_in_virtual_time():
+    async with EmbeddedCluster(clock="virtual") as cluster:
+        client = cluster.client()
+        await client.create(deployment("web"))
+        await cluster.clock.advance(5)
+        assert (await client.get(DEPLOYMENTS, "web"))["status"]["readyReplicas"] == 2
+
+
+async def test_embedded_cluster_keeps_objects_over_a_crash():
+    async with EmbeddedCluster(clock="virtual") as cluster:
+        await cluster.client().create(config_map("kept"))
+        await cluster.crash()
+        with pytest.raises(ClusterError, match="not started"):
+            cluster.client()
+        await cluster.restart()
+        assert (await cluster.client().get(MAPS, "kept"))["metadata"]["name"] == "kept"
+
+
+async def test_snapshot_fills_another_cluster():
+    async with EmbeddedCluster(clock="virtual") as cluster:
+        await cluster.client().create(config_map("a"))
+        snapshot = cluster.snapshot()
+    async with EmbeddedCluster(clock="virtual", snapshot=snapshot) as fork:
+        assert (await fork.client().get(MAPS, "a"))["metadata"]["name"] == "a"
+
+
+async def test_rewind_without_waiting_starts_the_components_in_the_background():
+    async with EmbeddedCluster() as cluster:
+        snapshot = cluster.snapshot()
+        for _ in range(3):
+            await cluster.client().create(config_map("a"))
+            await cluster.rewind(snapshot, waits=False)
+        await cluster.settle()
+        await cluster.client().create(deployment("web", replicas=1))
+        await cluster.wait_for("deployment/web", "condition=Available")
+
+
+async def test_rewind_restores_objects_and_repeats_no_resource_version():
+    async with EmbeddedCluster(clock="virtual") as cluster:
+        client = cluster.client()
+        await client.create(config_map("kept"))
+        snapshot = cluster.snapshot()
+        later = await client.create(config_map("later"))
+        await cluster.rewind(snapshot)
+        with pytest.raises(NotFound):
+            await client.get(MAPS, "later")
+        assert await client.get(MAPS, "kept")
+        again = await client.create(config_map("later"))
+        assert int(again["metadata"]["resourceVersion"]) > int(later["metadata"]["resourceVersion"])
+
+
+async def test_rewind_ends_watches_with_410_and_controllers_follow():
+    async with EmbeddedCluster(clock="virtual") as cluster:
+        client = cluster.client()
+        snapshot = cluster.snapshot()
+        await client.create(deployment("web"))
+        await cluster.clock.advance(5)
+        old = (await client.get(DEPLOYMENTS, "web"))["metadata"]["resourceVersion"]
+        await cluster.rewind(snapshot)
+        answer = await cluster.core.client.request("GET", f"/api/v1/pods?watch=1&resourceVersion={old}")
+        assert answer.json()["object"]["code"] == 410
+        await client.create(deployment("other"))
+        await cluster.clock.advance(5)
+        assert (await client.get(DEPLOYMENTS, "other"))["status"]["readyReplicas"] == 2
+        assert {each["metadata"]["labels"]["app"] for each in await client.list(PODS)} == {"other"}
+
+
+async def test_client_of_a_user_has_only_its_rights():
+    async with EmbeddedCluster(clock="virtual", nodes=0, controllers=[], scheduler=False) as cluster:
+        review = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
+        client = cluster.client(user="jane", groups=["a", "b"])
+        info = (await client.create(review))["status"]["userInfo"]
+        assert (info["username"], info["groups"]) == ("jane", ["a", "b", "system:authenticated"])
+
+
+async def test_embedded_cluster_cannot_be_started_twice():
+    async with EmbeddedCluster(nodes=0, controllers=[], scheduler=False) as cluster:
+        with pytest.raises(ClusterError, match="started already"):
+            await cluster.start()
+
+
+async def test_embedded_cluster_takes_a_store():
+    clock = VirtualClock()
+    store = MemoryStore(clock=clock)
+    async with EmbeddedCluster(clock=clock, store=store, nodes=0, controllers=[], scheduler=False):
+        assert store.revision > 0
+
+
+async def test_embedded_cluster_on_a_real_clock_cannot_advance():
+    async with EmbeddedCluster(nodes=0, controllers=[], scheduler=False) as cluster:
+        with pytest.raises(ClockError, match='create it with clock="virtual"'):
+            await cluster.clock.advance(hours=1)

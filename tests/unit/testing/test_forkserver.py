@@ -1,0 +1,181 @@
+"""Fork server, its messages and its client."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from steersman.testing.forkserver import client
+from steersman.testing.forkserver.client import ForkServerError, ForkServerProcess
+from steersman.testing.forkserver.messages import MESSAGE_BYTES_MAX, MessageError, Started, connection_pair, send
+
+PROGRAM = str(Path(__file__).with_name("forkserver_program.py"))
+SECONDS = 30.0
+
+
+@pytest.fixture
+def server() -> Iterator[ForkServerProcess]:
+    spawned = ForkServerProcess.spawn(PROGRAM)
+    yield spawned
+    spawned.close()
+
+
+@pytest.fixture
+def pipe() -> Iterator[tuple[int, int]]:
+    reader, writer = os.pipe()
+    yield reader, writer
+    for fd in (reader, writer):
+        with suppress(OSError):
+            os.close(fd)
+
+
+def read_all(reader: int, writer: int) -> bytes:
+    os.close(writer)
+    chunks = []
+    while chunk := os.read(reader, 4096):
+        chunks.append(chunk)
+    return b"".join(chunks)
+
+
+def has_ended(pid: int) -> bool:
+    """Wait for the end of a process that is no child of ours."""
+    try:
+        process = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return True
+    try:
+        return bool(select.select([process], [], [], SECONDS)[0])
+    finally:
+        os.close(process)
+
+
+def test_child_receives_arguments_and_descriptors(server, pipe):
+    child = server.start("write", {"text": "hello"}, descriptors=[pipe[1]])
+    assert child.wait(SECONDS) == 0
+    assert read_all(*pipe) == b"hello"
+
+
+def test_exit_code_of_the_target_is_reported(server, pipe):
+    child = server.start("write", {"text": "", "code": 3}, descriptors=[pipe[1]])
+    assert child.wait(SECONDS) == 3
+
+
+def test_exception_of_a_target_is_code_1_with_a_traceback(server, pipe):
+    child = server.start("fail", {}, descriptors=[pipe[1]])
+    assert child.wait(SECONDS) == 1
+    assert b"ValueError: a planted failure" in read_all(*pipe)
+
+
+def test_unknown_target_is_refused(server):
+    with pytest.raises(ForkServerError, match="unknown target 'nonsense'"):
+        server.start("nonsense", {})
+
+
+def test_directory_of_a_killed_child_is_removed(server, pipe, tmp_path):
+    directory = tmp_path / "child"
+    child = server.start("wait", {"directory": str(directory)}, descriptors=[pipe[1]], directory=str(directory))
+    assert os.read(pipe[0], 5) == b"ready"
+    assert (directory / "file").exists()
+    child.kill(signal.SIGKILL)
+    assert child.wait(SECONDS) == -signal.SIGKILL
+    assert not directory.exists()
+
+
+def test_crash_of_a_child_leaves_the_others(server, pipe, tmp_path):
+    one = server.start("wait", {"directory": str(tmp_path / "1")}, descriptors=[pipe[1]])
+    assert os.read(pipe[0], 5) == b"ready"
+    two = server.start("wait", {"directory": str(tmp_path / "2")}, descriptors=[pipe[1]])
+    assert os.read(pipe[0], 5) == b"ready"
+    one.kill(signal.SIGSEGV)
+    assert one.wait(SECONDS) == -signal.SIGSEGV
+    assert two.wait(0) is None
+    two.kill()
+    assert two.wait(SECONDS) == -signal.SIGTERM
+
+
+def test_child_ends_when_its_connection_closes(server, pipe, tmp_path):
+    child = server.start("wait", {"directory": str(tmp_path / "1")}, descriptors=[pipe[1]])
+    assert os.read(pipe[0], 5) == b"ready"
+    child.release()
+    assert has_ended(child.pid)
+
+
+def test_end_kills_a_child_that_ignores_the_request(server, pipe, tmp_path):
+    child = server.start("wait", {"directory": str(tmp_path / "1"), "deaf": True}, descriptors=[pipe[1]])
+    assert os.read(pipe[0], 5) == b"ready"
+    assert child.end(0) == -signal.SIGKILL
+
+
+def test_close_ends_server_and_children_and_removes_directories(server, pipe, tmp_path):
+    directory = tmp_path / "1"
+    child = server.start("wait", {"directory": str(directory)}, descriptors=[pipe[1]], directory=str(directory))
+    assert os.read(pipe[0], 5) == b"ready"
+    server.close()
+    assert has_ended(child.pid)
+    assert not directory.exists()
+    with pytest.raises(ForkServerError, match="has ended"):
+        child.wait(SECONDS)
+    with pytest.raises(ForkServerError, match="has ended"):
+        server.start("write", {})
+
+
+def test_children_end_with_a_killed_server(server, pipe, tmp_path):
+    child = server.start("wait", {"directory": str(tmp_path / "1")}, descriptors=[pipe[1]])
+    assert os.read(pipe[0], 5) == b"ready"
+    os.kill(server.pid, signal.SIGKILL)
+    assert has_ended(child.pid)
+    assert child.end(SECONDS) == -signal.SIGKILL
+
+
+def test_everything_ends_with_a_killed_client(tmp_path):
+    program = textwrap.dedent(
+        f"""
+        import os, sys
+        from steersman.testing.forkserver import client
+        server = client.ForkServerProcess.spawn({PROGRAM!r})
+        reader, writer = os.pipe()
+        child = server.start("wait", {{"directory": {str(tmp_path / "1")!r}}}, descriptors=[writer],
+                             directory={str(tmp_path / "1")!r})
+        os.read(reader, 5)
+        print(server.pid, child.pid, flush=True)
+        sys.stdin.read()
+        """
+    )
+    command = [sys.executable, "-c", program]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        pids = [int(text) for text in process.stdout.readline().split()]
+        assert len(pids) == 2
+        process.kill()
+    assert all(has_ended(pid) for pid in pids)
+    assert not (tmp_path / "1").exists()
+
+
+def test_process_with_threads_does_not_fork():
+    program = textwrap.dedent(
+        """
+        import socket, threading
+        from steersman.testing.forkserver.server import ForkServer
+        threading.Thread(target=threading.Event().wait, daemon=True).start()
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        ForkServer({}, main=theirs).run()
+        """
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert "a process with 2 threads cannot fork safely" in done.stderr
+
+
+def test_message_that_is_too_long_is_an_error():
+    ours, theirs = connection_pair()
+    with ours, theirs, pytest.raises(MessageError, match="too long"):
+        send(ours, client.Refused("x" * MESSAGE_BYTES_MAX))
+    assert Started(1).pid == 1

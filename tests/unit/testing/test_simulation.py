@@ -1,0 +1,183 @@
+"""Deterministic simulation."""
+
+import asyncio
+import os
+import subprocess
+import sys
+
+import pytest
+
+from steersman.client import tree
+from steersman.client.errors import ClientError
+from steersman.client.objects import labels_of
+from steersman.runtime.controller import Controller
+from steersman.testing.fault_plan import DEFAULT_FAULTS
+from steersman.testing.simulation import SEED_VARIABLE, Simulation, SimulationError, run_in_new_loop, simulate
+
+MAPS, DEPLOYMENTS, PODS = tree("v1", "ConfigMap"), tree("apps/v1", "Deployment"), tree("v1", "Pod")
+ALONE = {"nodes": 0, "controllers": [], "scheduler": False}
+
+
+def deployment(name, replicas):
+    template = {"metadata": {"labels": {"app": name}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    spec = {"replicas": replicas, "selector": {"matchLabels": {"app": name}}, "template": template}
+    metadata = {"name": name, "namespace": "default"}
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec}
+
+
+class Pool(Controller):
+    """Keeps as many ConfigMaps with the label ``pool`` as the ConfigMap ``size`` demands."""
+
+    name = "pool"
+    #: Creates again without a look at what exists after an error.
+    ignores_lost_answers = False
+
+    def __init__(self, context):
+        super().__init__(context)
+        self._maps = self.watch(MAPS, keys=lambda _: ["pool"], namespace="default")
+
+    async def reconcile(self, key):
+        size = self._maps.lister.by_key("default/size")
+        members = [obj for obj in self._maps.lister if "pool" in labels_of(obj)]
+        for number in range(len(members), int(size["data"]["size"]) if size else 0):
+            await self._create(number)
+
+    async def _create(self, number):
+        metadata = {"namespace": "default", "labels": {"pool": ""}}
+        if not self.ignores_lost_answers:
+            member = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {**metadata, "name": f"member-{number}"}}
+            made = await self.client.create(member)
+        else:
+            member = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {**metadata, "generateName": "member-"}}
+            try:
+                made = await self.client.create(member)
+            except ClientError:
+                made = await self.client.create(member)
+        self.own_writes.note("pool", self._maps, made)
+
+
+class CarelessPool(Pool):
+    ignores_lost_answers = True
+
+
+async def grow_pool(simulation, controller):
+    await simulation.run_controller(controller)
+    size = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "size", "namespace": "default"}}
+    await simulation.client().create({**size, "data": {"size": "8"}})
+    await simulation.clock.advance(60)
+    await simulation.heal()
+    await simulation.clock.advance(minutes=5)
+    members = await simulation.client().list(MAPS, namespace="default", label_selector="pool")
+    assert len(members) == 8, f"{len(members)} members"
+
+
+async def roll_out(simulation):
+    await simulation.client().create(deployment("web", simulation.dice.randint(2, 4)))
+    await simulation.clock.advance(20)
+    patch = {"spec": {"template": {"spec": {"containers": [{"name": "c", "image": "j"}]}}}}
+    await simulation.client().patch(DEPLOYMENTS, "web", patch, namespace="default")
+    await simulation.clock.advance(10)
+    await simulation.client().delete(DEPLOYMENTS, "web", namespace="default")
+    await simulation.heal()
+    await simulation.clock.advance(60)
+    assert await simulation.client().list(PODS) == []
+
+
+def digest_of(seed):
+    async def run():
+        simulation = Simulation(seed, faults=DEFAULT_FAULTS)
+        await simulation.start()
+        await roll_out(simulation)
+        await simulation.stop()
+        return simulation.digest()
+
+    return run_in_new_loop(run())
+
+
+def test_same_seed_gives_the_same_history_in_two_processes():
+    code = "from tests.unit.testing.test_simulation import digest_of; print(digest_of(5))"
+    digests = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.strip()
+        for seed in ("1", "2")
+    }
+    assert digests == {digest_of(5)}
+    assert digest_of(6) not in digests
+
+
+@simulate(seeds=range(3))
+async def test_rollout_survives_faults(simulation):
+    await roll_out(simulation)
+
+
+@simulate(seeds=range(10), **ALONE)
+async def test_careful_controller_survives_faults(simulation):
+    await grow_pool(simulation, Pool)
+
+
+def test_planted_bug_is_found_within_50_seeds_and_reduced():
+    @simulate(seeds=range(50), **ALONE)
+    async def careless(simulation):
+        await grow_pool(simulation, CarelessPool)
+
+    with pytest.raises(SimulationError) as failure:
+        careless()
+    text = str(failure.value)
+    assert "9 members" in text
+    assert f"{SEED_VARIABLE}=" in text
+    assert text.splitlines()[-2].startswith("the fewest of ")
+    assert text.splitlines()[-1].startswith("  lose-answer: create configmaps by test-controller #")
+
+
+def test_test_that_fails_without_faults_says_so():
+    @simulate(seeds=[3], faults=[], **ALONE)
+    async def broken(simulation):
+        raise RuntimeError("always")
+
+    with pytest.raises(SimulationError, match=r"seed 3 fails: always\n(.|\n)*it fails without any fault"):
+        broken()
+
+
+def test_seed_variable_selects_one_seed(monkeypatch):
+    seeds = []
+
+    @simulate(seeds=range(5), **ALONE)
+    async def note(simulation):
+        seeds.append(simulation.seed)
+
+    monkeypatch.setenv(SEED_VARIABLE, "17")
+    note()
+    assert seeds == [17]
+
+
+@pytest.mark.parametrize("number", [1, 2])
+@simulate(seeds=[1], **ALONE)
+async def test_simulated_test_has_fixtures_and_parameters(simulation, number, tmp_path):
+    assert number in (1, 2)
+    assert tmp_path.exists()
+
+
+def test_delays_vary_with_the_seed():
+    async def times(seed):
+        simulation = Simulation(seed, **ALONE)
+        await simulation.start()
+        await simulation.run_controller(Pool)
+        await simulation.stop()
+        return simulation.clock.monotonic()
+
+    assert run_in_new_loop(times(1)) == run_in_new_loop(times(1)) != run_in_new_loop(times(2))
+
+
+def test_simulation_leaves_no_task():
+    async def run():
+        simulation = Simulation(1, **ALONE)
+        await simulation.start()
+        await simulation.stop()
+        return len(asyncio.all_tasks())
+
+    assert run_in_new_loop(run()) == 1
