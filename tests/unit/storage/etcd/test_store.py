@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from datetime import timedelta
 
 import pytest
@@ -81,8 +82,9 @@ async def test_full_etcd_is_an_alarm_that_forbids_writes_and_not_reads():
         store = await open_store(cluster.urls)
         await store.check_writable()
         with pytest.raises(Unavailable, match="database space exceeded"):  # noqa: PT012 — one of the writes
-            for n in range(20):
-                await store.txn([Put(f"/a/{n}", b"x" * 500_000)])
+            async with asyncio.timeout(PATIENCE_SECONDS):  # etcd notices at its next commit
+                for n in itertools.count():
+                    await store.txn([Put(f"/a/{n}", b"x" * 500_000)])
         with pytest.raises(Unavailable, match="NOSPACE on member"):
             await store.check_writable()
         assert (await store.get("/a/0")) is not None
