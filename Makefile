@@ -62,6 +62,7 @@ bench: $(VENV)/.installed-dev compiled
 	$(BIN)/python -m benchmarks.namespaces
 	$(BIN)/python -m benchmarks.scheduling
 	$(BIN)/python -m benchmarks.whole
+	$(BIN)/python -m benchmarks.embedded
 	$(BIN)/python -m benchmarks.testkit
 
 # The package as in its wheel for this kind of machine, beside the checkout (docs/decisions/0006).

@@ -125,7 +125,7 @@ class APIServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     #: File with the providers of encryption at rest, and whether it is reloaded when it changes.
     encryption_provider_config: Path | None = None
     encryption_provider_config_automatic_reload: bool = False
-    #: Media type of stored objects; empty: JSON.
+    #: Media type of stored objects; empty: see ``stored_media_type``.
     storage_media_type: str = ""
     #: Time after which an Event is deleted.
     event_ttl_seconds: float = 3600.0
@@ -194,8 +194,9 @@ class APIServerOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def stored_media_type(self) -> str:
-        """Return the media type of stored objects of built-in kinds."""
-        return self.storage_media_type or "application/json"
+        """Return the media type of stored objects of built-in kinds: by default upstream's in etcd, JSON in the embedded stores."""
+        default = "application/vnd.kubernetes.protobuf" if self.etcd_servers else "application/json"
+        return self.storage_media_type or default
 
 
 def default_data_dir(name: str = "") -> Path:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from steersman.storage.dispatch import Dispatcher, Watcher
+from steersman.storage.dump import StoreDump
 from steersman.storage.keys import SquashedPrefixes, prefix_end
 from steersman.storage.leases import LeaseTable, random_lease_id
 from steersman.storage.retention import Retention
@@ -51,15 +52,6 @@ class Displaced(msgspec.Struct, frozen=True, gc=False):
     @property
     def size_bytes(self) -> int:
         return _ENTRY_BYTES + (len(self.before.value) if self.before is not None else 0)
-
-
-class StoreDump(msgspec.Struct, frozen=True):
-    """State of a store at one revision, without history; can be encoded, e.g. by ``msgspec.msgpack``."""
-
-    revision: int
-    rows: list[KeyValue]
-    #: Id, TTL in seconds and remaining seconds of each lease.
-    leases: list[tuple[int, int, float]]
 
 
 class MemoryStore:

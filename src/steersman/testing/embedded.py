@@ -24,7 +24,7 @@ from steersman.controlplane.resources import HEARTBEAT_PREFIXES
 from steersman.nodes.options import NodesOptions
 from steersman.nodes.registration import RENEW_INTERVAL_SECONDS
 from steersman.runtime.reconcile_log import recording
-from steersman.storage.memory import MemoryStore, StoreDump
+from steersman.storage.memory import MemoryStore
 from steersman.testing.application import ClusterApplication, identify
 from steersman.testing.clock import SteadyClock, VirtualClock
 from steersman.testing.embedded_components import make_components
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from steersman.controlplane.components import SimulatedNodes
     from steersman.runtime.context import ControllerContext
     from steersman.runtime.manager import Runnable
+    from steersman.storage.dump import StoreDump
     from steersman.storage.store import Store
     from steersman.testing.embedded_components import Components
     from steersman.testing.history import Version
@@ -67,7 +68,7 @@ QUIET_REFLECTOR: Final = ReflectorOptions(
     streaming_list=False, bookmarks=False, idle_seconds=None, watch_seconds=30 * 86400.0
 )
 #: Factor of the periods of the API server's loops on a virtual clock, for the same reason.
-VIRTUAL_PERIOD_FACTOR: Final = 60.0
+VIRTUAL_PERIOD_FACTOR: Final = 300.0
 #: Interval of the nodes' heartbeats on a virtual clock. A heartbeat is exact there and is never late: with this interval
 #: the node monitor's grace period of 50 s does not end between two of them.
 VIRTUAL_RENEW_SECONDS: Final = 38.0

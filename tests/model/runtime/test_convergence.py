@@ -1,19 +1,10 @@
 """A controller of many dependents on a late cache and a bad network: in the end there are as many as are wanted."""
 
 import asyncio
-from contextlib import asynccontextmanager
-from random import Random
 
-import pytest
-
-from steersman.asynckit.clock import FakeClock
-from steersman.client import Client
 from steersman.client.changes import Added, Deleted
 from steersman.client.objects import key_of, labels_of, name_of, namespace_of
 from steersman.client.resource_types import tree
-from steersman.client.transport import Response, TransportError
-from steersman.controlplane.loopback_transport import LoopbackTransport
-from steersman.runtime.context import ControllerContext
 from steersman.runtime.controller import Controller
 from steersman.runtime.dependents import candidates, index_dependents
 from steersman.runtime.expectations import Expectations
@@ -21,11 +12,14 @@ from steersman.runtime.owners import controller_of, controller_reference
 from steersman.runtime.references import ReferenceManager
 from steersman.runtime.result import Result
 from steersman.runtime.slowstart import slow_start_batch
-from steersman.testing import InProcessAPIServer
+from steersman.testing.simulation import simulate
 
 MAPS = tree("v1", "ConfigMap")
 POOL_KEY = "default/pool"
-REFUSED = Response(500, {}, b'{"kind":"Status","status":"Failure","reason":"InternalError","code":500,"message":"no"}')
+#: An API server alone, whose clients wait long for responses and events.
+LATE = {"nodes": 0, "controllers": [], "scheduler": False, "latency_seconds": 2.0}
+REFUSALS = [{"respond": 500, "probability": 0.3}]
+LOSSES = [{"respond": 500, "probability": 0.2}, {"respond": "lose-answer", "probability": 0.2}]
 
 
 class Pool(Controller):
@@ -93,121 +87,65 @@ def pool_keys(member):
     return [f"default/{owner.name}"] if owner is not None else [POOL_KEY]
 
 
-class BadNetwork:
-    """Client whose requests fail at times, before or after they have effect, and whose watch events are delayed."""
-
-    host = "bad"
-
-    def __init__(self, near, clock, dice) -> None:
-        self._near, self._clock, self._dice = near, clock, dice
-        self.refuse = self.lose = 0.0
-
-    async def request(self, request):
-        await self._clock.sleep(self._dice.uniform(0.001, 0.1))
-        if self._dice.random() < self.refuse:
-            return REFUSED
-        answer = await self._near.request(request)
-        if self._dice.random() < self.lose:
-            raise TransportError("the answer was lost")
-        return answer
-
-    @asynccontextmanager
-    async def open(self, request):
-        async with self._near.open(request) as stream:
-            yield LateStream(stream, self._clock, self._dice)
-
-    async def close(self) -> None:
-        """Do nothing; no connection is open."""
-
-
-class LateStream:
-    def __init__(self, stream, clock, dice) -> None:
-        self.status, self.headers = stream.status, stream.headers
-        self._stream, self._clock, self._dice = stream, clock, dice
-
-    async def __aiter__(self):
-        async for piece in self._stream:
-            await self._clock.sleep(self._dice.uniform(0, 3))
-            yield piece
-
-
 class Run:
-    """The controller on a bad network, beside a client on a good one."""
+    """The controller of a simulation, and the user who changes the size of its pool."""
 
-    def __init__(self, server, clock, seed) -> None:
-        self.clock, self.dice = clock, Random(seed)
-        near = LoopbackTransport(server.core.client)
-        self.near = Client(near, clock=clock)
-        self.network = BadNetwork(near, clock, self.dice)
-        self.context = ControllerContext(Client(self.network, clock=clock), dice=self.dice)
-        self.pool = Pool(self.context)
+    def __init__(self, simulation) -> None:
+        self.simulation = simulation
+        self.client = simulation.client()
+        #: Largest number of members so far.
         self.most = 0
 
-    async def size(self, size) -> None:
-        await self.near.patch(MAPS, "pool", {"data": {"size": str(size)}}, namespace="default")
+    @classmethod
+    async def start(cls, simulation):
+        run = cls(simulation)
+        pool = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "pool", "namespace": "default"}}
+        await run.client.create(pool | {"data": {"size": "0"}})
+        await simulation.run_controller(Pool, user_agent="pool")
+        return run
+
+    async def set_size(self, size) -> None:
+        await self.client.patch(MAPS, "pool", {"data": {"size": str(size)}}, namespace="default")
 
     async def members(self):
-        return await self.near.list(MAPS, namespace="default", label_selector="in=pool")
+        return await self.client.list(MAPS, namespace="default", label_selector="in=pool")
 
     async def pass_time(self, seconds) -> None:
         for _ in range(seconds):
-            await self.clock.advance(1)
+            await self.simulation.clock.advance(1)
             self.most = max(self.most, len(await self.members()))
 
 
-@pytest.fixture
-async def run():
-    """A running controller for a seed."""
-    clock, runs = FakeClock(), []
-    async with InProcessAPIServer(clock=clock) as server:
-
-        async def start(seed):
-            made = Run(server, clock, seed)
-            pool = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "pool", "namespace": "default"}}
-            await made.near.create(pool | {"data": {"size": "0"}})
-            made.context.informers.start()
-            runs.append((made, asyncio.create_task(made.pool.run())))
-            await made.pass_time(10)
-            return made
-
-        yield start
-        for made, task in runs:
-            task.cancel()
-            await asyncio.wait([task])
-            await made.context.informers.close()
+@simulate(seeds=range(4), faults=REFUSALS, **LATE)
+async def test_pool_never_exceeds_its_size_when_requests_are_refused(simulation):
+    run = await Run.start(simulation)
+    await run.set_size(20)
+    await run.pass_time(120)
+    await simulation.heal()
+    await run.pass_time(120)
+    assert (len(await run.members()), run.most) == (20, 20)
 
 
-@pytest.mark.parametrize("seed", range(4))
-async def test_reconcile_never_exceeds_replicas_with_stale_cache_and_rejections(run, seed):
-    made = await run(seed)
-    made.network.refuse = 0.3
-    await made.size(20)
-    await made.pass_time(60)
-    made.network.refuse = 0.0
-    await made.pass_time(60)
-    assert (len(await made.members()), made.most) == (20, 20)
-
-
-@pytest.mark.parametrize("seed", range(4))
-async def test_reconcile_converges_to_replicas_after_lost_responses(run, seed):
-    made = await run(seed)
-    made.network.refuse, made.network.lose = 0.2, 0.2
+@simulate(seeds=range(4), faults=LOSSES, **LATE)
+async def test_pool_reaches_its_size_when_answers_are_lost(simulation):
+    run = await Run.start(simulation)
     for _ in range(6):
-        await made.size(made.dice.randrange(15))
-        await made.pass_time(made.dice.randrange(40))
-    made.network.refuse = made.network.lose = 0.0
-    await made.size(7)
-    await made.pass_time(400)
-    assert len(await made.members()) == 7
+        await run.set_size(simulation.dice.randrange(15))
+        await run.pass_time(simulation.dice.randrange(40))
+    await simulation.heal()
+    await run.set_size(7)
+    await run.pass_time(400)
+    assert len(await run.members()) == 7
 
 
-async def test_reconcile_adopts_and_counts_orphans(run):
-    made = await run(1)
+@simulate(seeds=[1], faults=[], **LATE)
+async def test_pool_adopts_orphans(simulation):
+    run = await Run.start(simulation)
     metadata = {"name": "stray", "namespace": "default", "labels": {"in": "pool"}}
-    await made.near.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata})
-    await made.pass_time(10)
-    await made.size(3)
-    await made.pass_time(30)
-    members = await made.members()
+    await run.client.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata})
+    await run.pass_time(20)
+    await run.set_size(3)
+    await run.pass_time(60)
+    members = await run.members()
     assert len(members) == 3
     assert {controller_of(member).name for member in members} == {"pool"}

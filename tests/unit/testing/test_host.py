@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from cryptography.x509 import load_pem_x509_certificate
 
-from steersman.storage.memory import StoreDump
+from steersman.storage.dump import StoreDump
 from steersman.storage.store import KeyValue
 from steersman.testing.host.channel import Call, CallServer, ChannelError, call
 from steersman.testing.host.options import ClusterOptionError, ClusterOptions

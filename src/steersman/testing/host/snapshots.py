@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Self
 import msgspec
 
 from steersman.apimachinery.timestamps import format_time
-from steersman.storage.memory import StoreDump  # noqa: TC001 — field of a struct
+from steersman.storage.dump import StoreDump  # noqa: TC001 — field of a struct
 
 if TYPE_CHECKING:
     from datetime import timedelta

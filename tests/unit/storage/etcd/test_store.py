@@ -1,4 +1,4 @@
-"""Behaviour of the etcd store only: real expiry, alarms, sizes, TLS, the loss and restoration of members, shared requests."""
+"""Behaviour of the etcd store alone: real expiry, alarms, sizes, TLS, the loss and restoration of members, shared requests."""
 
 from __future__ import annotations
 
