@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
 from steersman.cli import values
-from steersman.controlplane.options import OptionError
-from steersman.extras import MissingPackagesError, load_optional
+from steersman.controlplane.etcd import ROOT, open_etcd_store
+from steersman.controlplane.options import APIServerOptions
 
 if TYPE_CHECKING:
     import argparse
 
     from steersman.asynckit.clock import Clock
     from steersman.storage.store import Store
-
-#: Start of all keys of a store, which ``--etcd-prefix`` replaces in etcd.
-ROOT: Final = "/registry"
 
 
 def add_etcd_flags(parser: argparse.ArgumentParser, *, required: bool) -> None:
@@ -30,22 +27,13 @@ def add_etcd_flags(parser: argparse.ArgumentParser, *, required: bool) -> None:
 
 
 async def open_etcd(given: argparse.Namespace, *, clock: Clock) -> Store:
-    """Connect to the etcd that the flags name. Raises ``OptionError``, ``StoreError``."""
-    try:
-        store_type: Any = load_optional("steersman.storage.etcd.store", "EtcdStore", "--etcd-servers", "etcd")
-        tls_type: Any = load_optional("steersman.storage.etcd.members", "MemberTLS", "--etcd-servers", "etcd")
-    except MissingPackagesError as error:
-        raise OptionError(str(error)) from error
-    tls = tls_type(ca_file=given.etcd_cafile, cert_file=given.etcd_certfile, key_file=given.etcd_keyfile)
-    try:
-        store: Store = await store_type.open(
-            given.etcd_servers,
-            clock=clock,
-            root=ROOT,
-            prefix=given.etcd_prefix.rstrip("/"),
-            tls=tls,
-            compaction_interval_seconds=0,
-        )
-    except (ValueError, OSError) as error:
-        raise OptionError(f"--etcd-servers: {error}") from error
-    return store
+    """Connect to the etcd that the flags name, which is not compacted. Raises ``OptionError``, ``StoreError``."""
+    options = APIServerOptions(
+        etcd_servers=tuple(given.etcd_servers),
+        etcd_prefix=given.etcd_prefix,
+        etcd_cafile=given.etcd_cafile,
+        etcd_certfile=given.etcd_certfile,
+        etcd_keyfile=given.etcd_keyfile,
+        etcd_compaction_interval_seconds=0.0,
+    )
+    return await open_etcd_store(options, clock=clock)

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Final
 from steersman.apiserver.generic.storage_codec import JSON, UnreadableValueError
 from steersman.asynckit.clock import RealClock
 from steersman.cli.data_directory import add_data_dir, store_path
-from steersman.cli.etcd_connection import ROOT, add_etcd_flags, open_etcd
+from steersman.cli.etcd_connection import add_etcd_flags, open_etcd
 from steersman.cli.flag_parser import FlagParser
 from steersman.cli.help_pages import PAGES
+from steersman.controlplane.etcd import ROOT
 from steersman.controlplane.options import OptionError
 from steersman.controlplane.storage_check import StorageChecker, reencode
 from steersman.schema.protobuf import MEDIA_TYPE

@@ -6,11 +6,15 @@ from typing import TYPE_CHECKING
 
 from steersman.apimachinery.cache_sizes import cache_sizes
 from steersman.apiserver.observability.metrics import Family, counter, gauge
+from steersman.storage.etcd.request_metrics import BUCKETS
+from steersman.storage.store import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from steersman.apiserver.generic.registry import Registry
+    from steersman.apiserver.observability.metrics import Labels
+    from steersman.storage.etcd.request_metrics import RequestMetrics
     from steersman.storage.store import Store
 
 
@@ -43,7 +47,7 @@ class StorageMetrics:
             gauge(
                 "apiserver_storage_size_bytes",
                 "Bytes that the store occupies.",
-                [((("storage_cluster_id", "etcd-0"),), await self._store.size_bytes())],
+                [((("storage_cluster_id", "etcd-0"),), size) for size in await self._size_bytes()],
             ),
             counter(
                 "apiserver_storage_decode_error_total",
@@ -55,4 +59,44 @@ class StorageMetrics:
                 ],
             ),
             gauge("apiserver_resource_objects", "Objects that are stored, by resource.", counts),
+            *self._etcd_requests(),
         ]
+
+    def _etcd_requests(self) -> list[Family]:
+        """Return the metrics of requests to etcd; none for the embedded stores."""
+        metrics: RequestMetrics | None = getattr(self._store, "request_metrics", None)
+        if metrics is None:
+            return []
+        resources = {served.cache.prefix: served.resource for served in self._registry.in_use()}
+        requests: dict[Labels, float] = {}
+        errors: dict[Labels, float] = {}
+        histogram: list[tuple[str, Labels, float]] = []
+        for (operation, folder), durations in sorted(metrics.durations.items()):
+            resource = resources.get(folder)
+            group, name = (resource.group, resource.name) if resource else ("", folder.strip("/").rpartition("/")[2])
+            labels = (("operation", operation), ("group", group), ("resource", name))
+            requests[labels] = durations.requests
+            if durations.errors:
+                errors[labels] = durations.errors
+            total = 0
+            for bound, count in zip((*(f"{each:g}" for each in BUCKETS), "+Inf"), durations.counts, strict=True):
+                total += count
+                histogram.append(("_bucket", (*labels, ("le", bound)), total))
+            histogram += [("_sum", labels, durations.total_seconds), ("_count", labels, total)]
+        return [
+            counter("etcd_requests_total", "Requests to etcd, by operation and resource.", requests.items()),
+            counter("etcd_request_errors_total", "Failed requests to etcd, by operation and resource.", errors.items()),
+            Family(
+                "etcd_request_duration_seconds",
+                "histogram",
+                "Duration of requests to etcd in seconds, by operation and resource.",
+                histogram,
+            ),
+        ]
+
+    async def _size_bytes(self) -> list[int]:
+        """Return the size; nothing while the store does not answer: other metrics are still of use then."""
+        try:
+            return [await self._store.size_bytes()]
+        except StoreError:
+            return []

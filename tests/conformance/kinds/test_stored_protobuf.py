@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
+import base64
 import json
+import subprocess
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 import yaml
 
 pytest.importorskip("google.protobuf", reason="the dev extra is not installed")
+from scripts.etcd_cluster import find_binary
 from tests.conformance.protobuf.independent import stored_object
 
 from steersman.apiserver.generic.storage_codec import _recent
+from steersman.asynckit.clock import RealClock
+from steersman.controlplane.etcd import open_etcd_store
 from steersman.controlplane.options import APIServerOptions
+from steersman.controlplane.storage_check import StorageChecker
 from steersman.schema.decoding import decode
 from steersman.schema.loader import struct_for
 from steersman.schema.protobuf import MEDIA_TYPE
@@ -98,3 +106,36 @@ def without_embedded_kinds(tree):
         template.pop("kind", None)
         template.pop("apiVersion", None)
     return tree
+
+
+async def test_objects_in_etcd_are_upstreams_bytes_under_upstreams_keys(etcd_url):
+    """Keys and values as etcd's own client reads them; by default a server with etcd stores protobuf."""
+    prefix = f"/{uuid4().hex}"
+    options = APIServerOptions(ephemeral=True, etcd_servers=(etcd_url,), etcd_prefix=prefix)
+    store = await open_etcd_store(options, clock=RealClock())
+    async with InProcessAPIServer(options=options, store=store) as server:
+        await server.request(
+            "POST", "/api/v1/namespaces/default/serviceaccounts", body=b'{"metadata":{"name":"default"}}'
+        )
+        pod = {"metadata": {"name": "a"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+        answer = await server.request("POST", "/api/v1/namespaces/default/pods", body=json.dumps(pod).encode())
+        obj = await shown(server, BY_KIND["v1", "Pod"], "default", "a")
+        done = await asyncio.to_thread(
+            subprocess.run,
+            [find_binary("etcdctl"), f"--endpoints={etcd_url}", "get", "--prefix", f"{prefix}/", "-w", "json"],
+            capture_output=True,
+            check=True,
+        )
+    kvs = {base64.b64decode(kv["key"]).decode(): kv for kv in json.loads(done.stdout)["kvs"]}
+    value = base64.b64decode(kvs[f"{prefix}/pods/default/a"]["value"])
+    api_version, kind, tree = stored_object(value, "io.k8s.api.core.v1.Pod")
+    assert answer.code == 201
+    assert (api_version, kind) == (obj.pop("apiVersion"), obj.pop("kind"))
+    assert obj["metadata"].pop("resourceVersion") == str(kvs[f"{prefix}/pods/default/a"]["mod_revision"])
+    assert decode(struct_for("", "v1", "Pod"), tree).tree == obj
+    checker = StorageChecker()
+    values = {key: base64.b64decode(kv["value"]) for key, kv in kvs.items()}
+    assert [
+        key for key, value in values.items() if checker.problem(f"/registry{key.removeprefix(prefix)}", value)
+    ] == []
+    assert all(value.startswith(b"k8s\x00") for value in values.values())

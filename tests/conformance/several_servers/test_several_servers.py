@@ -264,3 +264,15 @@ async def test_kubernetes_endpoints_follow_servers_as_they_start_and_stop(server
     second.core.begin_shutdown()
     await second.core.run_pre_shutdown_hooks()
     await until(one)
+
+
+async def test_requests_to_etcd_are_counted_by_operation_and_resource(three):
+    for method, path, body in (("POST", MAPS, config_map("m")), ("DELETE", f"{MAPS}/m", None)):
+        assert (await call(three[0], method, path, body))[0] in (200, 201)
+    answer = await three[0].request("GET", "/metrics")
+    samples = dict(line.rsplit(" ", 1) for line in answer.body.decode().splitlines() if not line.startswith("#"))
+    for operation in ("create", "delete", "list"):
+        labels = f'operation="{operation}",group="",resource="configmaps"'
+        count = int(samples[f"etcd_requests_total{{{labels}}}"])
+        assert count >= 1
+        assert samples[f'etcd_request_duration_seconds_bucket{{{labels},le="+Inf"}}'] == str(count)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
 import pytest
 
@@ -41,9 +40,3 @@ async def test_open_etcd_rejects_unusable_flags(arguments, why):
     with pytest.raises(OptionError) as raised:
         await open_etcd(given(*arguments), clock=RealClock())
     assert why in str(raised.value)
-
-
-async def test_open_etcd_names_a_missing_package(monkeypatch):
-    monkeypatch.setitem(sys.modules, "steersman.storage.etcd.store", None)
-    with pytest.raises(OptionError, match=r"pip install 'steersman"):
-        await open_etcd(given("--etcd-servers=http://a"), clock=RealClock())

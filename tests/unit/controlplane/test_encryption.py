@@ -7,15 +7,21 @@ import base64
 import json
 import re
 from pathlib import Path
+from uuid import uuid4
 
+import msgspec
 import pytest
 import yaml
-from tests.unit.storage.encryption.plugin import Plugin
+from tests.unit.storage.encryption.plugin import Plugin, serve
 
 from steersman.apiserver.health.checks import Unhealthy
 from steersman.asynckit.clock import FakeClock, RealClock
+from steersman.controlplane.apiserver import APIServer
 from steersman.controlplane.encryption import RELOAD_INTERVAL_SECONDS, EncryptionAtRest
+from steersman.controlplane.etcd import open_etcd_store
 from steersman.controlplane.options import APIServerOptions, OptionError
+from steersman.schema.protobuf import decode_body
+from steersman.storage.encryption.ciphers import AesGcm
 from steersman.storage.encryption.configuration import ConfigurationError
 from steersman.storage.memory import MemoryStore
 from steersman.storage.store import Put
@@ -182,6 +188,64 @@ async def test_plugins_are_probed_again_until_they_respond(path):
     await plugin.encrypted.wait()
     await encryption.close()
     assert plugin.calls[-1] == "close"
+
+
+async def test_plugin_on_a_socket_encrypts_across_restarts(path, tmp_path):
+    pytest.importorskip("grpc", reason="the dev extra is not installed")
+    socket = tmp_path / "kms.sock"
+    provider = {"kms": {"apiVersion": "v2", "name": "vault", "endpoint": f"unix://{socket}", "timeout": "10s"}}
+    plugin = await serve(Plugin(), str(socket))
+    inner = MemoryStore(clock=FakeClock())
+    for _ in range(2):  # the second has to ask the plugin for the first one's data key
+        encryption = await EncryptionAtRest.open(write(path, provider), reloads=False, clock=FakeClock())
+        store = encryption.wrap(inner)
+        if await store.get(KEY) is None:
+            await store.txn([Put(KEY, b"secret")])
+        assert (await store.get(KEY)).value == b"secret"
+        assert (await inner.get(KEY)).value.startswith(b"k8s:enc:kms:v2:vault:")
+        await encryption.close()
+    await plugin.stop(None)
+    await inner.close()
+
+
+async def test_api_server_encrypts_its_data_directory(path, tmp_path):
+    options = APIServerOptions(
+        data_dir=tmp_path / "data", secure_port=0, encryption_provider_config=write(path, keys("a"))
+    )
+    server = await APIServer.start(options)
+    body = json.dumps({"metadata": {"name": "a"}, "stringData": {"password": "hunter2"}}).encode()
+    assert (await server._core.client.request("POST", SECRETS, body=body)).code == 201
+    await server.stop(grace_seconds=0)
+    assert base64.b64encode(b"hunter2") not in (tmp_path / "data" / "state.db").read_bytes()
+    without = await APIServer.start(msgspec.structs.replace(options, encryption_provider_config=None))
+    assert (await without._core.client.request("GET", f"{SECRETS}/a")).code == 500
+    await without.stop(grace_seconds=0)
+    again = await APIServer.start(options)
+    read = (await again._core.client.request("GET", f"{SECRETS}/a")).json()
+    await again.stop(grace_seconds=0)
+    assert base64.b64decode(read["data"]["password"]) == b"hunter2"
+
+
+async def test_api_server_encrypts_in_etcd_with_the_path_of_the_key(path, tmp_path, etcd_url):
+    prefix = f"/{uuid4().hex}"
+    options = APIServerOptions(
+        data_dir=tmp_path / "data",
+        secure_port=0,
+        etcd_servers=(etcd_url,),
+        etcd_prefix=prefix,
+        encryption_provider_config=write(path, keys("a")),
+    )
+    server = await APIServer.start(options)
+    body = json.dumps({"metadata": {"name": "a"}, "stringData": {"password": "hunter2"}}).encode()
+    assert (await server._core.client.request("POST", SECRETS, body=body)).code == 201
+    await server.stop(grace_seconds=0)
+    store = await open_etcd_store(options, clock=RealClock())
+    value = (await store.get(KEY)).value
+    await store.close()
+    head = b"k8s:enc:aesgcm:v1:a:"
+    plain, _ = AesGcm(b"a" * 32).decrypt(value.removeprefix(head), f"{prefix}/secrets/default/a".encode())
+    assert value.startswith(head)
+    assert decode_body(plain)["data"] == {"password": base64.b64encode(b"hunter2").decode()}
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -31,10 +30,11 @@ from steersman.apiserver.generic.entry import Layout
 from steersman.apiserver.generic.options import DeleteOptions
 from steersman.apiserver.generic.served import ServedResource
 from steersman.apiserver.request import SERVER_USER, RequestContext
-from steersman.asynckit.timeouts import Timeout
 from steersman.storage.store import StoreError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from steersman.apimachinery.trees import Tree
     from steersman.apiserver.discovery.catalog import Catalog
     from steersman.apiserver.generic.entry import Entry
@@ -108,6 +108,10 @@ class CustomResources:
         self._definitions = registry.stored(_DEFINITIONS)
         #: Last synced version by definition name.
         self._seen: dict[str, int] = {}
+        #: Revision and earliest time of the next try, by the name of a definition whose sync failed.
+        self._retries: dict[str, tuple[int, float]] = {}
+        #: Groups with a running sync.
+        self._busy: set[str] = set()
         self._custom: dict[str, _Custom] = {}
         self.synced = asyncio.Event()
 
@@ -118,46 +122,74 @@ class CustomResources:
         return version.schema if version is not None else None
 
     async def run(self) -> None:
-        """Sync the definitions until cancelled."""
+        """Sync the definitions until cancelled: those of a group one after the other, the groups side by side."""
         cache = self._definitions.cache
         await cache.ready()
         bell = _Bell()
         cache.wakeups.add(cache.prefix, bell)
         try:
-            while True:
-                bell.rung.clear()
-                settled = await self._sync()
-                self.synced.set()
-                with suppress(TimeoutError):
-                    async with Timeout(None if settled else _RETRY_SECONDS, clock=self._clock):
-                        await bell.rung.wait()
+            async with asyncio.TaskGroup() as tasks:
+                while True:
+                    bell.rung.clear()
+                    due = self._due_by_group()
+                    for group, names in due.items():
+                        self._busy.add(group)
+                        tasks.create_task(self._sync_group(group, names, bell), name=f"definitions of {group}")
+                    if not due and not self._busy:
+                        self.synced.set()
+                    await bell.rung.wait()
         finally:
             cache.wakeups.remove(cache.prefix, bell)
             for custom in self._custom.values():
                 custom.kept.cache.close()
 
-    async def _sync(self) -> bool:
-        """Sync every new or changed definition; return False if one must be retried."""
+    def _due_by_group(self) -> dict[str, list[str]]:
+        """Return the names of new, changed and deleted definitions by group, without those of groups being synced."""
         entries = {entry.name: entry for entry in self._definitions.cache.snapshot()}
-        for name in [name for name in self._seen if name not in entries]:
+        names = [name for name in self._seen if name not in entries]
+        names += [name for name, entry in entries.items() if self._seen.get(name) != entry.revision]
+        self._retries = {name: retry for name, retry in self._retries.items() if name in entries}
+        now = self._clock.monotonic()
+        due: dict[str, list[str]] = {}
+        for name in names:
+            group = name.partition(".")[2]
+            entry = entries.get(name)
+            revision, earliest = self._retries.get(name, (0, 0.0))
+            is_paused = entry is not None and entry.revision == revision and now < earliest
+            if group not in self._busy and not is_paused:
+                due.setdefault(group, []).append(name)
+        return due
+
+    async def _sync_group(self, group: str, names: Iterable[str], bell: _Bell) -> None:
+        """Sync definitions of one group, whose names must not conflict; those that fail are due again after a pause."""
+        try:
+            for name in names:
+                await self._sync(name, bell)
+        finally:
+            self._busy.discard(group)
+            bell.wake()
+
+    async def _sync(self, name: str, bell: _Bell) -> None:
+        self._retries.pop(name, None)
+        cache = self._definitions.cache
+        entry = cache.get(cache.key("", name))
+        if entry is None:
             self._stop_serving(name)
-            del self._seen[name]
-        settled = True
-        for name, entry in entries.items():
-            if self._seen.get(name) == entry.revision:
-                continue
-            try:
-                if await self._look(name, entry):
-                    self._seen[name] = entry.revision
-                else:
-                    settled = False
-            except (StatusError, StoreError) as error:
-                _log.info("definition %s: %s", name, error)
-                settled = False
-            except Exception:  # noqa: BLE001 — one that cannot be read must not end the service of all others
-                _log.exception("definition %s cannot be served", name)
-                self._seen[name] = entry.revision
-        return settled
+            self._seen.pop(name, None)
+            return
+        try:
+            is_settled = await self._look(name, entry)
+        except (StatusError, StoreError) as error:
+            _log.info("definition %s: %s", name, error)
+            is_settled = False
+        except Exception:  # noqa: BLE001 — one that cannot be read must not end the service of all others
+            _log.exception("definition %s cannot be served", name)
+            is_settled = True
+        if is_settled:
+            self._seen[name] = entry.revision
+        else:
+            self._retries[name] = (entry.revision, self._clock.monotonic() + _RETRY_SECONDS)
+            self._clock.timer(_RETRY_SECONDS, bell.wake)
 
     async def _look(self, name: str, entry: Entry) -> bool:
         definition = self._definitions.cache.layout.tree(entry)

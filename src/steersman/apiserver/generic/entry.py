@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 _decode: Final = msgspec.json.Decoder().decode
 
 _RAW_HEAD: Final = b'{"metadata":{"resourceVersion":"'
+#: ``}``, the last byte of an object.
+_BRACE: Final = 0x7D
 _NO_LABELS: Final[dict[str, str]] = {}
 
 #: Equal label sets share one dict, equal field values one tuple; most pods of a workload have the same. Emptied when
@@ -145,7 +147,7 @@ class Layout:
     """Turns objects of one kind, in its storage version, into stored values and back."""
 
     __slots__ = (
-        "_codec", "_is_json_stale", "_keeps_api_version", "_stored_head", "_type_head", "api_version", "head", "kind",
+        "_codec", "_is_json_stale", "_is_plain_json", "_keeps_api_version", "_stored_head", "_type_head", "api_version", "head", "kind",
     )  # fmt: skip
 
     def __init__(
@@ -163,17 +165,21 @@ class Layout:
         self._type_head: Final = self.head if codec is None else object_head(kind, codec.stored_version)
         self._stored_head: Final = self._type_head + b'"metadata":{'
         self._codec: Final = codec
+        #: Values are what ``encode`` returns, and a newline.
+        self._is_plain_json: Final = codec is None or (
+            not codec.writes_protobuf and codec.stored_version == api_version
+        )
         self._is_json_stale: Final = codec is not None and codec.writes_protobuf
         self._keeps_api_version: Final = keeps_api_version
 
     def stored(self, tree: Tree) -> bytes:
         """Return the value to store. ``tree`` (with or without kind and apiVersion) is not changed, its version is dropped."""
         value = self.encode(tree)
+        if self._is_plain_json:
+            return value + b"\n"  # as kube-apiserver ends its values
         if self._is_json_stale and self._codec is not None:
             return self._codec.encode(tree, value)
-        if self._type_head is not self.head:
-            value = self._type_head + value[len(self.head) :]
-        return value + b"\n"  # as kube-apiserver ends its values
+        return self._type_head + value[len(self.head) :] + b"\n"
 
     def encode(self, tree: Tree) -> bytes:
         """Return the object as JSON, kind and apiVersion first, without its version. ``tree`` is not changed."""
@@ -193,7 +199,7 @@ class Layout:
         """
         head, api_version = self._stored_head, ""
         end = len(value) - 1 if value.endswith(b"\n") else len(value)
-        if not value.startswith(head) or not value.endswith(b"}", 0, end) or _says_version(value):
+        if not value.startswith(head) or value[end - 1] != _BRACE or _says_version(value):
             is_current = self._is_json_stale and self._codec is not None and self._codec.is_current(value)
             value, api_version = self._normalized(key, value)
             start, end = len(self.head) + len(b'"metadata":{'), len(value)

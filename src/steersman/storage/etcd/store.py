@@ -23,6 +23,7 @@ from steersman.storage.etcd.errors import COMPACTED, FUTURE_REVISION, LEASE_EXIS
 from steersman.storage.etcd.event_log import EventLog, events_of
 from steersman.storage.etcd.keyspace import KeySpace
 from steersman.storage.etcd.members import Members, MemberTLS
+from steersman.storage.etcd.request_metrics import RequestMetrics
 from steersman.storage.leases import LEASE_ID_END, random_lease_id
 from steersman.storage.store import (
     Compacted,
@@ -97,11 +98,12 @@ class EtcdStore:
         #: Requests in flight, which ``close`` waits for.
         self._in_flight = 0
         self._request: Final = _Request(self)
+        self.request_metrics: Final = RequestMetrics()
         self._idle: asyncio.Future[None] | None = None
         self._closing: asyncio.Task[None] | None = None
-        #: The request for the current revision that has been sent, and the one that will be sent after it.
-        self._asked: asyncio.Task[int] | None = None
-        self._next_asked: asyncio.Task[int] | None = None
+        #: Callers of ``current_revision`` that the next request answers; bounded by the callers.
+        self._asking: list[asyncio.Future[int]] = []
+        self._is_asking = False
 
     @classmethod
     async def open(
@@ -168,30 +170,34 @@ class EtcdStore:
 
     async def current_revision(self) -> int:
         with self._request:
-            if self._asked is None:
-                asked = self._asked = self._tasks.start("current revision", self._ask_revision(None))
-            elif self._next_asked is None:
-                asked = self._next_asked = self._tasks.start("next current revision", self._ask_revision(self._asked))
-            else:
-                asked = self._next_asked
-            revision = await asyncio.shield(asked)
-        if not await self._log.reached(revision):
+            answered: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+            self._asking.append(answered)
+            if not self._is_asking:
+                self._is_asking = True
+                self._tasks.start("current revision", self._ask_revision())
+            revision = await answered
+        if revision > self._log.revision and not await self._log.reached(revision):
             raise Unavailable(f"the watch of etcd is at revision {self._log.revision}, etcd at {revision}")
         return revision
 
     async def reached(self, revision: int, *, seconds: float) -> bool:
         return await self._log.reached(revision, seconds=seconds)
 
-    async def _ask_revision(self, before: asyncio.Task[int] | None) -> int:
-        """Return the revision, after the request ``before`` has been answered."""
-        if before is not None:
-            await asyncio.wait([before])
-            self._asked, self._next_asked = self._next_asked, None
+    async def _ask_revision(self) -> None:
+        """Answer the callers that have come until the request is sent, until none is left."""
         try:
-            return (await self._client.revision()).revision
+            while self._asking:
+                callers, self._asking = self._asking, []
+                try:
+                    revision = (await self._client.revision()).revision
+                except (StoreError, aio.AioRpcError) as error:
+                    _fail_all(callers, error)
+                else:
+                    for caller in callers:
+                        if not caller.done():
+                            caller.set_result(revision)
         finally:
-            if self._next_asked is None:
-                self._asked = None
+            self._is_asking = False
 
     async def get(self, key: str, *, revision: int = 0) -> KeyValue | None:
         answer = await self._range(self._keys.encode(key), b"", revision=revision)
@@ -219,12 +225,20 @@ class EtcdStore:
         self, key: bytes, range_end: bytes, *, limit: int = 0, revision: int = 0, keys_only: bool = False
     ) -> RangeResponse:
         with self._request:
+            started, is_error = self._clock.monotonic(), True
             try:
-                return await self._client.range(key, range_end, limit=limit, revision=revision, keys_only=keys_only)
+                answer = await self._client.range(key, range_end, limit=limit, revision=revision, keys_only=keys_only)
+                is_error = False
             except aio.AioRpcError as error:
                 refusal = text_of(error)
                 if refusal not in (COMPACTED, FUTURE_REVISION):
                     raise
+            finally:
+                seconds = self._clock.monotonic() - started
+                operation = "list" if range_end else "get"
+                self.request_metrics.observe(operation, self._keys.decode(key) or "", seconds, is_error=is_error)
+            if not is_error:
+                return answer
             if refusal == FUTURE_REVISION:
                 raise FutureRevision(revision, (await self._client.revision()).revision)
             if revision >= self.compact_revision:  # compacted by others than API servers
@@ -255,7 +269,14 @@ class EtcdStore:
         if len(ops) > 1 and len({op.key for op in ops}) < len(ops):
             raise ValueError("a transaction names a key twice")
         with self._request:
-            answer = await self._client.txn(messages.txn_request(compare, success, [op for _, op in checked]))
+            started, is_error = self._clock.monotonic(), True
+            try:
+                answer = await self._client.txn(messages.txn_request(compare, success, [op for _, op in checked]))
+                is_error = False
+            finally:
+                if ops:
+                    seconds = self._clock.monotonic() - started
+                    self.request_metrics.observe(_operation(ops[-1]), ops[-1].key, seconds, is_error=is_error)
         revision = answer.header.revision
         if not answer.succeeded:
             raise self._conflict([op for op, _ in checked], answer.ranges)
@@ -402,6 +423,19 @@ class EtcdStore:
     def _check_open(self) -> None:
         if self._closing is not None:
             raise _closed()
+
+
+def _operation(op: Op) -> str:
+    """Return upstream's name of a transaction by its last operation, which is that on the object."""
+    if type(op) is Put:
+        return "create" if op.expected == 0 else "update"
+    return "delete" if type(op) is Delete else "get"
+
+
+def _fail_all(callers: Sequence[asyncio.Future[int]], error: Exception) -> None:
+    for caller in callers:
+        if not caller.done():
+            caller.set_exception(error)
 
 
 def _closed() -> Unavailable:

@@ -102,6 +102,7 @@ async def test_strategy_none_reads_objects_in_the_version_that_they_are_stored_i
         await request(server, "PATCH", DEFINITION, {"spec": {"versions": versions}}, **MERGE)
         custom = server.core._custom._custom
         await until(server, V2, lambda _: custom["screens.example.com"].source["spec"]["versions"][1]["storage"])
+        await request(server, "GET", V2)  # fills the cache of the new storage version
         assert stored_version(server, "a") == "example.com/v1"
         shown = await until(server, f"{V2}/a", lambda answer: "spec" in answer)
         assert (shown["apiVersion"], shown["spec"]) == ("example.com/v2", {"replicas": 2, "size": "1x1"})

@@ -35,17 +35,17 @@ async def test_servers_compact_in_turn_to_the_revision_of_an_interval_ago(client
     assert not await second.turn()  # sees that
     for n in range(10):
         await store.txn([Put("/a", b"%d" % n)])
-    remembered = first._revision
+    earlier_revision = first._revision
     assert await first.turn()
-    assert first.compact_revision == remembered > 0
+    assert first.compact_revision == earlier_revision > 0
     assert not await second.turn()
-    assert second.compact_revision == remembered
+    assert second.compact_revision == earlier_revision
     with pytest.raises(Compacted) as caught:
-        await store.get("/a", revision=remembered - 1)
-    assert caught.value.compact_revision == store.compact_revision == remembered  # from the event of the key
-    assert (await store.get("/a", revision=remembered + 1)).value == b"0"
+        await store.get("/a", revision=earlier_revision - 1)
+    assert caught.value.compact_revision == store.compact_revision == earlier_revision  # from the event of the key
+    assert (await store.get("/a", revision=earlier_revision + 1)).value == b"0"
     stored = (await client.range(COMPACT_REV_KEY)).kvs[0]
-    assert (stored.value, stored.version) == (b"%d" % remembered, 2)
+    assert (stored.value, stored.version) == (b"%d" % earlier_revision, 2)
     await store.close()
 
 

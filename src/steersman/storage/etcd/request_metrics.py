@@ -1,0 +1,63 @@
+"""Counts and durations of requests to etcd, by operation and resource.
+
+Upstream: staging/src/k8s.io/apiserver/pkg/storage/etcd3/metrics/metrics.go.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+#: Upper bounds of the buckets of ``etcd_request_duration_seconds``.
+BUCKETS: Final[tuple[float, ...]] = (
+    0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0,
+)  # fmt: skip
+#: Label sets that are kept; requests for further resources count as those of an unnamed one.
+_LABELS_MAX: Final = 2048
+
+
+class Durations:
+    """Histogram of one label set."""
+
+    __slots__ = ("counts", "errors", "total_seconds")
+
+    def __init__(self) -> None:
+        #: Requests by bucket, not cumulated; the last one is of longer requests.
+        self.counts = [0] * (len(BUCKETS) + 1)
+        self.total_seconds = 0.0
+        #: Failed requests among them.
+        self.errors = 0
+
+    @property
+    def requests(self) -> int:
+        return sum(self.counts)
+
+
+class RequestMetrics:
+    """Durations by operation (``get``, ``list``, ``create``, ``update``, ``delete``) and folder of the key."""
+
+    def __init__(self) -> None:
+        self.durations: dict[tuple[str, str], Durations] = {}
+
+    def observe(self, operation: str, key: str, seconds: float, *, is_error: bool) -> None:
+        """Record a request for ``key``."""
+        labels = operation, folder_of(key)
+        durations = self.durations.get(labels)
+        if durations is None:
+            if len(self.durations) >= _LABELS_MAX:
+                labels = operation, ""
+            durations = self.durations.setdefault(labels, Durations())
+        position = 0
+        for bound in BUCKETS:
+            if seconds <= bound:
+                break
+            position += 1
+        durations.counts[position] += 1
+        durations.total_seconds += seconds
+        durations.errors += is_error
+
+
+def folder_of(key: str) -> str:
+    """Return the part of a key that names its resource: two segments, or three if the second one is a group's name."""
+    segments = key.split("/", 4)
+    count = 4 if len(segments) > 4 and "." in segments[2] else 3
+    return "/".join(segments[:count]) + "/"

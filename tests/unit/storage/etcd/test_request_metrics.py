@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+import pytest
+
+from steersman.storage.etcd.request_metrics import BUCKETS, RequestMetrics, folder_of
+
+
+@pytest.mark.parametrize(
+    ("key", "folder"),
+    [
+        ("/registry/pods/ns/a", "/registry/pods/"),
+        ("/registry/namespaces/a", "/registry/namespaces/"),
+        ("/registry/pods/", "/registry/pods/"),
+        ("/registry/sea.example.com/ships/ns/a", "/registry/sea.example.com/ships/"),
+        ("/registry/apiregistration.k8s.io/apiservices/", "/registry/apiregistration.k8s.io/apiservices/"),
+    ],
+)
+def test_folder_names_the_resource(key, folder):
+    assert folder_of(key) == folder
+
+
+def test_requests_are_counted_in_the_bucket_of_their_duration():
+    metrics = RequestMetrics()
+    for seconds in (0.001, 0.005, 0.03, 100.0):
+        metrics.observe("get", "/registry/pods/ns/a", seconds, is_error=seconds > 1)
+    (durations,) = metrics.durations.values()
+    assert (durations.counts[0], durations.counts[2], durations.counts[len(BUCKETS)]) == (2, 1, 1)
+    assert (durations.requests, durations.errors) == (4, 1)
+
+
+def test_number_of_resources_is_bounded():
+    metrics = RequestMetrics()
+    for n in range(5000):
+        metrics.observe("get", f"/registry/r{n}/a", 0.1, is_error=False)
+    assert len(metrics.durations) < 3000
+    assert sum(each.requests for each in metrics.durations.values()) == 5000
