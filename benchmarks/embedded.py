@@ -75,8 +75,8 @@ def main() -> int:
         (f"simulated minute in which {PODS} pods start", _minute, MINUTE_SECONDS_MAX),
     ):
         seconds = run_in_new_loop(measure())
-        report.line(name, f"{seconds:6.3f} s (≤ {limit:g} s)", met=seconds <= limit)
-    return 0 if report.met else 1
+        report.line(name, f"{seconds:6.3f} s (≤ {limit:g} s)", is_met=seconds <= limit)
+    return 0 if report.is_met else 1
 
 
 if __name__ == "__main__":
