@@ -3,6 +3,7 @@
     python scripts/golden_levels.py                 # the areas in .ci/golden-levels.json
     python scripts/golden_levels.py --raise         # and record improvements (levels are never lowered)
     python scripts/golden_levels.py --raise crud    # also an area that is not in the file yet
+    python scripts/golden_levels.py --etcd crud     # on an etcd member, each server below a prefix of its own
 
 The scenarios are beside the checkout (``../shared/golden``) and not part of it. Each area is replayed against a new API
 server, or against a new control plane if it needs controllers or the scheduler. Steps that race with controllers may
@@ -14,16 +15,20 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import itertools
 import json
 import re
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from steersman.client import connect, tree
 from steersman.testing import ControlPlane
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 ROOT = Path(__file__).parents[1]
 LEVELS = ROOT / ".ci" / "golden-levels.json"
@@ -39,20 +44,24 @@ ONE_AT_A_TIME = frozenset({"scheduler"})
 _NEEDS = re.compile(r"^needs: *\[.*(controllers|scheduler).*\]", re.MULTILINE)
 
 
-def replay(golden: Path, area: str, *, jobs: int, output: Path, again: bool) -> dict[str, Any]:
+def replay(
+    golden: Path, area: str, *, jobs: int, output: Path, again: bool, storage: Callable[[], tuple[str, ...]]
+) -> dict[str, Any]:
     """Return the tool's report of one area by scenario, and write its output to ``<area>.log``.
 
     Recordings of an API server alone are replayed against one, but not ``again``; the others against a whole
-    control plane without simulated nodes.
+    control plane without simulated nodes. ``storage`` returns the flags of a new store; none of them: in memory.
     """
     scenarios = sorted((golden / "scenarios" / area).glob("*.yaml"))
     needing = [path for path in scenarios if _NEEDS.search(path.read_text())]
     found: dict[str, Any] = {}
     if len(needing) < len(scenarios) and not again:
-        with ControlPlane() as server:
+        flags = storage()
+        with ControlPlane(ephemeral=not flags, arguments=flags) as server:
             found |= ask(server, golden, area, f"{area}", output, jobs=jobs)
     if needing:
-        with ControlPlane(whole=True, nodes=0, arguments=RECORDED_FLAGS) as server:
+        flags = storage()
+        with ControlPlane(whole=True, nodes=0, ephemeral=not flags, arguments=(*RECORDED_FLAGS, *flags)) as server:
             asyncio.run(controllers_work(server))
             alone = 1 if area in ONE_AT_A_TIME else jobs
             more = ["--with", "controllers,scheduler", "--only-needing"]
@@ -133,7 +142,22 @@ def main() -> int:
     parser.add_argument("--raise", dest="higher", action="store_true", help="write down what got better")
     parser.add_argument("--jobs", type=int, default=4)
     parser.add_argument("--output", type=Path, help="folder for reports and logs; default: a temporary one")
+    parser.add_argument("--etcd", action="store_true", help="keep the objects on an etcd member")
     arguments = parser.parse_args()
+    if not arguments.etcd:
+        return replay_areas(arguments, tuple)
+    sys.path.insert(0, str(ROOT))
+    from scripts.etcd_cluster import EtcdCluster  # noqa: PLC0415 — needs the path
+
+    prefixes = itertools.count()
+    with EtcdCluster() as cluster:
+        return replay_areas(
+            arguments, lambda: (f"--etcd-servers={cluster.urls[0]}", f"--etcd-prefix=/r{next(prefixes)}/registry")
+        )
+
+
+def replay_areas(arguments: argparse.Namespace, storage: Callable[[], tuple[str, ...]]) -> int:
+    """Replay the areas of the command line and return the exit code."""
     known: dict[str, dict[str, int]] = json.loads(LEVELS.read_text()) if LEVELS.exists() else {}
     output = arguments.output or Path(tempfile.mkdtemp(prefix="golden-"))
     output.mkdir(parents=True, exist_ok=True)
@@ -144,7 +168,10 @@ def main() -> int:
         for number in range(TRIES):
             place = output / f"again-{number}" if number else output
             place.mkdir(exist_ok=True)
-            report = better(report, replay(arguments.golden, area, jobs=arguments.jobs, output=place, again=number > 0))
+            report = better(
+                report,
+                replay(arguments.golden, area, jobs=arguments.jobs, output=place, again=number > 0, storage=storage),
+            )
             reached = count(report)
             print(line(area, reached, before), flush=True)
             if not lost(reached, before):
