@@ -34,7 +34,7 @@ from steersman.testing.kit.errors import ClockError, ClusterError
 from steersman.testing.kit.manifests import read_manifests
 from steersman.testing.kit.operators import OperatorError, kopf_command
 from steersman.testing.kit.report import sections_of
-from steersman.testing.kit.servers import close_fork_server, fork_server
+from steersman.testing.kit.servers import close_fork_server
 from steersman.testing.kit.template import ClusterTemplate
 from steersman.testing.references import BadReference
 from steersman.testing.waiting import WaitError
@@ -504,15 +504,29 @@ def test_invalid_manifest_is_an_error(manifests, message):
 
 
 def test_fork_server_is_shared_and_another_follows_a_killed_one():
-    first = fork_server()
-    assert fork_server() is first
-    os.kill(first.pid, signal.SIGKILL)
-    assert has_ended(first.pid)
-    with pytest.raises(ClusterError, match="the fork server has ended"):
-        Cluster(**BARE)
-    close_fork_server()
-    with Cluster(**BARE) as cluster:
-        assert names(cluster) == set()
+    """In a process of its own: the clusters of this one must survive."""
+    program = textwrap.dedent(
+        """
+        import os, select, signal
+        from steersman.testing import Cluster, ClusterError
+        from steersman.testing.kit.servers import close_fork_server, fork_server
+        first = fork_server()
+        assert fork_server() is first
+        process = os.pidfd_open(first.pid)
+        os.kill(first.pid, signal.SIGKILL)
+        select.select([process], [], [])
+        try:
+            Cluster(nodes=0, controllers=[], scheduler=False)
+        except ClusterError as error:
+            assert "the fork server has ended" in str(error), error
+        close_fork_server()
+        with Cluster(nodes=0, controllers=[], scheduler=False) as cluster:
+            print(cluster.url)
+        """
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("https://127.0.0.1:")
 
 
 def test_everything_ends_with_a_killed_test_process():
