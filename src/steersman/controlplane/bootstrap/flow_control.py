@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+import msgspec
+
+from steersman.apiserver.kinds.flowcontrol.shared.mandatory import CATCH_ALL, EXEMPT
 from steersman.controlplane.bootstrap.ensuring import Wanted, ensure
+from steersman.controlplane.bootstrap.errors import BootstrapError
 
 if TYPE_CHECKING:
     from steersman.apimachinery.trees import Tree
@@ -16,6 +20,8 @@ _API: Final = f"/apis/{_GROUP}/v1"
 _MANAGER: Final = "api-priority-and-fairness-config-producer-v1"
 _AUTOUPDATE: Final = "apf.kubernetes.io/autoupdate-spec"
 _KUBE_SYSTEM: Final = "kube-system"
+#: Names of the priority levels and flow schemas whose specs are always repaired.
+_MANDATORY: Final = frozenset({EXEMPT, CATCH_ALL})
 
 #: Name → shares of the server's seats, percent that others may borrow, and queues, hand size and length (none: reject).
 _LEVELS: Final[dict[str, tuple[int, int, tuple[int, int, int] | None]]] = {
@@ -120,10 +126,14 @@ def flow_schemas() -> list[Tree]:
 
 
 async def bootstrap_flow_control(client: Loopback) -> None:
-    """Create the default objects, and repair those whose annotation allows it. Raises RuntimeError."""
-    await ensure(
-        client, [*_wanted("prioritylevelconfigurations", priority_levels()), *_wanted("flowschemas", flow_schemas())]
-    )
+    """Create the default objects, repair those whose annotation allows it, and delete those of earlier versions.
+
+    Raises RuntimeError.
+    """
+    levels, schemas = priority_levels(), flow_schemas()
+    await ensure(client, [*_wanted("prioritylevelconfigurations", levels), *_wanted("flowschemas", schemas)])
+    await _delete_unwanted(client, "flowschemas", schemas)
+    await _delete_unwanted(client, "prioritylevelconfigurations", levels)
 
 
 def _wanted(plural: str, trees: list[Tree]) -> list[Wanted]:
@@ -131,10 +141,52 @@ def _wanted(plural: str, trees: list[Tree]) -> list[Wanted]:
 
 
 def _repair(found: Tree, wanted: Tree) -> Tree | None:
+    """Return the object with the default spec and an annotation that reports whether the spec is kept up to date.
+
+    The annotation decides; without a boolean in it, an object whose spec was never changed is updated. The specs of
+    mandatory objects are always updated. Upstream: ``ReviseIfNeeded`` of ``util/flowcontrol/.../ensurer``.
+    """
     annotations = found["metadata"].get("annotations") or {}
-    if annotations.get(_AUTOUPDATE) == "false" or found.get("spec") == wanted["spec"]:
+    annotated = _boolean(annotations.get(_AUTOUPDATE))
+    may_update = annotated if annotated is not None else found["metadata"].get("generation") == 1
+    updates = may_update or found["metadata"]["name"] in _MANDATORY
+    is_outdated = updates and not _is_default(found.get("spec") or {}, wanted)
+    if annotated == updates and not is_outdated:
         return None
-    return {**found, "spec": wanted["spec"]}
+    metadata = found["metadata"]
+    if annotated != updates:
+        metadata = {**metadata, "annotations": {**annotations, _AUTOUPDATE: "true" if updates else "false"}}
+    return {**found, "metadata": metadata, "spec": wanted["spec"] if is_outdated else found.get("spec")}
+
+
+def _is_default(spec: Tree, wanted: Tree) -> bool:
+    """Report whether a spec is the default; the seats of the level ``exempt`` may be changed."""
+    default = wanted["spec"]
+    if wanted["kind"] == "PriorityLevelConfiguration" and wanted["metadata"]["name"] == EXEMPT:
+        return spec.get("type") == default["type"] and spec.get("exempt") is not None
+    return bool(spec == default)
+
+
+def _boolean(text: str | None) -> bool | None:
+    """Return the value of Go's ``strconv.ParseBool``; None for other texts."""
+    if text in ("1", "t", "T", "TRUE", "true", "True"):
+        return True
+    return False if text in ("0", "f", "F", "FALSE", "false", "False") else None
+
+
+async def _delete_unwanted(client: Loopback, plural: str, trees: list[Tree]) -> None:
+    """Delete objects that are annotated as defaults but are none. Upstream: ``RemoveUnwantedObjects``."""
+    names = {tree["metadata"]["name"] for tree in trees}
+    answer = await client.request("GET", f"{_API}/{plural}?resourceVersion=0")
+    for found in (answer.json().get("items") or ()) if answer.code == 200 else ():
+        metadata = found["metadata"]
+        if metadata["name"] in names or not _boolean((metadata.get("annotations") or {}).get(_AUTOUPDATE)):
+            continue
+        options = {"preconditions": {"resourceVersion": metadata["resourceVersion"]}}
+        path = f"{_API}/{plural}/{metadata['name']}"
+        deleted = await client.request("DELETE", path, body=msgspec.json.encode(options))
+        if deleted.code not in (200, 404, 409):
+            raise BootstrapError(f"{path}: {deleted.body.decode(errors='replace')}")
 
 
 def _object(kind: str, name: str, spec: Tree) -> Tree:
