@@ -50,7 +50,7 @@ lint: $(VENV)/.installed-dev
 # Links between pages, into the API reference and to headings are checked; links to other hosts are not.
 docs: export NO_MKDOCS_2_WARNING := 1
 docs: $(VENV)/.installed-docs
-	$(BIN)/mkdocs build --strict --quiet
+	$(BIN)/mkdocs build --strict
 	@echo "the site is in build/site: open build/site/index.html, or run $(BIN)/mkdocs serve"
 
 # Measured is what users get: the modules of every request compiled, where there is a compiler.

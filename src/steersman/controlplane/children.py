@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-#: The wait before a process that ended by itself is restarted, and its bound.
+#: Initial delay before a failed process is restarted, and its maximum.
 _RESTART: Final = BackoffPolicy(0.5, 30.0)
-#: A process that ran for so long starts the backoff over when it fails.
+#: A process that ran this long resets the backoff.
 _STEADY_SECONDS: Final = 60.0
-#: The time for an orderly end.
+#: Time for an orderly end.
 STOP_SECONDS: Final = 15.0
-#: ``wait_ready`` gives up when the process ended so often before it was ready.
+#: Failures before ``wait_ready`` gives up.
 FAILURES_MAX: Final = 3
 _RECEIVE_BYTES: Final = 4096
 

@@ -41,7 +41,7 @@ _log = logging.getLogger(__name__)
 
 _CONFIG_MAPS: Final = tree("v1", "ConfigMap")
 _NAMESPACE: Final = "kube-system"
-#: Where API servers publish the authorities of client certificates.
+#: ConfigMap with the authorities of client certificates.
 _CONFIG_MAP: Final = "extension-apiserver-authentication"
 _CLIENT_CA_KEY: Final = "client-ca-file"
 #: Upstream's ``FileRefreshDuration``.

@@ -114,7 +114,7 @@ async def run_all(
     after_ready: Callable[[], None] | None = None,
     health_socket: str = "",
 ) -> int:
-    """Run all components beside an API server whose only clients of the kind these are, so without leader election.
+    """Run all components beside an API server that has no other clients of their kind, so without leader election.
 
     With coordinated elections, controllers and scheduler are candidates all the same. ``health_socket`` serves the
     health pages instead of a port. With ``reports_readiness`` the parent learns through ``parent_pipe`` (a socket, see
@@ -144,7 +144,7 @@ async def run_all(
                 groups[name] = add_elected_group(manager, elector, check=f"leaderElection-{name}", title=f"{name}: ")
         limit = _limit(scheduler.options)
         client = await stack.enter_async_context(_connect(controllers.kubeconfig, SCHEDULER, limit=limit))
-        # It looks at the same objects, in the same form, as controllers do: what they watch is kept once.
+        # Scheduler and controllers share informers: they watch the same objects in the same form.
         context = ControllerContext(client, dice=shared.dice, metrics=shared.metrics, informers=shared.informers)
         running_scheduler = add_scheduler(groups[SCHEDULER], context, scheduler)
         manager.add_context(context)
@@ -165,7 +165,7 @@ async def run_all(
 
 
 class SimulatedNodes(NamedTuple):
-    """Controllers of the simulated nodes whose readiness a caller may wait for."""
+    """Controllers of the simulated nodes, with readiness."""
 
     nodes: NodeController
     pods: PodController
@@ -245,9 +245,9 @@ def _connect(
     server: str = "",
     metrics: ClientMetrics | None = None,
 ) -> Client:
-    """``limit``: requests a second (0: any number), and how many may come at once; ``server``: as of ``find_access``."""
+    """Return a client. ``limit``: requests per second (0: unlimited) and burst; ``server``: as in ``find_access``."""
     limiter = TokenBucket(*limit, clock=RealClock()) if limit[0] else None
-    # The first word is the field manager of all that is written.
+    # The first word is the field manager of all writes.
     agent = f"{who}/{KUBERNETES_VERSION} steersman/{__version__}"
     return connect(kubeconfig, server=server, user_agent=agent, limiter=limiter, metrics=metrics)
 

@@ -127,10 +127,10 @@ class ServerCore:
         self.aggregator = self._make_aggregator(status_writer)
         self.app = self._make_app(self._chain_options(authentication, metrics, in_flight), routes)
         agent = f"kube-apiserver/{KUBERNETES_VERSION}"
-        #: Requests as the server itself, which may do everything.
+        #: Client as the server itself, with all permissions.
         self.client = Loopback(self.app, headers={"authorization": f"Bearer {token}", "user-agent": agent})
         status_writer.client = self.client
-        #: Objects that every cluster has.
+        #: Default objects of every cluster.
         self.defaults = DefaultObjects(self.client, options, clock=clock, authorization=self._authorization)
         #: None when disabled.
         self.bootstrap = self._make_bootstrap_controller(options, store) if with_bootstrap_controller else None
@@ -143,7 +143,7 @@ class ServerCore:
         self._add_paths(routes, metrics)
 
     def _add_paths(self, routes: Routes, metrics: RequestMetrics) -> None:
-        """Add the paths that are no resources."""
+        """Add the non-resource paths."""
         add_health(routes, self._health_checks())
         add_about(routes, collectors=self._collectors(metrics))
         add_openid(

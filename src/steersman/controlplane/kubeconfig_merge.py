@@ -167,7 +167,7 @@ def _hand_over(journal: Journal, directory: Path, *, before: bytes, after: bytes
 
 
 def _take_back(document: KubeconfigDocument, section: str, journal: Journal) -> None:
-    """Remove our entry, or put back the one that it replaced."""
+    """Remove our entry, or restore the one that it replaced."""
     replaced = journal.replaced.get(section)
     if replaced is None:
         document.remove(section, journal.name)

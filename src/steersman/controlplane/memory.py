@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 CHECK_SECONDS: Final = 30.0
 #: Growth since the last trim that makes another one worthwhile.
 GROWTH_BYTES: Final = 16 << 20
-#: Checks after which memory is trimmed without growth, as what was in use at the last trim may be free now.
+#: Checks after which memory is trimmed without growth, as memory in use at the last trim may be free now.
 CHECKS_MAX: Final = 2
 #: Checks without a pause of large requests after which memory is trimmed nevertheless.
 BUSY_MAX: Final = 4
@@ -49,7 +49,7 @@ class MemoryTrimmer:
         self._baseline_bytes = resident_bytes()
 
     async def run(self) -> None:
-        """Check until cancelled. A trim takes up to tenths of a second of another thread."""
+        """Check until cancelled. A trim takes up to tenths of a second of a worker thread."""
         while True:
             await self._clock.sleep(CHECK_SECONDS)
             self._checks += 1

@@ -21,7 +21,7 @@ class APIServerOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     #: Name of the control plane (RFC 1123 label): part of the context, and of the default data directory.
     name: str = ""
-    #: Where everything that must survive lies; None with ``ephemeral`` and no wish to keep the PKI.
+    #: Directory of durable files; None with ``ephemeral`` unless the PKI is to be kept.
     data_dir: Path | None = None
     #: Objects are kept in memory only.
     ephemeral: bool = False
@@ -45,16 +45,16 @@ class APIServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     secure_port: int = 6443
     #: Address that is published to clients; empty: the bind address.
     advertise_address: str = ""
-    #: Own files instead of the generated ones.
+    #: User's files in place of the generated ones.
     tls_cert_file: Path | None = None
     tls_private_key_file: Path | None = None
-    #: Another CA whose client certificates count, beside our own.
+    #: Additional CA of client certificates, beside the generated one.
     client_ca_file: Path | None = None
     #: ``VersionTLS12`` or ``VersionTLS13``; anything else is ``VersionTLS12``.
     tls_min_version: str = ""
     #: Let other processes listen on the same port (``SO_REUSEPORT``).
     permit_port_sharing: bool = False
-    #: Where the admin's kubeconfig goes; None: into the data directory.
+    #: Path of the admin's kubeconfig; None: in the data directory.
     kubeconfig: Path | None = None
 
     #: Authorities, names and headers of front proxies, trusted here and published for aggregated API servers; None: a generated
@@ -68,21 +68,22 @@ class APIServerOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     token_auth_file: Path | None = None
     anonymous_auth: bool = True
-    #: Whether nodes may join with tokens that lie in Secrets of kube-system.
+    #: True if bootstrap tokens in Secrets of kube-system authenticate.
     enable_bootstrap_token_auth: bool = False
     authorization_mode: tuple[str, ...] = ("Node", "RBAC")
-    #: The first signs tokens of service accounts, all are believed.
+    #: The first signs tokens of service accounts, all are accepted.
     service_account_issuer: tuple[str, ...] = ("https://kubernetes.default.svc",)
-    #: Signs service account tokens, instead of a generated key; and those whose tokens are accepted, instead of that one.
+    #: Key that signs service account tokens in place of a generated one, and keys whose tokens are accepted in place of
+    #: that one.
     service_account_signing_key_file: Path | None = None
     service_account_key_file: tuple[Path, ...] = ()
-    #: Where clients find the keys; empty: at this server.
+    #: URL of the keys for clients; empty: at this server.
     service_account_jwks_uri: str = ""
-    #: 0: as long as is asked for.
+    #: Maximum duration of tokens in seconds; 0: unlimited.
     service_account_max_token_expiration_seconds: float = 0.0
-    #: Tokens of pods live longer than they say, until old clients have learnt to read them again.
+    #: Extend tokens of pods beyond their stated expiration, for clients that do not read them again.
     service_account_extend_token_expiration: bool = True
-    #: Tokens of an OpenID Connect provider are believed, too; see ``authn.oidc`` for these.
+    #: Tokens of an OpenID Connect provider are accepted, too; see ``authn.oidc``.
     oidc_issuer_url: str = ""
     oidc_client_id: str = ""
     oidc_ca_file: Path | None = None
@@ -92,17 +93,17 @@ class APIServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     oidc_groups_prefix: str = ""
     oidc_required_claim: dict[str, str] = {}
     oidc_signing_algs: tuple[str, ...] = ("RS256",)
-    #: What tokens for this server are meant for; empty: the issuers.
+    #: Accepted audiences of tokens; empty: the issuers.
     api_audiences: tuple[str, ...] = ()
 
     service_cluster_ip_range: str = "10.0.0.0/24"
     #: First and last.
     service_node_port_range: tuple[int, int] = (30000, 32767)
-    #: How the addresses of API servers get into the Endpoints ``kubernetes``: ``lease``, ``master-count`` or ``none``.
+    #: Endpoint reconciler of the Service ``kubernetes``: ``lease``, ``master-count`` or ``none``.
     endpoint_reconciler_type: str = "lease"
-    #: API servers there are, for ``master-count``.
+    #: Number of API servers, for ``master-count``.
     apiserver_count: int = 1
-    #: Makes the Service ``kubernetes`` one of type NodePort; 0: it is not.
+    #: Node port of the Service ``kubernetes``, which then has type NodePort; 0: none.
     kubernetes_service_node_port: int = 0
     #: Namespaces that are created at the start and recreated when they are deleted.
     system_namespaces: tuple[str, ...] = SYSTEM_NAMESPACES
@@ -112,16 +113,16 @@ class APIServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     kubelet_client_key: Path | None = None
     #: Authorities of the certificates of kubelets; None: they are not verified.
     kubelet_certificate_authority: Path | None = None
-    #: Types of a Node's addresses, in the order in which they are tried.
+    #: Types of a Node's addresses in order of preference.
     kubelet_preferred_address_types: tuple[str, ...] = (
         "Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP",
     )  # fmt: skip
     #: Client certificate for aggregated API servers; None: a generated one.
     proxy_client_cert_file: Path | None = None
     proxy_client_key_file: Path | None = None
-    #: Answer redirects of aggregated API servers with 502.
+    #: Reject redirects of aggregated API servers with 502.
     aggregator_reject_forwarding_redirect: bool = True
-    #: File with the providers of encryption at rest, and whether it is read again when it changes.
+    #: File with the providers of encryption at rest, and whether it is reloaded when it changes.
     encryption_provider_config: Path | None = None
     encryption_provider_config_automatic_reload: bool = False
     #: Media type of stored objects; empty: see ``stored_media_type``.
@@ -131,7 +132,7 @@ class APIServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     #: Seconds for which pods tolerate a Node that is not ready or unreachable, unless they have a toleration of their own.
     default_not_ready_toleration_seconds: int = 300
     default_unreachable_toleration_seconds: int = 300
-    #: Plugins to run, and no others; empty: the default ones and those of the next two.
+    #: Exact list of enabled plugins; empty: the defaults, changed by the next two.
     admission_control: tuple[str, ...] = ()
     enable_admission_plugins: tuple[str, ...] = ()
     disable_admission_plugins: tuple[str, ...] = ()
@@ -141,14 +142,14 @@ class APIServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     #: ``group/version`` → served or not.
     runtime_config: dict[str, bool] = {}
 
-    #: What is recorded of requests, and where; without both nothing is. ``-`` is standard output.
+    #: Audit policy and log; both are needed. ``-`` is standard output.
     audit_policy_file: Path | None = None
     audit_log_path: str = ""
     audit_log_format: str = "json"
     audit_log_version: str = "audit.k8s.io/v1"
     #: ``blocking``, ``blocking-strict`` or ``batch``; see ``audit.log``.
     audit_log_mode: str = "blocking"
-    #: Megabytes of a file, days and number of the full ones that are kept; 0 keeps all.
+    #: Megabytes of a file, days and number of rotated files that are kept; 0 keeps all.
     audit_log_maxsize: int = 100
     audit_log_maxage: int = 366
     audit_log_maxbackup: int = 100
@@ -159,15 +160,15 @@ class APIServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     audit_log_batch_throttle_enable: bool = False
     audit_log_batch_throttle_qps: float = 0.0
     audit_log_batch_throttle_burst: int = 0
-    #: Whether events that are larger than so many bytes lose their objects.
+    #: Drop the objects of events above a size in bytes.
     audit_log_truncate_enabled: bool = False
     audit_log_truncate_max_event_size: int = 102_400
     audit_log_truncate_max_batch_size: int = 10_485_760
-    #: Kubeconfig of the webhook backend; the other options as of the log.
+    #: Kubeconfig of the webhook backend; the other options are those of the log.
     audit_webhook_config_file: Path | None = None
     audit_webhook_version: str = "audit.k8s.io/v1"
     audit_webhook_mode: str = "batch"
-    #: The first pause before an event is sent again.
+    #: First delay before an event is sent again.
     audit_webhook_initial_backoff_seconds: float = 10.0
     audit_webhook_batch_buffer_size: int = 10_000
     audit_webhook_batch_max_size: int = 400
@@ -181,7 +182,7 @@ class APIServerOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     max_requests_inflight: int = 400
     max_mutating_requests_inflight: int = 200
-    #: Whether the sum of both is divided among priority levels. Without a limit there is nothing to divide.
+    #: Divide the sum of both among priority levels. Without a limit there is nothing to divide.
     enable_priority_and_fairness: bool = True
     request_timeout_seconds: float = 60.0
     #: Watches last between this and twice this.

@@ -26,23 +26,23 @@ _log = logging.getLogger(__name__)
 
 _CA_LIFE: Final = timedelta(days=3650)
 _LEAF_LIFE: Final = timedelta(days=365)
-#: Renewed when less than this is left.
+#: Renewed when less than this remains.
 _RENEW_BEFORE: Final = timedelta(days=30)
 
 ADMIN: Final = "kubernetes-admin"
 ADMIN_STEM: Final = "admin"
-#: Signs the certificate that the aggregator shows to API servers behind this one, and nothing else.
+#: CA of the aggregator's client certificate only.
 _FRONT_PROXY_STEM: Final = "front-proxy-ca"
 #: The server as a client of aggregated API servers: default of ``--requestheader-allowed-names``, and its file.
 FRONT_PROXY_CLIENT: Final = "front-proxy-client"
 _FRONT_PROXY_CLIENT_STEM: Final = "front-proxy-client"
 _MASTERS: Final = "system:masters"
-#: Who the server is to kubelets, and the file of that certificate without its ending.
+#: Name of the server for kubelets, and the file name of that certificate without suffix.
 KUBELET_CLIENT: Final = "kube-apiserver-kubelet-client"
 _KUBELET_CLIENT_STEM: Final = "apiserver-kubelet-client"
 _KUBELET_STEM: Final = "kubelet"
 _LOOPBACK: Final = ["localhost", "127.0.0.1", "::1"]
-#: Clients' certificates by their files' names; all others are servers'.
+#: File names of client certificates; all others are for servers.
 _CLIENTS: Final = {
     ADMIN_STEM: ADMIN,
     _KUBELET_CLIENT_STEM: KUBELET_CLIENT,
@@ -65,7 +65,7 @@ class PKI(msgspec.Struct, frozen=True):
     admin: KeyPair
     front_proxy_ca: KeyPair
     front_proxy_client: KeyPair
-    #: The server's own, as a client of kubelets; and that of the simulated nodes' kubelet.
+    #: The server's client certificate for kubelets; and the serving certificate of the simulated nodes' kubelet.
     kubelet_client: KeyPair
     kubelet: KeyPair
 
@@ -117,7 +117,7 @@ def ensure_pki(directory: Path, names: list[str], *, now: datetime) -> PKI:
         kubelet_client=_pair(directory, _KUBELET_CLIENT_STEM),
         kubelet=_pair(directory, _KUBELET_STEM),
     )
-    # Leaves of an old CA go with it: their facts name another issuer.
+    # Leaves of an old CA are reissued: their facts name another issuer.
     ca = _ensure_ca(pki.ca, now)
     front_proxy_ca = _ensure_ca(pki.front_proxy_ca, now)
     leaves: tuple[tuple[KeyPair, list[str], KeyPair, str], ...] = (
@@ -140,7 +140,7 @@ def _pair(directory: Path, name: str) -> KeyPair:
 
 def _ensure_ca(pair: KeyPair, now: datetime) -> _Facts:
     if not pair.certificate.exists() and not _facts_path(pair).exists():
-        return _make(pair, [], now)  # also where an earlier start was interrupted before it had written the certificate
+        return _make(pair, [], now)  # also if an earlier start was interrupted before it wrote the certificate
     facts = _facts(pair)
     if facts is None or not (_is_pem(pair.certificate) and _is_pem(pair.key)):
         facts = _recovered_facts(pair)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-#: The exit code when the options, the files or the port cannot be used.
+#: Exit code when the options, the files or the port cannot be used.
 EXIT_REFUSED: Final = 1
 _PR_SET_PDEATHSIG: Final = 1
 
@@ -32,7 +32,7 @@ class StartError(RuntimeError):
 
 
 class Stoppable(Protocol):
-    """Interface of what the process runs."""
+    """Interface of a process's server."""
 
     async def stop(self, *, grace_seconds: float | None = None) -> None:
         """Drain, then close. Called again with 0 on a second reason to stop."""
@@ -63,7 +63,7 @@ class Reasons:
         def readable() -> None:
             try:
                 data = os.read(fd, 1024)
-            except ConnectionResetError:  # a socket whose other end had not read everything
+            except ConnectionResetError:  # a socket whose other end had unread data
                 data = b""
             if not data:
                 loop.remove_reader(fd)

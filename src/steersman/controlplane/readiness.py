@@ -12,12 +12,12 @@ from steersman.asynckit.stopping import run_unless_stopped
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
-    #: What is waited for, as users read it; and the wait, whose result goes with ``ready``.
+    #: Description of a pending step for users; and its wait, whose result is sent with ``ready``.
     Step = tuple[str, Callable[[], Awaitable[str | None]]]
 
 
 class ReadinessReporter:
-    """Writes the lines of ``child_process`` to the parent; a ``Runnable`` of a manager."""
+    """Reporter of the lines of ``child_process`` to the parent; a ``Runnable`` of a manager."""
 
     name = "readiness-reporter"
 

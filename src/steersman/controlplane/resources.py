@@ -94,9 +94,9 @@ class Resources:
             metrics=self.webhook_metrics,
         )
         self.admission = AdmissionChain(_plugins(options, self.registry, authorizer, dice, webhooks))
-        #: The way to kubelets, pods and services; open when it is given a certificate.
+        #: Connections to kubelets, pods and services; enabled with a certificate.
         self.connections = Connections(clock, address_types=options.kubelet_preferred_address_types)
-        #: Probes of the other components; the usual ports unless something else is set.
+        #: Probes of the other components; upstream's ports by default.
         self.components = Components(store)
         connect = subresources(
             self.registry,

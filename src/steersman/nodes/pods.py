@@ -97,7 +97,7 @@ class PodController(Controller):
         self._admission = admission or PodAdmission()
         self._started = self.clock.now()
         #: Keys of pods that wait for a missing object, by the object's kind and key.
-        self._waiting: dict[tuple[str, str], set[str]] = {}
+        self._waiting: dict[tuple[str, str], dict[str, None]] = {}
         self._nodes = self.informer(NODES)
         self._nodes.add_callback(self._node_changed)
         self._pods = self.watch(PODS, when=self._concerns_us)
@@ -196,7 +196,7 @@ class PodController(Controller):
     async def _wait_for(self, pod: Tree, node: Tree, missing: tuple[str, str]) -> Result:
         kind, name = missing
         key = key_of(pod)
-        self._waiting.setdefault((kind, f"{namespace_of(pod)}/{name}"), set()).add(key)
+        self._waiting.setdefault((kind, f"{namespace_of(pod)}/{name}"), {})[key] = None
         message = f'{kind.lower()} "{name}" not found'
         stage_context = self._stage_context(pod, node)
         status = pod_status.waiting(pod, stage_context, reason=_CONFIG_ERROR, message=message)

@@ -41,7 +41,7 @@ _BYTES_MAX: Final = 1024 * 1024
 
 
 class TransferError(Exception):
-    """A transfer is impossible, or its result is not what was copied; the text says which."""
+    """The transfer is impossible, or its result differs from the source; the text says which."""
 
 
 class Transferred(msgspec.Struct, frozen=True):

@@ -145,6 +145,7 @@ class EmbeddedCluster:
         self._starting: asyncio.Task[None] | None = None
         self._is_started = False
         self._idle: IdleDetector
+        self._waits: Waits
 
     # Life
 
@@ -152,17 +153,7 @@ class EmbeddedCluster:
         """Start everything; return when the API server is ready, the components work and a node is Ready."""
         if self._is_started:
             raise ClusterError("the cluster is started already")
-        self._idle = IdleDetector()
-        self._waits = Waits(
-            idle=self._idle,
-            clock=self.clock,
-            store=self.store,
-            observation=self.observation,
-            catalog=lambda: self.core.catalog,
-        )
-        self._use_executor(self._idle)
-        if isinstance(self.clock, VirtualClock):
-            self.clock.use(self._waits.settle_instant)
+        self._watch_loop()
         if self._snapshot is not None:
             self._memory_store().load(self._snapshot)
             self._snapshot = None
@@ -176,6 +167,22 @@ class EmbeddedCluster:
             await self.stop()
             raise
         return self
+
+    def _watch_loop(self) -> None:
+        """Prepare the running loop for settling; once, as restarts happen on the same loop."""
+        if hasattr(self, "_waits"):
+            return
+        self._idle = IdleDetector()
+        self._waits = Waits(
+            idle=self._idle,
+            clock=self.clock,
+            store=self.store,
+            observation=self.observation,
+            catalog=lambda: self.core.catalog,
+        )
+        self._use_executor(self._idle)
+        if isinstance(self.clock, VirtualClock):
+            self.clock.use(self._waits.settle_instant)
 
     def _use_executor(self, idle: IdleDetector) -> None:
         """Replace the executor of the loop, as far as settling needs to know of its threads."""

@@ -130,7 +130,7 @@ class Watch:
         events, self.events = self.events, []
         return events
 
-    async def told(self, *, after_seconds: float = 1) -> list[tuple[str, str, str]]:
+    async def event_keys(self, *, after_seconds: float = 1) -> list[tuple[str, str, str]]:
         """Return ``seen`` as tuples of type, name and version."""
         return [
             (event["type"], event["object"]["metadata"].get("name", ""), event["object"]["metadata"]["resourceVersion"])

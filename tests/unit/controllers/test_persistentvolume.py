@@ -211,6 +211,18 @@ def test_reclaim(found, what):
     assert reclaim(found)[0] == what
 
 
+@pytest.mark.parametrize(
+    ("source", "why"),
+    [
+        ({"nfs": {"server": "s", "path": "/"}}, "no deletable volume plugin matched"),
+        ({"csi": {"driver": "d", "volumeHandle": "h"}}, "no volume plugin matched"),
+    ],
+)
+def test_reclaim_reports_missing_deleter_plugin(source, why):
+    _, event = reclaim(volume(persistentVolumeReclaimPolicy="Delete", **source))
+    assert event.message == f'error getting deleter volume plugin for volume "v": {why}'
+
+
 def test_bound_objects_have_the_bound_by_controller_annotation():
     bound = bound_volume(volume(), claim())
     assert bound.spec.claimRef.uid == "1"

@@ -218,12 +218,12 @@ def test_plan_creates_claims_before_their_pod():
 
 def test_plan_uses_existing_claims():
     (action,) = plan(see(sts(1, **WITH_CLAIM), claims=[claim("data-web-0")]))
-    assert (action.claims, action.obstacle) == ((), "")
+    assert (action.claims, action.obstacles) == ((), ())
 
 
 def test_pod_waits_for_a_terminating_claim():
     (action,) = plan(see(sts(1, **WITH_CLAIM), claims=[claim("data-web-0", deleted=True)]))
-    assert action.obstacle == "pvc data-web-0 is being deleted"
+    assert action.obstacles == ("pvc data-web-0 is being deleted",)
     of = sts(1, **WITH_CLAIM, persistentVolumeClaimRetentionPolicy=DELETE)
     assert plan(see(of, claims=[claim("data-web-0", ("Pod", "web-0", "before"))])) == []
 
@@ -231,6 +231,20 @@ def test_pod_waits_for_a_terminating_claim():
 def test_plan_creates_missing_claims_of_a_pending_pod():
     of = sts(1, **WITH_CLAIM)
     assert [type(each) for each in plan(see(of, pod(0, of=of, phase="Pending")))] == [MakeClaim]
+
+
+@pytest.mark.parametrize(
+    ("present", "kinds"),
+    [
+        ({"phase": "Pending", "ready": False}, ["ChangeClaim"]),
+        ({"ready": False}, []),
+        ({}, ["ChangeClaim", "ChangePod"]),
+    ],
+)
+def test_plan_changes_owners_of_claims_of_pending_and_available_pods(present, kinds):
+    of = sts(1, **WITH_CLAIM, persistentVolumeClaimRetentionPolicy=DELETE)
+    actions = plan(see(of, pod(0, of=of, **present), claims=[claim("data-web-0")]))
+    assert [type(each).__name__ for each in actions] == kinds
 
 
 def test_condemned_pods_own_their_claims_before_deletion():
@@ -360,7 +374,8 @@ async def test_failed_claim_records_events_for_claim_and_pod(cluster):
         status={"hard": {"persistentvolumeclaims": "0"}, "used": {"persistentvolumeclaims": "0"}},
     )  # fmt: skip
     storage = {"spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}
-    await run(cluster, volumeClaimTemplates=[{"metadata": {"name": "data"}, **storage}])
+    templates = [{"metadata": {"name": name}, **storage} for name in ("data", "log")]
+    await run(cluster, volumeClaimTemplates=templates)
 
     async def summary():
         return {each["message"].partition(" failed error: ")[0]: each for each in await cluster.events("FailedCreate")}
@@ -369,7 +384,10 @@ async def test_failed_claim_records_events_for_claim_and_pod(cluster):
     await cluster.clock.advance(1)
     messages = await summary()
     assert set(messages) == {
-        "Create Claim data-web-0 for Pod web-0 in StatefulSet web", "Create Pod web-0 in StatefulSet web",
-    }  # fmt: skip
+        "Create Claim data-web-0 for Pod web-0 in StatefulSet web",
+        "Create Claim log-web-0 for Pod web-0 in StatefulSet web",
+        "Create Pod web-0 in StatefulSet web",
+    }
     of_pod = messages["Create Pod web-0 in StatefulSet web"]["message"]
-    assert "failed error: failed to create PVC data-web-0: persistentvolumeclaims" in of_pod
+    assert "failed error: [failed to create PVC data-web-0: persistentvolumeclaims" in of_pod
+    assert ", failed to create PVC log-web-0: persistentvolumeclaims" in of_pod

@@ -8,6 +8,7 @@ import pytest
 from lightkube.models.storage_v1 import CSIDriver, CSINode, CSIStorageCapacity, VolumeAttachment
 from tests.unit.scheduler.world import (
     World,
+    at,
     claim,
     mounting,
     near,
@@ -283,6 +284,43 @@ def test_volume_binding_reserves_a_volume_once() -> None:
     second = world.schedule_one()
     assert second is not None
     assert reasons(getattr(second, "message", "")) == "3 node(s) didn't find available persistent volumes to bind"
+
+
+def test_volume_binding_reports_bound_and_unbound_claims_together() -> None:
+    taken = volume("v", zone="y", claimRef={"namespace": "default", "name": "bound"})
+    world = stored(waiting(), claim("bound", volumeName="v"), taken)
+    result = world.schedule(pod("p", volumes=mounting("data", "bound")))
+    assert reasons(result) == (
+        "2 node(s) didn't match PersistentVolume's node affinity, "
+        "3 node(s) didn't find available persistent volumes to bind"
+    )
+
+
+@pytest.mark.parametrize(("selected", "node_name"), [("a", "a"), ("b", "b")])
+def test_volume_binding_keeps_the_selected_node_of_a_claim(selected: str, node_name: str) -> None:
+    made = claim("data", storageClassName="slow")
+    made.metadata.annotations = {"volume.kubernetes.io/selected-node": selected}
+    world = stored(waiting(provisioner="example.com/disks"), made)
+    world.add(pod("p", volumes=mounting("data")))
+    placed = world.schedule_one()
+    assert isinstance(placed, Placed)
+    assert placed.node == node_name
+
+
+@pytest.mark.parametrize(
+    ("is_deleted", "text"),
+    [
+        (True, 'persistentvolumeclaim "p-data" is being deleted'),
+        (False, "PVC default/p-data (uid-p-data) was not created for pod default/p ({uid}) (pod is not owner)"),
+    ],
+)
+def test_volume_binding_rejects_unusable_ephemeral_claims(is_deleted: bool, text: str) -> None:
+    made = claim("p-data", volumeName="v")
+    made.metadata.deletionTimestamp = at(0) if is_deleted else None
+    ephemeral = {"volumeClaimTemplate": {"spec": {"accessModes": ["ReadWriteOnce"], "resources": {}}}}
+    user = pod("p", volumes=[{"name": "data", "ephemeral": ephemeral}])
+    result = stored(World(node("n")), made).schedule(user)
+    assert result == f"0/1 nodes are available: {text.format(uid=user.metadata.uid)}. not found"
 
 
 def test_volume_binding_provisions_missing_volumes() -> None:

@@ -54,8 +54,8 @@ class Wakeups:
         self._clock = clock
         #: Scope → those who wait, the longest first; no entry is empty.
         self._waiting: dict[str, dict[WatchWaiter, None]] = {}
-        #: Scopes touched since the last round began.
-        self._touched: set[str] = set()
+        #: Scopes touched since the last round began, in that order: a seed of a simulation decides on it, not a hash.
+        self._touched: dict[str, None] = {}
         #: Those that the round under way has not woken yet, last first; None between rounds.
         self._round: list[WatchWaiter] | None = None
         self._round_began = 0.0
@@ -88,7 +88,7 @@ class Wakeups:
             return
         for scope in (key, key[: key.rfind("/") + 1], self._prefix):
             if scope in waiting:
-                self._touched.add(scope)
+                self._touched[scope] = None
 
     def wake(self) -> None:
         """Wake those concerned by what was touched: with the next pass of the loop, or when the next round is due."""
@@ -110,7 +110,7 @@ class Wakeups:
     def _begin(self) -> None:
         self._timer = None
         self._round_began = self._clock.monotonic()
-        touched, self._touched = self._touched, set()
+        touched, self._touched = self._touched, {}
         waiters: list[WatchWaiter] = []
         for scope in touched:
             waiters += self._waiting.get(scope, ())

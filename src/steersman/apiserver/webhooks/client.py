@@ -235,13 +235,24 @@ class WebhookClients:
         self._connections_max: Final = connections_max
         #: In order of use.
         self._clients: Final[dict[Target, WebhookClient]] = {}
+        #: Shared by webhooks without a bundle, because loading the system's authorities is slow.
+        self._system_tls: ssl.SSLContext | None = None
+
+    def _tls(self, ca_bundle: bytes) -> ssl.SSLContext:
+        """Return the TLS context for a bundle. Raises ``CABundleError``."""
+        if ca_bundle:
+            return tls_context(ca_bundle)
+        tls = self._system_tls
+        if tls is None:
+            tls = self._system_tls = tls_context(ca_bundle)
+        return tls
 
     def client(self, target: Target) -> WebhookClient:
         """Return the client of a target. Raises ``WebhookConfigError``."""
         client = self._clients.pop(target, None)
         if client is None:
             try:
-                tls = tls_context(target.ca_bundle)
+                tls = self._tls(target.ca_bundle)
             except CABundleError as error:
                 raise WebhookConfigError(str(error)) from None
             client = WebhookClient(

@@ -98,7 +98,7 @@ class DaemonSetController(ManagedController):
     # Reconcile
 
     async def reconcile(self, key: str) -> Result | None:
-        """Look at all nodes, create and delete Pods, one step of an update, and the status."""
+        """Create and delete Pods for all nodes, execute one step of an update, and write the status."""
         ds = self.sets.lister.by_key(key)
         if ds is None:
             self.control.forget(key)

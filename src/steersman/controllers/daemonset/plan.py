@@ -143,7 +143,7 @@ def _new_and_old(world: World, pods: Iterable[Pod]) -> tuple[Pod | None, Pod | N
 
 
 def _replace(world: World, of_nodes: Mapping[str, Sequence[Pod]], most: int) -> Needs:
-    """Delete old Pods: those that are of no use now, and of the others as many as may be missing."""
+    """Delete old Pods: unavailable ones now, and others up to the allowed number."""
     useless: list[Pod] = []
     useful: list[Pod] = []
     unavailable = 0

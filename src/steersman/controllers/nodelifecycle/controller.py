@@ -186,7 +186,7 @@ class NodeLifecycle(ManagedController):
     # Writes
 
     async def reconcile(self, key: str) -> Result | None:
-        """Make the Node say how it is."""
+        """Set conditions, labels and taints of the Node by its health."""
         if key.startswith(_POD):
             await self._reconcile_pod(key.removeprefix(_POD))
             return None

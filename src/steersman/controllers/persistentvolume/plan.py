@@ -277,7 +277,9 @@ def _delete(volume: PersistentVolume) -> tuple[Reclaim, Event | None]:
         return "leave", None
     host_path = volume.spec.hostPath if volume.spec else None
     if host_path is None:
-        why = f'error getting deleter volume plugin for volume "{name_of(volume)}": no deletable volume plugin matched'
+        # Upstream has three plugins here, of which that of NFS recycles only (``ProbeProvisionableRecyclableVolumePlugins``).
+        missing = "no deletable volume plugin" if volume.spec and volume.spec.nfs else "no volume plugin"
+        why = f'error getting deleter volume plugin for volume "{name_of(volume)}": {missing} matched'
         return "fail", Event("Warning", "VolumeFailedDelete", why)
     if not (host_path.path.startswith("/tmp/") and len(host_path.path) > len("/tmp/")):  # noqa: S108 — of a host
         why = f"host_path deleter only supports /tmp/.+ but received provided {host_path.path}"

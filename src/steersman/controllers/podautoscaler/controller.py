@@ -169,8 +169,7 @@ class PodAutoscaler(ManagedController):
         if found.replicas == current:
             state.desired = current
         else:
-            reason = f"{wanted.metric} above target" if wanted.replicas > current else "All metrics below target"
-            await self._scale(case, scaled, found.replicas, reason)
+            await self._scale(case, scaled, found.replicas, _rescale_reason(wanted, current))
         if wanted.error is not None:
             raise wanted.error
 
@@ -291,6 +290,13 @@ class PodAutoscaler(ManagedController):
         except NotFound:
             return
         self.own_writes.note(key, self._autoscalers, written)
+
+
+def _rescale_reason(wanted: _Wanted, current: int) -> str:
+    """Return the reason in the event; empty if only stabilization or a bound changes the size."""
+    if wanted.replicas > current:
+        return f"{wanted.metric} above target"
+    return "All metrics below target" if wanted.replicas < current else ""
 
 
 def _summed_up(faults: list[tuple[str, str, str]], total: int) -> MetricError | None:

@@ -13,7 +13,6 @@ from steersman.client.errors import ApiError, ClientError, NotFound
 from steersman.client.events.lru import LruDict
 from steersman.client.objects import key_of, name_of, namespace_of, uid_of
 from steersman.controllers.resourceclaim.plan import (
-    ForeignClaim,
     Missing,
     NoTemplate,
     already_made,
@@ -124,7 +123,7 @@ class ResourceClaims(ManagedController):
             for wanted in missing(pod, lambda name: self._claims.lister.get(name, namespace=namespace)):
                 current = wanted.entry
                 made[wanted.entry] = await self._make(key, pod, wanted)
-        except (ApiError, ForeignClaim, NoTemplate) as error:
+        except (ApiError, NoTemplate) as error:
             self.events.event(pod, "Warning", "FailedResourceClaimCreation", f"PodResourceClaim {current}: {error}")
             if isinstance(error, ApiError):
                 raise

@@ -28,10 +28,6 @@ _BASE_MAX: Final = 57
 _RESERVED_MAX: Final = 256
 
 
-class ForeignClaim(ValueError):  # noqa: N818 — named by the condition
-    """The pod's status names a claim that it does not own."""
-
-
 class NoTemplate(LookupError):  # noqa: N818 — named by the condition
     """The ResourceClaimTemplate does not exist."""
 
@@ -50,7 +46,7 @@ def is_done(pod: Pod) -> bool:
 
 
 def missing(pod: Pod, claim_of: Callable[[str], ResourceClaim | None]) -> list[Missing]:
-    """Yield the claims to create, deleted ones included. Raises ForeignClaim."""
+    """Return the claims to create: also for those in the pod's status that were deleted or that it does not own."""
     found: list[Missing] = []
     for entry in entries(pod):
         if not entry.resourceClaimTemplateName:
@@ -59,12 +55,8 @@ def missing(pod: Pod, claim_of: Callable[[str], ResourceClaim | None]) -> list[M
         if known and name is None:
             continue
         claim = claim_of(name) if name else None
-        if claim is None:
+        if claim is None or not is_controlled_by(claim, pod):
             found.append(Missing(entry.name, entry.resourceClaimTemplateName))
-        elif not is_controlled_by(claim, pod):
-            raise ForeignClaim(
-                f'ResourceClaim {name} was not created for pod "{namespace_of(pod)}/{name_of(pod)}" (pod is not owner)'
-            )
     return found
 
 

@@ -11,6 +11,7 @@ from lightkube.models.core_v1 import PersistentVolumeClaim, Pod
 from steersman.apimachinery.errors import (
     is_namespace_terminating,
 )
+from steersman.apimachinery.field import join_messages
 from steersman.apimachinery.selectors import from_label_selector
 from steersman.client.changes import Deleted
 from steersman.client.errors import AlreadyExists, ApiError, Conflict, NotFound
@@ -232,9 +233,6 @@ class StatefulSetController(ManagedController):
             raise
 
     async def _make_pod(self, key: str, sts: StatefulSet, action: MakePod) -> None:
-        if action.obstacle:  # the event of its deletion enqueues the set
-            self._record(sts, "create", action.pod, action.obstacle)
-            return
         try:
             await self._make_claims(key, sts, action)
             created = await self.client.create(action.pod)
@@ -244,18 +242,24 @@ class StatefulSetController(ManagedController):
         except Exception as error:
             if not is_namespace_terminating(error):
                 self._record(sts, "create", action.pod, error)
+            if isinstance(error, _ClaimError) and not error.is_retried:
+                return
             raise
         self.own_writes.note(key, self.pods, created)
         self._record(sts, "create", created, None)
 
     async def _make_claims(self, key: str, sts: StatefulSet, action: MakePod) -> None:
+        """Create all claims of a Pod. Raises _ClaimError with the errors of all of them."""
+        errors: list[str] = []
         for each in action.claims:
             try:
                 await self._make_claim(key, sts, each.claim, action.pod)
             except ApiError as error:
                 if is_namespace_terminating(error):
                     raise
-                raise _ClaimError(f"failed to create PVC {name_of(each.claim)}: {error}") from error
+                errors.append(f"failed to create PVC {name_of(each.claim)}: {error}")
+        if errors or action.obstacles:
+            raise _ClaimError(join_messages([*action.obstacles, *errors]), is_retried=bool(errors))
 
     async def _accept_existing_pod(self, key: str, sts: StatefulSet, pod: Pod, error: Exception) -> None:
         """Accept an existing Pod of the set that the cache lacks; otherwise raise ``error`` until that Pod is deleted."""
@@ -315,7 +319,14 @@ class StatefulSetController(ManagedController):
 
 
 class _ClaimError(Exception):
-    """Creating a claim failed, which the Pod needs."""
+    """A claim of the Pod is terminating, or could not be created.
+
+    The deletion of a terminating claim enqueues the set; other errors are retried.
+    """
+
+    def __init__(self, message: str, *, is_retried: bool) -> None:
+        super().__init__(message)
+        self.is_retried: Final = is_retried
 
 
 def _selector(sts: StatefulSet) -> LabelSelector:

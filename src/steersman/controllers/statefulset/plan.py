@@ -45,8 +45,8 @@ class MakePod:
 
     pod: Pod
     claims: tuple[MakeClaim, ...]
-    #: Reason why it cannot be created; empty if it can.
-    obstacle: str = ""
+    #: Why the Pod cannot be created; empty if it can. The claims are created even so.
+    obstacles: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,14 +148,17 @@ def _maintain(world: World, pod: Pod) -> tuple[list[Action], bool]:
     """Return the actions for an existing Pod, and whether other Pods must wait for it."""
     if is_finished(pod):
         return ([] if is_being_deleted(pod) else [DeletePod(pod)]), True
-    actions: list[Action] = [*_own_claims(world, pod)]
+    actions: list[Action] = []
+    changes = _own_claims(world, pod)
     if phase_of(pod) == "Pending":
-        actions += [each for each in _missing_claims(world, pod) if isinstance(each, MakeClaim)]
+        actions += [*_missing_claims(world, pod)[0], *changes]
+        changes = []
     if world.ordered and (is_being_deleted(pod) or not world.is_available(pod)):
         return actions, True
-    if not identity.has_identity(pod) or not identity.has_storage(pod, world.sts):
-        actions += [each for each in _missing_claims(world, pod) if each not in actions and isinstance(each, MakeClaim)]
-        actions.append(ChangePod(identity.with_storage(identity.with_identity(pod), world.sts)))
+    if changes or not identity.has_identity(pod) or not identity.has_storage(pod, world.sts):
+        actions += [each for each in _missing_claims(world, pod)[0] if each not in actions]
+        # A Pod is written also where only its claims differ, which records the event ``SuccessfulUpdate``.
+        actions += [*changes, ChangePod(identity.with_storage(identity.with_identity(pod), world.sts))]
     return actions, False
 
 
@@ -167,10 +170,8 @@ def _make(world: World, ordinal: int) -> tuple[list[Action], bool]:
         claim and identity.is_stale(claim, pod) for claim in claims
     ):
         return [], True  # deleted with the preceding Pod; both are recreated
-    missing = _missing_claims(world, pod)
-    obstacle = next((each for each in missing if isinstance(each, str)), "")
-    make = MakePod(pod, tuple(each for each in missing if isinstance(each, MakeClaim)), obstacle)
-    return [make, *_own_claims(world, pod)], True
+    missing, obstacles = _missing_claims(world, pod)
+    return [MakePod(pod, tuple(missing), tuple(obstacles)), *_own_claims(world, pod)], True
 
 
 def _needs_current(world: World, ordinal: int) -> bool:
@@ -185,16 +186,17 @@ def _needs_current(world: World, ordinal: int) -> bool:
     return ordinal < start + (rolling.partition or 0)
 
 
-def _missing_claims(world: World, pod: Pod) -> list[MakeClaim | str]:
-    """Return the claims to create; for a terminating one the reason why the Pod waits."""
-    found: list[MakeClaim | str] = []
+def _missing_claims(world: World, pod: Pod) -> tuple[list[MakeClaim], list[str]]:
+    """Return the claims to create, and why the Pod has to wait for terminating ones."""
+    missing: list[MakeClaim] = []
+    obstacles: list[str] = []
     for claim in identity.claims_of(world.sts, pod).values():
-        there = world.claims.get(name_of(claim))
-        if there is None:
-            found.append(MakeClaim(identity.with_owner(claim, world.sts, pod), pod))
-        elif is_being_deleted(there):
-            found.append(f"pvc {name_of(claim)} is being deleted")
-    return found
+        present = world.claims.get(name_of(claim))
+        if present is None:
+            missing.append(MakeClaim(identity.with_owner(claim, world.sts, pod), pod))
+        elif is_being_deleted(present):
+            obstacles.append(f"pvc {name_of(claim)} is being deleted")
+    return missing, obstacles
 
 
 def _own_claims(world: World, pod: Pod) -> list[ChangeClaim]:

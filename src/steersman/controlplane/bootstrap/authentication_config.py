@@ -37,7 +37,7 @@ class AuthenticationInfo(msgspec.Struct, frozen=True, kw_only=True):
     uid_headers: tuple[str, ...] = ()
     group_headers: tuple[str, ...] = ("X-Remote-Group",)
     extra_header_prefixes: tuple[str, ...] = ("X-Remote-Extra-",)
-    #: Common names of certificates that may pass requests on.
+    #: Common names of front-proxy certificates.
     allowed_names: tuple[str, ...] = ("front-proxy-client",)
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from steersman.apimachinery.trees import Tree
 
 
-#: An address without a Service is left alone for so long after it was made: its Service may still be on its way.
+#: Seconds for which an address without a Service is kept after its creation: its Service may not be stored yet.
 GRACE: Final = timedelta(seconds=60)
 
 _ALLOCATION: Final = "ClusterIPAllocation"
@@ -34,11 +34,11 @@ class AddressPlan(msgspec.Struct, frozen=True):
     """Findings and writes for one object."""
 
     findings: tuple[Finding, ...] = ()
-    #: IPAddress objects to remove, as they were seen.
+    #: IPAddress objects to delete, as observed.
     remove: tuple[dict[str, Any], ...] = ()
-    #: IPAddress objects to make, after that.
+    #: IPAddress objects to create after the deletions.
     make: tuple[dict[str, Any], ...] = ()
-    #: Look again after so many seconds.
+    #: Seconds until the next check.
     again_seconds: float | None = None
 
     @property
@@ -50,11 +50,11 @@ class AddressPlan(msgspec.Struct, frozen=True):
 class Known(msgspec.Struct, frozen=True):
     """Objects to compare with."""
 
-    #: The Service of a namespace and name.
+    #: Services by namespace and name.
     service: Callable[[tuple[str, str]], dict[str, Any] | None]
-    #: The IPAddress of a name.
+    #: IPAddresses by name.
     address: Callable[[str], dict[str, Any] | None]
-    #: Where service addresses may lie.
+    #: Networks of service addresses.
     ranges: Sequence[IPNetwork] = ()
 
 
@@ -148,7 +148,7 @@ def _has_labels(found: Tree | None, ip: IPAddress) -> bool:
     return (labels.get(FAMILY_LABEL), labels.get(MANAGED_BY_LABEL)) == (family_of(ip), MANAGED_BY)
 
 
-# -- every object of the allocator's has its Service -------------------------------------------------------------------
+# -- every object of the allocator has its Service ---------------------------------------------------------------------
 
 
 def plan_address(found: Tree, there: Known, *, now: datetime) -> AddressPlan:
@@ -203,7 +203,8 @@ def _created(found: Tree) -> datetime:
     return parse_time(stamp) if stamp else _LONG_AGO
 
 
-# -- all of it ---------------------------------------------------------------------------------------------------------
+# -- both
+# ---------------------------------------------------------------------------------------------------------------
 
 
 def plan_everything(

@@ -21,7 +21,7 @@ _CIDR_MANAGER: Final = "kubernetes-service-cidr-controller"
 
 
 async def bootstrap_service_cidr(client: Loopback, cidrs: Sequence[str], *, now: datetime) -> None:
-    """Make the ServiceCIDR ``kubernetes`` of the server's own ranges, and say that it is ready. Raises RuntimeError."""
+    """Create the ServiceCIDR ``kubernetes`` of the server's ranges with condition Ready. Raises RuntimeError."""
     tree = {
         "kind": "ServiceCIDR",
         "apiVersion": "networking.k8s.io/v1",

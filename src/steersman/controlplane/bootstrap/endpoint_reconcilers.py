@@ -92,7 +92,7 @@ class LeaseReconciler:
         self._ports = endpoint_ports(port)
 
     async def reconcile(self, *, correct_ports: bool) -> None:
-        """Renew the own lease and publish all."""
+        """Renew the own lease, and publish the addresses of all servers with a lease."""
         await self._leases.hold(self._address)
         await self._publish(correct_ports=correct_ports)
 
@@ -120,7 +120,7 @@ class MasterCountReconciler:
         self._count = count
 
     async def reconcile(self, *, correct_ports: bool) -> None:
-        """Add the own address, drop those that are too many."""
+        """Add the own address, and remove superfluous ones."""
         await self._writer.write(
             lambda found: plan_master_count(
                 found, self._address, self._ports, count=self._count, correct_ports=correct_ports
@@ -128,12 +128,12 @@ class MasterCountReconciler:
         )
 
     async def remove(self) -> bool:
-        """Take the own address away."""
+        """Remove the own address."""
         return await self._writer.write(lambda found: without_address(found, self._address))
 
 
 class NoneReconciler:
-    """Publishes nothing; another component does."""
+    """Reconciler that publishes nothing; another component does."""
 
     async def reconcile(self, *, correct_ports: bool) -> None:
         """Do nothing."""

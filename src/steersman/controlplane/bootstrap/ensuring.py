@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from steersman.apiserver.server.loopback import Answer, Loopback
 
 
-#: Writes under way at a time.
+#: Maximum number of concurrent writes.
 _WRITES_MAX: Final = 64
 
 
@@ -29,19 +29,19 @@ class Wanted(msgspec.Struct, frozen=True):
     #: ``/api/v1/namespaces``; a query may follow.
     collection: str
     tree: dict[str, Any]
-    #: (found, wanted) → what to store instead; None when what is found will do. An object without a resourceVersion
-    #: takes the other's place. None: whatever is found will do.
+    #: (existing, desired) → object to store; None if the existing one is sufficient. An object without a
+    #: resourceVersion replaces the existing one. None: any existing object is sufficient.
     repair: Callable[[dict[str, Any], dict[str, Any]], dict[str, Any] | None] | None = None
 
     @property
     def path(self) -> str:
-        """The object's own."""
+        """Path of the object."""
         collection, mark, query = self.collection.partition("?")
         return f"{collection}/{self.tree['metadata']['name']}{mark}{query}"
 
 
 async def ensure(client: Loopback, objects: Sequence[Wanted]) -> None:
-    """Make and repair. Raises ``BootstrapError`` when a call is refused, the first of them."""
+    """Create missing objects and repair others. Raises ``BootstrapError`` for the first rejected call."""
     found = {}
     for collection in dict.fromkeys(wanted.collection for wanted in objects):
         path = collection.partition("?")[0]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from steersman.controlplane.bootstrap.reporting import Reporter
 
 
-#: Ports come and go while one looks.
+#: Attempts of a pass: ports are allocated and released meanwhile.
 _RACES_MAX: Final = 5
 
 
@@ -30,13 +30,13 @@ class NodePortRepairer:
         self._suspects: dict[int, int] = {}
 
     async def whole_pass(self) -> None:
-        """Compare and repair, once. Raises ``ApiError``, ``ClientError``, ``StoreError``."""
+        """Compare and repair once. Raises ``ApiError``, ``ClientError``, ``StoreError``."""
         for _ in range(_RACES_MAX):
             plan = await self._try()
             if plan is not None:
                 break
         else:
-            return  # there is much going on; the next pass may be luckier
+            return  # there is much contention; the next pass may succeed
         self._suspects = plan.suspects
         self._reporter.report(plan.findings)
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 _CLASSES: Final = "/apis/scheduling.k8s.io/v1/priorityclasses"
-#: Above everything that users may ask for (a billion).
+#: Above the maximum of users' classes (a billion).
 _SYSTEM_CRITICAL: Final = 2_000_000_000
 
 
@@ -41,5 +41,5 @@ def priority_classes() -> list[Tree]:
 
 
 async def bootstrap_priority_classes(client: Loopback) -> None:
-    """Make those that are missing. Raises RuntimeError."""
+    """Create missing priority classes. Raises RuntimeError."""
     await ensure(client, [Wanted(_CLASSES, tree) for tree in priority_classes()])

@@ -26,7 +26,7 @@ _API: Final = f"/apis/{_GROUP}/v1"
 _AUTOUPDATE: Final = "rbac.authorization.kubernetes.io/autoupdate"
 _AGGREGATE: Final = "rbac.authorization.k8s.io/aggregate-to-"
 _TABLE: Final = Path(__file__).with_suffix(".txt")
-#: Where the controllers' accounts are.
+#: Namespace of the controllers' service accounts.
 _ACCOUNTS: Final = "kube-system"
 _CONTROLLER: Final = "system:controller:"
 
@@ -41,7 +41,7 @@ controller storage-version-migrator-controller
 
 
 async def bootstrap_roles(client: Loopback, *, with_migrations: bool = False) -> None:
-    """Create and repair the bootstrap roles and bindings. Raises RuntimeError."""
+    """Create and repair the default roles and bindings. Raises RuntimeError."""
     text = _TABLE.read_text(encoding="utf-8")
     objects = read_policy(text + _MIGRATIONS if with_migrations else text)
     # roles first, so that no binding ever lacks its role
@@ -88,7 +88,7 @@ def read_policy(text: str) -> list[Tree]:
                 objects.append(_role(kind, rest, rules))
     for tree in objects:
         if tree.get("rules") == []:
-            tree["rules"] = None  # those that collect others' rules
+            tree["rules"] = None  # aggregated roles
     return objects
 
 
@@ -151,7 +151,8 @@ def _object(kind: str, path: str) -> Tree:
     return {"kind": kind, "apiVersion": f"{_GROUP}/v1", "metadata": metadata}
 
 
-# -- mending -----------------------------------------------------------------------------------------------------------
+# -- repair
+# -------------------------------------------------------------------------------------------------------------
 
 
 def _repair(found: Tree, wanted: Tree) -> Tree | None:

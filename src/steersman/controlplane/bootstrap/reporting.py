@@ -33,7 +33,7 @@ class Reporter:
         self._failed_passes = 0
 
     def begin(self, recorder: SeriesRecorder) -> None:
-        """Write events from now on, those that waited first."""
+        """Write events from now on, queued ones first."""
         self._recorder = recorder
         waiting, self._waiting = self._waiting, []
         for finding in waiting:

@@ -35,7 +35,7 @@ _FIRST_RETRY_SECONDS: Final = 0.05
 
 
 class KubernetesServiceController(Controller):
-    """Corrects Service, Endpoints and EndpointSlice.
+    """Controller of the Service, Endpoints and EndpointSlice ``kubernetes``.
 
     It runs once the server is ready, as clients use the address at once.
     """
@@ -64,7 +64,7 @@ class KubernetesServiceController(Controller):
             self.watch(what, keys=lambda _: (_KEY,), namespace=NAMESPACE, field_selector=f"metadata.name={NAME}")
 
     async def start(self) -> None:
-        """Look once, whatever is there."""
+        """Enqueue the Service once at start."""
         self.enqueue_service()
 
     def enqueue_service(self) -> None:

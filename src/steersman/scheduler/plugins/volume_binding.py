@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from steersman.scheduler.framework import Plugin, PodFilter, PreFilterRejection, Rejection
-from steersman.scheduler.volumes import Binding, can_provision, class_of, is_bound, is_reachable
+from steersman.scheduler.volumes import SELECTED_NODE, Binding, can_provision, class_of, is_bound, is_reachable
 
 if TYPE_CHECKING:
     from steersman.scheduler.node_info import NodeInfo
@@ -15,13 +15,12 @@ if TYPE_CHECKING:
     from steersman.scheduler.volumes import VolumeCatalog
 
 _NAME: Final = "VolumeBinding"
-_CONFLICT: Final = Rejection(_NAME, ("node(s) didn't match PersistentVolume's node affinity",), resolvable=False)
-_MISSING: Final = Rejection(
-    _NAME, ("node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)",), resolvable=False
-)
-_NO_VOLUME: Final = Rejection(_NAME, ("node(s) didn't find available persistent volumes to bind",), resolvable=False)
-
-_NO_SPACE: Final = Rejection(_NAME, ("node(s) did not have enough free storage",), resolvable=False)
+#: Reasons in the order of upstream's ``FindPodVolumes``; a node may have one for bound and one for unbound claims.
+_CONFLICT: Final = "node(s) didn't match PersistentVolume's node affinity"
+_NO_VOLUME: Final = "node(s) didn't find available persistent volumes to bind"
+_NO_SPACE: Final = "node(s) did not have enough free storage"
+_MISSING: Final = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
+_REASONS: Final = (_CONFLICT, _NO_VOLUME, _NO_SPACE, _MISSING)
 
 
 class VolumeBinding(Plugin):
@@ -56,17 +55,16 @@ class VolumeBinding(Plugin):
                     _NAME, f'waiting for ephemeral volume controller to create the persistentvolumeclaim "{name}"'
                 )
             raise PreFilterRejection(_NAME, f'persistentvolumeclaim "{name}" not found')
-        if claim.metadata.deletionTimestamp is not None:
-            raise PreFilterRejection(_NAME, f'persistentvolumeclaim "{name}" is being deleted')
         if claim.status is not None and claim.status.phase == "Lost":
             volume = claim.spec.volumeName
             raise PreFilterRejection(
                 _NAME, f'persistentvolumeclaim "{name}" bound to non-existent persistentvolume "{volume}"'
             )
+        if claim.metadata.deletionTimestamp is not None:
+            raise PreFilterRejection(_NAME, f'persistentvolumeclaim "{name}" is being deleted')
         if name in _ephemeral(pod) and not _owned(claim, pod):
-            raise PreFilterRejection(
-                _NAME, f'PVC "{pod.namespace}/{name}" was not created for pod "{pod.key}" (pod is not owner)'
-            )
+            whose = f"PVC {pod.namespace}/{name} ({claim.metadata.uid})"
+            raise PreFilterRejection(_NAME, f"{whose} was not created for pod {pod.key} ({pod.uid}) (pod is not owner)")
         return claim
 
     def binding(self, pod: PodInfo, cluster: Snapshot, node: NodeInfo) -> Binding:
@@ -94,27 +92,44 @@ class _VolumesFilter(PodFilter):
         self._unbound = unbound
 
     def __call__(self, node: NodeInfo) -> Rejection | None:
+        found = (self._bound_conflict(node), self.binding(node))
+        reasons = tuple(reason for reason in _REASONS if reason in found)
+        return Rejection(_NAME, reasons, resolvable=False) if reasons else None
+
+    def _bound_conflict(self, node: NodeInfo) -> str:
+        """Return why a bound volume cannot be used on the node; empty if all can."""
         for volume in self._bound:
             if volume is None:
                 return _MISSING
             if not is_reachable(volume, node):
                 return _CONFLICT
-        found = self.binding(node)
-        return found if isinstance(found, Rejection) else None
+        return ""
 
-    def binding(self, node: NodeInfo) -> Binding | Rejection:
-        """Return the volume operations for the unbound claims, or why they cannot be bound on the node."""
+    def binding(self, node: NodeInfo) -> Binding | str:
+        """Return the volume operations for the unbound claims, or why they cannot be bound on the node.
+
+        A claim with a selected node waits for its provisioner there.
+        """
         static: list[tuple[PersistentVolumeClaim, PersistentVolume]] = []
+        selected: list[PersistentVolumeClaim] = []
         provision: list[PersistentVolumeClaim] = []
         for claim in self._unbound:
+            selected_node = (claim.metadata.annotations or {}).get(SELECTED_NODE)
+            if selected_node is not None:
+                if selected_node != node.name:
+                    return _NO_VOLUME
+                selected.append(claim)
+                continue
             taken = [volume.metadata.name for _, volume in static]
             found = next((each for each in self._catalog.candidates(claim, taken) if is_reachable(each, node)), None)
             if found is not None:
                 static.append((claim, found))
-            elif not can_provision(self._catalog.classes[class_of(claim)], node):
-                return _NO_VOLUME
-            elif not self._catalog.has_capacity(claim, node):
-                return _NO_SPACE
             else:
                 provision.append(claim)
+        provision = [*selected, *provision]
+        for claim in provision:
+            if not can_provision(self._catalog.classes[class_of(claim)], node):
+                return _NO_VOLUME
+            if not self._catalog.has_capacity(claim, node):
+                return _NO_SPACE
         return Binding(tuple(static), tuple(provision))

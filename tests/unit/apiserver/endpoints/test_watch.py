@@ -18,9 +18,9 @@ async def test_without_a_version_the_present_state_comes_first_in_order_of_names
     await world.put("b")
     await world.put("a")
     watch = await world.watch()
-    assert await watch.told() == [("ADDED", "a", "2"), ("ADDED", "b", "1")]
+    assert await watch.event_keys() == [("ADDED", "a", "2"), ("ADDED", "b", "1")]
     await world.put("c")
-    assert await watch.told() == [("ADDED", "c", "3")]
+    assert await watch.event_keys() == [("ADDED", "c", "3")]
     await watch.close()
 
 
@@ -32,7 +32,7 @@ async def test_from_a_version_only_later_changes_come():
     await world.put("a", data={"k": "v"})
     await world.delete("b")
     watch = await world.watch(resourceVersion=str(version))
-    assert await watch.told() == [("MODIFIED", "a", "3"), ("DELETED", "b", "4")]
+    assert await watch.event_keys() == [("MODIFIED", "a", "3"), ("DELETED", "b", "4")]
     await watch.close()
 
 
@@ -40,7 +40,7 @@ async def test_version_zero_is_the_present_state():
     world = World()
     await world.put("a")
     watch = await world.watch(resourceVersion="0")
-    assert await watch.told() == [("ADDED", "a", "1")]
+    assert await watch.event_keys() == [("ADDED", "a", "1")]
     await watch.close()
 
 
@@ -90,8 +90,8 @@ async def test_field_selectors_enter_and_leave_likewise():
     unscheduled = await world.watch(resourceVersion=str(version), fieldSelector="spec.nodeName=")
     on_node = await world.watch(resourceVersion=str(version), fieldSelector="spec.nodeName=n")
     await world.put("p", spec={"nodeName": "n"})
-    assert await unscheduled.told() == [("DELETED", "p", "2")]
-    assert await on_node.told() == [("ADDED", "p", "2")]
+    assert await unscheduled.event_keys() == [("DELETED", "p", "2")]
+    assert await on_node.event_keys() == [("ADDED", "p", "2")]
     await unscheduled.close()
     await on_node.close()
 
@@ -103,8 +103,8 @@ async def test_a_namespace_sees_its_own_objects_only():
     await world.put("a", "ns")
     await world.put("b", "ns2")
     await world.put("c", "n")
-    assert await watch.told() == [("ADDED", "a", "1")]
-    assert [name for _, name, _ in await everywhere.told()] == ["a", "b", "c"]
+    assert await watch.event_keys() == [("ADDED", "a", "1")]
+    assert [name for _, name, _ in await everywhere.event_keys()] == ["a", "b", "c"]
     await watch.close()
     await everywhere.close()
 
@@ -117,8 +117,8 @@ async def test_one_object_by_field_or_by_legacy_path():
     await world.put("ab")
     await world.delete("a")
     expected = [("ADDED", "a", "1"), ("DELETED", "a", "3")]
-    assert await by_field.told() == expected
-    assert await by_path.told() == expected
+    assert await by_field.event_keys() == expected
+    assert await by_path.event_keys() == expected
     await by_field.close()
     await by_path.close()
 
@@ -141,7 +141,7 @@ async def test_initial_events_without_bookmarks_have_no_end():
     world = World()
     await world.put("a")
     watch = await world.watch(**STATE)
-    assert await watch.told() == [("ADDED", "a", "1")]
+    assert await watch.event_keys() == [("ADDED", "a", "1")]
     await watch.close()
 
 
@@ -149,9 +149,9 @@ async def test_no_initial_events_when_told_so():
     world = World()
     await world.put("a")
     watch = await world.watch(sendInitialEvents="false", resourceVersionMatch="NotOlderThan")
-    assert await watch.told() == []
+    assert await watch.event_keys() == []
     await world.put("b")
-    assert await watch.told() == [("ADDED", "b", "2")]
+    assert await watch.event_keys() == [("ADDED", "b", "2")]
     await watch.close()
 
 
@@ -171,9 +171,9 @@ async def test_a_plain_watch_from_the_future_is_silent_until_then():
     watch = await world.watch(resourceVersion="2")
     await world.put("a")
     await world.put("b")
-    assert await watch.told() == []
+    assert await watch.event_keys() == []
     await world.put("c")
-    assert await watch.told() == [("ADDED", "c", "3")]
+    assert await watch.event_keys() == [("ADDED", "c", "3")]
     await watch.close()
 
 
@@ -204,7 +204,7 @@ async def test_a_watcher_that_does_not_read_is_told_so_and_no_other_is_hurt():
     assert b'"type":"ERROR"' in piece
     assert b'"code":410' in piece
     await world.put("last")
-    assert [name for _, name, _ in await reader.told()] == ["last"]
+    assert [name for _, name, _ in await reader.event_keys()] == ["last"]
     await reader.close()
 
 
@@ -213,11 +213,11 @@ async def test_bookmarks_come_about_every_minute_and_shortly_before_the_end():
     version = await world.put("a")
     watch = await world.watch(resourceVersion=str(version), allowWatchBookmarks="true", timeoutSeconds="150")
     assert await watch.seen(after_seconds=59) == []
-    assert await watch.told(after_seconds=2) == [("BOOKMARK", "", "1")]
+    assert await watch.event_keys(after_seconds=2) == [("BOOKMARK", "", "1")]
     await world.put("b")
-    assert await watch.told(after_seconds=60) == [("ADDED", "b", "2"), ("BOOKMARK", "", "2")]
-    assert await watch.told(after_seconds=26) == []
-    assert await watch.told(after_seconds=2) == [("BOOKMARK", "", "2")]
+    assert await watch.event_keys(after_seconds=60) == [("ADDED", "b", "2"), ("BOOKMARK", "", "2")]
+    assert await watch.event_keys(after_seconds=26) == []
+    assert await watch.event_keys(after_seconds=2) == [("BOOKMARK", "", "2")]
     assert not watch.over
     await watch.seen(after_seconds=2)
     assert watch.over
@@ -300,10 +300,10 @@ async def test_changes_are_told_at_once_and_close_followers_together():
     watch = await world.watch()
     await watch.seen()
     await world.put("a")
-    assert [name for _, name, _ in await watch.told(after_seconds=0)] == ["a"]
+    assert [name for _, name, _ in await watch.event_keys(after_seconds=0)] == ["a"]
     await world.put("b")
     await world.put("c")
-    assert [name for _, name, _ in await watch.told(after_seconds=0)] == ["b", "c"]
+    assert [name for _, name, _ in await watch.event_keys(after_seconds=0)] == ["b", "c"]
     await watch.close()
 
 
@@ -392,7 +392,7 @@ async def test_what_a_slow_client_does_not_take_goes_the_other_way_in_order():
     pipe.is_full = True
     await world.put("a")
     await world.put("b")
-    assert [name for _, name, _ in await watch.told()] == ["a", "b"]
+    assert [name for _, name, _ in await watch.event_keys()] == ["a", "b"]
     pipe.is_full = False
     await world.put("c")
     assert await watch.seen() == []
@@ -410,7 +410,7 @@ async def test_paused_watch_holds_a_cursor_and_no_events():
         await world.clock.advance(1)
     assert (watch.stream._cursor, watch.stream._held, pipe.pieces) == (cursor, b"", [])
     pipe.resume()
-    assert [name for _, name, _ in await watch.told()] == ["a", "b", "c"]
+    assert [name for _, name, _ in await watch.event_keys()] == ["a", "b", "c"]
     await watch.close()
 
 
@@ -450,7 +450,7 @@ async def test_a_pushed_watch_that_fails_ends_alone(monkeypatch):
 
     monkeypatch.setattr(watch.stream, "_next", broken)
     await world.put("a")
-    assert [name for _, name, _ in await other.told()] == ["a"]
+    assert [name for _, name, _ in await other.event_keys()] == ["a"]
     with pytest.raises(RuntimeError):
         await watch._task
     await watch.stream.aclose()

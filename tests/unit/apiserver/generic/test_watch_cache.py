@@ -209,9 +209,9 @@ async def test_all_writes_of_a_transaction_show_at_once():
     watch = await world.watch()
     value = world.layout.encode({"metadata": {"name": "x", "namespace": "ns"}})
     await world.store.txn([Put(f"{world.prefix}ns/{name}", value) for name in ("a", "b")])
-    assert [version for _, _, version in await watch.told()] == ["1", "2"]
+    assert [version for _, _, version in await watch.event_keys()] == ["1", "2"]
     await world.store.txn([Delete(f"{world.prefix}ns/a")])
-    assert len(await watch.told()) == 1
+    assert len(await watch.event_keys()) == 1
     await watch.close()
 
 
@@ -226,7 +226,7 @@ async def test_a_lost_watch_ends_the_watches_and_reads_everything_anew():
     await world.put("b")
     assert await world.names() == ["a", "b"]
     again = await world.watch()
-    assert [name for _, name, _ in await again.told()] == ["a", "b"]
+    assert [name for _, name, _ in await again.event_keys()] == ["a", "b"]
     await again.close()
 
 

@@ -206,3 +206,12 @@ def test_client_is_shared_by_equal_configurations():
     config = {"url": "https://h/", "caBundle": ca_bundle()}
     assert made.client(target_of(config)) is made.client(target_of(dict(config)))
     assert made.client(target_of(config)) is not made.client(target_of({"url": "https://h/"}))
+
+
+def test_client_shares_the_systems_authorities_among_webhooks_without_a_bundle():
+    made = clients()
+    first, second = (made.client(target_of({"url": f"https://{host}/"})) for host in ("a.example.com", "b.example.com"))
+    own = made.client(target_of({"url": "https://a.example.com/", "caBundle": ca_bundle()}))
+    assert first._tls is second._tls
+    assert own._tls is not first._tls
+    made.close()
