@@ -51,15 +51,23 @@ async def test_transactions_are_bounded_in_bytes(stores):
     source, destination = stores
     await source.txn([Put(pod(i), b"x" * 400_000) for i in range(5)])
     sizes = []
-    txn = destination.txn
-
-    async def recorded(ops):
-        sizes.append(sum(len(op.value) for op in ops if isinstance(op, Put)))
-        return await txn(ops)
-
-    destination.txn = recorded
-    await transfer(source, destination)
+    await transfer(source, Measuring(destination, sizes))
     assert max(sizes) <= 1024 * 1024
+
+
+class Measuring:
+    """A store that notes the bytes of each transaction."""
+
+    def __init__(self, store, sizes):
+        self._store = store
+        self._sizes = sizes
+
+    def __getattr__(self, name):
+        return getattr(self._store, name)
+
+    async def txn(self, ops):
+        self._sizes.append(sum(len(op.value) for op in ops if isinstance(op, Put)))
+        return await self._store.txn(ops)
 
 
 class Failing:

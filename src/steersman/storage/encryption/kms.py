@@ -118,7 +118,8 @@ class EnvelopeTransformer:
         self._on_key_change = on_key_change
         self._state: _State | None = None
         self._version = ""
-        self._cache: dict[EncryptedKey, Transformer] = {}
+        #: By the encoded key: compiled structs are not hashable.
+        self._cache: dict[bytes, Transformer] = {}
         #: Result of the last probe: empty when it succeeded.
         self._problem = ""
         self._probed_at = -_HEALTHY_TTL_SECONDS
@@ -137,7 +138,7 @@ class EnvelopeTransformer:
 
     def decrypt(self, data: bytes, context: bytes) -> tuple[bytes, bool]:
         key, encrypted = decode_object(data)
-        transformer, state = self._cache.get(key), self._state
+        transformer, state = self._cache.get(encode_object(key, b"")), self._state
         if transformer is None or state is None:
             raise DataKeyUnknownError(lambda: self._load(key))
         plain, is_stale = transformer.decrypt(encrypted, context)
@@ -147,7 +148,7 @@ class EnvelopeTransformer:
     async def _load(self, key: EncryptedKey) -> None:
         if self._state is None:
             await self.probe()
-        if key in self._cache:
+        if encode_object(key, b"") in self._cache:
             return
         secret = await self._service.decrypt(self._uid(), key)
         try:
@@ -161,7 +162,7 @@ class EnvelopeTransformer:
     def _remember(self, key: EncryptedKey, transformer: Transformer) -> None:
         if len(self._cache) >= _CACHED_KEYS_MAX:
             del self._cache[next(iter(self._cache))]
-        self._cache[key] = transformer
+        self._cache[encode_object(key, b"")] = transformer
 
     # -- the plugin ----------------------------------------------------------------------------------------------------
 
