@@ -121,20 +121,20 @@ class World:
         lease, candidates = self.lease, dict(self.candidates)
         departed = self._departures[number].update(lease, candidates, now=self.time)
         decision = decide(lease, candidates.values(), now=self.time, departed=departed)
-        if decision.look_again is not None:
-            at = (decision.look_again - BASE).total_seconds()
+        if decision.next_check is not None:
+            at = (decision.next_check - BASE).total_seconds()
             if at <= self.now:
                 raise Wrong(f"looks again at {at}, which is not after {self.now}")
             if not self.now < self._planned[number] <= at:
                 self._planned[number] = at
-                self.later(at - self.now, lambda: self.look_again(number))
+                self.later(at - self.now, lambda: self.check_again(number))
         asked = self.time
         for name in decision.ask:
             self.later(self.soon(), lambda seen=candidates[name]: self.ask(seen, asked))
         if decision.write is not None:
             self.later(self.soon(), lambda: self.write(lease, decision.write, number))
 
-    def look_again(self, number: int) -> None:
+    def check_again(self, number: int) -> None:
         self._planned[number] = float("inf")
         self.step(number)
 

@@ -44,13 +44,16 @@ def test_toolkit_imports_without_the_packages_of_the_server(tmp_path):
 
 
 def test_apiserver_imports_without_the_packages_of_the_toolkit(tmp_path):
-    names = ["apiserver", "storage", "schema", "cel", "asynckit", "apimachinery", "testing"]
+    names = ["apiserver", "storage", "schema", "cel", "asynckit", "apimachinery"]
     assert import_all(["toolkit"], tmp_path, names) == {"refused": [], "raw": []}
 
 
 @pytest.mark.parametrize(
     ("missing", "refused"),
-    [("server", ["testing", "apiserver", "controllers"]), ("toolkit", ["client", "controllers", "scheduler", "nodes"])],
+    [
+        ("server", ["testing", "apiserver", "controllers"]),
+        ("toolkit", ["client", "testing", "controllers", "scheduler", "nodes"]),
+    ],
 )
 def test_import_names_the_missing_packages(missing, refused, tmp_path):
     outcome = import_all([missing], tmp_path, [name for name in PUBLIC if name != "runtime"])
@@ -61,7 +64,11 @@ def test_import_names_the_missing_packages(missing, refused, tmp_path):
         assert extras.PACKAGES[missing][0] in text or extras.PACKAGES[missing][1] in text
 
 
-@pytest.mark.parametrize("example", sorted(path.name for path in EXAMPLES.glob("*.py")))
+#: It serves HTTPS with a certificate of its own.
+NEEDS_SERVER = "metrics_api.py"
+
+
+@pytest.mark.parametrize("example", sorted({path.name for path in EXAMPLES.glob("*.py")} - {NEEDS_SERVER}))
 def test_example_imports_without_the_packages_of_the_server(example, tmp_path):
     code = f"import runpy; runpy.run_path({str(EXAMPLES / example)!r}, run_name='imported')"
     done = run_without(["server"], tmp_path, "-c", code)

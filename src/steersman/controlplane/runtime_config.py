@@ -23,7 +23,7 @@ _FLAG: Final = "--runtime-config"
 _STAGES: Final = ("api/all", "api/ga", "api/beta", "api/alpha")
 
 #: Served only if ``--runtime-config`` enables them.
-_OFF_BY_DEFAULT: Final = frozenset({"storagemigration.k8s.io/v1beta1"})
+OFF_BY_DEFAULT: Final = frozenset({"storagemigration.k8s.io/v1beta1"})
 _UNSTABLE: Final = ("alpha", "beta")
 #: Group versions whose only resources belong to a feature gate.
 _GATED: Final = {"CoordinatedLeaderElection": ("coordination.k8s.io/v1alpha2", "coordination.k8s.io/v1beta1")}
@@ -36,7 +36,7 @@ def served_resources(options: APIServerOptions) -> ResourceTable:
     for group in table().groups:
         for version in group.versions:
             name, stage = f"{group.name}/{version.name}", _stage_of(version.name)
-            by_default = name not in _OFF_BY_DEFAULT
+            by_default = name not in OFF_BY_DEFAULT
             if stage is not None and not config.get(name, config.get(stage, config.get("api/all", by_default))):
                 disabled.add(name)
     for gate, versions in _GATED.items():

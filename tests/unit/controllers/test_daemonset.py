@@ -233,7 +233,7 @@ def test_status_counts_nodes():
     assert (status.updatedNumberScheduled, status.observedGeneration) == (1, 7)
 
 
-def test_seconds_to_look_again_is_the_next_availability():
+def test_seconds_to_requeue_is_the_next_availability():
     world = see(daemon(minReadySeconds=5), "n", pod("p", age=2))
     assert seconds_to_requeue(world, plan_status(world, observed=False, collisions=0)) == 3
 

@@ -280,7 +280,7 @@ def test_update_revision_becomes_current_when_complete(of, pods, current):
     assert plan_status(see(of, *pods, current="old"), collisions=0).currentRevision == current
 
 
-def test_seconds_to_look_again_is_the_next_availability():
+def test_seconds_to_requeue_is_the_next_availability():
     assert seconds_to_requeue(see(sts(minReadySeconds=130), pod(0), pod(1, age=20))) == 30
     assert seconds_to_requeue(see(sts(), pod(0))) is None
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, assert_never
 
 from lightkube.models.storagemigration_v1beta1 import StorageVersionMigration
 
-from steersman.client import custom, tree
+from steersman.client import tree, typed
 from steersman.client.errors import ApiError, ClientError, Conflict, MethodNotAllowed, NotFound
 from steersman.client.objects import compare_versions, name_of, resource_version_of
 from steersman.client.partial_metadata import metadata_only
@@ -25,13 +25,7 @@ if TYPE_CHECKING:
 
 
 #: Beta and off by default in 1.36: served only with ``--runtime-config``.
-MIGRATIONS: Final[ResourceType[StorageVersionMigration]] = custom(
-    "storagemigration.k8s.io/v1beta1",
-    "StorageVersionMigration",
-    plural="storageversionmigrations",
-    namespaced=False,
-    model=StorageVersionMigration,
-)
+MIGRATIONS: Final[ResourceType[StorageVersionMigration]] = typed(StorageVersionMigration)
 _DEFINITIONS: Final = tree("apiextensions.k8s.io/v1", "CustomResourceDefinition")
 _BY_RESOURCE: Final = "migrated resource"
 #: Field manager of migration conditions in definitions, upstream's name.

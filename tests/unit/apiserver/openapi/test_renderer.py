@@ -12,10 +12,14 @@ from steersman.schema.resources import table
 WITHOUT_INFLUENCE = {
     "steersman",
     "steersman.apimachinery",
+    "steersman.apimachinery.codec",
     "steersman.apimachinery.errors",
     "steersman.apimachinery.field",
     "steersman.apimachinery.gotext",
+    "steersman.apimachinery.json_syntax",
+    "steersman.apimachinery.json_values",
     "steersman.apimachinery.protowire",
+    "steersman.apimachinery.workmeter",
     "steersman.apiserver",
     "steersman.extras",
     "steersman.version",  # has the Kubernetes release, which is digested by value
