@@ -79,6 +79,14 @@ def known_to_checkers_only(path: str) -> set[str]:
     return {alias.asname or alias.name for n in imports for alias in n.names if alias.name not in {"Callable", "Tree"}}
 
 
+def interpreted_names(path: str) -> set[str]:
+    """Return names that a module imports from modules that are not compiled."""
+    imports = [node for node in ast.walk(parsed(path)) if isinstance(node, ast.ImportFrom) and node.module]
+    excluded = set(matching(EXCLUDE))
+    outer = [node for node in imports if f"src/{node.module.replace('.', '/')}.py" in excluded]
+    return {alias.asname or alias.name for node in outer for alias in node.names}
+
+
 def test_include_names_folders_in_order():
     assert [pattern for pattern in INCLUDE if not pattern.endswith(("/", "/*.py"))] == []
     assert sorted(INCLUDE) == INCLUDE
@@ -115,6 +123,8 @@ def test_compiled_module_avoids_constructs_that_mypyc_breaks(path):
                 isinstance(item.annotation, ast.Subscript | ast.BinOp) for item in fields
             ):
                 faults.append(f"{node.name}: is decoded, and the compiler forgets parts of its types")
+        if bases(node) & interpreted_names(path) and "__slots__" in ast.unparse(node):
+            faults.append(f"{node.name}: __slots__ of a compiled class that extends an interpreted one")
         if bases(node) & {"str", "int", "float", "list", "dict", "tuple"}:
             faults.append(f"{node.name} extends a built-in type")
         if any(isinstance(inner, ast.Constant) and inner.value == "__weakref__" for inner in ast.walk(node)):

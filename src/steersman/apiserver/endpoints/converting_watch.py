@@ -41,8 +41,6 @@ RETRY_MAX_SECONDS: Final = 10.0
 class ConvertedFeed(Feed):
     """Events of changes that have been converted ahead of the read."""
 
-    __slots__ = ("_ahead", "_start", "_stop")
-
     def __init__(self, served: ServedResource, selection: Selection, view: Shown) -> None:
         super().__init__(served.cache, selection, whole=view.whole, head=None)
         self._ahead: list[Change] = []

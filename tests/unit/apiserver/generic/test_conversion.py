@@ -62,6 +62,7 @@ class Served:
         self.resource = type("Resource", (), {"api_version": api_version, "kind": "Screen"})
 
 
+@pytest.mark.interpreted
 async def test_pending_versions_raise_until_the_conversion_was_made():
     others = {version: Served(version, Renaming()) for version in ("example.com/v1", "example.com/v2")}
     versions = PendingVersions(others["example.com/v1"], others)
