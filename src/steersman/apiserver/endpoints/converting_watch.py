@@ -16,7 +16,7 @@ import msgspec
 
 from steersman.apimachinery.errors import StatusError
 from steersman.apiserver.endpoints.watch import WatchStream
-from steersman.apiserver.generic.feed import Feed
+from steersman.apiserver.generic.feed import ConvertedFeed
 
 if TYPE_CHECKING:
     from steersman.apiserver.endpoints.watch import Push, Shown
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from steersman.apiserver.generic.conversion import SharedConversions
     from steersman.apiserver.generic.entry import Entry
     from steersman.apiserver.generic.listing import ListOptions
-    from steersman.apiserver.generic.selection import Selection
     from steersman.apiserver.generic.served import ServedResource
     from steersman.asynckit.clock import Timer
 
@@ -36,29 +35,6 @@ _BYTES_MAX: Final = 1024 * 1024
 #: Pause after a failed call; exponential, up to the maximum.
 RETRY_SECONDS: Final = 0.5
 RETRY_MAX_SECONDS: Final = 10.0
-
-
-class ConvertedFeed(Feed):
-    """Events of changes that have been converted ahead of the read."""
-
-    def __init__(self, served: ServedResource, selection: Selection, view: Shown) -> None:
-        super().__init__(served.cache, selection, whole=view.whole, head=None)
-        self._ahead: list[Change] = []
-        self._start = self._stop = 0
-
-    def set_ahead(self, cursor: int, changes: list[Change]) -> None:
-        """Take the converted changes from ``cursor`` on."""
-        self._ahead, self._start, self._stop = changes, cursor, cursor + len(changes)
-
-    def read(self, cursor: int) -> tuple[bytes, int]:
-        """Return the frames of the converted changes from ``cursor`` on, and the cursor after them."""
-        if not self._start <= cursor < self._stop:
-            return b"", cursor
-        return self._encode(self._ahead[cursor - self._start :], cursor)
-
-    def holds(self, cursor: int) -> bool:
-        """True if the change at ``cursor`` has been converted."""
-        return self._start <= cursor < self._stop
 
 
 class ConvertingWatchStream(WatchStream):
@@ -73,7 +49,7 @@ class ConvertingWatchStream(WatchStream):
         options: ListOptions,
         revision: int,
     ) -> None:
-        self._converted_feed: Final = ConvertedFeed(served, options.selection, view)
+        self._converted_feed: Final = ConvertedFeed(served.cache, options.selection, whole=view.whole)
         super().__init__(served, self._converted_feed, view, options=options, revision=revision)
         self._conversions: Final = conversions
         self._is_initial_converted = False

@@ -98,6 +98,31 @@ class Feed:
         return b"".join(frames), cursor
 
 
+class ConvertedFeed(Feed):
+    """Events of changes that have been converted ahead of the read."""
+
+    __slots__ = ("_ahead", "_start", "_stop")
+
+    def __init__(self, cache: WatchCache, selection: Selection, *, whole: Callable[[Entry], bytes]) -> None:
+        super().__init__(cache, selection, whole=whole, head=None)
+        self._ahead: list[Change] = []
+        self._start = self._stop = 0
+
+    def set_ahead(self, cursor: int, changes: list[Change]) -> None:
+        """Take the converted changes from ``cursor`` on."""
+        self._ahead, self._start, self._stop = changes, cursor, cursor + len(changes)
+
+    def read(self, cursor: int) -> tuple[bytes, int]:
+        """Return the frames of the converted changes from ``cursor`` on, and the cursor after them."""
+        if not self.holds(cursor):
+            return b"", cursor
+        return self._encode(self._ahead[cursor - self._start :], cursor)
+
+    def holds(self, cursor: int) -> bool:
+        """True if the change at ``cursor`` has been converted."""
+        return self._start <= cursor < self._stop
+
+
 def seen(selection: Selection, change: Change) -> tuple[EventType, Entry] | None:
     """Return a change as a watch with a selector sees it: ADDED when the object enters the selection, DELETED when it leaves.
 
