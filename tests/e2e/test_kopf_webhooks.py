@@ -69,7 +69,7 @@ def refusal(kubectl: Kubectl, *arguments: str, stdin: str = "") -> str:
 
 
 def wait_for_webhooks(kubectl: Kubectl) -> None:
-    """Wait until the operator answers admission reviews, which the server sends for dry runs too."""
+    """Wait until the operator answers admission reviews, which the server sends for dry runs too; kubectl's runs pace it."""
     deadline = time.monotonic() + 60
     command = kubectl.command("create", "--dry-run=server", "-f", "-")
     body = screen("probe", "1x1")
@@ -80,7 +80,6 @@ def wait_for_webhooks(kubectl: Kubectl) -> None:
         if done.returncode == 0 and has_webhooks(kubectl):
             return
         assert time.monotonic() < deadline, done.stderr
-        time.sleep(0.2)
 
 
 def has_webhooks(kubectl: Kubectl) -> bool:
