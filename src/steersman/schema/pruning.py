@@ -36,16 +36,16 @@ def _prune(type_: Type, value: Any, path: str, unknown: list[str]) -> Any:
 
 
 def _prune_struct(struct: Struct, value: dict[str, Any], path: str, unknown: list[str]) -> dict[str, Any]:
-    kept = {}
+    pruned = {}
     for key, item in value.items():
         field = struct.fields.get(key)
         if field is not None:
-            kept[key] = _prune(field.type, item, _join(path, key), unknown)
+            pruned[key] = _prune(field.type, item, _join(path, key), unknown)
         elif struct.preserve_unknown:
-            kept[key] = item
+            pruned[key] = item
         else:
             unknown.append(_join(path, key))
-    return kept
+    return pruned
 
 
 def _join(path: str, key: str) -> str:

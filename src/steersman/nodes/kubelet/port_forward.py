@@ -134,9 +134,9 @@ class SpdyForwarding:
             await connection.forward(self._connect, send, fail)
         finally:
             self._connections.pop(stream, None)
-        for each in (errors, stream):
-            if each is not None:
-                await self._send(self._writer.data(each, b"", last=True))
+        for channel in (errors, stream):
+            if channel is not None:
+                await self._send(self._writer.data(channel, b"", last=True))
 
     async def _data(self, frame: spdy.Data) -> None:
         if frame.data:
@@ -171,12 +171,12 @@ async def forward_channels(socket: ChannelSocket, ports: Sequence[int], connect:
     for index, connection in enumerate(connections):
         for channel in (2 * index, 2 * index + 1):
             await socket.send(channel, struct.pack("<H", connection.port))
-    running = [tasks.start(f"port {each.port}", forward(index)) for index, each in enumerate(connections)]
+    running = [tasks.start(f"port {connection.port}", forward(index)) for index, connection in enumerate(connections)]
     listening = tasks.start("client", _listen(socket, connections))
     try:
         while running and not listening.done():
             _, pending = await asyncio.wait([listening, *running], return_when=asyncio.FIRST_COMPLETED)
-            running = [each for each in running if each in pending]
+            running = [task for task in running if task in pending]
     finally:
         await tasks.close()
 
