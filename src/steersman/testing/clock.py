@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from steersman.asynckit.clock import FakeClock, RealClock
+from steersman.testing.errors import ClockError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -15,10 +16,6 @@ if TYPE_CHECKING:
 EPOCH: Final = datetime(2026, 1, 1, tzinfo=UTC)
 #: Real pause between two steps of a clock that runs.
 _STEP_SECONDS: Final = 0.02
-
-
-class ClockError(RuntimeError):
-    """The clock cannot do this: it is real, or time would go back."""
 
 
 class VirtualClock(FakeClock):

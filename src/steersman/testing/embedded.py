@@ -28,6 +28,7 @@ from steersman.storage.memory import MemoryStore
 from steersman.testing.application import ClusterApplication, identify
 from steersman.testing.clock import SteadyClock, VirtualClock
 from steersman.testing.embedded_components import make_components
+from steersman.testing.errors import ClusterError
 from steersman.testing.fault_control import Faults
 from steersman.testing.idle import IdleDetector
 from steersman.testing.kept_store import KeptStore
@@ -78,10 +79,6 @@ _TEST_AGENT: Final = "embedded-test"
 QUIET_SECONDS: Final = 0.05
 #: An orderly stop of the components takes at most so long, in real time.
 _STOP_SECONDS: Final = 5.0
-
-
-class ClusterError(RuntimeError):
-    """The embedded cluster is not in a state for the call, or did not reach the awaited state."""
 
 
 class EmbeddedCluster:

@@ -27,10 +27,10 @@ import pytest
 
 from steersman.asynckit.clock import RealClock
 from steersman.client import tree
+from steersman.testing.errors import ClockError, ClusterError
 from steersman.testing.faults import FaultError, LeftoverFaults
 from steersman.testing.host.options import ClusterOptionError
 from steersman.testing.kit.cluster import Cluster
-from steersman.testing.kit.errors import ClockError, ClusterError
 from steersman.testing.kit.manifests import read_manifests
 from steersman.testing.kit.operators import OperatorError, kopf_command
 from steersman.testing.kit.report import sections_of

@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
+from steersman.testing.errors import ClusterError
 from steersman.testing.host.options import ClusterOptions
 from steersman.testing.kit.clock import ClusterClock
 from steersman.testing.kit.connection import CALL_SECONDS, ClusterProcess
-from steersman.testing.kit.errors import ClusterError
 from steersman.testing.kit.faults import ClusterFaults, ClusterNodes, ClusterPods
 from steersman.testing.kit.operators import Operator, kopf_command
 
