@@ -205,11 +205,11 @@ class Cluster:
 
     # Waits. Timeouts are time of the cluster's clock, that of ``settle`` is real time.
 
-    def settle(self, timeout: float = 10.0, *, quiet_seconds: float = 0.05) -> None:
+    def settle(self, timeout: float = 10.0, *, quiet_seconds: float | None = None) -> None:
         """Wait until caches, queues and requests have nothing left to do and no timer is due; time does not pass.
 
-        Clients from outside count as settled when they sent no request for ``quiet_seconds``. Raises ``SettleError`` with
-        what is still at work.
+        Clients from outside count as settled when they sent no request and received no event of a watch for
+        ``quiet_seconds``, by default the option of the cluster. Raises ``SettleError`` with what is still at work.
         """
         arguments = {"timeout": timeout, "quiet_seconds": quiet_seconds}
         self._process.call("settle", arguments, timeout_seconds=timeout + CALL_SECONDS)
@@ -246,6 +246,18 @@ class Cluster:
             seen, now, goes_on = self._process.call("step", {"seen": seen, "within_seconds": deadline - now})
         name = getattr(predicate, "__qualname__", str(predicate))
         raise WaitError(f"{name} did not hold within {timeout:g} seconds; the last result is {result!r}") from last
+
+    def wait_for_request(self, *, timeout: float = 30.0, **patterns: Any) -> dict[str, Any]:
+        """Return the latest request that matches patterns (see ``requests``), once there is one.
+
+        No virtual time passes and ``timeout`` is real time: an operator in another process needs it to start. Raises
+        ``WaitError``.
+        """
+        arguments = {"timeout": timeout, **patterns}
+        request: dict[str, Any] = self._process.call(
+            "wait_for_request", arguments, timeout_seconds=timeout + CALL_SECONDS
+        )
+        return request
 
     # Observations
 
