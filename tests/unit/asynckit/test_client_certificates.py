@@ -77,22 +77,32 @@ async def test_required_certificate_must_exist_but_need_not_verify(tmp_path, pre
         await chain_length(server, serving_certificates.client_context(tmp_path))
 
 
+#: Contexts call into these as long as the process lives.
+KEPT = []
+
+
 @pytest.fixture
-def no_libssl(monkeypatch):
+def load_libssl(monkeypatch):
+    """Let each new context load libssl again."""
+    load = client_certificates._openssl.__wrapped__
+
+    def load_and_keep():
+        KEPT.append(load())
+        return KEPT[-1]
+
+    monkeypatch.setattr(client_certificates, "_openssl", load_and_keep)
+
+
+@pytest.fixture
+def no_libssl(monkeypatch, load_libssl):
     """Make every libssl that is loaded lack a function."""
     monkeypatch.setattr(client_certificates, "_SIGNATURES", (("SSL_CTX_no_such_function", None, ()),))
-    client_certificates._openssl.cache_clear()
-    yield
-    client_certificates._openssl.cache_clear()
 
 
 @pytest.fixture
-def other_libssl(monkeypatch):
+def other_libssl(monkeypatch, load_libssl):
     """Make contexts come from a libssl that reports none of them, as another copy in the process would."""
     monkeypatch.setattr(client_certificates._OpenSSL, "_record_created", lambda *_: None)
-    client_certificates._openssl.cache_clear()
-    yield
-    client_certificates._openssl.cache_clear()
 
 
 @pytest.mark.parametrize("libssl", ["no_libssl", pytest.param("other_libssl", marks=needs_shared_libssl)])
@@ -108,24 +118,18 @@ async def test_handshake_with_foreign_certificate_fails_without_access_to_libssl
 
 
 @needs_shared_libssl
+@pytest.mark.usefixtures("load_libssl")
 async def test_exception_in_the_callback_ends_the_handshake(monkeypatch, tmp_path, authority, prepare):
     def fail(*_):
         raise MemoryError
 
     reported = []
-    monkeypatch.setattr(sys, "unraisablehook", reported.append)
+    monkeypatch.setattr(sys, "unraisablehook", lambda report: reported.append(report.exc_type))
     monkeypatch.setattr(client_certificates._OpenSSL, "_verify", fail)
-    client_certificates._openssl.cache_clear()
-    try:
-        with pytest.raises((ssl.SSLError, ConnectionError)):
-            await chain_length(
-                prepare(server_context()), serving_certificates.client_context(tmp_path, authority, user="ann")
-            )
-    finally:
-        openssl = client_certificates._openssl()  # the context that failed still calls into it
-        client_certificates._openssl.cache_clear()
-    assert openssl is not None
-    assert [report.exc_type for report in reported] == [MemoryError]
+    server = prepare(server_context())
+    with pytest.raises((ssl.SSLError, ConnectionError)):
+        await chain_length(server, serving_certificates.client_context(tmp_path, authority, user="ann"))
+    assert MemoryError in reported
 
 
 @needs_shared_libssl
