@@ -1,9 +1,9 @@
 """TLS server contexts that accept client certificates which do not verify, and the chains of those that do.
 
 ``ssl`` ends the handshake when a client certificate does not verify. Go's ``tls.RequestClientCert`` does not: an authenticator
-judges the certificate, and another credential of the same request may be valid. Here OpenSSL verifies in the handshake as
-always, by a callback that drops the chain of a certificate that does not verify instead of ending the handshake:
-``verified_chain`` is then empty. A caller that takes a certificate without a verified chain for none fails closed.
+judges the certificate, and another credential of the same request may be valid. Here a callback lets OpenSSL verify in the
+handshake with the same settings, and sets the chain of the connection only if that succeeds: otherwise ``verified_chain``
+is empty. A caller that takes a certificate without a verified chain for none fails closed.
 
 The callback is OpenSSL's documented ``SSL_CTX_set_cert_verify_callback``, called with ``ctypes`` in the libssl that ``ssl``
 itself is linked to. The address of a context comes from OpenSSL: a callback of ``CRYPTO_get_ex_new_index`` reports each
@@ -37,7 +37,16 @@ _SIGNATURES: Final = (
     ("ERR_pop_to_mark", ctypes.c_int, ()),
     ("OpenSSL_version_num", ctypes.c_ulong, ()),
     ("SSL_CTX_set_cert_verify_callback", None, (_POINTER, _Verify, _POINTER)),
+    ("X509_STORE_CTX_free", None, (_POINTER,)),
+    ("X509_STORE_CTX_get0_cert", _POINTER, (_POINTER,)),
+    ("X509_STORE_CTX_get0_param", _POINTER, (_POINTER,)),
+    ("X509_STORE_CTX_get0_store", _POINTER, (_POINTER,)),
+    ("X509_STORE_CTX_get0_untrusted", _POINTER, (_POINTER,)),
+    ("X509_STORE_CTX_get1_chain", _POINTER, (_POINTER,)),
+    ("X509_STORE_CTX_init", ctypes.c_int, (_POINTER, _POINTER, _POINTER, _POINTER)),
+    ("X509_STORE_CTX_new", _POINTER, ()),
     ("X509_STORE_CTX_set0_verified_chain", None, (_POINTER, _POINTER)),
+    ("X509_VERIFY_PARAM_set1", ctypes.c_int, (_POINTER, _POINTER)),
     ("X509_verify_cert", ctypes.c_int, (_POINTER,)),
 )
 
@@ -108,14 +117,35 @@ class _OpenSSL:
         self._created.append((threading.get_ident(), address))
 
     def _verify(self, store_context: int, _: object) -> int:
-        """Verify a client's certificate; forget its chain unless that succeeds. An exception here ends the handshake."""
+        """Verify a client's certificate, and set the chain of the connection if it verifies.
+
+        Verification happens in a context of its own, as it leaves a chain when it fails, too: an exception at any place, after
+        which ``ctypes`` returns any number, must not leave one here.
+        """
         functions = self._functions
+        trial = functions.X509_STORE_CTX_new()
         functions.ERR_set_mark()  # errors that stay in the queue would fail the handshake later
-        is_verified = functions.X509_verify_cert(store_context) == 1
-        functions.ERR_pop_to_mark()
-        if not is_verified:
-            functions.X509_STORE_CTX_set0_verified_chain(store_context, None)
+        try:
+            if self._is_verified(trial, store_context):
+                chain = functions.X509_STORE_CTX_get1_chain(trial)
+                functions.X509_STORE_CTX_set0_verified_chain(store_context, chain)
+        finally:
+            functions.ERR_pop_to_mark()
+            functions.X509_STORE_CTX_free(trial)
         return 1
+
+    def _is_verified(self, trial: int, store_context: int) -> bool:
+        """Report whether the certificate of one context verifies in another, with the same authorities and parameters."""
+        functions = self._functions
+        store = functions.X509_STORE_CTX_get0_store(store_context)
+        certificate = functions.X509_STORE_CTX_get0_cert(store_context)
+        untrusted = functions.X509_STORE_CTX_get0_untrusted(store_context)
+        parameters = functions.X509_STORE_CTX_get0_param(store_context)
+        return (
+            functions.X509_STORE_CTX_init(trial, store, certificate, untrusted) == 1
+            and functions.X509_VERIFY_PARAM_set1(functions.X509_STORE_CTX_get0_param(trial), parameters) == 1
+            and functions.X509_verify_cert(trial) == 1
+        )
 
 
 @cache
