@@ -130,7 +130,7 @@ def establish(target: Target, definitions: Iterable[dict[str, Any]]) -> None:
     deadline = time.perf_counter() + 120
     while names and time.perf_counter() < deadline:
         for each in call(target, "GET", DEFINITIONS)["items"]:
-            conditions = each.get("status", {}).get("conditions", [])
+            conditions = each.get("status", {}).get("conditions") or ()
             if any(c["type"] == "Established" and c["status"] == "True" for c in conditions):
                 names.discard(each["metadata"]["name"])
         time.sleep(0.05)
@@ -162,7 +162,7 @@ class _Measured:
     """Figures of one start of a server."""
 
     def __init__(self, server: Server) -> None:
-        self.ready_seconds = server.ready_seconds
+        self.ready_seconds, self.ready_cpu_seconds = server.ready_seconds, server.cpu_seconds()
         self.first_ms, self.aggregated_ms = _discovery(server.target, "/apis", _AGGREGATED)
         _, self.legacy_ms = _discovery(server.target, "/apis", "application/json")
         self.rss_mb = server.rss_bytes / 1e6
@@ -222,31 +222,28 @@ def measure_definitions(report: Report, rounds: int) -> None:
             with api_server(directory=Path(empty)) as server:
                 without.append(_Measured(server))
             with api_server(directory=Path(filled)) as server:
-                served_at = time.perf_counter()
                 _wait_served(server.target)
-                served_seconds = time.perf_counter() - served_at
                 with_all.append(_Measured(server))
     report.line(
         f"{_COUNT} definitions created",
         f"{created_seconds:.1f} s, {created_cpu:.1f} s of CPU; then {created_mb:.0f} MB",
     )
-    _report_definitions(report, without, with_all, served_seconds)
+    _report_definitions(report, without, with_all)
 
 
-def _report_definitions(
-    report: Report, without: list[_Measured], with_all: list[_Measured], served_seconds: float
-) -> None:
+def _report_definitions(report: Report, without: list[_Measured], with_all: list[_Measured]) -> None:
     def median(measured: list[_Measured], name: str) -> float:
         return statistics.median(getattr(each, name) for each in measured)
 
     for name, what in (("aggregated_ms", "aggregated"), ("legacy_ms", "legacy, /apis"), ("first_ms", "first request")):
         value = median(with_all, name)
+        is_met = None if name == "first_ms" else value <= _DISCOVERY_MAX_MS  # the first one builds the document
         text = f"{value:8.1f} ms (≤ {_DISCOVERY_MAX_MS:.0f} ms); without definitions {median(without, name):.1f} ms"
-        report.line(f"{_COUNT} definitions, discovery, {what}", text, is_met=value <= _DISCOVERY_MAX_MS)
+        report.line(f"{_COUNT} definitions, discovery, {what}", text, is_met=is_met)
     more = median(with_all, "rss_mb") - median(without, "rss_mb")
     text = f"{more:8.0f} MB more (≤ {_MEMORY_MAX_MB:.0f} MB)"
     report.line(f"{_COUNT} definitions, memory", text, is_met=more <= _MEMORY_MAX_MB)
     ready = median(with_all, "ready_seconds")
-    text = f"{ready:8.2f} s (≤ {_START_MAX_SECONDS:.0f} s), all served {served_seconds:.2f} s later; "
-    text += f"without definitions {median(without, 'ready_seconds'):.2f} s"
+    text = f"{ready:8.2f} s (≤ {_START_MAX_SECONDS:.0f} s), {median(with_all, 'ready_cpu_seconds'):.2f} s of CPU until all are served; "
+    text += f"without definitions {median(without, 'ready_seconds'):.2f} s, {median(without, 'ready_cpu_seconds'):.2f} s of CPU"
     report.line(f"{_COUNT} definitions, start", text, is_met=ready <= _START_MAX_SECONDS)
