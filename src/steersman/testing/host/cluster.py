@@ -77,9 +77,10 @@ class HostedCluster:
     async def start(self) -> None:
         """Start it; a node is Ready then, if there is to be one."""
         snapshot = self._first_snapshot()
-        clock: VirtualClock | SteadyClock = SteadyClock()
+        quiet_seconds = self._options.quiet_seconds
+        clock: VirtualClock | SteadyClock = SteadyClock(quiet_seconds=quiet_seconds)
         if self._options.clock == "virtual":
-            clock = VirtualClock(EPOCH if snapshot is None else snapshot.now)
+            clock = VirtualClock(EPOCH if snapshot is None else snapshot.now, quiet_seconds=quiet_seconds)
         pki = self._prepared.shared.pki
         write_kubeconfig(self.kubeconfig, Access("steersman", self.url, self.ca, pki.admin))
         self.embedded = EmbeddedCluster(
