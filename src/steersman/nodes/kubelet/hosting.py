@@ -70,9 +70,9 @@ def container_status(pod: Tree, container: str) -> Tree:
     """Return the status of a container; empty if missing."""
     status = pod.get("status") or {}
     for kind in ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"):
-        for each in status.get(kind) or ():
-            if each.get("name") == container:
-                found: Tree = each
+        for container_status in status.get(kind) or ():
+            if container_status.get("name") == container:
+                found: Tree = container_status
                 return found
     return {}
 

@@ -149,7 +149,7 @@ class KubeletServer:
         pod = self._pod(namespace, name)
         spec = pod.get("spec") or {}
         kinds = ("containers", "initContainers", "ephemeralContainers")
-        if container not in [each.get("name") for kind in kinds for each in spec.get(kind) or ()]:
+        if container not in [container_spec.get("name") for kind in kinds for container_spec in spec.get(kind) or ()]:
             raise RequestError(f'container "{container}" not found in pod "{name}"', code=404)
         return pod, container
 

@@ -155,7 +155,9 @@ class ContainerRunner:
         if self._stop.is_set():  # while the process was being started, so ``stop`` had none to signal
             process.signal(signal.SIGKILL)
         self._context.event("Normal", "Started", f"Started container {self.name}")
-        probed = any(self.container.get(each) for each in ("startupProbe", "readinessProbe", "livenessProbe"))
+        probed = any(
+            self.container.get(probe_name) for probe_name in ("startupProbe", "readinessProbe", "livenessProbe")
+        )
         self.facts.started = not self.container.get("startupProbe") and not self._hook("postStart")
         self.facts.ready = self.facts.started and not self.container.get("readinessProbe")
         self._set_state(Running(since, instance), keep=True)
