@@ -24,7 +24,7 @@ from steersman.nodes.processes.pod_worker import PodWorker
 from steersman.nodes.processes.process import Guard, Launch, Process
 from steersman.nodes.processes.resources import ApiAddress
 from steersman.nodes.processes.selection import PROCESS_POD, PROCESS_PODS, is_process_pod
-from steersman.nodes.processes.statuses import ContainerFacts, Running, Terminated, Waiting, pod_status
+from steersman.nodes.processes.statuses import ContainerFacts, End, Running, Terminated, Waiting, pod_status
 from steersman.nodes.processes.volumes import TokenProjection, token_projections, volume_files
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -521,6 +521,20 @@ async def test_pod_fails_after_its_active_deadline(begin):
     living = begin(pod(sh("sleep 100"), activeDeadlineSeconds=0))
     status = await living.until(lambda status: status["phase"] == "Failed")
     assert status["reason"] == "DeadlineExceeded"
+
+
+async def test_pod_fails_with_its_reason_after_its_containers_have_ended(begin):
+    living = begin(pod(sh("trap 'sleep 0.3; exit 0' TERM; echo up; while true; do sleep 0.02; done")))
+    await living.until(lambda status: "running" in state(status))
+    ending = asyncio.create_task(living.life.fail(End("Preempting", "why", "because")))
+    while not ending.done():
+        status = living.status()
+        assert status["phase"] == "Running" or "terminated" in state(status)
+        await asyncio.wait([ending], timeout=0.02)
+    status = living.status()
+    assert (status["phase"], status["reason"], status["message"]) == ("Failed", "Preempting", "why")
+    (disrupted,) = [each for each in status["conditions"] if each["type"] == "DisruptionTarget"]
+    assert (disrupted["reason"], disrupted["message"]) == ("TerminationByKubelet", "because")
 
 
 async def test_config_error_is_retried_until_the_pod_is_stopped(tmp_path, watch):

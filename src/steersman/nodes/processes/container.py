@@ -152,6 +152,8 @@ class ContainerRunner:
             message = f'exec: "{launch.words[0]}": {(error.strerror or str(error)).lower()}'
             self._set_start_error(message, since, instance)
             return
+        if self._stop.is_set():  # while the process was being started, so ``stop`` had none to signal
+            process.signal(signal.SIGKILL)
         self._context.event("Normal", "Started", f"Started container {self.name}")
         probed = any(
             self.container.get(probe_name) for probe_name in ("startupProbe", "readinessProbe", "livenessProbe")
@@ -232,7 +234,7 @@ class ContainerRunner:
         try:
             return await process.wait(keep), bytes(output)
         finally:
-            process.signal(signal.SIGKILL)
+            await process.kill()
             launch.take_start_error()
 
     def _hook(self, name: str) -> Tree:

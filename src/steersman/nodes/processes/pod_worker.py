@@ -62,7 +62,8 @@ class PodWorker:
             host_ip=host_ip,
             pod_ip=pod_ip,
             is_over=self.is_over,
-            end=self._end,
+            # As upstream's, a pod is not reported as failed while it may have running containers.
+            end=self._end if self.is_over else None,
         )
 
     async def run(self) -> None:
@@ -103,8 +104,12 @@ class PodWorker:
 
     async def _expire(self, deadline: datetime) -> None:
         await self._context.clock.sleep((deadline - self._context.clock.now()).total_seconds())
-        self._end = _DEADLINE
-        await self.stop(grace_seconds_of(self._pod), wait=False)
+        await self.fail(_DEADLINE, wait=False)
+
+    async def fail(self, end: End, *, wait: bool = True) -> None:
+        """Stop all containers within the pod's grace period; the pod then fails as ``end`` says."""
+        self._end = end
+        await self.stop(grace_seconds_of(self._pod), wait=wait)
 
     async def stop(self, grace_seconds: float, *, wait: bool = True) -> None:
         """Stop all containers, sidecars last and in reverse order of their start."""
