@@ -1,6 +1,6 @@
 """Controller of CustomResourceDefinitions: accepts names, serves resources, finalizes deleted definitions.
 
-One level-triggered loop: after any change, every definition with a new version is synced. Statuses are written through
+Level-triggered: after any change, every definition with a new version is synced. Statuses are written through
 the API (``DefinitionWriter``), like those of upstream's controllers.
 """
 
@@ -100,14 +100,24 @@ class _Custom:
         self.versions = versions
 
 
-class _Bell:
-    """Wakes the loop when a definition has changed (a ``WatchWaiter``)."""
+class _Starter:
+    """Starts syncs of the definitions that are due, at each change (a ``WatchWaiter``).
 
-    def __init__(self) -> None:
-        self.rung = asyncio.Event()
+    They start in the turn of the loop in which the change is applied, so that a client that waits for the response to its
+    write finds names accepted soon after.
+    """
+
+    def __init__(self, start: Callable[[], None]) -> None:
+        self._start = start
+        self._is_stopped = False
 
     def wake(self) -> None:
-        self.rung.set()
+        if not self._is_stopped:
+            self._start()
+
+    def stop(self) -> None:
+        """Start nothing more."""
+        self._is_stopped = True
 
 
 class CustomResources:
@@ -149,23 +159,27 @@ class CustomResources:
         """Sync the definitions until cancelled: those of a group one after the other, the groups side by side."""
         cache = self._definitions.cache
         await cache.ready()
-        bell = _Bell()
-        cache.wakeups.add(cache.prefix, bell)
         try:
             async with asyncio.TaskGroup() as tasks:
-                while True:
-                    bell.rung.clear()
-                    due = self._due_by_group()
-                    for group, names in due.items():
-                        self._busy.add(group)
-                        tasks.create_task(self._sync_group(group, names, bell), name=f"definitions of {group}")
-                    if not due and not self._busy:
-                        self.synced.set()
-                    await bell.rung.wait()
+                starter = _Starter(lambda: self._start_due(tasks, starter))
+                cache.wakeups.add_controller(starter)
+                try:
+                    starter.wake()
+                    await asyncio.get_running_loop().create_future()  # until cancelled
+                finally:
+                    starter.stop()
+                    cache.wakeups.remove_controller(starter)
         finally:
-            cache.wakeups.remove(cache.prefix, bell)
             for custom in self._custom.values():
                 custom.kept.cache.close()
+
+    def _start_due(self, tasks: asyncio.TaskGroup, starter: _Starter) -> None:
+        due = self._due_by_group()
+        for group, names in due.items():
+            self._busy.add(group)
+            tasks.create_task(self._sync_group(group, names, starter), name=f"definitions of {group}")
+        if not due and not self._busy:
+            self.synced.set()
 
     def _due_by_group(self) -> dict[str, list[str]]:
         """Return the names of new, changed and deleted definitions by group, without those of groups being synced."""
@@ -184,16 +198,16 @@ class CustomResources:
                 due.setdefault(group, []).append(name)
         return due
 
-    async def _sync_group(self, group: str, names: Iterable[str], bell: _Bell) -> None:
+    async def _sync_group(self, group: str, names: Iterable[str], starter: _Starter) -> None:
         """Sync definitions of one group, whose names must not conflict; those that fail are due again after a pause."""
         try:
             for name in names:
-                await self._sync(name, bell)
+                await self._sync(name, starter)
         finally:
             self._busy.discard(group)
-            bell.wake()
+            starter.wake()
 
-    async def _sync(self, name: str, bell: _Bell) -> None:
+    async def _sync(self, name: str, starter: _Starter) -> None:
         self._retries.pop(name, None)
         cache = self._definitions.cache
         entry = cache.get(cache.key("", name))
@@ -214,7 +228,7 @@ class CustomResources:
             self._seen[name] = entry.revision
         else:
             self._retries[name] = (entry.revision, self._clock.monotonic() + _RETRY_SECONDS)
-            self._clock.timer(_RETRY_SECONDS, bell.wake)
+            self._clock.timer(_RETRY_SECONDS, starter.wake)
 
     async def _look(self, name: str, entry: Entry) -> bool:
         definition = self._definitions.cache.layout.tree(entry)
