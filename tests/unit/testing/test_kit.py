@@ -581,6 +581,7 @@ def test_virtual_time_waits_for_the_work_of_an_operator_in_another_process():
             f" spec: {{schedule: '0 * * * *', jobTemplate: {{spec: {job}}}}}}}"
         )
         cluster.clock.advance(hours=3)
+        print("\n".join(r["text"] for r in cluster.requests(user_agent="copier")))
         copies = request(cluster, "/api/v1/namespaces/default/configmaps")["items"]
         created = [each["metadata"] for each in copies if each["metadata"]["name"].startswith("hourly-")]
         assert sorted(each["creationTimestamp"][11:] for each in created) == ["01:00:00Z", "02:00:00Z", "03:00:00Z"]
