@@ -81,8 +81,8 @@ def configuration_of(*options: msgspec.Struct) -> dict[str, Any]:
     """Return the values of options by their names in camel case; seconds as Go durations, paths as texts."""
     return {
         _camel(name.removesuffix(_SECONDS)): _plain(name, value)
-        for each in options
-        for name, value in msgspec.structs.asdict(each).items()
+        for option in options
+        for name, value in msgspec.structs.asdict(option).items()
     }
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from steersman.apiserver.health.checks import Unhealthy
@@ -63,7 +64,7 @@ class EncryptionAtRest:
         cls, path: Path, *, reloads: bool, clock: Clock, open_kms: OpenKMS | None = None
     ) -> EncryptionAtRest:
         """Read the file and connect its plugins; a plugin that does not respond yet is no error. Raises ``OptionError``."""
-        encryption = cls(path, reloads=reloads, clock=clock, open_kms=open_kms or connect_plugin)
+        encryption = cls(path, reloads=reloads, clock=clock, open_kms=open_kms or partial(connect_plugin, clock))
         try:
             encryption._current = encryption._load(await asyncio.to_thread(path.read_bytes))
         except OSError as error:
@@ -195,9 +196,9 @@ class EncryptionAtRest:
         await self._current.close()
 
 
-def connect_plugin(provider: Provider) -> GrpcKMSService:
+def connect_plugin(clock: Clock, provider: Provider) -> GrpcKMSService:
     """Return the client of a plugin. Raises ``MissingPackagesError``."""
-    return GrpcKMSService(provider.endpoint, timeout_seconds=provider.timeout_seconds)
+    return GrpcKMSService(provider.endpoint, clock=clock, timeout_seconds=provider.timeout_seconds)
 
 
 def _key_prefixes() -> dict[str, tuple[str, str]]:

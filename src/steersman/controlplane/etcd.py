@@ -18,9 +18,9 @@ ROOT: Final = "/registry"
 
 async def open_etcd_store(options: APIServerOptions, *, clock: Clock) -> Store:
     """Connect to the etcd of ``options``. Raises ``OptionError``, ``StoreError``."""
-    if find_spec("grpc") is None:
-        raise OptionError("--etcd-servers needs grpcio, which is not installed: pip install 'steersman[etcd]'")
-    from steersman.storage.etcd.members import MemberTLS  # noqa: PLC0415 — only this store needs gRPC
+    if find_spec("hpack") is None:
+        raise OptionError("--etcd-servers needs hpack, which is not installed: pip install 'steersman[etcd]'")
+    from steersman.storage.etcd.members import MemberTLS  # noqa: PLC0415 — only this store needs hpack
     from steersman.storage.etcd.store import EtcdStore  # noqa: PLC0415 — as above
 
     tls = MemberTLS(ca_file=options.etcd_cafile, cert_file=options.etcd_certfile, key_file=options.etcd_keyfile)

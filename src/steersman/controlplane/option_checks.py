@@ -367,7 +367,7 @@ def _check_directory(options: APIServerOptions) -> None:
 
 def _check_parents(flag: str, path: Path) -> None:
     """Raise ``OptionError`` unless the nearest parent that exists is a directory in which ``path`` can be created."""
-    parent = next(each for each in path.absolute().parents if os.path.lexists(each))
+    parent = next(ancestor for ancestor in path.absolute().parents if os.path.lexists(ancestor))
     if not parent.is_dir():
         raise OptionError(f"{flag}: cannot create {path}: {parent} is not a directory")
     if not path.exists() and not os.access(parent, os.W_OK | os.X_OK):

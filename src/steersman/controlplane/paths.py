@@ -44,12 +44,12 @@ def add_health(routes: Routes, checks: HealthChecks) -> None:
     first = [Check("ping", ping), Check("log", ping), *checks.storage]
     common = [*first, *checks.hooks]
     results = HealthcheckMetrics()
-    for name, each in (
+    for name, health_checks in (
         ("healthz", [*common, *checks.encryption]),
         ("livez", common),
         ("readyz", [*first, *checks.ready, *checks.hooks, *checks.encryption, *checks.shutdown]),
     ):
-        for path, handler in HealthEndpoint(name, each, observe=results.observe).handlers().items():
+        for path, handler in HealthEndpoint(name, health_checks, observe=results.observe).handlers().items():
             routes.add(path, handler, methods=ANY_METHOD)
     slis = MetricsEndpoint()
     slis.add(results.collect)
@@ -100,15 +100,15 @@ def add_discovery(
     routes.add_prefix("/apis/", discovery.below)
     routes.add_paths(discovery.paths)
 
-    made: list[OpenAPIHandlers] = []
+    handlers: list[OpenAPIHandlers] = []
 
     def openapi() -> OpenAPIHandlers:
         """Return the OpenAPI handlers, constructed on first use, as their import is slow."""
-        if not made:
+        if not handlers:
             from steersman.apiserver.openapi.handlers import OpenAPIHandlers  # noqa: PLC0415
 
-            made.append(OpenAPIHandlers(catalog, custom, clock=clock, remote=remote))
-        return made[0]
+            handlers.append(OpenAPIHandlers(catalog, custom, clock=clock, remote=remote))
+        return handlers[0]
 
     async def v2(request: Request) -> Response:
         return await openapi().v2(request)

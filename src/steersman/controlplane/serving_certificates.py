@@ -12,6 +12,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from steersman.asynckit.client_certificates import server_context
 from steersman.controlplane.files import write_private
 
 if TYPE_CHECKING:
@@ -52,9 +53,9 @@ def read_or_make_pair(options: ServingOptions, component: str, *, now: datetime)
     directory = Path(options.cert_dir)
     certificate, key = directory / f"{component}.crt", directory / f"{component}.key"
     if not (certificate.exists() and key.exists()):
-        made = make_self_signed(component, options.bind_address, now=now)
-        write_private(key, made.key)
-        write_private(certificate, made.certificate)
+        pems = make_self_signed(component, options.bind_address, now=now)
+        write_private(key, pems.key)
+        write_private(certificate, pems.certificate)
     return PemPair(certificate.read_bytes(), key.read_bytes())
 
 
@@ -66,16 +67,17 @@ def make_self_signed(component: str, address: str, *, now: datetime) -> PemPair:
     hosts = ["localhost", socket.gethostname(), "127.0.0.1", "::1"]
     if address and address not in _ANY_ADDRESS:
         hosts.append(address)
-    made = certificates.make_server(component, list(dict.fromkeys(hosts)), authority, now=now, life=_LEAF_LIFE)
-    return PemPair(made.certificate + authority.certificate, made.key)
+    pems = certificates.make_server(component, list(dict.fromkeys(hosts)), authority, now=now, life=_LEAF_LIFE)
+    return PemPair(pems.certificate + authority.certificate, pems.key)
 
 
 def make_context(pair: PemPair, client_ca: str, *, minimum_version: str = "") -> ssl.SSLContext:
     """Return a context for HTTP/1.1 that asks for client certificates of ``client_ca`` (PEM) if there is one.
 
+    A certificate that does not verify does not end the handshake: its connection has no verified chain.
     Raises ``ssl.SSLError`` for a pair or authorities that are not valid.
     """
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context = server_context()
     context.minimum_version = TLS_VERSIONS[minimum_version]
     context.set_alpn_protocols(["http/1.1"])
     with tempfile.TemporaryDirectory(prefix="steersman-serving-") as directory:  # OpenSSL reads pairs from files only

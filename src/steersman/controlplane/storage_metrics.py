@@ -79,7 +79,7 @@ class StorageMetrics:
             if durations.errors:
                 errors[labels] = durations.errors
             total = 0
-            for bound, count in zip((*(f"{each:g}" for each in BUCKETS), "+Inf"), durations.counts, strict=True):
+            for bound, count in zip((*(f"{bucket:g}" for bucket in BUCKETS), "+Inf"), durations.counts, strict=True):
                 total += count
                 histogram.append(("_bucket", (*labels, ("le", bound)), total))
             histogram += [("_sum", labels, durations.total_seconds), ("_count", labels, total)]

@@ -151,7 +151,7 @@ def _allocations(pod: Tree) -> list[tuple[Any, Any]]:
     """Return allocated and actual resources of the containers, which change during a resize."""
     statuses = status_of(pod)
     containers = (*(statuses.get("containerStatuses") or ()), *(statuses.get("initContainerStatuses") or ()))
-    return [(each.get("allocatedResources"), each.get("resources")) for each in (statuses, *containers)]
+    return [(status.get("allocatedResources"), status.get("resources")) for status in (statuses, *containers)]
 
 
 class PodAdmission:

@@ -200,8 +200,11 @@ class PodController(Controller):
         message = f'{kind.lower()} "{name}" not found'
         stage_context = self._stage_context(pod, node)
         status = pod_status.waiting(pod, stage_context, reason=_CONFIG_ERROR, message=message)
-        current_states = [each.get("state") for each in pod_status.status_of(pod).get("containerStatuses") or ()]
-        if current_states != [each["state"] for each in status["containerStatuses"]]:
+        current_states = [
+            container_status.get("state")
+            for container_status in pod_status.status_of(pod).get("containerStatuses") or ()
+        ]
+        if current_states != [container_status["state"] for container_status in status["containerStatuses"]]:
             await self._runner.write(key, pod, {"status": status}, "status")
             self._recorder.event(pod, "Warning", "Failed", f"Error: {message}")
         return Result(requeue_after_seconds=_REFERENCE_RESYNC_SECONDS)

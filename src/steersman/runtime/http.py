@@ -13,6 +13,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 from urllib.parse import parse_qsl, urlsplit
 
+from steersman.asynckit.client_certificates import verified_chain
 from steersman.asynckit.timeouts import Timeout
 
 if TYPE_CHECKING:
@@ -72,6 +73,8 @@ class Request(NamedTuple):
     headers: Mapping[str, str]
     #: Verified client certificate, as ``SSLSocket.getpeercert`` returns it; None without one.
     client_certificate: Mapping[str, Any] | None = None
+    #: The client presented a certificate that does not verify.
+    is_certificate_invalid: bool = False
 
 
 class _Route(NamedTuple):
@@ -256,7 +259,15 @@ def _parse(head: str, tls: Any) -> Request | None:
     except ValueError:
         return None
     query = dict(parse_qsl(url.query, keep_blank_values=True))
-    return Request(method, url.path, query, headers, (tls.getpeercert() or None) if tls is not None else None)
+    certificate, is_invalid = _client_certificate(tls) if tls is not None else (None, False)
+    return Request(method, url.path, query, headers, certificate, is_invalid)
+
+
+def _client_certificate(tls: Any) -> tuple[Mapping[str, Any] | None, bool]:
+    """Return the verified certificate of a connection, if any, and whether it presented one that does not verify."""
+    if not verified_chain(tls):
+        return None, tls.getpeercert(binary_form=True) is not None
+    return tls.getpeercert() or None, False
 
 
 def _bound_port(host: str, port: int, *, shares_port: bool) -> socket.socket:

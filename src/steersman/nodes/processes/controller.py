@@ -101,8 +101,8 @@ class ProcessPodController(Controller):
     def _node_of(self, pod: Tree) -> Tree | None:
         name = spec_of(pod).get("nodeName")
         node = self._nodes.lister.get(name) if name else None
-        known = node is not None and is_simulated(node) and not is_stopped(node)
-        return node if node is not None and known and self.concerns(pod, node) else None
+        is_running_node = node is not None and is_simulated(node) and not is_stopped(node)
+        return node if node is not None and is_running_node and self.concerns(pod, node) else None
 
     def _concerns_us(self, change: Change[Tree]) -> bool:
         if isinstance(change, Deleted):
@@ -281,14 +281,14 @@ class ProcessPodController(Controller):
                 self.log.warning("volumes of pod %s cannot be brought up to date: %s", key_of(pod), error)
 
 
-def _differs(status: Tree, known: Tree) -> bool:
+def _differs(status: Tree, reported_status: Tree) -> bool:
     """True if a status differs from the reported one; conditions of other components are ignored."""
     for name, value in status.items():
         if name != "conditions":
-            if known.get(name) != value:
+            if reported_status.get(name) != value:
                 return True
             continue
-        reported = {each.get("type"): each for each in known.get("conditions") or ()}
+        reported = {condition.get("type"): condition for condition in reported_status.get("conditions") or ()}
         for each in value:
             old = reported.get(each["type"]) or {}
             if any((old.get(field) or None) != (each.get(field) or None) for field in ("status", "reason", "message")):

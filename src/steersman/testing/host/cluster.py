@@ -123,7 +123,12 @@ class HostedCluster:
         from steersman.storage.sqlite.store import SqliteStore  # noqa: PLC0415 — few clusters use it
         from steersman.storage.store import Put  # noqa: PLC0415
 
-        store = await SqliteStore.open(self._directory / "state.db", clock=clock, squash_prefixes=HEARTBEAT_PREFIXES)
+        store = await SqliteStore.open(
+            self._directory / "state.db",
+            clock=clock,
+            squash_prefixes=HEARTBEAT_PREFIXES,
+            writer="thread",  # it starts sooner than a process, and ends with this one
+        )
         if snapshot is not None:
             await store.txn([Put(row.key, row.value) for row in snapshot.dump.rows])
         return store

@@ -1,5 +1,7 @@
 """Definitions read."""
 
+import copy
+
 from steersman.apiserver.crd.definition import CustomVersion, all_versions, condition_is, is_established
 
 NAMES = {"plural": "shirts", "singular": "shirt", "kind": "Shirt", "listKind": "ShirtList", "shortNames": ["sh"]}
@@ -72,3 +74,11 @@ def test_conditions_are_read_by_type_and_status():
     tree["status"]["conditions"] = [{"type": "Established", "status": "True"}]
     assert is_established(tree)
     assert not condition_is(tree, "Established", "False")
+
+
+def test_schemas_are_read_from_the_stored_definition_if_there_is_one():
+    stored = copy.deepcopy(definition())
+    for version in stored["spec"]["versions"]:
+        version["schema"] = {"openAPIV3Schema": {"title": version["name"]}}
+    versions = all_versions(definition(), lambda: stored).values()
+    assert [version.schema.tree["title"] for version in versions] == [version.resource.version for version in versions]
