@@ -40,6 +40,8 @@ _SCOPE_KEY: Final = "steersman.testing.request"
 #: Record of the request that is served in this context.
 CURRENT_REQUEST: Final[ContextVar[RequestRecord | None]] = ContextVar("current request", default=None)
 _SIMULATED_KEY: Final = "steersman.testing.simulated"
+#: ASGI extension with which the server writes the events of a watch from outside its task.
+_PUSH: Final = "steersman.push"
 _REAL: Final = RealClock()
 _EXPIRED: Final = {
     "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "reason": "Expired", "code": 410,
@@ -170,6 +172,10 @@ class ClusterApplication:
             self.note_outside_activity()
             if request.is_long_running:
                 request.send = self._counting(send)
+                # Events are to pass through ``send``, and not beside it.
+                scope["extensions"] = {
+                    name: extension for name, extension in scope.get("extensions", {}).items() if name != _PUSH
+                }
         try:
             await self._serve(request, scope, receive)
         except asyncio.CancelledError:
