@@ -38,10 +38,18 @@ class _Index(msgspec.Struct):
 
 
 _decode_index: Final = msgspec.json.Decoder(_Index).decode
+#: Errors of documents that cannot be used.
+UNREADABLE: Final = (msgspec.MsgspecError, ValueError, RecursionError)
 
 
-def _read_swagger(body: bytes, prefix: str) -> RemoteSwagger:
-    """Return the part of a group version. Runs in a worker. Raises ``ValueError``, ``msgspec.MsgspecError``."""
+def address_in(body: bytes, path: str) -> str:
+    """Return the address of a version 3 document in an index; empty if it has none. Raises ``UNREADABLE``."""
+    address = _decode_index(body).paths.get(path.removeprefix("/"))
+    return "" if address is None else address.url
+
+
+def read_swagger(body: bytes, prefix: str) -> RemoteSwagger:
+    """Return the part of a group version. Runs in a worker. Raises ``UNREADABLE``."""
     from steersman.apiserver.openapi.remote import select_paths  # noqa: PLC0415 — slow, and of no use without backends
 
     return select_paths(msgspec.json.decode(body), prefix)
@@ -62,21 +70,20 @@ class BackendOpenAPI:
         try:
             await wait_for(self._read_index(backend, location), _TIMEOUT_SECONDS, clock=clock)
             await wait_for(self._read_swagger(backend, location), _TIMEOUT_SECONDS, clock=clock)
-        except (TimeoutError, DialError, BackendTLSError, msgspec.MsgspecError, ValueError, RecursionError) as error:
+        except (TimeoutError, DialError, BackendTLSError, *UNREADABLE) as error:
             _log.info("OpenAPI of %s: %s", backend.spec.path, str(error) or "timed out")
 
     async def _read_index(self, backend: Backend, location: Location) -> None:
         answer = await backend.get(location, "/openapi/v3", size_max=_INDEX_BYTES_MAX)
         if answer.code == 200:
-            address = _decode_index(answer.body).paths.get(backend.spec.path.removeprefix("/"))
-            self.url = "" if address is None else address.url
+            self.url = address_in(answer.body, backend.spec.path)
         elif answer.code == 404:
             self.url = ""
 
     async def _read_swagger(self, backend: Backend, location: Location) -> None:
         answer = await backend.get(location, "/openapi/v2", size_max=_SWAGGER_BYTES_MAX, if_none_match=self._etag)
         if answer.code == 200:
-            self.swagger = await in_worker(_read_swagger, answer.body, backend.spec.path)
+            self.swagger = await in_worker(read_swagger, answer.body, backend.spec.path)
             self._etag = answer.etag
         elif answer.code == 404:
             self.swagger, self._etag = None, b""

@@ -78,7 +78,7 @@ class ChannelStreams:
         elif channel == RESIZE:
             try:
                 size = msgspec.json.decode(data, type=Size)
-            except msgspec.MsgspecError:
+            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
                 return
             if self._sizes.full():
                 self._sizes.get_nowait()
