@@ -308,7 +308,7 @@ def read_status(data: bytes) -> MemberStatus:
         if number == 1:
             header = read_header(_bytes(field))
         elif number == 2:
-            version = _bytes(field).decode()
+            version = _bytes(field).decode(errors="replace")
         elif number == 3:
             size_bytes = _integer(field)
         elif number == 4:
