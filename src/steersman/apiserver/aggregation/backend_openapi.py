@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from steersman.apimachinery.cache_sizes import CacheSize
 from steersman.apiserver.aggregation.backend import BackendTLSError
 from steersman.apiserver.proxying.connections import DialError
 from steersman.apiserver.workers import in_worker
@@ -64,6 +65,7 @@ class BackendOpenAPI:
         #: None if the backend has no version 2.
         self.swagger: RemoteSwagger | None = None
         self._etag = b""
+        self._size = CacheSize("OpenAPI documents of backends")
 
     async def read(self, backend: Backend, location: Location, *, clock: Clock) -> None:
         """Read both versions, version 2 only if it has changed."""
@@ -85,8 +87,10 @@ class BackendOpenAPI:
         if answer.code == 200:
             self.swagger = await in_worker(read_swagger, answer.body, backend.spec.path)
             self._etag = answer.etag
+            self._size.size_bytes = len(answer.body)
         elif answer.code == 404:
             self.swagger, self._etag = None, b""
+            self._size.size_bytes = 0
 
 
 class AggregatedDocuments:
