@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from steersman.apimachinery.cache_sizes import CacheSize
 from steersman.apiserver.aggregation.backend import BackendTLSError
 from steersman.apiserver.openapi.handlers import document_address
 from steersman.apiserver.proxying.connections import DialError
@@ -41,12 +42,20 @@ class _Index(msgspec.Struct):
 
 
 _decode_index: Final = msgspec.json.Decoder(_Index).decode
+#: Errors of documents that cannot be used.
+UNREADABLE: Final = (msgspec.MsgspecError, ValueError, RecursionError)
 
 
-def _read_swagger(body: bytes, prefix: str, *, has_v3: bool) -> tuple[RemoteSwagger, Document | None]:
+def address_in(body: bytes, path: str) -> str:
+    """Return the address of a version 3 document in an index; empty if it has none. Raises ``UNREADABLE``."""
+    address = _decode_index(body).paths.get(path.removeprefix("/"))
+    return "" if address is None else address.url
+
+
+def read_swagger(body: bytes, prefix: str, *, has_v3: bool) -> tuple[RemoteSwagger, Document | None]:
     """Return the part of a group version, and the document in version 3 if the backend has none.
 
-    Runs in a worker. Raises ``ValueError``, ``msgspec.MsgspecError``.
+    Runs in a worker. Raises ``UNREADABLE``.
     """
     from steersman.apiserver.openapi.remote import select_paths  # noqa: PLC0415 — slow, and of no use without backends
     from steersman.apiserver.openapi.v2_to_v3 import convert_document  # noqa: PLC0415 — as above
@@ -67,20 +76,20 @@ class BackendOpenAPI:
         self.converted: Document | None = None
         self._has_v3 = True
         self._etag = b""
+        self._size = CacheSize("OpenAPI documents of backends")
 
     async def read(self, backend: Backend, location: Location, *, clock: Clock) -> None:
         """Read both versions, version 2 only if it has changed."""
         try:
             await wait_for(self._read_index(backend, location), _TIMEOUT_SECONDS, clock=clock)
             await wait_for(self._read_swagger(backend, location), _TIMEOUT_SECONDS, clock=clock)
-        except (TimeoutError, DialError, BackendTLSError, msgspec.MsgspecError, ValueError, RecursionError) as error:
+        except (TimeoutError, DialError, BackendTLSError, *UNREADABLE) as error:
             _log.info("OpenAPI of %s: %s", backend.spec.path, str(error) or "timed out")
 
     async def _read_index(self, backend: Backend, location: Location) -> None:
         answer = await backend.get(location, "/openapi/v3", size_max=_INDEX_BYTES_MAX)
         if answer.code == 200:
-            address = _decode_index(answer.body).paths.get(backend.spec.path.removeprefix("/"))
-            self.url = "" if address is None else address.url
+            self.url = address_in(answer.body, backend.spec.path)
             self._has_v3, self.converted = True, None
         elif answer.code == 404:
             self.url = ""
@@ -90,11 +99,13 @@ class BackendOpenAPI:
     async def _read_swagger(self, backend: Backend, location: Location) -> None:
         answer = await backend.get(location, "/openapi/v2", size_max=_SWAGGER_BYTES_MAX, if_none_match=self._etag)
         if answer.code == 200:
-            read = partial(_read_swagger, answer.body, backend.spec.path, has_v3=self._has_v3)
+            read = partial(read_swagger, answer.body, backend.spec.path, has_v3=self._has_v3)
             self.swagger, self.converted = await in_worker(read)
             self._etag = answer.etag
+            self._size.size_bytes = len(answer.body)
         elif answer.code == 404:
             self.swagger, self.converted, self._etag = None, None, b""
+            self._size.size_bytes = 0
 
 
 class AggregatedDocuments:
