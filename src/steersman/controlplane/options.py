@@ -28,6 +28,8 @@ class APIServerOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     #: URLs of etcd members; empty: objects are kept in the embedded store.
     etcd_servers: tuple[str, ...] = ()
+    #: ``group/resource#servers``: clusters of single resources, with their servers separated by semicolons.
+    etcd_servers_overrides: tuple[str, ...] = ()
     #: Prefix of all keys in etcd.
     etcd_prefix: str = "/registry"
     #: Authority of the members' certificates, and the client certificate for them.

@@ -40,6 +40,8 @@ _SCOPE_KEY: Final = "steersman.testing.request"
 #: Record of the request that is served in this context.
 CURRENT_REQUEST: Final[ContextVar[RequestRecord | None]] = ContextVar("current request", default=None)
 _SIMULATED_KEY: Final = "steersman.testing.simulated"
+#: ASGI extension with which the server writes the events of a watch from outside its task.
+_PUSH: Final = "steersman.push"
 _REAL: Final = RealClock()
 _EXPIRED: Final = {
     "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "reason": "Expired", "code": 410,
@@ -124,7 +126,7 @@ class ClusterApplication:
         self.latency: Callable[[], float] | None = None
         #: Decides on faults of components after ``faults``; None: there are no others.
         self.injector: Injector | None = None
-        #: Real time of the latest start or end of a request that came through a socket, or of the latest event that was sent
+        #: Real time of the latest connection, start or end of a request that came through a socket, or event that was sent
         #: through one; None: there was none.
         self.latest_outside: float | None = None
         self._clock = clock
@@ -139,6 +141,10 @@ class ClusterApplication:
     def in_flight(self) -> list[OpenRequest]:
         """Requests that are being served, without watches and streams."""
         return [request for request in self._open if not request.is_long_running]
+
+    def note_outside_activity(self) -> None:
+        """Record that a client from outside is at work."""
+        self.latest_outside = _REAL.monotonic()
 
     def abort_all(self) -> None:
         """Close all connections."""
@@ -163,9 +169,13 @@ class ClusterApplication:
         self._open[request] = None
         is_outside = scope.get("client") is not None
         if is_outside:
-            self.latest_outside = _REAL.monotonic()
+            self.note_outside_activity()
             if request.is_long_running:
                 request.send = self._counting(send)
+                # Events are to pass through ``send``, and not beside it.
+                scope["extensions"] = {
+                    name: extension for name, extension in scope.get("extensions", {}).items() if name != _PUSH
+                }
         try:
             await self._serve(request, scope, receive)
         except asyncio.CancelledError:
@@ -177,7 +187,7 @@ class ClusterApplication:
             del self._open[request]
             request.record.duration_seconds = self._clock.monotonic() - started
             if is_outside:
-                self.latest_outside = _REAL.monotonic()
+                self.note_outside_activity()
 
     def _counting(self, send: Send) -> Send:
         """Return a ``send`` that counts events for a client from outside as its activity."""
@@ -185,7 +195,7 @@ class ClusterApplication:
         async def counted(message: Message) -> None:
             await send(message)
             if not is_bookmark(message.get("body", b"")):
-                self.latest_outside = _REAL.monotonic()
+                self.note_outside_activity()
 
         return counted
 

@@ -14,8 +14,12 @@ if TYPE_CHECKING:
 
 NAMES = (
     "api_requests",
+    "backend_documents",
     "cel_expressions",
+    "control_channel",
     "crd_schemas",
+    "encryption",
+    "etcd_messages",
     "field_selectors",
     "go_templates",
     "http_connection",
@@ -25,12 +29,15 @@ NAMES = (
     "kubeconfig",
     "label_selectors",
     "managed_fields",
+    "process_images",
     "protobuf_bodies",
     "server_side_apply",
     "stage_files",
+    "stored_values",
     "strategic_merge",
     "typed_objects",
     "urls",
+    "webhook_reviews",
     "yaml_bodies",
 )
 

@@ -45,11 +45,12 @@ def run(data: bytes) -> None:
 
 def _draw(choices: Choices) -> tuple[Any, ...]:
     original = choices.object(5)
-    operations = [_operation(choices) for _ in range(choices.below(8))]
+    operations = [draw_operation(choices) for _ in range(choices.below(8))]
     return original, operations, choices.object(5)
 
 
-def _operation(choices: Choices) -> Any:
+def draw_operation(choices: Choices) -> Any:
+    """Return an operation, one in sixteen any value."""
     if choices.one_in(16):
         return choices.tree(2)
     operation = {"op": choices.pick(OPERATIONS), "path": _pointer(choices), "value": choices.tree(3)}

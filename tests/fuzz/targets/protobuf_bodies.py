@@ -42,10 +42,11 @@ def _body(choices: Choices) -> bytes:
     """Return a valid envelope of a kind around drawn fields, most of which have numbers of the kind's own."""
     group, version, kind = choices.pick(KINDS)
     type_meta = string(1, f"{group}/{version}" if group else version) + string(2, kind)
-    return protobuf.MAGIC + length_delimited(1, type_meta) + length_delimited(2, _message(choices, 8))
+    return protobuf.MAGIC + length_delimited(1, type_meta) + length_delimited(2, draw_message(choices, 8))
 
 
-def _message(choices: Choices, depth: int) -> bytes:
+def draw_message(choices: Choices, depth: int) -> bytes:
+    """Return a message whose fields have any numbers and forms."""
     fields = []
     for _ in range(choices.below(6)):
         number = choices.below(24) + 1
@@ -55,7 +56,7 @@ def _message(choices: Choices, depth: int) -> bytes:
         elif form == 1:
             fields.append(string(number, choices.text()))
         elif form == 2 and depth:
-            fields.append(length_delimited(number, _message(choices, depth - 1)))
+            fields.append(length_delimited(number, draw_message(choices, depth - 1)))
         elif form == 3:
             fields.append(length_delimited(number, choices.bytes(choices.below(12))))
         else:

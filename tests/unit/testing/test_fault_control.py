@@ -218,7 +218,7 @@ async def test_events_of_stale_watches_are_late_and_in_order(server):
     async def follow():
         async with server.client().watch(tree("v1", "ConfigMap"), namespace="default", bookmarks=False) as events:
             async for event in events:
-                names.append(event.object["metadata"]["name"])  # noqa: PERF401 — names are read while the watch lasts
+                names.append(event.object["metadata"]["name"])  # noqa: PERF401 — the test reads it meanwhile
 
     watch = asyncio.ensure_future(follow())
     await server.clock.advance(0)

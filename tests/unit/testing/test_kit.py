@@ -572,7 +572,7 @@ while True:  # the server ends a watch after some time
 def test_virtual_time_waits_for_the_work_of_an_operator_in_another_process():
     job = "{template: {spec: {restartPolicy: Never, containers: [{name: a, image: a}]}}}"
     options: dict[str, Any] = {"nodes": 0, "controllers": ["cronjob-controller"], "scheduler": False}
-    with Cluster(clock="virtual", quiet_seconds=2.0, **options) as cluster:
+    with Cluster(clock="virtual", quiet_seconds=1.0, **options) as cluster:
         environment = {"TOKEN": cluster.token, "URL": cluster.url, "CA": str(cluster.ca)}
         cluster.run_command([sys.executable, "-c", _OPERATOR], environment=environment)
         cluster.wait_for_request(verb="watch", user_agent="copier")
@@ -594,3 +594,27 @@ def test_negative_quiet_time_is_an_error():
 def test_wait_for_a_request_that_is_not_sent_fails(shared):
     with pytest.raises(WaitError, match=r"no request with user_agent='nobody' within 0\.1 seconds"):
         shared.wait_for_request(user_agent="nobody", timeout=0.1)
+
+
+_WATCHER = """\
+import json, os, ssl, urllib.request
+
+path = "/api/v1/namespaces/default/configmaps?watch=1&fieldSelector=metadata.name=late"
+made = urllib.request.Request(os.environ["URL"] + path, None, {"Authorization": "Bearer " + os.environ["TOKEN"]})
+with urllib.request.urlopen(made, context=ssl.create_default_context(cafile=os.environ["CA"])) as events:
+    print(json.loads(events.readline())["type"])
+"""
+
+
+def test_events_of_stale_watches_are_late_for_clients_of_other_processes():
+    with Cluster(clock="virtual", **BARE) as cluster:
+        environment = {"TOKEN": cluster.token, "URL": cluster.url, "CA": str(cluster.ca)}
+        operator = cluster.run_command([sys.executable, "-c", _WATCHER], environment=environment)
+        cluster.wait_for_request(verb="watch", user_agent="Python-urllib")
+        cluster.faults.stale_reads(30, verb="watch")
+        cluster.apply(config_map("late"))
+        cluster.clock.advance(29)
+        assert operator.exit_code is None
+        cluster.clock.advance(2)
+        assert operator.wait(SECONDS) == 0
+        assert operator.output == "ADDED\n"

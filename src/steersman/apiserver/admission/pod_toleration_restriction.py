@@ -95,5 +95,5 @@ def _read(namespace: Tree) -> _NamespaceTolerations:
 def _parse(text: str) -> list[Tree]:
     try:
         return msgspec.json.decode(text, type=list[dict[str, Any]]) if text else []
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, RecursionError) as error:
         raise plain_error(f"the namespace's tolerations cannot be read: {error}") from None

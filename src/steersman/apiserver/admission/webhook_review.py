@@ -9,11 +9,13 @@ import base64
 import binascii
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from steersman.apimachinery.codec import encode
+from steersman.apimachinery.codec import DecodeError, encode
 from steersman.apimachinery.errors import StatusError, bad_request
 from steersman.apimachinery.gotext import quote
 from steersman.apiserver.admission.admission_request import options_of, request_of
 from steersman.apiserver.webhooks.review import ReviewDecodeError, read_review, text_field, type_error
+from steersman.schema.decoding import decode
+from steersman.schema.loader import struct_for
 
 if TYPE_CHECKING:
     from steersman.apimachinery.trees import Tree
@@ -109,22 +111,19 @@ def _decode_fields(response: Tree) -> dict[str, Any]:
         "patch": patch,
         "patchType": text_field(response, "patchType", where),
         "hasPatchType": response.get("patchType") is not None,
-        "status": None if status is None else _read_status(status, where),
+        "status": None if status is None else _read_status(status),
         "warnings": warnings,
         "auditAnnotations": annotations,
     }
 
 
-def _read_status(status: Tree, where: str) -> dict[str, Any]:
-    code = status.get("code")
-    if code is not None and (isinstance(code, bool) or not isinstance(code, int)):
-        raise ReviewDecodeError(type_error(code, f"Go struct field Status.{where}.status.code of type int32"))
-    for name in ("status", "message", "reason"):
-        text_field(status, name, f"{where}.status")
-    details = status.get("details")
-    if details is not None and not isinstance(details, dict):
-        raise ReviewDecodeError(type_error(details, f"Go struct field {where}.status.details of type v1.StatusDetails"))
-    return status
+def _read_status(status: Tree) -> Tree:
+    try:
+        decoded: Tree = decode(struct_for("", "v1", "Status"), status).tree
+    except DecodeError as error:
+        text = str(error).replace(".", ".response.status.", 1)  # the path of the field begins at the review
+        raise ReviewDecodeError(text) from None
+    return decoded
 
 
 def _verify_v1(fields: dict[str, Any], api_version: str, kind: str, *, uid: str, is_mutating: bool) -> None:

@@ -19,6 +19,32 @@ ACCEPT: Final = (
 )
 
 
+class _Kind(msgspec.Struct, omit_defaults=True):
+    group: str | None = None
+    version: str | None = None
+    kind: str | None = None
+
+
+class _Subresource(msgspec.Struct, omit_defaults=True, rename="camel"):
+    subresource: str | None = None
+    response_kind: _Kind | None = None
+    accepted_types: list[_Kind] | None = None
+    verbs: list[str] | None = None
+
+
+class _Resource(msgspec.Struct, omit_defaults=True, rename="camel"):
+    """``APIResourceDiscovery``; its rows are published, also in protobuf, so that their types are checked."""
+
+    resource: str | None = None
+    response_kind: _Kind | None = None
+    scope: str | None = None
+    singular_resource: str | None = None
+    verbs: list[str] | None = None
+    short_names: list[str] | None = None
+    categories: list[str] | None = None
+    subresources: list[_Subresource] | None = None
+
+
 class DiscoveryError(ValueError):
     """A document of a backend cannot be used; the text says why."""
 
@@ -27,7 +53,7 @@ def read_document(body: bytes, kind: str) -> Tree:
     """Decode a document. Raises ``DiscoveryError`` unless it is an object of that kind."""
     try:
         tree = msgspec.json.decode(body)
-    except (msgspec.MsgspecError, RecursionError) as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise DiscoveryError(f"the discovery document cannot be decoded: {error}") from error
     if not isinstance(tree, dict) or tree.get("kind") != kind:
         raise DiscoveryError(f"the discovery document is no {kind}")
@@ -35,13 +61,24 @@ def read_document(body: bytes, kind: str) -> Tree:
 
 
 def resources_in(document: Tree, group: str, version: str) -> tuple[Tree, ...] | None:
-    """Return the rows of one version in an ``APIGroupDiscoveryList``; None if the backend does not serve it."""
+    """Return the rows of one version in an ``APIGroupDiscoveryList``; None if the backend does not serve it.
+
+    Raises ``DiscoveryError`` for rows with values of other types.
+    """
     for item in _objects(document.get("items")):
-        if (item.get("metadata") or {}).get("name") == group:
+        metadata = item.get("metadata")
+        if isinstance(metadata, dict) and metadata.get("name") == group:
             for each in _objects(item.get("versions")):
                 if each.get("version") == version:
-                    return tuple(_objects(each.get("resources")))
+                    return _checked(_objects(each.get("resources")))
     return None
+
+
+def _checked(rows: list[Tree]) -> tuple[Tree, ...]:
+    try:
+        return tuple(msgspec.to_builtins(each) for each in msgspec.convert(rows, list[_Resource]))
+    except msgspec.ValidationError as error:
+        raise DiscoveryError(f"the discovery document has resources that cannot be decoded: {error}") from error
 
 
 def convert_resource_list(document: Tree) -> tuple[Tree, ...]:

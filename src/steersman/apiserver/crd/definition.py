@@ -25,7 +25,17 @@ _ANYTHING: Final = {"type": "object", "x-kubernetes-preserve-unknown-fields": Tr
 class CustomVersion:
     """One version of a custom resource. Its schema is decoded and compiled on first use."""
 
-    __slots__ = ("columns", "has_status", "is_served", "is_stored", "resource", "scale", "schema", "selectable_fields")
+    __slots__ = (
+        "columns",
+        "defaults_status",
+        "has_status",
+        "is_served",
+        "is_stored",
+        "resource",
+        "scale",
+        "schema",
+        "selectable_fields",
+    )
 
     def __init__(self, resource: Resource, version: Tree, schema: LazySchema) -> None:
         """``version``: item of ``spec.versions``."""
@@ -38,6 +48,8 @@ class CustomVersion:
         #: ``specReplicasPath`` and so on, None without the scale subresource.
         self.scale: Final[Tree | None] = subresources.get("scale")
         self.has_status: Final = "status" in subresources
+        #: True if objects without a status have one when they are read, although their creation drops it.
+        self.defaults_status: Final = self.has_status and _has_status_default(version)
         #: True for the storage version.
         self.is_stored: Final = bool(version.get("storage"))
         self.is_served: Final = bool(version.get("served"))
@@ -121,6 +133,12 @@ def _version(definition: Tree, number: int, load: Callable[[], Tree]) -> CustomV
     )
     schema = LazySchema(partial(_schema, load, number), kind, has_defaults=_has_defaults(version.get("schema")))
     return CustomVersion(resource, version, schema)
+
+
+def _has_status_default(version: Tree) -> bool:
+    schema = (version.get("schema") or {}).get("openAPIV3Schema") or {}
+    status = (schema.get("properties") or {}).get("status") or {}
+    return status.get("default") is not None
 
 
 def _has_defaults(schema: Any) -> bool:

@@ -392,8 +392,9 @@ class _Form:
             return tree
 
         other = version is not stored
-        # defaults of the schema apply to objects stored before it had them
-        is_shown_as_stored = self._is_unchanged and not other and not stored.has_defaults
+        # Defaults of the schema apply to objects stored before it had them, and to fields that no write of a whole object sets.
+        has_all_defaults = not (stored.has_defaults and (stored.scale is not None or stored.defaults_status))
+        is_shown_as_stored = self._is_unchanged and not other and has_all_defaults
         strategy = CustomResourceStrategy(version, stored, self._labels, life, self.versions)
         return ServedResource(
             resource,

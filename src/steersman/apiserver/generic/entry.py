@@ -243,7 +243,7 @@ def _says_version(value: bytes) -> bool:
         return False
     try:
         return bool(version_of(value))
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return True
 
 

@@ -118,8 +118,11 @@ class StorageCodec:
             if value.startswith(MAGIC):
                 return self._to_storage_version(key, *self._from_protobuf(key, value))
             tree: Tree = decode_json_value(key, value)
-            api_version = tree.get("apiVersion") or self._version
-            self._check_kind(key, api_version, tree.get("kind") or self._kind)
+            api_version, kind = tree.get("apiVersion"), tree.get("kind")
+            if not isinstance(api_version, str | None) or not isinstance(kind, str | None):
+                raise UnreadableValueError(f"{key}: apiVersion or kind is no text")
+            api_version, kind = api_version or self._version, kind or self._kind
+            self._check_kind(key, api_version, kind)
             if api_version == self._version:  # incomplete, or its fields are in another order
                 return tree
             return self._to_storage_version(key, api_version, tree)
@@ -176,6 +179,6 @@ def decode_json_value(key: str, value: bytes) -> Any:
         tree = _decode_json(value)
         if not isinstance(tree["metadata"], dict):
             raise UnreadableValueError(f"{key}: metadata is no object")
-    except (msgspec.DecodeError, KeyError, TypeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, KeyError, TypeError, UnicodeDecodeError, RecursionError) as error:
         raise UnreadableValueError(f"{key}: {error}") from error
     return tree

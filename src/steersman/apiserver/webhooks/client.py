@@ -19,12 +19,15 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from steersman.apimachinery.codec import DecodeError, decode_json
 from steersman.apimachinery.errors import StatusError, generic_server_response
 from steersman.apimachinery.gotext import quote
 from steersman.apiserver.webhooks.connection import CONNECTIONS_MAX, Connection, ExchangeError, Pool
 from steersman.apiserver.webhooks.services import Address
 from steersman.apiserver.webhooks.tls import CABundleError, HostNameError, tls_context, tls_error_text, verify_host
 from steersman.asynckit.timeouts import Timeout
+from steersman.schema.decoding import decode
+from steersman.schema.loader import struct_for
 
 if TYPE_CHECKING:
     from steersman.apimachinery.trees import Tree
@@ -38,8 +41,6 @@ RESPONSE_BYTES_MAX: Final = 16 * 1024 * 1024
 _CLIENTS_MAX: Final = 256
 _DIAL_SECONDS: Final = 30.0
 _MESSAGE_BYTES_MAX: Final = 2048
-
-_decode: Final = msgspec.json.Decoder().decode
 
 
 class WebhookConfigError(Exception):
@@ -216,11 +217,11 @@ def json_body(answer: Answer) -> bytes:
 def _status_error(answer: Answer, media_type: str) -> StatusError:
     """Return the Status in the body of a failure, or what the code means."""
     try:
-        found: Any = _decode(answer.body)
-    except msgspec.DecodeError:
-        found = None
-    if isinstance(found, dict) and (found.get("kind"), found.get("apiVersion")) == ("Status", "v1"):
-        return StatusError({"code": answer.status, **found})
+        found: Any = decode_json(answer.body)
+        if isinstance(found, dict) and (found.get("kind"), found.get("apiVersion")) == ("Status", "v1"):
+            return StatusError({"code": answer.status, **decode(struct_for("", "v1", "Status"), found).tree})
+    except DecodeError:
+        pass
     is_text = not media_type or media_type.startswith("text/")
     message = answer.body[:_MESSAGE_BYTES_MAX].decode(errors="replace").strip() if is_text else "unknown"
     return generic_server_response(answer.status, verb="POST", server_message=message, unexpected=True)

@@ -121,6 +121,6 @@ async def _read(client: Client, path: str) -> Tree:
     answer = await client.raw(requests.read(path, accept=_ACCEPT))
     try:
         document = msgspec.json.decode(answer.body)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ClientError(f"no discovery document at {path}: {error}") from error
     return document if isinstance(document, dict) else {}

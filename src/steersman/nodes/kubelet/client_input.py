@@ -76,7 +76,7 @@ def read_size(document: bytes) -> Size | None:
     """Decode a size; None if it is malformed."""
     try:
         return msgspec.json.decode(document, type=Size)
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
 
 

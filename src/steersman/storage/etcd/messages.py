@@ -19,6 +19,9 @@ _TARGET_MOD: Final = 2
 #: Range of all keys: ``key`` and ``range_end`` of one NUL.
 ALL_KEYS: Final = (b"\0", b"\0")
 
+_VARINT_BITS_MAX: Final = 70
+_UINT64_MAX: Final = (1 << 64) - 1
+
 Fields = list[tuple[int, "int | bytes"]]
 
 
@@ -66,13 +69,14 @@ def read_fields(data: bytes) -> list[tuple[int, int | bytes]]:
 
 def _varint(data: bytes, position: int) -> tuple[int, int]:
     number, shift = 0, 0
-    while True:
+    while shift < _VARINT_BITS_MAX:
         octet = data[position]
         position += 1
         number |= (octet & 0x7F) << shift
         if octet < 0x80:
-            return number, position
+            return number & _UINT64_MAX, position
         shift += 7
+    raise MalformedMessageError("an integer is longer than 10 bytes")
 
 
 def _integer(value: int | bytes) -> int:
@@ -304,7 +308,7 @@ def read_status(data: bytes) -> MemberStatus:
         if number == 1:
             header = read_header(_bytes(field))
         elif number == 2:
-            version = _bytes(field).decode()
+            version = _bytes(field).decode(errors="replace")
         elif number == 3:
             size_bytes = _integer(field)
         elif number == 4:

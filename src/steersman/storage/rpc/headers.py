@@ -6,7 +6,7 @@ once and reused until another block changes the table. All blocks of calls are s
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from hpack import Decoder, Encoder, HPACKError
 
@@ -74,7 +74,8 @@ class HeaderBlocks:
         headers = self._decoded.get(block)
         if headers is None:
             try:
-                headers = {str(name): str(value) for name, value in self._decoder.decode(block)}
+                fields: Any = self._decoder.decode(block)  # texts, though the package's types say bytes as well
+                headers = {str(name): str(value) for name, value in fields}
             except HPACKError as error:
                 raise HeaderError(f"invalid header block: {error}") from error
             if not is_indexed(block) or len(self._decoded) >= _CACHED_MAX:

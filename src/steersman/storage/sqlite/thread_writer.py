@@ -33,7 +33,7 @@ _log = logging.getLogger(__name__)
 #: Bound of the frames in flight; more writes gather in the pipeline, in larger frames.
 FRAMES_MAX: Final = 32
 #: Time without a result after which the loop begins to lend the interpreter lock.
-STARVED_SECONDS: Final = 0.005
+STARVED_SECONDS: Final = 0.02
 
 
 class Cancellable(Protocol):

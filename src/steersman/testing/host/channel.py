@@ -10,7 +10,7 @@ import asyncio
 import logging
 import struct
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 
@@ -43,6 +43,9 @@ class Answer(msgspec.Struct, frozen=True, omit_defaults=True):
     message: str = ""
 
 
+_Document = TypeVar("_Document", Call, Answer)
+
+
 class ChannelError(RuntimeError):
     """The connection ended, or its peer sent no frame."""
 
@@ -59,8 +62,15 @@ def call(sock: socket.socket, document: Call, data: bytes = b"") -> tuple[Answer
     """Send a call and wait for its answer, as long as the timeout of the socket. Raises ``ChannelError``, ``OSError``."""
     sock.sendall(pack(document, data))
     document_length, data_length = _lengths(_receive(sock, _LENGTHS.size))
-    answer = msgspec.json.decode(_receive(sock, document_length), type=Answer)
+    answer = _decoded(_receive(sock, document_length), Answer)
     return answer, _receive(sock, data_length)
+
+
+def _decoded(document: bytes, type_: type[_Document]) -> _Document:
+    try:
+        return msgspec.json.decode(document, type=type_)
+    except (msgspec.MsgspecError, RecursionError) as error:
+        raise ChannelError(f"the document of a frame is no {type_.__name__}: {error}") from error
 
 
 def _receive(sock: socket.socket, length: int) -> bytes:
@@ -91,7 +101,7 @@ class CallServer:
 
     async def start(self, sock: socket.socket) -> None:
         """Listen from now on."""
-        self._server = await asyncio.start_unix_server(self._serve, sock=sock)
+        self._server = await asyncio.start_unix_server(self.serve_connection, sock=sock)
 
     async def close(self) -> None:
         """Stop listening, and cancel the calls."""
@@ -101,11 +111,14 @@ class CallServer:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def serve_connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Answer the calls of one connection until it ends or sends no call."""
         try:
             if len(self._tasks) < CONNECTIONS_MAX:
                 await self._serve_calls(reader, writer)
-        except (asyncio.IncompleteReadError, ConnectionError, ChannelError):
+        except ChannelError as error:
+            _log.debug("a caller is disconnected: %s", error)
+        except (asyncio.IncompleteReadError, ConnectionError):
             pass  # the caller has gone
         finally:
             writer.close()
@@ -113,7 +126,7 @@ class CallServer:
     async def _serve_calls(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while True:
             document_length, data_length = _lengths(await reader.readexactly(_LENGTHS.size))
-            request = msgspec.json.decode(await reader.readexactly(document_length), type=Call)
+            request = _decoded(await reader.readexactly(document_length), Call)
             data = await reader.readexactly(data_length)
             task = asyncio.create_task(self._answer(request, data), name=f"call of {request.method}")
             self._tasks.add(task)

@@ -189,7 +189,8 @@ class HostedCluster:
 
     async def _serve(self) -> None:
         # Timeouts of connections are real: their clients are. A Date header of virtual time would be a timer every second.
-        self._serving = Serving(self.embedded.app, clock=RealClock())
+        app = self.embedded.app
+        self._serving = Serving(app, clock=RealClock(), on_connect=app.note_outside_activity)
         await self._serving.start(self._socket, self._prepared.serving_tls)
 
     async def crash(self) -> None:

@@ -49,7 +49,8 @@ def test_read_response_rejects_invalid_review(response, review, text):
         ({"patch": "%"}, {}, "illegal base64 data"),
         ({"warnings": [1]}, {}, "warnings"),
         ({"auditAnnotations": {"a": 1}}, {}, "auditAnnotations"),
-        ({"status": {"code": "x"}}, {}, "status.code"),
+        ({"status": {"code": "x"}}, {}, r"field Status\.response\.status\.code of type int32"),
+        ({"status": {"details": {"causes": [{"message": 1}]}}}, {}, r"\.response\.status\.details\.causes\.message"),
     ],
 )
 def test_read_response_rejects_other_types(response, review, text):

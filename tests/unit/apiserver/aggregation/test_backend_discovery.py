@@ -29,7 +29,7 @@ def test_convert_resource_list_makes_parents_that_are_not_listed():
     assert (row["resource"], row["verbs"]) == ("a", [])
 
 
-@pytest.mark.parametrize("body", [b"{", b"[]", b'{"kind": "Status"}', b"[" * 100_000])
+@pytest.mark.parametrize("body", [b"{", b"[]", b'{"kind": "Status"}', b"[" * 100_000, b'{"kind": "\xd8"}'])
 def test_read_document_rejects_other_documents(body):
     with pytest.raises(DiscoveryError):
         read_document(body, "APIResourceList")
@@ -37,3 +37,24 @@ def test_read_document_rejects_other_documents(body):
 
 def test_convert_resource_list_ignores_rows_of_other_types():
     assert convert_resource_list({"resources": [1, {"name": "a", "verbs": "get"}]})[0]["verbs"] == []
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"resource": {}},
+        {"verbs": "get"},
+        {"shortNames": [1]},
+        {"responseKind": "A"},
+        {"subresources": [{"acceptedTypes": [[]]}]},
+    ],
+)
+def test_resources_in_rejects_rows_that_cannot_be_published(row):
+    document = {"items": [{"metadata": {"name": "g"}, "versions": [{"version": "v1", "resources": [row]}]}]}
+    with pytest.raises(DiscoveryError, match="resources that cannot be decoded"):
+        resources_in(document, "g", "v1")
+
+
+@pytest.mark.parametrize("metadata", [["g"], "g", None])
+def test_resources_in_skips_groups_without_a_name(metadata):
+    assert resources_in({"items": [{"metadata": metadata, "versions": []}]}, "g", "v1") is None

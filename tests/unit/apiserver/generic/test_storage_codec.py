@@ -194,3 +194,17 @@ async def test_value_that_cannot_be_decoded_is_an_error_and_not_absent():
         )
         assert (listed.code, listed.body["reason"]) == (500, "StorageReadError")
         assert created.code == 500
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        b'{"kind":"ConfigMap","apiVersion":["v1"],"metadata":{}}',
+        b'{"kind":"ConfigMap","apiVersion":{},"metadata":{}}',
+        b'{"kind":{"a":1},"apiVersion":"v1","metadata":{}}',
+        b'{"metadata":' + b"[" * 100_000,
+    ],
+)
+def test_value_of_other_types_is_unreadable(value):
+    with pytest.raises(UnreadableValueError, match=KEY):
+        StorageCodec("ConfigMap", "v1").decode(KEY, value)

@@ -10,8 +10,10 @@ from steersman.apiserver.webhooks.client import (
     WebhookCallError,
     WebhookClients,
     WebhookConfigError,
+    json_body,
     target_of,
 )
+from steersman.apiserver.webhooks.connection import Answer
 from steersman.apiserver.webhooks.services import Address
 from steersman.asynckit.clock import RealClock
 
@@ -215,3 +217,21 @@ def test_client_shares_the_systems_authorities_among_webhooks_without_a_bundle()
     assert first._tls is second._tls
     assert own._tls is not first._tls
     made.close()
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (b"\x8f{", "\ufffd{"),
+        (b'{"kind":"Status","apiVersion":"v1","message":"no","code":403}', "no"),
+        (b'{"kind":"Status","apiVersion":"v1","message":{},"code":"x"}', "unknown"),
+    ],
+)
+def test_failed_answer_has_a_well_formed_status(body, message):
+    content_type = "text/plain" if body.startswith(b"\x8f") else "application/json"
+    with pytest.raises(WebhookCallError) as raised:
+        json_body(Answer(500, content_type, body))
+    status = raised.value.status
+    assert status is not None
+    assert isinstance(status.code, int)
+    assert message in status.message

@@ -11,7 +11,9 @@ def test_fields_of_every_wire_type_are_read():
     assert messages.read_fields(data) == [(1, 300), (2, b"ab"), (3, bytes(8)), (4, bytes(4)), (500, 1)]
 
 
-@pytest.mark.parametrize("data", [b"\x08", b"\x12\x05a", b"\x19\x00", b"\x0b", b"\x80"])
+@pytest.mark.parametrize(
+    "data", [b"\x08", b"\x12\x05a", b"\x19\x00", b"\x0b", b"\x80", b"\x08" + b"\xff" * 10 + b"\x01"]
+)
 def test_truncated_or_unknown_bytes_are_malformed(data):
     with pytest.raises(messages.MalformedMessageError):
         messages.read_fields(data)

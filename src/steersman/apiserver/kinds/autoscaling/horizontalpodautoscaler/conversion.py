@@ -106,7 +106,7 @@ def _parse(text: str | None) -> Any:
     """Parse an annotation; None if it is malformed (clients may write anything)."""
     try:
         return msgspec.json.decode(text) if text else None
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         return None
 
 
