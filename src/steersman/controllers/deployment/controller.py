@@ -16,6 +16,7 @@ from steersman.client.objects import labels_of, name_of, namespace_of, uid_of
 from steersman.controllers.deployment import rules, status
 from steersman.controllers.deployment.plan import CreateSet, DeleteSet, OldPodsRun, Plan, UpdateSet, plan
 from steersman.controllers.deployment.revisions import same_template, template_of
+from steersman.controllers.deployment.rollback import rollback
 from steersman.controllers.shared.base import ManagedController
 from steersman.runtime.dependents import candidates, controlled_by, index_dependents
 from steersman.runtime.owners import controller_of, is_controlled_by
@@ -103,6 +104,12 @@ class DeploymentController(ManagedController):
         if deployment is None or deployment.spec is None:
             return None
         owned = await self._claim(deployment)
+        if deployment.metadata is not None and deployment.metadata.deletionTimestamp is None:
+            requested = rollback(deployment, owned)
+            if requested is not None:
+                self.own_writes.note(key, self.deployments, await self.client.update(requested.deployment))
+                self.events.event(deployment, requested.event_type, requested.reason, requested.message)
+                return None
         running = self._running(owned) if rules.strategy_of(deployment) == rules.RECREATE else OldPodsRun(())
         planned = plan(deployment, owned, old_pods_run=running, now=self.now())
         await self._apply(key, deployment, planned)

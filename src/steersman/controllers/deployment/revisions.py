@@ -25,7 +25,7 @@ MAX_REPLICAS: Final = "deployment.kubernetes.io/max-replicas"
 ROLLBACK_TO: Final = "deprecated.deployment.rollback.to"
 
 #: Annotations of a Deployment that its ReplicaSets do not get.
-_OWN: Final = frozenset(
+DEPLOYMENT_ONLY: Final = frozenset(
     {"kubectl.kubernetes.io/last-applied-configuration", REVISION, REVISION_HISTORY, DESIRED_REPLICAS, MAX_REPLICAS,
      ROLLBACK_TO}
 )  # fmt: skip
@@ -33,7 +33,7 @@ _OWN: Final = frozenset(
 HISTORY_CHARS_MAX: Final = 2000
 
 
-def _number(annotations: Mapping[str, str], name: str) -> int | None:
+def number_of(annotations: Mapping[str, str], name: str) -> int | None:
     """Parse an integer annotation as Go's ``ParseInt``; None if invalid."""
     text = annotations.get(name, "")
     digits = text[1:] if text[:1] in ("-", "+") else text
@@ -42,17 +42,17 @@ def _number(annotations: Mapping[str, str], name: str) -> int | None:
 
 def revision_of(obj: Any) -> int:
     """Return the revision of a Deployment or ReplicaSet; 0 without one."""
-    return _number(annotations_of(obj), REVISION) or 0
+    return number_of(annotations_of(obj), REVISION) or 0
 
 
 def desired_annotation(rs: ReplicaSet) -> int | None:
     """Return the Deployment's replicas when the ReplicaSet was last scaled."""
-    return _number(annotations_of(rs), DESIRED_REPLICAS)
+    return number_of(annotations_of(rs), DESIRED_REPLICAS)
 
 
 def max_annotation(rs: ReplicaSet) -> int | None:
     """Return the Deployment's replicas plus surge when the ReplicaSet was last scaled."""
-    return _number(annotations_of(rs), MAX_REPLICAS)
+    return number_of(annotations_of(rs), MAX_REPLICAS)
 
 
 def created(rs: ReplicaSet) -> tuple[datetime | None, str]:
@@ -85,9 +85,9 @@ def as_newest(rs: ReplicaSet, deployment_annotations: Mapping[str, str], revisio
     A ReplicaSet with a lower revision is the target of a rollback: its earlier revisions go to the history annotation.
     """
     annotations = dict(annotations_of(rs))
-    annotations |= {key: value for key, value in deployment_annotations.items() if key not in _OWN}
+    annotations |= {key: value for key, value in deployment_annotations.items() if key not in DEPLOYMENT_ONLY}
     previous = annotations.get(REVISION, "")
-    before = _number(annotations, REVISION)
+    before = number_of(annotations, REVISION)
     if previous and before is None:
         return _with_annotations(rs, annotations)  # an invalid value is another client's; it is not changed
     if (before or 0) < revision:

@@ -190,6 +190,29 @@ async def test_reconcile_deletes_history_beyond_the_limit(cluster, running, spec
     await cluster.until(two)
 
 
+async def test_reconcile_rolls_back_to_the_last_revision_by_annotation(cluster, running, spec, messages):
+    await make(cluster, spec(0))
+    for generation, version in enumerate("12", start=1):
+        await set_version(cluster, version)
+        await messages(
+            lambda status, g=generation: (
+                status.get("observedGeneration") == g and reason(status) == "NewReplicaSetAvailable"
+            )
+        )
+    annotations = {"annotations": {"deprecated.deployment.rollback.to": "0"}}
+    await cluster.client.patch(Deployment, "d", {"metadata": annotations}, namespace="default")
+
+    async def rolled_back():
+        found = await sets(cluster)
+        return found["1"].metadata.annotations[REVISION] == "3"
+
+    await cluster.until(rolled_back)
+    deployment = await messages(lambda _: True)
+    assert deployment["spec"]["template"]["metadata"]["labels"]["v"] == "1"
+    assert "deprecated.deployment.rollback.to" not in deployment["metadata"]["annotations"]
+    assert await cluster.until(lambda: cluster.events("DeploymentRollback"))
+
+
 async def test_reconcile_adopts_a_matching_set(cluster, running, spec, messages, pod_spec):
     labels = {"app": "x", "v": "1"}
     one = {
