@@ -180,7 +180,7 @@ def may_hide_keys(raw: bytes, tree: Any) -> bool:
 
 
 def _collect_strict(node: Any, path: str, unknown: Collection[str], messages: dict[str, bool]) -> None:
-    """Add to ``found``, in the order of the text, the paths of unknown (True) and duplicate (False) keys.
+    """Add to ``messages``, in the order of the text, the paths of unknown (True) and duplicate (False) keys.
 
     Unknown fields are skipped with everything in them, as Go's decoder skips what it has no place for.
     """
