@@ -106,7 +106,7 @@ def extended_claim_for(pod: PodInfo, resources: Iterable[str], classes: Mapping[
         "ownerReferences": [owner],
         "annotations": {ANNOTATION: "true"},
     }
-    spec = {"devices": {"requests": sorted(requests, key=lambda each: str(each["name"]))}}
+    spec = {"devices": {"requests": sorted(requests, key=lambda item: str(item["name"]))}}
     return ExtendedResourceClaim(msgspec.convert({"metadata": metadata, "spec": spec}, ResourceClaim), tuple(mappings))
 
 
