@@ -55,7 +55,7 @@ SCALES = {"one": Scale("d", 10), "two": Scale("d", 10), "three": Scale("s", 5), 
 
 
 @pytest.mark.parametrize(
-    ("found", "owners", "wanted"),
+    ("found", "owners", "expected"),
     [
         (budget(minAvailable=2), ["", ""], Expected(2, 2)),
         (budget(minAvailable="50%"), ["one"], Expected(10, 5)),
@@ -67,10 +67,10 @@ SCALES = {"one": Scale("d", 10), "two": Scale("d", 10), "three": Scale("s", 5), 
         (budget(), ["one"], Expected(0, 0)),
     ],
 )
-def test_expect_counts_pods_or_scales(found, owners, wanted):
+def test_expect_counts_pods_or_scales(found, owners, expected):
     assert (
         expected_pod_count(found, [pod(f"p{number}", owner=owner) for number, owner in enumerate(owners)], SCALES)
-        == wanted
+        == expected
     )
 
 
@@ -162,11 +162,9 @@ async def test_status_follows_the_pods(cluster, pod_spec):
     await ready_pod(cluster, "p", pod_spec)
     spec = {"minAvailable": 1, "selector": {"matchLabels": {"app": "a"}}}
     await cluster.make(*KIND, "b", namespace="default", spec=spec)
-    await cluster.eventually(*KIND, "b", lambda found: found["status"].get("currentHealthy") == 1, namespace="default")
+    await cluster.eventually(*KIND, "b", lambda obj: obj["status"].get("currentHealthy") == 1, namespace="default")
     await ready_pod(cluster, "q", pod_spec)
-    await cluster.eventually(
-        *KIND, "b", lambda found: found["status"].get("disruptionsAllowed") == 1, namespace="default"
-    )
+    await cluster.eventually(*KIND, "b", lambda obj: obj["status"].get("disruptionsAllowed") == 1, namespace="default")
 
 
 async def test_unmanaged_pods_get_an_event(cluster, pod_spec):
@@ -214,7 +212,8 @@ async def test_stale_condition_becomes_false(cluster, pod_spec, clock, conflicts
 
     def is_false(found):
         return any(
-            each["type"] == "DisruptionTarget" and each["status"] == "False" for each in found["status"]["conditions"]
+            condition["type"] == "DisruptionTarget" and condition["status"] == "False"
+            for condition in found["status"]["conditions"]
         )
 
     await cluster.eventually("v1", "Pod", "p", is_false, namespace="default")
