@@ -183,6 +183,8 @@ async def run(plane: ControlPlane, *, minutes: float, seed: int) -> int:
     samples: list[tuple[float, float]] = []
     async with aiohttp.ClientSession(headers=headers, connector=aiohttp.TCPConnector(ssl=tls, limit=32)) as session:
         churn = Churn(session, plane.url, seed)
+        # Pods need it; a control plane with controllers has it already.
+        await churn.send("POST", f"{CORE}/serviceaccounts", {"metadata": {"name": "default"}})
         end = time.monotonic() + minutes * 60
         await asyncio.gather(
             sample(churn, plane.pid, end, samples), *(churn.work(number, end) for number in range(WORKERS))

@@ -130,6 +130,8 @@ def check_readable(flag: str, path: Path) -> None:
 def _check_etcd(options: APIServerOptions) -> None:
     """Upstream: ``EtcdOptions.Validate``, and the pair that ``tls.LoadX509KeyPair`` needs."""
     if not options.etcd_servers:
+        if options.etcd_servers_overrides:
+            raise OptionError("--etcd-servers-overrides needs --etcd-servers")
         return
     if not options.etcd_prefix.startswith("/"):
         raise OptionError(f"--etcd-prefix: {options.etcd_prefix!r} must begin with /")

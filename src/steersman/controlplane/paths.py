@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from steersman.apimachinery.zpages import flagz, negotiate_page, statusz
 from steersman.apiserver.discovery.handlers import DiscoveryHandlers
 from steersman.apiserver.discovery.openid import CONFIGURATION_PATH, KEYS_PATH, OpenID
 from steersman.apiserver.discovery.version import VersionEndpoint
 from steersman.apiserver.health.checks import Check, HealthEndpoint, ping
+from steersman.apiserver.http import Response
 from steersman.apiserver.observability import process_metrics
 from steersman.apiserver.observability.metrics import MetricsEndpoint
 from steersman.apiserver.observability.slis import HealthcheckMetrics
 from steersman.apiserver.server.routes import ANY_METHOD, Routes
+from steersman.controlplane.build import build
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
+    from steersman.apimachinery.zpages import PageContent
     from steersman.apiserver.discovery.catalog import Catalog
-    from steersman.apiserver.http import Request, Response
+    from steersman.apiserver.http import Request
     from steersman.apiserver.observability.metrics import Family
     from steersman.apiserver.openapi.handlers import OpenAPIHandlers
     from steersman.apiserver.openapi.remote import RemoteDocuments
     from steersman.apiserver.openapi.sources import CustomSchemas
     from steersman.asynckit.clock import Clock
+
+_COMPONENT: Final = "kube-apiserver"
 
 
 class HealthChecks(NamedTuple):
@@ -123,3 +129,21 @@ def add_discovery(
     routes.add("/openapi/v3", v3_index)
     routes.add("/openapi/v3/", v3_index)
     routes.add_prefix("/openapi/v3/", v3)
+
+
+def add_zpages(routes: Routes, flags: Mapping[str, str], *, clock: Clock) -> None:
+    """Add ``/statusz`` and ``/flagz``."""
+    started = clock.now()
+
+    def page(request: Request, content: PageContent) -> Response:
+        form = negotiate_page(request.header(b"accept"), content.kind)
+        return Response(200, content.encode(form), content_type=form.content_type.encode())
+
+    async def status(request: Request) -> Response:
+        return page(request, statusz(_COMPONENT, routes.paths(), build(), started=started, now=clock.now()))
+
+    async def flag_values(request: Request) -> Response:
+        return page(request, flagz(_COMPONENT, flags))
+
+    routes.add("/statusz", status, methods=ANY_METHOD)
+    routes.add("/flagz", flag_values, methods=ANY_METHOD)

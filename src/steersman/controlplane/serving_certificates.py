@@ -12,6 +12,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from steersman.asynckit.client_certificates import server_context
 from steersman.controlplane.files import write_private
 
 if TYPE_CHECKING:
@@ -73,9 +74,10 @@ def make_self_signed(component: str, address: str, *, now: datetime) -> PemPair:
 def make_context(pair: PemPair, client_ca: str, *, minimum_version: str = "") -> ssl.SSLContext:
     """Return a context for HTTP/1.1 that asks for client certificates of ``client_ca`` (PEM) if there is one.
 
+    A certificate that does not verify does not end the handshake: its connection has no verified chain.
     Raises ``ssl.SSLError`` for a pair or authorities that are not valid.
     """
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context = server_context()
     context.minimum_version = TLS_VERSIONS[minimum_version]
     context.set_alpn_protocols(["http/1.1"])
     with tempfile.TemporaryDirectory(prefix="steersman-serving-") as directory:  # OpenSSL reads pairs from files only

@@ -166,17 +166,28 @@ class Controller(ABC):
         return queue
 
     def every(
-        self, seconds: float, work: Callable[[], Awaitable[object]], *, jitter: float = 0.0, name: str = ""
+        self,
+        seconds: float,
+        work: Callable[[], Awaitable[object]],
+        *,
+        jitter: float = 0.0,
+        name: str = "",
+        wait_until_needed: Callable[[], Awaitable[object]] | None = None,
     ) -> None:
         """Call ``work`` now and again ``seconds`` after each call has ended, plus a jitter of up to that fraction.
 
-        Failures are logged.
+        ``wait_until_needed`` is awaited before each call, e.g. until there is an object to look at. Failures are logged.
         """
         name = name or getattr(work, "__name__", "periodic")
         work = logged_periodic(self.log, work, controller=self.name, name=name, clock=self.clock)
 
+        async def call() -> None:
+            if wait_until_needed is not None:
+                await wait_until_needed()
+            await work()
+
         async def again_and_again() -> None:
-            await run_every(seconds, work, jitter=jitter, clock=self.clock, dice=self.dice, log=self.log)
+            await run_every(seconds, call, jitter=jitter, clock=self.clock, dice=self.dice, log=self.log)
 
         self._background.append((name, again_and_again))
 

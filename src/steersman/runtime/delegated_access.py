@@ -136,6 +136,8 @@ class DelegatedAccess:
                 return user
         token = _bearer_token(request.headers.get("authorization", ""))
         if not token or self._token_reviewer is None:
+            if request.is_certificate_invalid:
+                return None
             return User(_ANONYMOUS, (_UNAUTHENTICATED,))
         key = sha256(token.encode("latin-1")).digest()
         cached = self._users.get(key)

@@ -13,6 +13,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 from urllib.parse import parse_qsl, urlsplit
 
+from steersman.asynckit.client_certificates import verified_chain
 from steersman.asynckit.timeouts import Timeout
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     RequestGuard = Callable[["Request"], Awaitable["Page | None"]]
     PageHandler = Callable[[Mapping[str, str]], Awaitable["Page"]]
+    RequestHandler = Callable[["Request"], Awaitable["Page"]]
 
 _log = logging.getLogger(__name__)
 
@@ -72,10 +74,12 @@ class Request(NamedTuple):
     headers: Mapping[str, str]
     #: Verified client certificate, as ``SSLSocket.getpeercert`` returns it; None without one.
     client_certificate: Mapping[str, Any] | None = None
+    #: The client presented a certificate that does not verify.
+    is_certificate_invalid: bool = False
 
 
 class _Route(NamedTuple):
-    page: PageHandler
+    page: RequestHandler
     timeout_seconds: float
 
 
@@ -114,7 +118,15 @@ class HttpServer:
 
     def add(self, path: str, page: PageHandler, *, timeout_seconds: float = _REQUEST_TIMEOUT_SECONDS) -> None:
         """Serve ``page`` at ``path``; a page that takes longer than the timeout is cancelled, the connection closed."""
-        self._routes[path] = _Route(page, timeout_seconds)
+
+        async def handle(request: Request) -> Page:
+            return await page(request.query)
+
+        self._routes[path] = _Route(handle, timeout_seconds)
+
+    def add_for_request(self, path: str, page: RequestHandler) -> None:
+        """Serve a page at ``path`` that depends on header fields."""
+        self._routes[path] = _Route(page, _REQUEST_TIMEOUT_SECONDS)
 
     @property
     def paths(self) -> list[str]:
@@ -230,7 +242,7 @@ class HttpServer:
             if route is None:
                 return Page(404, b"404 page not found\n")
             async with Timeout(route.timeout_seconds, clock=self._clock):
-                return await route.page(request.query)
+                return await route.page(request)
         except TimeoutError:
             raise
         except Exception:  # noqa: BLE001 — a page that fails is answered with 500
@@ -256,7 +268,15 @@ def _parse(head: str, tls: Any) -> Request | None:
     except ValueError:
         return None
     query = dict(parse_qsl(url.query, keep_blank_values=True))
-    return Request(method, url.path, query, headers, (tls.getpeercert() or None) if tls is not None else None)
+    certificate, is_invalid = _client_certificate(tls) if tls is not None else (None, False)
+    return Request(method, url.path, query, headers, certificate, is_invalid)
+
+
+def _client_certificate(tls: Any) -> tuple[Mapping[str, Any] | None, bool]:
+    """Return the verified certificate of a connection, if any, and whether it presented one that does not verify."""
+    if not verified_chain(tls):
+        return None, tls.getpeercert(binary_form=True) is not None
+    return tls.getpeercert() or None, False
 
 
 def _bound_port(host: str, port: int, *, shares_port: bool) -> socket.socket:

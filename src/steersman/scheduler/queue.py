@@ -153,6 +153,11 @@ class SchedulingQueue:
                 counts[queued.state] += 1
         return counts
 
+    @property
+    def has_unschedulable(self) -> bool:
+        """True if ``flush_unschedulable`` may have something to requeue."""
+        return bool(self._unschedulable)
+
     def unschedulable_pods(self) -> Iterator[QueuedPod]:
         """Iterate over the unschedulable pods."""
         return iter(self._unschedulable.values())

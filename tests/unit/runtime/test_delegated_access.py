@@ -122,6 +122,16 @@ async def test_certificate_user_is_reviewed(access):
     assert await code(access, get("/metrics", subject=[("commonName", "a")])) == 403
 
 
+async def test_certificate_that_does_not_verify_counts_as_none_beside_a_token(access, token):
+    headers = {"authorization": f"Bearer {token}"}
+    assert await code(access, Request("GET", "/metrics", {}, headers, None, is_certificate_invalid=True)) == 200
+
+
+@pytest.mark.parametrize("headers", [{}, {"authorization": "Bearer nonsense"}])
+async def test_certificate_that_does_not_verify_is_401_without_a_valid_token(access, headers):
+    assert await code(access, Request("GET", "/healthz", {}, headers, None, is_certificate_invalid=True)) == 401
+
+
 async def test_access_that_cannot_be_reviewed_is_denied(access, reviewer, token):
     reviewer.failure = RequestFailed("connection refused")
     assert await code(access, get("/metrics", token)) == 401

@@ -97,7 +97,7 @@ async def test_leaving_hangs_up_on_open_connections(clock):
 
 async def show(request):
     """Guard that answers every request with what it knows of it."""
-    subject = (request.client_certificate or {}).get("subject")
+    subject = "invalid" if request.is_certificate_invalid else (request.client_certificate or {}).get("subject")
     return Page(403, f"{request.method} {request.path} {request.headers.get('authorization')} {subject}".encode())
 
 
@@ -131,6 +131,16 @@ async def test_tls_hands_client_certificates_to_the_guard(clock, tmp_path):
     assert b"('organizationName', 'team')" in answer
     assert b"('commonName', 'ann')" in answer
     assert anonymous.endswith(b"GET /hello None None")
+
+
+async def test_certificate_of_other_authority_is_handed_over_as_invalid(clock, tmp_path):
+    pair = make_self_signed("test", "", now=RealClock().now())
+    tls = make_context(pair, serving_certificates.make_authority().certificate.decode())
+    foreign = serving_certificates.make_authority()
+    client = serving_certificates.client_context(tmp_path, foreign, user="ann", groups=("system:masters",))
+    async with HttpServer(host="127.0.0.1", clock=clock, guard=show, tls=tls) as server:
+        _, answer = await ask_securely(server.port, client)
+    assert answer.endswith(b"GET /hello None invalid")
 
 
 async def test_certificate_is_replaced_for_new_connections(clock, tmp_path):

@@ -2,8 +2,8 @@
 ``x509.CommonNameUserConversion``.
 
 The handshake verifies certificates against the CAs of clients and front proxies, except for their validity period,
-which is checked here per request. The result is in the ASGI scope's TLS extension. Only certificates signed by a client
-CA authenticate users.
+which is checked here per request. The result is in the ASGI scope's TLS extension, whose ``client_cert_error`` is set for
+a certificate that does not verify. Only certificates signed by a client CA authenticate users.
 """
 
 from __future__ import annotations
@@ -80,6 +80,8 @@ class ClientCertificate:
         tls = extensions.get("tls") if extensions else None
         if not tls or not (chain := tls["client_cert_chain"]):
             return None
+        if error := tls.get("client_cert_error"):
+            raise InvalidCredentials(error)
         now = self._clock.now().timestamp()
         check_time(tls, now)
         signers: frozenset[str] = tls.get("client_cert_authorities") or frozenset()
@@ -115,8 +117,6 @@ def common_name(tls: dict[str, Any]) -> str:
 
 
 def _user(tls: dict[str, Any]) -> UserInfo:
-    if tls.get("client_cert_error"):
-        raise InvalidCredentials(f"client certificate: {tls['client_cert_error']}")
     attributes = distinguished_name.parse(tls.get("client_cert_name") or "")
     name = common_name(tls)
     if not name:

@@ -17,9 +17,11 @@ if TYPE_CHECKING:
 class RequestError(Exception):
     """The kubelet rejects a request; the text is the reason, ``code`` the HTTP status."""
 
-    def __init__(self, message: str, *, code: int = 400) -> None:
+    def __init__(self, message: str, *, code: int = 400, headers: Sequence[tuple[str, str]] = ()) -> None:
         super().__init__(message)
         self.code = code
+        #: Headers of the response.
+        self.headers = headers
 
 
 class Size(msgspec.Struct, frozen=True, rename="pascal"):

@@ -13,6 +13,7 @@ from steersman.apimachinery.timestamps import parse_time
 from steersman.asynckit.tasks import Supervisor
 from steersman.nodes.pod_status import deadline_of, restarts, spec_of, status_of
 from steersman.nodes.processes.container import ContainerRunner
+from steersman.nodes.processes.fields import grace_seconds_of
 from steersman.nodes.processes.statuses import ContainerFacts, End, Terminated, is_sidecar, pod_status
 
 if TYPE_CHECKING:
@@ -61,7 +62,8 @@ class PodWorker:
             host_ip=host_ip,
             pod_ip=pod_ip,
             is_over=self.is_over,
-            end=self._end,
+            # As upstream's, a pod is not reported as failed while it may have running containers.
+            end=self._end if self.is_over else None,
         )
 
     async def run(self) -> None:
@@ -72,7 +74,7 @@ class PodWorker:
             if await self._initialize():
                 main_runs = [self._run(container["name"]) for container in spec_of(self._pod)["containers"]]
                 await asyncio.gather(*main_runs)
-            await self._stop_sidecars(self._grace_seconds())
+            await self._stop_sidecars(grace_seconds_of(self._pod))
         finally:
             self.is_over = True
             self._finished.set()
@@ -100,14 +102,14 @@ class PodWorker:
     async def _run(self, name: str) -> int:
         return await self.containers[name].run(partial(restarts, self._pod))
 
-    def _grace_seconds(self) -> float:
-        seconds = spec_of(self._pod).get("terminationGracePeriodSeconds")
-        return 30.0 if seconds is None else float(seconds)
-
     async def _expire(self, deadline: datetime) -> None:
         await self._context.clock.sleep((deadline - self._context.clock.now()).total_seconds())
-        self._end = _DEADLINE
-        await self.stop(self._grace_seconds(), wait=False)
+        await self.fail(_DEADLINE, wait=False)
+
+    async def fail(self, end: End, *, wait: bool = True) -> None:
+        """Stop all containers within the pod's grace period; the pod then fails as ``end`` says."""
+        self._end = end
+        await self.stop(grace_seconds_of(self._pod), wait=wait)
 
     async def stop(self, grace_seconds: float, *, wait: bool = True) -> None:
         """Stop all containers, sidecars last and in reverse order of their start."""

@@ -14,7 +14,7 @@ from steersman.client import tree
 from steersman.client.errors import ClientError, NotFound
 from steersman.nodes.expansion import expand
 from steersman.nodes.processes.environment import Sources, command_line, container_environment
-from steersman.nodes.processes.fields import ContainerConfigError
+from steersman.nodes.processes.fields import ContainerConfigError, grace_seconds_of
 from steersman.nodes.processes.files import VolumeFile, inside, link, make_private, write_files
 from steersman.nodes.processes.images import LocalImages
 from steersman.nodes.processes.isolation import Mount, container_sandbox, hostname
@@ -105,6 +105,10 @@ class PodResources:
     def event(self, kind: str, reason: str, message: str) -> None:
         """Record an event about the pod."""
         self._recorder.event(self.pod, kind, reason, message)
+
+    def grace_seconds(self) -> float:
+        """Return the pod's termination grace period."""
+        return grace_seconds_of(self.pod)
 
     async def refresh(self, pod: Tree) -> None:
         """Update the files of volumes. Raises ``ContainerConfigError``, ``ApiError``."""

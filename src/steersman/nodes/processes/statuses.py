@@ -64,6 +64,8 @@ class End(msgspec.Struct, frozen=True):
 
     reason: str
     message: str
+    #: Message of the condition ``DisruptionTarget``; none without one.
+    disruption: str = ""
 
 
 def is_sidecar(container: Tree) -> bool:
@@ -103,6 +105,9 @@ def pod_status(
         status["initContainerStatuses"] = [_init_container(init, facts[init["name"]]) for init in inits]
     if end is not None:
         status["reason"], status["message"] = end.reason, end.message
+        if end.disruption:
+            disrupted = [("DisruptionTarget", True, "TerminationByKubelet", end.disruption)]
+            status["conditions"] += conditions(pod, disrupted, now=now)
     return status
 
 

@@ -1,8 +1,8 @@
 """Client side of a TLS connection as ASGI TLS extension, with the validity period of the client's certificate chain.
 
 The handshake verifies a client's certificate against the CAs, but not its validity period (``tls.tls_context``): the
-authenticator checks it per request, so an expired certificate counts as no credential and does not end the connection
-(``docs/decisions/0008-client-certificates.md``).
+authenticator checks it per request. A certificate that is expired, or that does not verify, counts as no credential and
+does not end the connection (``docs/decisions/0008-client-certificates.md``).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import ssl
 from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apiserver.authn import distinguished_name
+from steersman.asynckit.client_certificates import verified_chain
 
 if TYPE_CHECKING:
     import asyncio
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 _TLS_VERSIONS: Final = {"TLSv1.2": 0x0303, "TLSv1.3": 0x0304}
 #: ``ENCODING_DER`` of the private module ``_ssl``.
 _DER: Final = 2
+_NOT_VERIFIED: Final = "x509: certificate signed by unknown authority, or not for clients"
 #: Validity of an unknown chain: never valid.
 NEVER: Final[tuple[float, ...]] = (float("inf"), float("-inf"))
 
@@ -41,13 +43,14 @@ def tls_extension(transport: asyncio.Transport) -> dict[str, Any]:
         return {}
     certificate = tls.getpeercert(binary_form=True)
     chain = [ssl.DER_cert_to_PEM_cert(certificate)] if certificate else []
-    subject = (tls.getpeercert() or {}).get("subject", ())
-    verified = _verified_chain(tls) if chain else []
+    verified = verified_chain(tls) if chain else []
+    # Only certificates that verify are decoded further.
+    subject = tls.getpeercert().get("subject", ()) if verified else ()
     extension = {
         "server_cert": None,
         "client_cert_chain": chain,
-        "client_cert_name": distinguished_name.from_ssl(subject) if chain else None,
-        "client_cert_error": None,
+        "client_cert_name": distinguished_name.from_ssl(subject) if verified else None,
+        "client_cert_error": _NOT_VERIFIED if chain and not verified else None,
         "client_cert_valid": validity([each.get_info() for each in verified]) if chain else None,
         "client_cert_authorities": authorities(verified),
         "tls_version": _TLS_VERSIONS.get(tls.version()),
@@ -69,13 +72,3 @@ def validity(chain: list[dict[str, Any]]) -> tuple[float, ...]:
 def authorities(chain: list[Any]) -> frozenset[str]:
     """Return the SHA-256 digests of a chain without the client's own certificate, unless it is the only one."""
     return frozenset(hashlib.sha256(each.public_bytes(_DER)).hexdigest() for each in chain[1:] or chain)
-
-
-def _verified_chain(tls: ssl.SSLObject) -> list[Any]:
-    """Return the certificates from the client's to the CA's; empty for a resumed session, which does not keep them.
-
-    ``SSLObject.get_verified_chain`` is public since Python 3.13 and returns encoded certificates; the underlying method
-    is the same in all versions and returns objects with ``get_info`` and ``public_bytes``.
-    """
-    get_chain = getattr(getattr(tls, "_sslobj", None), "get_verified_chain", None)
-    return list((get_chain() if get_chain is not None else None) or ())

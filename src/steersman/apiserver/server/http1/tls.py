@@ -8,6 +8,8 @@ from typing import Final
 
 import msgspec
 
+from steersman.asynckit.client_certificates import server_context
+
 #: ``X509_V_FLAG_NO_CHECK_TIME`` of OpenSSL's x509_vfy.h, which ``ssl.VerifyFlags`` does not name.
 _NO_CHECK_TIME: Final = 0x200000
 
@@ -29,10 +31,10 @@ class TLSFiles(msgspec.Struct, frozen=True):
 def tls_context(files: TLSFiles) -> ssl.SSLContext:
     """Return a context with the minimum TLS version, ALPN HTTP/1.1 and optional client certificates.
 
-    The authenticator checks validity periods of client certificates. No session tickets are issued, as a resumed
-    session does not keep the chain. Raises ``TLSFileError``.
+    A client certificate that does not verify does not end the handshake, and the authenticator checks validity periods.
+    No session tickets are issued, as a resumed session does not keep the chain. Raises ``TLSFileError``.
     """
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context = server_context()
     context.minimum_version = files.minimum_version
     load_cert_chain(context, files.certificate, files.key)
     # Only supported protocols are offered: clients would use h2 otherwise.

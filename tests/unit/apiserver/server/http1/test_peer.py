@@ -4,6 +4,7 @@ import asyncio
 import datetime as dt
 import ssl
 
+import msgspec
 import pytest
 from tests.unit.listening import hang_up
 
@@ -13,6 +14,7 @@ from steersman.controlplane import certificates
 
 DAY = dt.timedelta(days=1)
 NOW = dt.datetime.now(dt.UTC)  # noqa: TID251
+VERSIONS = pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
 
 
 def write(directory, name, pems):
@@ -26,15 +28,15 @@ class Peers:
 
     def __init__(self, directory, *, ca=(NOW, DAY), client=(NOW, DAY), maximum=ssl.TLSVersion.TLSv1_3):
         server_ca = certificates.make_ca("server CA", now=NOW, life=DAY)
-        client_ca = certificates.make_ca("clients", now=ca[0], life=ca[1])
-        trusted, _ = write(directory, "ca", server_ca)
-        accepted, _ = write(directory, "clients", client_ca)
+        self.client_ca = certificates.make_ca("clients", now=ca[0], life=ca[1])
+        self.trusted, _ = write(directory, "ca", server_ca)
+        accepted, _ = write(directory, "clients", self.client_ca)
         server = certificates.make_server("server", ["localhost"], server_ca, now=NOW, life=DAY)
-        alice = certificates.make_client("alice", ["ops"], client_ca, now=client[0], life=client[1])
+        self.alice = certificates.make_client("alice", ["ops"], self.client_ca, now=client[0], life=client[1])
         self.server = tls_context(TLSFiles(*write(directory, "server", server), (accepted,)))
         self.server.maximum_version = maximum
-        self.client = ssl.create_default_context(cafile=str(trusted))
-        self.client.load_cert_chain(*write(directory, "alice", alice))
+        self.client = ssl.create_default_context(cafile=str(self.trusted))
+        self.client.load_cert_chain(*write(directory, "alice", self.alice))
 
     async def extension(self):
         """Return the TLS extension of a connection."""
@@ -62,7 +64,7 @@ def is_valid(extension, at=NOW):
     return first <= at.timestamp() <= last
 
 
-@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+@VERSIONS
 async def test_validity_is_intersection_of_chain(tmp_path, version):
     peers = Peers(tmp_path, ca=(NOW - 2 * DAY, 9 * DAY), maximum=version)
     extension = await peers.extension()
@@ -72,7 +74,7 @@ async def test_validity_is_intersection_of_chain(tmp_path, version):
     assert not is_valid(extension, NOW + 2 * DAY)
 
 
-@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+@VERSIONS
 @pytest.mark.parametrize(
     "times",
     [
@@ -89,13 +91,70 @@ async def test_expired_chain_connects_but_is_not_valid(tmp_path, version, times)
     assert not is_valid(extension)
 
 
-async def test_certificate_of_other_ca_ends_connection(tmp_path):
+FOREIGN = "x509: certificate signed by unknown authority, or not for clients"
+
+
+def is_refused(extension):
+    """Report whether nothing of a presented certificate counts."""
+    return (
+        len(extension["client_cert_chain"]) == 1
+        and extension["client_cert_error"] == FOREIGN
+        and extension["client_cert_name"] is None
+        and extension["client_cert_valid"] == NEVER
+        and not extension["client_cert_authorities"]
+    )
+
+
+@VERSIONS
+async def test_certificate_of_other_ca_connects_but_does_not_count(tmp_path, version):
+    peers = Peers(tmp_path, maximum=version)
+    other = certificates.make_ca("clients", now=NOW, life=DAY)
+    mallory = certificates.make_client("mallory", ["system:masters"], other, now=NOW, life=DAY)
+    peers.client.load_cert_chain(*write(tmp_path, "mallory", mallory))
+    assert is_refused(await peers.extension())
+
+
+@VERSIONS
+async def test_other_ca_sent_along_does_not_verify_its_certificate(tmp_path, version):
+    peers = Peers(tmp_path, maximum=version)
+    other = certificates.make_ca("clients", now=NOW, life=DAY)
+    mallory = certificates.make_client("mallory", ["system:masters"], other, now=NOW, life=DAY)
+    chain = msgspec.structs.replace(mallory, certificate=mallory.certificate + other.certificate)
+    peers.client.load_cert_chain(*write(tmp_path, "mallory", chain))
+    assert is_refused(await peers.extension())
+
+
+@VERSIONS
+async def test_serving_certificate_of_the_ca_does_not_count(tmp_path, version):
+    peers = Peers(tmp_path, maximum=version)
+    server = certificates.make_server("alice", ["localhost"], peers.client_ca, now=NOW, life=DAY)
+    peers.client.load_cert_chain(*write(tmp_path, "server-usage", server))
+    assert is_refused(await peers.extension())
+
+
+@VERSIONS
+async def test_certificate_of_a_client_signs_no_certificates(tmp_path, version):
+    peers = Peers(tmp_path, maximum=version)
+    mallory = certificates.make_client("root", ["system:masters"], peers.alice, now=NOW, life=DAY)
+    chain = msgspec.structs.replace(mallory, certificate=mallory.certificate + peers.alice.certificate)
+    peers.client.load_cert_chain(*write(tmp_path, "mallory", chain))
+    assert is_refused(await peers.extension())
+
+
+async def test_connections_are_verified_one_by_one(tmp_path):
     peers = Peers(tmp_path)
     other = certificates.make_ca("clients", now=NOW, life=DAY)
-    other_client = certificates.make_client("mallory", ["system:masters"], other, now=NOW, life=DAY)
-    peers.client.load_cert_chain(*write(tmp_path, "other_client", other_client))
-    with pytest.raises((ssl.SSLError, ConnectionError)):
-        await asyncio.wait_for(peers.extension(), 10)
+    mallory = certificates.make_client("mallory", [], other, now=NOW, life=DAY)
+    foreign = ssl.create_default_context(cafile=str(peers.trusted))
+    foreign.load_cert_chain(*write(tmp_path, "mallory", mallory))
+    known = peers.client
+    for _ in range(3):
+        peers.client = foreign
+        assert is_refused(await peers.extension())
+        peers.client = known
+        extension = await peers.extension()
+        assert extension["client_cert_error"] is None
+        assert is_valid(extension)
 
 
 async def test_tls_1_3_sessions_are_not_resumed(tmp_path):

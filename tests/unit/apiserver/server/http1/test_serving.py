@@ -187,15 +187,18 @@ async def test_alpn_offers_http_1_1_only(pki):
         assert writer.get_extra_info("ssl_object").selected_alpn_protocol() == "http/1.1"
 
 
-async def test_certificate_of_unknown_ca_is_rejected(pki, tmp_path):
+async def test_certificate_of_unknown_ca_is_handed_over_with_an_error(pki, tmp_path):
     now = dt.datetime.now(dt.UTC)  # noqa: TID251
     foreign = ensure_pki(tmp_path, ["localhost"], now=now)
     tls = tls_context(TLSFiles(pki.server.certificate, pki.server.key, (pki.ca.certificate,)))
     context = client_context(pki)
     context.load_cert_chain(foreign.admin.certificate, foreign.admin.key)
     async with serving(tls) as server:
-        assert await server.ask(request("/", CLOSE), ssl=context, server_hostname="localhost") == b""
-    assert server.handler.extensions == {}
+        answer = await server.ask(request("/", CLOSE), ssl=context, server_hostname="localhost")
+    assert answer.startswith(b"HTTP/1.1 200 ")
+    tls = server.handler.extensions["tls"]
+    assert tls["client_cert_error"].startswith("x509: certificate signed by unknown authority")
+    assert (tls["client_cert_name"], tls["client_cert_authorities"]) == (None, frozenset())
 
 
 @pytest.mark.parametrize(
