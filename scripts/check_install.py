@@ -63,9 +63,9 @@ def size() -> str:
     """Return the MB of all distributions but pip and setuptools, as installed."""
     files = [
         file.locate()
-        for each in distributions()
-        if each.metadata["Name"] not in {"pip", "setuptools"}
-        for file in each.files or ()
+        for distribution in distributions()
+        if distribution.metadata["Name"] not in {"pip", "setuptools"}
+        for file in distribution.files or ()
     ]
     return f"{sum(os.path.getsize(file) for file in files if os.path.isfile(file)) / 1e6:.0f} MB"
 

@@ -304,14 +304,14 @@ async def write(client: Client, dice: random.Random, seconds: float) -> None:
     there: dict[str, ConfigMap] = {}
     for number in range(int(seconds * WRITES_PER_SECOND)):
         name = f"name-{dice.randrange(10)}"
-        known = there.pop(name, None)
-        if known is None:
+        previous = there.pop(name, None)
+        if previous is None:
             there[name] = await client.create(ConfigMap(metadata=ObjectMeta(name=name)))
         elif dice.random() < 0.4:
-            await client.delete_object(known)
+            await client.delete_object(previous)
         else:
-            known.data = {"number": str(number)}
-            there[name] = await client.update(known)
+            previous.data = {"number": str(number)}
+            there[name] = await client.update(previous)
         await asyncio.sleep(1 / WRITES_PER_SECOND)  # noqa: TID251 — as above
 
 
@@ -374,10 +374,10 @@ async def _round(direct: Client, contestants: list[Contestant], seed: int) -> No
 async def _agree(direct: Client, contestants: list[Contestant], seconds: float) -> None:
     """Record when each cache equals the server's state."""
     start = time.monotonic()
-    wanted = {o.metadata.name: o.metadata.resourceVersion for o in await direct.list(ConfigMap, namespace="default")}
+    expected = {o.metadata.name: o.metadata.resourceVersion for o in await direct.list(ConfigMap, namespace="default")}
     while time.monotonic() - start < seconds and any(c.agreed_after is None for c in contestants):
         for contestant in contestants:
-            if contestant.agreed_after is None and await contestant.cache() == wanted:
+            if contestant.agreed_after is None and await contestant.cache() == expected:
                 contestant.agreed_after = time.monotonic() - start
         await asyncio.sleep(0.1)  # noqa: TID251 — as above
 

@@ -56,10 +56,12 @@ def replace_outputs(page: str, outputs: list[str]) -> str:
     remaining = iter(outputs)
 
     def block(match: re.Match[str]) -> str:
-        found = _entries_of(match[1])
-        if not found:
+        section_entries = _entries_of(match[1])
+        if not section_entries:
             return match[0]
-        lines = [line for entry in found for line in (_COMMAND + entry.command, *next(remaining).splitlines())]
+        lines = [
+            line for entry in section_entries for line in (_COMMAND + entry.command, *next(remaining).splitlines())
+        ]
         return "\n".join(["```console", *(line.rstrip() for line in lines), "```"])
 
     return _BLOCK.sub(block, page)
@@ -78,13 +80,13 @@ def comparable(output: str) -> list[str]:
 
 
 def _entries_of(block: str) -> list[Entry]:
-    found: list[Entry] = []
+    entries: list[Entry] = []
     for line in block.splitlines():
         if line.startswith(_COMMAND):
-            found.append(Entry(line.removeprefix(_COMMAND)))
-        elif found:
-            found[-1].output.append(line)
-    return [] if found and found[0].command.startswith("make ") else found
+            entries.append(Entry(line.removeprefix(_COMMAND)))
+        elif entries:
+            entries[-1].output.append(line)
+    return [] if entries and entries[0].command.startswith("make ") else entries
 
 
 class Terminal:

@@ -128,9 +128,9 @@ class World:
             if not self.now < self._planned[number] <= at:
                 self._planned[number] = at
                 self.later(at - self.now, lambda: self.check_again(number))
-        asked = self.time
+        requested_at = self.time
         for name in decision.ask:
-            self.later(self.soon(), lambda seen=candidates[name]: self.ask(seen, asked))
+            self.later(self.soon(), lambda seen=candidates[name]: self.ask(seen, requested_at))
         if decision.write is not None:
             self.later(self.soon(), lambda: self.write(lease, decision.write, number))
 
@@ -138,10 +138,10 @@ class World:
         self._planned[number] = float("inf")
         self.step(number)
 
-    def ask(self, seen: Candidate, asked: datetime) -> None:
+    def ask(self, seen: Candidate, requested_at: datetime) -> None:
         stored = self.candidates.get(seen.name)
         if stored is not None and stored.resource_version == seen.resource_version:
-            self.store_candidate(replace(stored, pinged=asked))
+            self.store_candidate(replace(stored, pinged=requested_at))
 
     def write(self, seen: Lease | None, write: object, number: int) -> None:
         if (seen and seen.resource_version) != (self.lease and self.lease.resource_version):
@@ -177,8 +177,8 @@ class World:
 
     def created(self, process: Process) -> datetime:
         """Create the LeaseCandidate, which outlives its process."""
-        known = self.candidates.get(process.name)
-        return known.created if known is not None else self.time.replace(microsecond=0)
+        candidate = self.candidates.get(process.name)
+        return candidate.created if candidate is not None else self.time.replace(microsecond=0)
 
     def answer(self, process: Process, life: int) -> None:
         candidate = self.candidates.get(process.name)

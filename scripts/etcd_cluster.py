@@ -32,8 +32,8 @@ def find_binary(name: str = "etcd") -> Path | None:
         packaged = Path(spec.origin).parent / "etcdbin" / name
         if packaged.exists():
             return packaged
-    found = shutil.which(name)
-    return None if found is None else Path(found)
+    path = shutil.which(name)
+    return None if path is None else Path(path)
 
 
 def free_port() -> int:

@@ -195,20 +195,20 @@ class Run:
 
     async def _work(self, number: int) -> None:
         dice = Random(self._dice.random())
-        known: dict[str, KeyValue | None] = {}
+        observed: dict[str, KeyValue | None] = {}
         while not self._is_over:
             key = dice.choice(KEYS)
             with contextlib.suppress(StoreError):
                 if dice.random() < 0.5:
-                    await self._read(number, key, known)
+                    await self._read(number, key, observed)
                 else:
-                    await self._write(number, key, known, dice)
+                    await self._write(number, key, observed, dice)
             await CLOCK.sleep(dice.random() * 0.02)
 
-    async def _read(self, number: int, key: str, known: dict[str, KeyValue | None]) -> None:
+    async def _read(self, number: int, key: str, observed: dict[str, KeyValue | None]) -> None:
         begin = self._tick()
         kv = await self._stores[number].get(key)
-        known[key] = kv
+        observed[key] = kv
         revision, value = (kv.mod_revision, kv.value) if kv else (0, None)
         self._operations.append(Operation("read", key, begin, self._tick(), revision, value))
         # a read from the cache: what the watch has delivered, at a revision that is asked for
@@ -222,18 +222,18 @@ class Run:
                 Operation("cached read", key, begin, self._tick(), mine[-1].mod_revision, mine[-1].value)
             )
 
-    async def _write(self, number: int, key: str, known: dict[str, KeyValue | None], dice: Random) -> None:
+    async def _write(self, number: int, key: str, observed: dict[str, KeyValue | None], dice: Random) -> None:
         value = b"%d" % dice.getrandbits(60)
-        kv = known.get(key)
-        expected = (kv.mod_revision if kv else 0) if key in known and dice.random() < 0.7 else None
+        kv = observed.get(key)
+        expected = (kv.mod_revision if kv else 0) if key in observed and dice.random() < 0.7 else None
         begin = self._tick()
         try:
             revision = await self._stores[number].txn([Put(key, value, expected)])
         except Conflict as lost:
-            known[key] = lost.current
+            observed[key] = lost.current
             return
         self._operations.append(Operation("write", key, begin, self._tick(), revision, value))
-        known.pop(key, None)
+        observed.pop(key, None)
 
     # -- the faults ----------------------------------------------------------------------------------------------------
 
@@ -317,18 +317,18 @@ def _check_order(operations: list[Operation], history: list[Event]) -> list[str]
         revisions.setdefault(event.key, []).append(event.mod_revision)
     writes = [operation for operation in operations if operation.kind == "write"]
     ended = sorted((write.end, write.revision) for write in writes)
-    begun = sorted((write.begin, write.revision) for write in writes)
+    begins = sorted((write.begin, write.revision) for write in writes)
     #: Greatest revision of writes that ended up to there; least one of writes that began from there on.
     newest, oldest = [0], [1 << 62]
     for _, revision in ended:
         newest.append(max(newest[-1], revision))
-    for _, revision in reversed(begun):
+    for _, revision in reversed(begins):
         oldest.append(min(oldest[-1], revision))
     oldest.reverse()
     faults = []
     for operation in operations:
         low = newest[bisect_right(ended, (operation.begin, 1 << 62))]
-        high = oldest[bisect_right(begun, (operation.end, 1 << 62))]
+        high = oldest[bisect_right(begins, (operation.end, 1 << 62))]
         first, last = operation.revision, operation.revision
         if operation.kind != "write":
             mine = revisions.get(operation.key, [])
@@ -352,7 +352,7 @@ def _check_watches(watches: list[Watched], history: list[Event]) -> list[str]:
 
 async def play(runs: int, seed: int) -> list[str]:
     """Play runs on one cluster; return the violations."""
-    found: list[str] = []
+    all_violations: list[str] = []
     flags = ("--heartbeat-interval=50", "--election-timeout=500", "--snapshot-count=200")
     with EtcdCluster(3, flags=flags) as cluster:
         for number in range(seed, seed + runs):
@@ -365,8 +365,8 @@ async def play(runs: int, seed: int) -> list[str]:
                 print(f"  {violation}")
             if violations:
                 print(f"  faults: {'; '.join(run.faults)}")
-            found += violations
-    return found
+            all_violations += violations
+    return all_violations
 
 
 def main() -> int:

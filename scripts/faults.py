@@ -36,11 +36,11 @@ def main() -> int:
     while seed == arguments.seed or time.monotonic() < end:
         for ambiguous in (False, True):
             try:
-                found = asyncio.run(_play(seed, ambiguous=ambiguous, virtual=arguments.virtual))
+                result = asyncio.run(_play(seed, ambiguous=ambiguous, virtual=arguments.virtual))
             except AssertionError as wrong:
                 print(f"seed {seed}, ambiguous {ambiguous}: {wrong}", file=sys.stderr)
                 return 1
-            print(f"seed {seed}, ambiguous {ambiguous}: {found}", flush=True)
+            print(f"seed {seed}, ambiguous {ambiguous}: {result}", flush=True)
         seed += 1
     return 0
 

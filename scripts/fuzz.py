@@ -96,9 +96,9 @@ def fuzz_with_atheris(options: argparse.Namespace, folder: pathlib.Path) -> None
         target = targets.load(options.target)
     dictionary = folder / "tokens"
     dictionary.write_text("".join(f'"{_escaped(token)}"\n' for token in target.tokens if token))
-    made = options.corpus or folder / "corpus"
-    made.mkdir(parents=True, exist_ok=True)
-    arguments = [sys.argv[0], str(made), str(corpus.FOLDER / target.name), f"-max_total_time={options.seconds}", f"-seed={options.seed}",
+    seeds = options.corpus or folder / "corpus"
+    seeds.mkdir(parents=True, exist_ok=True)
+    arguments = [sys.argv[0], str(seeds), str(corpus.FOLDER / target.name), f"-max_total_time={options.seconds}", f"-seed={options.seed}",
                  f"-max_len={corpus.SIZE_MAX}", *([f"-dict={dictionary}"] if target.tokens else []), f"-artifact_prefix={options.findings}/", f"-rss_limit_mb={MEMORY_MAX_MB}",
                  "-timeout=60", "-print_final_stats=1", "-verbosity=0" if options.quiet else "-verbosity=1"]  # fmt: skip
     options.findings.mkdir(parents=True, exist_ok=True)
@@ -177,7 +177,7 @@ def fuzz(options: argparse.Namespace) -> int:
     """Run the engine in a child process, which libFuzzer ends itself, and report what it wrote."""
     if os.environ.get("STEERSMAN_FUZZ_FOLDER"):
         fuzz_with_atheris(options, pathlib.Path(os.environ["STEERSMAN_FUZZ_FOLDER"]))
-    known = set(options.findings.glob("*"))
+    known_findings = set(options.findings.glob("*"))
     if (options.engine or _installed_engine()) == "hypothesis":
         fuzz_with_hypothesis(options)
         code = 0
@@ -185,7 +185,7 @@ def fuzz(options: argparse.Namespace) -> int:
         with tempfile.TemporaryDirectory(prefix="steersman-fuzz-") as folder:
             environment = {**os.environ, "STEERSMAN_FUZZ_FOLDER": folder}
             code = subprocess.run([sys.executable, *sys.argv], env=environment, check=False).returncode
-    findings = sorted(set(options.findings.glob("*.txt")) - known)
+    findings = sorted(set(options.findings.glob("*.txt")) - known_findings)
     print(f"{options.target}: {len(findings)} findings{''.join(f'{chr(10)}  {path}' for path in findings)}")
     return 1 if findings or code else 0
 

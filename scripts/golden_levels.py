@@ -54,19 +54,19 @@ def replay(
     """
     scenarios = sorted((golden / "scenarios" / area).glob("*.yaml"))
     needing = [path for path in scenarios if _NEEDS.search(path.read_text())]
-    found: dict[str, Any] = {}
+    answers: dict[str, Any] = {}
     if len(needing) < len(scenarios) and not again:
         flags = storage()
         with ControlPlane(ephemeral=not flags, arguments=flags) as server:
-            found |= ask(server, golden, area, f"{area}", output, jobs=jobs)
+            answers |= ask(server, golden, area, f"{area}", output, jobs=jobs)
     if needing:
         flags = storage()
         with ControlPlane(whole=True, nodes=0, ephemeral=not flags, arguments=(*RECORDED_FLAGS, *flags)) as server:
             asyncio.run(controllers_work(server))
             alone = 1 if area in ONE_AT_A_TIME else jobs
             more = ["--with", "controllers,scheduler", "--only-needing"]
-            found |= ask(server, golden, area, f"{area}.whole", output, *more, jobs=alone)
-    return found
+            answers |= ask(server, golden, area, f"{area}.whole", output, *more, jobs=alone)
+    return answers
 
 
 async def controllers_work(server: ControlPlane) -> None:
@@ -158,12 +158,12 @@ def main() -> int:
 
 def replay_areas(arguments: argparse.Namespace, storage: Callable[[], tuple[str, ...]]) -> int:
     """Replay the areas of the command line and return the exit code."""
-    known: dict[str, dict[str, int]] = json.loads(LEVELS.read_text()) if LEVELS.exists() else {}
+    recorded_levels: dict[str, dict[str, int]] = json.loads(LEVELS.read_text()) if LEVELS.exists() else {}
     output = arguments.output or Path(tempfile.mkdtemp(prefix="golden-"))
     output.mkdir(parents=True, exist_ok=True)
     fell: list[str] = []
-    for area in arguments.areas or sorted(known):
-        before = known.get(area, {})
+    for area in arguments.areas or sorted(recorded_levels):
+        before = recorded_levels.get(area, {})
         report: dict[str, Any] = {}
         for number in range(TRIES):
             place = output / f"again-{number}" if number else output
@@ -179,9 +179,9 @@ def replay_areas(arguments: argparse.Namespace, storage: Callable[[], tuple[str,
         else:
             fell.append(area)
         if arguments.higher:
-            known[area] = {name: max(reached[name], before.get(name, 0)) for name in COUNTS}
+            recorded_levels[area] = {name: max(reached[name], before.get(name, 0)) for name in COUNTS}
     if arguments.higher:
-        LEVELS.write_text(json.dumps(known, indent=2, sort_keys=True) + "\n")
+        LEVELS.write_text(json.dumps(recorded_levels, indent=2, sort_keys=True) + "\n")
     print(f"reports and logs are in {output}")
     if fell:
         print(f"fell back: {', '.join(fell)}")

@@ -142,8 +142,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--times", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
-    given = parser.parse_args()
-    asyncio.run(measure(given.times, given.seed))
+    args = parser.parse_args()
+    asyncio.run(measure(args.times, args.seed))
 
 
 if __name__ == "__main__":

@@ -139,9 +139,9 @@ async def verify(path: Path, ledger: Ledger) -> None:
     try:
         if store.revision < ledger.revision:
             raise Wrong(f"the store is at {store.revision}, {ledger.revision} was acknowledged")
-        found = {kv.key: kv for kv in (await store.range("/")).kvs}
+        stored = {kv.key: kv for kv in (await store.range("/")).kvs}
         for key, (revision, serial) in ledger.last.items():
-            check_key(key, revision, serial, found.get(key), store.revision)
+            check_key(key, revision, serial, stored.get(key), store.revision)
         events: dict[tuple[str, int], str] = {}
 
         def sink(batch) -> None:
@@ -231,10 +231,10 @@ async def open_damaged(path: Path, ledger: Ledger) -> str:
             kvs = (await store.range("/")).kvs
         except CorruptValue as error:
             kvs, corrupt = error.readable.kvs, set(error.keys)
-        found = {kv.key: kv for kv in kvs}
+        stored = {kv.key: kv for kv in kvs}
         for key, (revision, serial) in ledger.last.items():
             if key not in corrupt:
-                check_key(key, revision, serial, found.get(key), store.revision)
+                check_key(key, revision, serial, stored.get(key), store.revision)
     finally:
         await store.close()
     return f"opened, {len(corrupt)} values damaged"
@@ -242,10 +242,10 @@ async def open_damaged(path: Path, ledger: Ledger) -> str:
 
 async def repair_damaged(path: Path, ledger: Ledger) -> None:
     try:
-        found = salvage(path)
+        salvaged = salvage(path)
     except StoreError:
         return  # the file is missing, or its header is unreadable
-    repair(path, found, suffix=".damaged")
+    repair(path, salvaged, suffix=".damaged")
     store = await SqliteStore.open(path, clock=RealClock(), squash_prefixes=[SQUASHED])
     try:
         if await store.txn([Put("/key/repaired", b"0 ")]) <= ledger.revision:

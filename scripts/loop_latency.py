@@ -249,8 +249,8 @@ def slowest_livez(server: ControlPlane, done: threading.Event) -> float:
 def measure(server: ControlPlane, case: Case) -> tuple[int, float, float]:
     """Return code and duration of one request, and the slowest ``/livez`` meanwhile."""
     _, method, path, kind, body = case
-    done, found = threading.Event(), []
-    prober = threading.Thread(target=lambda: found.append(slowest_livez(server, done)))
+    done, latencies = threading.Event(), []
+    prober = threading.Thread(target=lambda: latencies.append(slowest_livez(server, done)))
     prober.start()
     time.sleep(0.2)
     began = time.perf_counter()
@@ -261,7 +261,7 @@ def measure(server: ControlPlane, case: Case) -> tuple[int, float, float]:
     prober.join()
     if code >= 400:
         print(f"    {text[:200]!r}", file=sys.stderr)
-    return code, seconds, found[0]
+    return code, seconds, latencies[0]
 
 
 def main() -> int:

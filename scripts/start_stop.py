@@ -118,7 +118,7 @@ class Round:
     def stop(self) -> float:
         """Return the seconds from the request until the last process has ended."""
         handled = self.handles_signals()
-        begun = time.monotonic()
+        start = time.monotonic()
         if self.way == "parent":
             os.close(self.pipe)
             self.pipe = -1
@@ -132,10 +132,10 @@ class Round:
         except subprocess.TimeoutExpired:
             raise BrokenPromiseError("did not end") from None
         while alive := survivors(self.mark):
-            if time.monotonic() - begun > PATIENCE_SECONDS:
+            if time.monotonic() - start > PATIENCE_SECONDS:
                 raise BrokenPromiseError(f"left processes: {alive}")
             time.sleep(0.01)
-        elapsed = time.monotonic() - begun
+        elapsed = time.monotonic() - start
         log = self.log.read_text()
         if handled and code != 0:
             raise BrokenPromiseError(f"exit code {code}: {log}")
@@ -159,12 +159,12 @@ class Round:
 
 def survivors(mark: str) -> list[str]:
     """Return the command lines of living processes with the mark in their environment."""
-    found = []
+    remaining = []
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
             if f"{MARK}={mark}\0".encode() in (folder / "environ").read_bytes():
-                found.append((folder / "cmdline").read_bytes().replace(b"\0", b" ").decode())
-    return found
+                remaining.append((folder / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+    return remaining
 
 
 def play(number: int, work: Path, rng: random.Random, server: str, span: float) -> tuple[Round, float | None, float]:
@@ -197,10 +197,10 @@ def main() -> int:
         "--span", type=float, default=3.0, help="random moments lie within so many seconds of the start"
     )
     parser.add_argument("--stop-seconds", type=float, default=2.0, help="how long a stop may take")
-    given = parser.parse_args()
-    rng = random.Random(given.seed)
+    args = parser.parse_args()
+    rng = random.Random(args.seed)
     failures, readies, stops = [], [], []
-    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(given.load)]
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(args.load)]
     try:
         with tempfile.TemporaryDirectory(prefix="start-stop-") as folder:
             work = Path(folder)
@@ -209,16 +209,16 @@ def main() -> int:
             base.start()
             try:
                 base.wait_ready()
-                for number in range(1, given.times + 1):
+                for number in range(1, args.times + 1):
                     try:
-                        played, ready, stop = play(number, work, rng, base.kubeconfig, given.span)
+                        played, ready, stop = play(number, work, rng, base.kubeconfig, args.span)
                     except BrokenPromiseError as failure:
                         failures.append(str(failure))
                         print(failures[-1], flush=True)
                         continue
                     stops.append(stop)
                     readies += [] if ready is None else [ready]
-                    if stop > given.stop_seconds:
+                    if stop > args.stop_seconds:
                         failures.append(f"{played}: stopping took {stop:.2f} s")
                         print(failures[-1], flush=True)
             finally:
@@ -227,7 +227,7 @@ def main() -> int:
         for process in busy:
             process.kill()
             process.wait()
-    print(f"{given.times} rounds, {len(failures)} failures, {len(readies)} became ready and ran a pod")
+    print(f"{args.times} rounds, {len(failures)} failures, {len(readies)} became ready and ran a pod")
     if stops:
         print(f"stop: median {statistics.median(stops):.2f} s, longest {max(stops):.2f} s")
     if readies:

@@ -1,4 +1,4 @@
-"""Check docstrings, comments, names and pages against ``tests/architecture/wording.toml``. Part of ``make lint``.
+"""Check docstrings, comments, names, locals and pages against ``tests/architecture/wording.toml``. Part of ``make lint``.
 
     python -m scripts.wording [--all] [--shrink]
 
@@ -36,6 +36,9 @@ class Rules(NamedTuple):
     words: re.Pattern[str]
     names: re.Pattern[str]
     not_yet: tuple[str, ...]
+    locals: frozenset[str] = frozenset()
+    #: Paths below which locals are not checked yet.
+    locals_not_yet: tuple[str, ...] = ()
 
 
 class Finding(NamedTuple):
@@ -55,6 +58,8 @@ def load_rules(path: Path = RULES) -> Rules:
         re.compile(rf"\b(?:{'|'.join(table['words'])})\b", re.IGNORECASE),
         re.compile(rf"_*(?:{'|'.join(table['names']['forbidden'])})", re.IGNORECASE),
         tuple(table["not_yet"]["folders"]),
+        frozenset(table["locals"]["forbidden"]),
+        tuple(table["locals"]["not_yet"]),
     )
 
 
@@ -69,8 +74,11 @@ def check_page(path: str, text: str, rules: Rules) -> Iterator[Finding]:
 
 
 def check_source(path: str, text: str, rules: Rules) -> Iterator[Finding]:
-    """Yield openings and replaced words of docstrings, replaced words of comments, and replaced names."""
-    for node in ast.walk(ast.parse(text)):
+    """Yield openings and replaced words of docstrings, replaced words of comments, replaced names, narrative locals."""
+    tree = ast.parse(text)
+    if not path.startswith(rules.locals_not_yet):
+        yield from _check_locals(path, tree, rules)
+    for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             yield from _check_docstring(path, node, rules)
         if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and rules.names.fullmatch(node.name):
@@ -81,6 +89,34 @@ def check_source(path: str, text: str, rules: Rules) -> Iterator[Finding]:
     for token in tokenize.generate_tokens(lambda: next(lines, "")):
         if token.type == tokenize.COMMENT and rules.words.search(token.string):
             yield Finding(path, token.start[0], "comment", token.string)
+
+
+def _check_locals(path: str, tree: ast.Module, rules: Rules) -> Iterator[Finding]:
+    """Yield parameters and assigned variables of forbidden names. Attributes declared in a class body are not locals."""
+    attributes = {
+        target
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef)
+        for statement in node.body
+        for target in (
+            statement.targets
+            if isinstance(statement, ast.Assign)
+            else [statement.target]
+            if isinstance(statement, ast.AnnAssign)
+            else []
+        )
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.arg):
+            name, line = node.arg, node.lineno
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node not in attributes:
+            name, line = node.id, node.lineno
+        elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name:
+            name, line = node.name, node.lineno
+        else:
+            continue
+        if name.strip("_") in rules.locals:
+            yield Finding(path, line, "local", name)
 
 
 def _check_docstring(
@@ -98,15 +134,15 @@ def _check_docstring(
 
 def findings_by_folder(root: Path, rules: Rules, checked: Iterable[str] = CHECKED) -> dict[str, list[Finding]]:
     """Return all findings by the folder of their file, relative to ``root``; folders without findings are left out."""
-    found = defaultdict(list)
+    findings = defaultdict(list)
     for path in _files(root, checked):
         name = path.relative_to(root).as_posix()
         if name in QUOTING:
             continue
         check = check_page if path.suffix == ".md" else check_source
         if results := list(check(name, path.read_text(), rules)):
-            found[path.parent.relative_to(root).as_posix()] += results
-    return dict(found)
+            findings[path.parent.relative_to(root).as_posix()] += results
+    return dict(findings)
 
 
 def _files(root: Path, checked: Iterable[str]) -> Iterator[Path]:
@@ -129,15 +165,17 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m scripts.wording", description="Check the wording of the project.")
     parser.add_argument("--all", action="store_true", help="print findings of folders that are not yet clean, too")
     parser.add_argument("--shrink", action="store_true", help="remove clean folders from the list")
-    given = parser.parse_args(arguments)
+    args = parser.parse_args(arguments)
     rules = load_rules()
-    found = findings_by_folder(ROOT, rules)
-    clean = [folder for folder in rules.not_yet if folder not in found]
-    if given.shrink and clean:
+    by_folder = findings_by_folder(ROOT, rules)
+    clean = [folder for folder in rules.not_yet if folder not in by_folder]
+    if args.shrink and clean:
         RULES.write_text(shrink(RULES.read_text(), clean))
         clean = []
-    failures = [finding for folder, results in found.items() if folder not in rules.not_yet for finding in results]
-    for path, line, kind, text in [each for results in found.values() for each in results] if given.all else failures:
+    failures = [finding for folder, results in by_folder.items() if folder not in rules.not_yet for finding in results]
+    for path, line, kind, text in (
+        [finding for results in by_folder.values() for finding in results] if args.all else failures
+    ):
         print(f"{path}:{line}: {kind}: {text}")
     for folder in clean:
         print(f"{folder} has no findings: remove it from {RULES.relative_to(ROOT)} (--shrink)")

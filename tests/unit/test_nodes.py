@@ -261,7 +261,7 @@ def test_addresses_are_unique_and_reused_late() -> None:
 
 def test_pod_keeps_its_address_over_a_restart() -> None:
     addresses = PodAddresses()
-    assert addresses.of("a", "10.0.0.0/29", known="10.0.0.1") == "10.0.0.1"
+    assert addresses.of("a", "10.0.0.0/29", current="10.0.0.1") == "10.0.0.1"
     assert addresses.of("b", "10.0.0.0/29") == "10.0.0.2"
     addresses.forget("a")
     assert addresses.of("b", "10.0.0.0/29") == "10.0.0.2"

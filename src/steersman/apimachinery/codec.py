@@ -180,7 +180,7 @@ def may_hide_keys(raw: bytes, tree: Any) -> bool:
 
 
 def _collect_strict(node: Any, path: str, unknown: Collection[str], messages: dict[str, bool]) -> None:
-    """Add to ``found``, in the order of the text, the paths of unknown (True) and duplicate (False) keys.
+    """Add to ``messages``, in the order of the text, the paths of unknown (True) and duplicate (False) keys.
 
     Unknown fields are skipped with everything in them, as Go's decoder skips what it has no place for.
     """
@@ -205,9 +205,12 @@ def strict_field_messages(raw: bytes, unknown: Collection[str]) -> list[str]:
 
     At most 100 messages, each once. Upstream: ``saveStrictError`` of ``sigs.k8s.io/json``.
     """
-    found: dict[str, bool] = {}
-    _collect_strict(json.loads(raw.decode(), object_pairs_hook=Pairs), "", frozenset(unknown), found)
-    messages = [f"{'unknown' if is_unknown else 'duplicate'} field {quote(path)}" for path, is_unknown in found.items()]
+    ordered_messages: dict[str, bool] = {}
+    _collect_strict(json.loads(raw.decode(), object_pairs_hook=Pairs), "", frozenset(unknown), ordered_messages)
+    messages = [
+        f"{'unknown' if is_unknown else 'duplicate'} field {quote(path)}"
+        for path, is_unknown in ordered_messages.items()
+    ]
     return messages[:STRICT_ERRORS_MAX]
 
 

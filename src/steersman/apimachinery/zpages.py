@@ -81,9 +81,9 @@ def _form(offered: str, parameters: Mapping[str, str], kind: str) -> Format | No
     is_conversion = any(name in parameters for name in ("as", "g", "v"))
     if offered == "text/plain":
         return None if is_conversion else Format(TEXT)
-    asked = (parameters.get("as"), parameters.get("g"), parameters.get("v"))
-    is_known = asked[:2] == (kind, GROUP) and asked[2] in VERSIONS
-    return Format(offered, str(asked[2])) if offered in (JSON, YAML) and is_known else None
+    requested_form = (parameters.get("as"), parameters.get("g"), parameters.get("v"))
+    is_known = requested_form[:2] == (kind, GROUP) and requested_form[2] in VERSIONS
+    return Format(offered, str(requested_form[2])) if offered in (JSON, YAML) and is_known else None
 
 
 def _clauses(accept: str) -> Iterable[tuple[str, dict[str, str]]]:

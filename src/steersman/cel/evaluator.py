@@ -190,16 +190,16 @@ class Evaluator:
 
         def build(state: State) -> list[Any]:
             state.cost += _LIST_COST
-            found: list[Any] = []
+            elements: list[Any] = []
             for item, optional in items:
                 value = item(state)
                 if not optional:
-                    found.append(value)
+                    elements.append(value)
                 elif not isinstance(value, v.Optional):
                     raise no_overload("optional list element")
                 elif value.has_value:
-                    found.append(value.value)
-            return found
+                    elements.append(value.value)
+            return elements
 
         return build
 
@@ -208,18 +208,18 @@ class Evaluator:
 
         def build(state: State) -> dict[Any, Any]:
             state.cost += _MAP_COST
-            found: dict[Any, Any] = {}
+            items_by_key: dict[Any, Any] = {}
             for key_of, value_of, optional in entries:
                 key, value = key_of(state), value_of(state)
                 if not isinstance(key, str | int):
                     raise EvalError(f"unsupported key type: {v.type_name(key)}")
-                if key in found:
+                if key in items_by_key:
                     raise EvalError(f"Failed with repeated key: {v.show_key(key)}")
                 if not optional:
-                    found[key] = value
+                    items_by_key[key] = value
                 elif isinstance(value, v.Optional) and value.has_value:
-                    found[key] = value.value
-            return found
+                    items_by_key[key] = value.value
+            return items_by_key
 
         return build
 

@@ -109,7 +109,7 @@ def _transform_map(
     iterations: Callable[[State, int], Iterator[None]], condition: Step | None, step: Step, key_slot: int | None
 ) -> Step:
     def run(state: State) -> dict[Any, Any]:
-        found: dict[Any, Any] = {}
+        transformed: dict[Any, Any] = {}
         for _ in iterations(state, _BUILD_COST):
             if condition is not None and not _holds(condition, state):
                 continue
@@ -118,9 +118,9 @@ def _transform_map(
             if not isinstance(entries, dict):
                 raise EvalError("no such overload")
             for key, item in entries.items():
-                if key in found:
+                if key in transformed:
                     raise EvalError(f"insert failed: key {v.show_key(key)} already exists")
-                found[key] = item
-        return found
+                transformed[key] = item
+        return transformed
 
     return run

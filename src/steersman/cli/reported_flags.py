@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 def flag_values(parsed: argparse.Namespace, table: FlagTable, *options: type[msgspec.Struct]) -> dict[str, str]:
     """Return the value of each flag that was given or has a default, as it may be written on a command line."""
-    known = {**defaults_of(options), **vars(parsed)}
+    flag_to_value = {**defaults_of(options), **vars(parsed)}
     return {
-        flag.name: _text(known[flag.target], is_duration=flag.type is values.duration)
+        flag.name: _text(flag_to_value[flag.target], is_duration=flag.type is values.duration)
         for flags in table.values()
         for flag in flags
-        if flag.target in known
+        if flag.target in flag_to_value
     }
 
 

@@ -27,7 +27,11 @@ _OVERRIDES: Final = "--etcd-servers-overrides"
 
 def servers_by_prefix(overrides: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """Return the servers of each key prefix. Raises ``OptionError``. Upstream: ``EtcdOptions.Validate``."""
-    prefixes = {(each.group, each.name): f"{each.key_prefix}/" for each in table().resources if each.key_prefix}
+    prefixes = {
+        (resource.group, resource.name): f"{resource.key_prefix}/"
+        for resource in table().resources
+        if resource.key_prefix
+    }
     by_prefix: dict[str, tuple[str, ...]] = {}
     for override in overrides:
         name, hash_sign, servers = override.partition("#")

@@ -96,8 +96,8 @@ class PriorityLevels:
         #: The conditions may not be true any more.
         self._doubtful: Final = asyncio.Event()
         self.control.configure((), (), now=clock.monotonic())
-        for name, kept in (("flowschemas", self._schemas), ("prioritylevelconfigurations", self._levels)):
-            registry.stored(f"{name}.{_GROUP}").cache.follow(kept)
+        for name, objects in (("flowschemas", self._schemas), ("prioritylevelconfigurations", self._levels)):
+            registry.stored(f"{name}.{_GROUP}").cache.follow(objects)
 
     def _changed(self) -> None:
         if not self._pending:  # changes come in batches: take them over together

@@ -208,7 +208,7 @@ def _plugins(
         overlap = ", ".join(sorted(both))
         raise OptionError(f"--enable-admission-plugins and --disable-admission-plugins overlap: {overlap}")
     try:
-        asked = [optional[name]() for name in ORDER if name in enabled and name in optional]
+        enabled_plugins = [optional[name]() for name in ORDER if name in enabled and name in optional]
     except ValueError as error:
         raise OptionError(f"--admission-control-config-file: {error}") from error
-    return [plugin for plugin in [*plugins, *asked] if plugin.name not in disabled]
+    return [plugin for plugin in [*plugins, *enabled_plugins] if plugin.name not in disabled]

@@ -73,7 +73,7 @@ class StorageMetrics:
 
     def _etcd_requests(self) -> list[Family]:
         """Return the metrics of requests to etcd; none for the embedded stores."""
-        clusters = [each.request_metrics for each in map(_unencrypted, parts_of(self._store)) if _is_etcd(each)]
+        clusters = [part.request_metrics for part in map(_unencrypted, parts_of(self._store)) if _is_etcd(part)]
         if not clusters:
             return []
         resources = {served.cache.prefix: served.resource for served in self._registry.in_use()}

@@ -148,7 +148,7 @@ def new_node(template: NodeTemplate, name: str, *, ip: str, now: datetime) -> Tr
 
 
 def new_status(template: NodeTemplate, name: str, *, ip: str, now: datetime, previous: Tree | None = None) -> Tree:
-    """Return the status of a node that has just started; values in its ``known`` status take precedence."""
+    """Return the status of a node that has just started; values in its ``previous`` status take precedence."""
     previous = previous or {}
     capacity = {**DEFAULT_CAPACITY, **template.capacity, **(previous.get("capacity") or {})}
     return {

@@ -77,16 +77,16 @@ class NodesOptions(msgspec.Struct, frozen=True, kw_only=True):
     def templates(self) -> dict[str, NodeTemplate]:
         """Return the template of each node by the node's name. Raises TemplateError."""
         templates = [NodeTemplate()] if self.node_template is None else _read_template_file(self.node_template)
-        found: dict[str, NodeTemplate] = {}
+        by_name: dict[str, NodeTemplate] = {}
         for template in templates:
             for number in range(self.nodes if template.count is None else template.count):
                 name = template.name_of(number)
-                if name in found:
+                if name in by_name:
                     raise TemplateError(
                         f'--node-template: {self.node_template}: two nodes would have the name "{name}"'
                     )
-                found[name] = template
-        return found
+                by_name[name] = template
+        return by_name
 
     def chaos_rules(self) -> Chaos:
         """Return the rules of the chaos file; empty rules without one. Raises TemplateError."""

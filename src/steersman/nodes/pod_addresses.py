@@ -79,17 +79,17 @@ class PodAddresses:
         self._pools: dict[str, AddressPool] = {}
         self._assigned: dict[str, tuple[str, str]] = {}
 
-    def of(self, uid: str, cidr: str, *, known: str = "") -> str:
-        """Return the pod's address; ``known`` is the one in its status."""
+    def of(self, uid: str, cidr: str, *, current: str = "") -> str:
+        """Return the pod's address; ``current`` is the one in its status."""
         assigned_address = self._assigned.get(uid)
         if assigned_address is not None:
             return assigned_address[1]
         pool = self._pools.get(cidr)
         if pool is None:
             pool = self._pools[cidr] = AddressPool(cidr or SHARED_RANGE)
-        if known:
-            pool.mark(known)
-        address = known or pool.take()
+        if current:
+            pool.mark(current)
+        address = current or pool.take()
         self._assigned[uid] = (cidr, address)
         return address
 

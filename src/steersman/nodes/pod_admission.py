@@ -210,20 +210,24 @@ class PodAdmission:
 
     def _preempt(self, pod: Tree, demand: Demand, node_name: str, reasons: list[Rejection]) -> Rejection | None:
         """Make room for a critical pod, or return why that is not possible. Upstream: ``HandleAdmissionFailure``."""
-        shortages = dict(each.shortage for each in reasons if each.shortage is not None)
+        shortages = dict(reason.shortage for reason in reasons if reason.shortage is not None)
         if len(shortages) < len(reasons):
-            return next(each for each in reasons if each.shortage is None)
+            return next(reason for reason in reasons if reason.shortage is None)
         contenders = [rank for name, _, rank in self._accepted.values() if name == node_name]
         # Pods that end already for another critical pod make room too; one that waits has none yet.
-        ending = [each for each in contenders if self.is_preempted(each.uid)]
-        others = [each for each in contenders if each not in ending and not self.is_waiting(each.uid)]
-        lacking = {name: amount - sum(each.amount(name) for each in ending) for name, amount in shortages.items()}
+        ending = [contender for contender in contenders if self.is_preempted(contender.uid)]
+        others = [
+            contender for contender in contenders if contender not in ending and not self.is_waiting(contender.uid)
+        ]
+        lacking = {
+            name: amount - sum(contender.amount(name) for contender in ending) for name, amount in shortages.items()
+        }
         needed = {name: amount for name, amount in lacking.items() if amount > 0}
         try:
             victims = pods_to_preempt(Contender.of(pod, demand.requests), others, needed)
         except PreemptionError as error:
             return Rejection("UnexpectedAdmissionError", f"{_UNEXPECTED}: {_NO_PODS}: {error}")
-        self._preempted[uid_of(pod)] = {each.uid for each in (*ending, *victims)}
+        self._preempted[uid_of(pod)] = {contender.uid for contender in (*ending, *victims)}
         for victim in victims:
             self._notify(victim.key)
         return None

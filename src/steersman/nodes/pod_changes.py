@@ -44,13 +44,14 @@ def status_for_spec(pod: Tree, stage_context: StageContext) -> Tree:
         previous_statuses = {status.get("name"): status for status in status.get(kind) or ()}
         if spec.get(field) and previous_statuses:
             new_status[kind] = [
-                _follow(pod, each, previous_statuses.get(each["name"]), stage_context.now) for each in spec[field]
+                _follow(pod, container, previous_statuses.get(container["name"]), stage_context.now)
+                for container in spec[field]
             ]
     added = spec.get("ephemeralContainers")
     if added:
         previous_statuses = {status.get("name"): status for status in status.get("ephemeralContainerStatuses") or ()}
         new_status["ephemeralContainerStatuses"] = [
-            previous_statuses.get(each["name"]) or _attached(pod, each, now) for each in added
+            previous_statuses.get(container["name"]) or _attached(pod, container, now) for container in added
         ]
     return new_status
 

@@ -6,7 +6,7 @@ Times are RFC 3339 with seconds. Fields that a patch does not contain are unchan
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from steersman.apimachinery.timestamps import format_time, parse_time
 
@@ -224,8 +224,7 @@ def _status_of_container(pod: Tree, name: str) -> Tree:
     for kind in ("containerStatuses", "initContainerStatuses"):
         for container_status in status_of(pod).get(kind) or ():
             if container_status.get("name") == name:
-                found: Tree = container_status
-                return found
+                return cast("Tree", container_status)
     return {}
 
 

@@ -56,7 +56,7 @@ def nodes_of(pod: Tree) -> list[str]:
 def pod_address(pod: Tree, node: Tree, addresses: PodAddresses) -> str:
     """Return the pod's address; allocate one if it has none."""
     cidr = (node.get("spec") or {}).get("podCIDR") or ""
-    return addresses.of(uid_of(pod), cidr, known=pod_status.status_of(pod).get("podIP") or "")
+    return addresses.of(uid_of(pod), cidr, current=pod_status.status_of(pod).get("podIP") or "")
 
 
 def adopt_addresses(addresses: PodAddresses, pods: Lister[Tree], nodes: Lister[Tree]) -> None:

@@ -94,11 +94,11 @@ class TracedWorkQueue(WorkQueue[K]):
             super()._fire()
 
     def _note(self, key: K, cause: str) -> None:
-        known = self._causes.get(key)
-        if known is None:
+        recorded = self._causes.get(key)
+        if recorded is None:
             self._causes[key] = Cause(cause)
-        elif known.first != cause:
-            known.merged += 1
+        elif recorded.first != cause:
+            recorded.merged += 1
 
 
 class Attempt(NamedTuple):

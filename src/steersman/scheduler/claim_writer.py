@@ -191,9 +191,9 @@ class ClaimWriter:
                 )
             except NotFound:
                 continue
-        made = self._catalog.made.get(pod.uid)
-        if reservation.extended is not None and made is not None:
-            await self.delete(made)
+        created_claim = self._catalog.made.get(pod.uid)
+        if reservation.extended is not None and created_claim is not None:
+            await self.delete(created_claim)
 
     async def deallocate(self, claim: Any) -> None:
         """Clear a claim's allocation. Raises ApiError, RequestFailed."""

@@ -57,12 +57,12 @@ class Setup(NamedTuple):
     settings: Settings
 
 
-def set_up(**given: Any) -> Setup:
+def set_up(**overrides: Any) -> Setup:
     """Merge flags with the configuration file; flags override its election and connection settings, as upstream.
 
     Raises ``ConfigurationError``.
     """
-    options = SchedulerOptions(**given)
+    options = SchedulerOptions(**overrides)
     profile = ProfileSettings(
         scheduler_name=options.scheduler_name, percentage_of_nodes_to_score=options.percentage_of_nodes_to_score
     )
@@ -71,6 +71,6 @@ def set_up(**given: Any) -> Setup:
         from steersman.scheduler.configuration.loading import read  # noqa: PLC0415 — loaded only with --config
 
         reading = read(options.config)
-        options, settings = SchedulerOptions(**{**reading.options, **given}), reading.settings
+        options, settings = SchedulerOptions(**{**reading.options, **overrides}), reading.settings
     seconds = options.pod_max_in_unschedulable_pods_duration_seconds
     return Setup(options, msgspec.structs.replace(settings, pod_max_in_unschedulable_pods_seconds=seconds))

@@ -167,7 +167,7 @@ class PodInfo:
         #: Predicate for nodeSelector and required node affinity; None matches all nodes.
         self.node_test: NodeTest | None = _all_of(tests)
         self.preferred_nodes = tuple(
-            (each.weight, node_term(each.preference)) for each in preferred or () if each.weight
+            (term.weight, node_term(term.preference)) for term in preferred or () if term.weight
         )
         near = affinity.podAffinity if affinity is not None else None
         far = affinity.podAntiAffinity if affinity is not None else None

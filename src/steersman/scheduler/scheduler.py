@@ -126,7 +126,7 @@ class Scheduler:
 
     async def _wait(self, latest: float | None) -> None:
         """Wait for a cluster event, the end of the next backoff, or ``latest`` if given."""
-        ends = [each for each in (latest, self.core.queue.next_backoff_end) if each is not None]
+        ends = [moment for moment in (latest, self.core.queue.next_backoff_end) if moment is not None]
         if not ends:
             await self._wake_event.wait()
             return

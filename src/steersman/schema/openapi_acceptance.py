@@ -54,7 +54,7 @@ class Acceptor:
         self._is_nullable: Final = not types or bool(schema.get("nullable"))
         enum: Sequence[Any] = schema.get("enum") or ()
         #: Texts of the enumeration; None without one.
-        self._enum: Final = frozenset(each for each in enum if isinstance(each, str)) if enum else None
+        self._enum: Final = frozenset(value for value in enum if isinstance(value, str)) if enum else None
         format_ = schema.get("format") or ""
         self._number_format: Final = format_ if format_ in _NUMBER_FORMATS and type_ in ("integer", "number") else ""
         #: Format of strings; empty for none that is validated.
@@ -62,8 +62,8 @@ class Acceptor:
         self._is_unusual: Final = bool(self._format and types != ("string",)) or any(
             schema.get(name) not in (None, [], 0) for name in _UNUSUAL
         )
-        self._alternatives: Final = [Acceptor(each) for each in schema.get("anyOf") or ()]
-        self._parts: Final = [Acceptor(each) for each in schema.get("allOf") or ()]
+        self._alternatives: Final = [Acceptor(alternative) for alternative in schema.get("anyOf") or ()]
+        self._parts: Final = [Acceptor(part) for part in schema.get("allOf") or ()]
         self._acceptors: Final[dict[str, Acceptor]] = {}
         self._others: Acceptor | None = None
         self._items: Acceptor | None = None
@@ -76,9 +76,9 @@ class Acceptor:
         json_type = _JSON_TYPES.get(type(value))
         if json_type is None or self._is_unusual or (self._types and json_type not in self._types):
             return False
-        if self._alternatives and not any(each.accepts(value) for each in self._alternatives):
+        if self._alternatives and not any(alternative.accepts(value) for alternative in self._alternatives):
             return False
-        if self._parts and not all(each.accepts(value) for each in self._parts):
+        if self._parts and not all(part.accepts(value) for part in self._parts):
             return False
         if json_type == "string":
             return self._accepts_text(value)
@@ -113,8 +113,8 @@ class Acceptor:
         if not format_:
             # A schema of integers only, which has no type for values of ``x-kubernetes-int-or-string``.
             return isinstance(number, int) or get("type") != "integer"
-        bounds = (number, *(float(each) for each in (least, most) if each is not None))
-        return all(openapi_formats.has_room(format_, each) for each in bounds)
+        bounds = (number, *(float(limit) for limit in (least, most) if limit is not None))
+        return all(openapi_formats.has_room(format_, bound) for bound in bounds)
 
     def _accepts_object(self, tree: Tree) -> bool:
         get = self._schema.get

@@ -50,17 +50,17 @@ class _Pruner:
         return value
 
     def _prune_struct(self, struct: Struct, value: dict[str, Any]) -> dict[str, Any]:
-        kept: dict[str, Any] = {}
+        pruned: dict[str, Any] = {}
         fields = struct.fields
         for key, item in value.items():
             field = fields.get(key)
             if field is not None:
-                kept[key] = self.prune(field.type, item) if _is_container(item) else item
+                pruned[key] = self.prune(field.type, item) if _is_container(item) else item
             elif struct.preserve_unknown:
-                kept[key] = item
+                pruned[key] = item
             else:
                 self.has_dropped = True
-        return kept
+        return pruned
 
 
 def _is_container(value: Any) -> bool:

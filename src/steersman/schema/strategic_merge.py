@@ -174,7 +174,7 @@ def _merge_ordered_lists(target: Tree, pending: Tree, type_: Type | None) -> Non
         key = _list_name(directive, ORDER_PREFIX, _BAD_ORDER)
         stored, patched = target.get(key), pending.get(key)
         lists = (order, [] if key not in target else stored, [] if key not in pending else patched)
-        if not all(isinstance(each, list) for each in lists):
+        if not all(isinstance(list_, list) for list_ in lists):
             raise errors.bad_request(_BAD_ORDER)
         strategy = strategy_of(type_, key)
         _check_order(patched or [], order, strategy.merge_key)
@@ -232,7 +232,7 @@ def _merge_list(stored: list[Any], patched: list[Any], strategy: Strategy) -> li
 
 def _are_maps(*lists: list[Any]) -> bool:
     """Report whether the items are maps; all must be of one type, and not a list or null."""
-    types = {type(item) for each in lists for item in each}
+    types = {type(item) for list_ in lists for item in list_}
     if list in types:
         raise errors.generic_server_response(422, server_message="lists of lists are not supported")
     if len(types) != 1 or type(None) in types:

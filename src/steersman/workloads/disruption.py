@@ -31,8 +31,8 @@ def disruption_condition(pod: Pod, *, reason: str, message: str, now: str) -> Tr
 
 def disruption_patch(pod: Pod, *, reason: str, message: str, now: str) -> Tree | None:
     """Return the strategic merge patch of the pod's status with the condition; None if the status has it."""
-    found = find_condition(pod.status.conditions if pod.status else None, _TARGET)
-    if found is not None and (found.status, found.reason, found.message) == ("True", reason, message):
+    target = find_condition(pod.status.conditions if pod.status else None, _TARGET)
+    if target is not None and (target.status, target.reason, target.message) == ("True", reason, message):
         return None
     condition = disruption_condition(pod, reason=reason, message=message, now=now)
     return {"metadata": {"uid": uid_of(pod)}, "status": {"conditions": [condition]}}

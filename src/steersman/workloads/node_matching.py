@@ -46,11 +46,13 @@ def node_term(term: NodeSelectorTerm) -> Callable[[str, Mapping[str, str]], bool
     except (SelectorError, KeyError):
         return _choose_nothing
     if not fields:
-        return (lambda _, given: labels.matches(given)) if expressions else _choose_nothing
+        return (lambda _, node_labels: labels.matches(node_labels)) if expressions else _choose_nothing
     if any(field.key != "metadata.name" for field in fields):
         return _choose_nothing
     named = [(field.operator == "In", frozenset(field.values or ())) for field in fields]
-    return lambda name, given: all((name in names) is wanted for wanted, names in named) and labels.matches(given)
+    return lambda name, node_labels: (
+        all((name in names) is is_included for is_included, names in named) and labels.matches(node_labels)
+    )
 
 
 def _choose_nothing(_name: str, _labels: Mapping[str, str]) -> bool:

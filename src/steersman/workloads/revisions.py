@@ -89,7 +89,7 @@ def new_revision(
 ) -> ControllerRevision:
     """Return a revision to create, with the template's labels and the owner's annotations.
 
-    ``made`` is the hash in its name.
+    ``revision_name`` is the hash in its name.
     """
     metadata = ObjectMeta(
         name=f"{name_of(owner)[:_OWNER_NAME_MAX]}-{revision_name}",

@@ -10,10 +10,10 @@ from steersman.controllers.admissionpolicystatus.plan import Matched, checked, i
 KIND = ("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy")
 
 
-@pytest.mark.parametrize(("generation", "observed", "wanted"), [(1, None, False), (2, 1, False), (2, 2, True)])
-def test_is_checked_by_generation(generation, observed, wanted):
+@pytest.mark.parametrize(("generation", "observed", "expected"), [(1, None, False), (2, 1, False), (2, 2, True)])
+def test_is_checked_by_generation(generation, observed, expected):
     body = {"metadata": {"name": "p", "generation": generation}, "status": {"observedGeneration": observed}}
-    assert is_checked(msgspec.convert(body, ValidatingAdmissionPolicy)) is wanted
+    assert is_checked(msgspec.convert(body, ValidatingAdmissionPolicy)) is expected
 
 
 def test_checked_has_warnings_if_any():
@@ -28,7 +28,7 @@ async def test_status_follows_the_generation(cluster):
     rules = [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}]
     spec = {"matchConstraints": {"resourceRules": rules}, "validations": [{"expression": "true"}]}
     made = await cluster.make(*KIND, "p", spec=spec)
-    observed = lambda wanted: lambda found: found.get("status", {}).get("observedGeneration") == wanted  # noqa: E731
+    observed = lambda wanted: lambda obj: obj.get("status", {}).get("observedGeneration") == wanted  # noqa: E731
     seen = await cluster.eventually(*KIND, "p", observed(made["metadata"]["generation"]))
     spec["validations"] = [{"expression": "false"}]
     await cluster.client.update({**seen, "spec": spec})
@@ -67,15 +67,15 @@ def policy_spec(groups, versions, resources, *expressions):
 
 async def warnings_of(cluster, spec):
     await cluster.make(*KIND, "p", spec=spec)
-    found = await cluster.eventually(*KIND, "p", lambda found: "typeChecking" in found.get("status", {}))
-    return found["status"]["typeChecking"].get("expressionWarnings", [])
+    obj = await cluster.eventually(*KIND, "p", lambda obj: "typeChecking" in obj.get("status", {}))
+    return obj["status"]["typeChecking"].get("expressionWarnings", [])
 
 
 async def test_warnings_for_a_built_in_kind(cluster):
     await cluster.start(build)
     spec = policy_spec(["apps"], ["v1"], ["deployments"], "object.spec.replicas < 5", "object.spec.replicsa < 5")
     warnings = await warnings_of(cluster, spec)
-    assert [each["fieldRef"] for each in warnings] == ["spec.validations[1].expression"]
+    assert [warning["fieldRef"] for warning in warnings] == ["spec.validations[1].expression"]
     assert warnings[0]["warning"].startswith(
         "apps/v1, Kind=Deployment: ERROR: <input>:1:12: undefined field 'replicsa'"
     )
@@ -93,7 +93,7 @@ async def test_warnings_for_a_custom_kind(cluster):
     await cluster.start(build)
     spec = policy_spec(["example.com"], ["v1"], ["toys"], "object.spec.size < 5", "object.spec.size == 'big'")
     warnings = await warnings_of(cluster, spec)
-    assert [each["fieldRef"] for each in warnings] == ["spec.validations[1].expression"]
+    assert [warning["fieldRef"] for warning in warnings] == ["spec.validations[1].expression"]
 
 
 async def test_warnings_are_empty_for_unknown_types(cluster):

@@ -157,9 +157,9 @@ async def test_volume_is_attached_for_a_pod_and_detached_after_it(cluster, pod_s
     await cluster.start(build)
     await bound(cluster, "n")
     await using(cluster, pod_spec, "p", "n")
-    found = await cluster.eventually(*ATTACHMENT, NAME, lambda found: found is not None)
-    assert found["spec"] == {"attacher": "d", "nodeName": "n", "source": {"persistentVolumeName": "v"}}
-    await cluster.client.update_status({**found, "status": {"attached": True}})
+    obj = await cluster.eventually(*ATTACHMENT, NAME, lambda obj: obj is not None)
+    assert obj["spec"] == {"attacher": "d", "nodeName": "n", "source": {"persistentVolumeName": "v"}}
+    await cluster.client.update_status({**obj, "status": {"attached": True}})
 
     def named(*wanted):
         return lambda node: [row["name"] for row in node["status"].get("volumesAttached") or ()] == list(wanted)
@@ -167,7 +167,7 @@ async def test_volume_is_attached_for_a_pod_and_detached_after_it(cluster, pod_s
     await cluster.eventually("v1", "Node", "n", named(UNIQUE))
     await cluster.until(lambda: cluster.events("SuccessfulAttachVolume"))
     await remove(cluster, "p")
-    await cluster.eventually(*ATTACHMENT, NAME, lambda found: found is None)
+    await cluster.eventually(*ATTACHMENT, NAME, lambda obj: obj is None)
     await cluster.eventually("v1", "Node", "n", named())
 
 

@@ -79,12 +79,10 @@ async def test_cluster_info_is_signed_until_the_token_expires(cluster, clock):
     await cluster.make("v1", "Secret", name, namespace="kube-system", type=TYPE, data=values)
     await cluster.make("v1", "ConfigMap", "cluster-info", namespace="kube-public", data={"kubeconfig": "x"})
     key = "jws-kubeconfig-abcdef"
-    await cluster.eventually(
-        "v1", "ConfigMap", "cluster-info", lambda found: key in found["data"], namespace="kube-public"
-    )
+    await cluster.eventually("v1", "ConfigMap", "cluster-info", lambda obj: key in obj["data"], namespace="kube-public")
     await clock.advance(3600)
     await cluster.eventually(
-        "v1", "ConfigMap", "cluster-info", lambda found: key not in found["data"], namespace="kube-public"
+        "v1", "ConfigMap", "cluster-info", lambda obj: key not in obj["data"], namespace="kube-public"
     )
 
 
@@ -96,4 +94,4 @@ async def test_expired_token_is_deleted(cluster, clock):
     await clock.advance(3000)
     assert await cluster.find("v1", "Secret", name, namespace="kube-system")
     await clock.advance(700)
-    await cluster.eventually("v1", "Secret", name, lambda found: found is None, namespace="kube-system")
+    await cluster.eventually("v1", "Secret", name, lambda obj: obj is None, namespace="kube-system")

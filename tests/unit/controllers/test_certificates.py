@@ -61,7 +61,7 @@ def request(common_name="system:node:n", organization="system:nodes", dns=()):
 
 
 def csr(*conditions, signer=KUBELET_CLIENT, usages=CLIENT, certificate=None, username="system:node:n"):
-    rows = [{"type": each, "status": "True", "lastUpdateTime": "2026-01-01T00:00:00Z"} for each in conditions]
+    rows = [{"type": condition, "status": "True", "lastUpdateTime": "2026-01-01T00:00:00Z"} for condition in conditions]
     body = {
         "metadata": {"name": "c", "creationTimestamp": "2026-01-01T00:00:00Z"},
         "spec": {"request": "", "signerName": signer, "usages": usages, "username": username},
@@ -196,8 +196,10 @@ def test_unknown_usage_is_rejected():
 
 
 def test_condition_is_added():
-    found = with_condition(csr(), "Approved", "R", "M", now=NOW)
-    assert [(each.type, each.reason, each.message) for each in found.status.conditions] == [("Approved", "R", "M")]
+    condition = with_condition(csr(), "Approved", "R", "M", now=NOW)
+    assert [(condition.type, condition.reason, condition.message) for condition in condition.status.conditions] == [
+        ("Approved", "R", "M")
+    ]
 
 
 async def post(cluster, name, *, signer, usages):
@@ -208,8 +210,8 @@ async def post(cluster, name, *, signer, usages):
 async def test_kubelet_request_is_approved_with_permission(cluster):
     await cluster.start(approving.build)
     await post(cluster, "c", signer=KUBELET_CLIENT, usages=CLIENT)
-    found = await cluster.eventually(*KIND, "c", lambda found: found["status"].get("conditions"))
-    condition = found["status"]["conditions"][0]
+    obj = await cluster.eventually(*KIND, "c", lambda obj: obj["status"].get("conditions"))
+    condition = obj["status"]["conditions"][0]
     assert (condition["type"], condition["reason"]) == ("Approved", "AutoApproved")
 
 
@@ -235,10 +237,10 @@ async def test_approved_request_is_signed_or_rejected(cluster, ca_files):
     await post(cluster, "bad", signer=API_CLIENT, usages=SERVER)
     await approve(cluster, "good")
     await approve(cluster, "bad")
-    await cluster.eventually(*KIND, "good", lambda found: found["status"].get("certificate"))
+    await cluster.eventually(*KIND, "good", lambda obj: obj["status"].get("certificate"))
 
     def has_failed(found):
-        return any(each["type"] == "Failed" for each in found["status"]["conditions"])
+        return any(condition["type"] == "Failed" for condition in found["status"]["conditions"])
 
     bad = await cluster.eventually(*KIND, "bad", has_failed)
     assert "certificate" not in bad["status"]
@@ -255,7 +257,7 @@ async def test_denied_requests_are_deleted_after_an_hour(cluster, clock):
     await clock.advance(3500)
     assert await cluster.find(*KIND, "c")
     await clock.advance(150)
-    await cluster.eventually(*KIND, "c", lambda found: found is None)
+    await cluster.eventually(*KIND, "c", lambda obj: obj is None)
 
 
 @pytest.mark.parametrize(("age", "left"), [(0, 900), (899, 1), (900, 0), (5000, -4100)])

@@ -47,9 +47,9 @@ async def test_rules_follow_the_selected_roles(cluster):
     kind = ("rbac.authorization.k8s.io/v1", "ClusterRole")
     await cluster.make(*kind, "whole", aggregationRule=selectors, rules=[])
     await cluster.make(*kind, "part", rules=[rule("get")], metadata={"labels": {"a": "1"}})
-    await cluster.eventually(*kind, "whole", lambda found: found["rules"] == [rule("get")])
+    await cluster.eventually(*kind, "whole", lambda obj: obj["rules"] == [rule("get")])
     await cluster.client.delete(tree(*kind), "part")
-    await cluster.eventually(*kind, "whole", lambda found: not found["rules"])
+    await cluster.eventually(*kind, "whole", lambda obj: not obj["rules"])
 
 
 async def test_user_rules_in_an_aggregated_role_are_replaced(cluster):
@@ -57,4 +57,4 @@ async def test_user_rules_in_an_aggregated_role_are_replaced(cluster):
     selectors = {"clusterRoleSelectors": [{"matchLabels": {"a": "1"}}]}
     kind = ("rbac.authorization.k8s.io/v1", "ClusterRole")
     await cluster.make(*kind, "whole", aggregationRule=selectors, rules=[rule("get")])
-    await cluster.eventually(*kind, "whole", lambda found: not found["rules"])
+    await cluster.eventually(*kind, "whole", lambda obj: not obj["rules"])

@@ -68,7 +68,7 @@ def test_due_start_is_none_when_the_schedule_never_occurs():
 
 
 @pytest.mark.parametrize(
-    ("wanted", "at", "reasons"),
+    ("expected", "at", "reasons"),
     [
         (cron(last=NOW - timedelta(minutes=2)), NOON, []),
         (cron(last=NOON), None, []),
@@ -89,10 +89,10 @@ def test_due_start_is_none_when_the_schedule_never_occurs():
         (cron("TZ=UTC * * * * *", last=NOON), None, ["UnsupportedSchedule"]),
     ],
 )
-def test_whether_a_job_is_started(wanted, at, reasons):
-    start = plan.plan_start(wanted, plan.status_of(wanted), now=NOW)
+def test_whether_a_job_is_started(expected, at, reasons):
+    start = plan.plan_start(expected, plan.status_of(expected), now=NOW)
     assert (start.at, [event.reason for event in start.events]) == (at, reasons)
-    assert start.replaces is (wanted.spec.concurrencyPolicy == "Replace")
+    assert start.replaces is (expected.spec.concurrencyPolicy == "Replace")
 
 
 def test_schedule_that_never_occurs_is_reported():
@@ -108,10 +108,10 @@ def test_requeue_is_at_the_next_time():
 
 
 def test_job_has_name_and_annotation_of_its_start():
-    made = plan.new_job(cron(timeZone="America/New_York"), NOON)
-    assert name_of(made) == f"cj-{int(NOON.timestamp()) // 60}"
-    assert made.metadata.annotations == {plan.SCHEDULED_AT: "2026-01-01T07:00:00-05:00"}
-    assert made.metadata.ownerReferences[0].kind == "CronJob"
+    job = plan.new_job(cron(timeZone="America/New_York"), NOON)
+    assert name_of(job) == f"cj-{int(NOON.timestamp()) // 60}"
+    assert job.metadata.annotations == {plan.SCHEDULED_AT: "2026-01-01T07:00:00-05:00"}
+    assert job.metadata.ownerReferences[0].kind == "CronJob"
     assert plan.new_job(cron(), NOON).metadata.annotations == {plan.SCHEDULED_AT: "2026-01-01T12:00:00Z"}
 
 
@@ -176,10 +176,10 @@ async def test_reconcile_creates_a_job_at_its_minute(cluster, clock):
     assert await jobs_of(cluster) == []
     await clock.advance(1)
     await cluster.until(have(cluster, 1), within_seconds=1)
-    found = await cluster.eventually(
+    obj = await cluster.eventually(
         "batch/v1", "CronJob", "cj", lambda each: each["status"].get("active"), namespace="default"
     )
-    assert found["status"]["active"][0]["name"] == name_of((await jobs_of(cluster))[0])
+    assert obj["status"]["active"][0]["name"] == name_of((await jobs_of(cluster))[0])
     skew = "cronjob_controller_job_creation_skew_duration_seconds"
     assert cluster.sample(controller, f"{skew}_count") == 1
     assert cluster.sample(controller, f"{skew}_sum") < 1

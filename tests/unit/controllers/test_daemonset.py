@@ -84,22 +84,22 @@ def test_new_pod_is_pinned_and_keeps_preferences():
         "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{"matchFields": []}]},
         "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "preference": {}}],
     }}  # fmt: skip
-    made = rules.new_pod(daemon(pod_spec={"affinity": affinity}), "n", OWNER, "h")
-    assert rules.target_node(made) == "n"
-    assert len(made.spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution) == 1
-    assert made.metadata.labels == {"app": "x", rules.REVISION_HASH: "h", rules.GENERATION_LABEL: "1"}
-    assert made.spec.nodeName is None
+    pod = rules.new_pod(daemon(pod_spec={"affinity": affinity}), "n", OWNER, "h")
+    assert rules.target_node(pod) == "n"
+    assert len(pod.spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution) == 1
+    assert pod.metadata.labels == {"app": "x", rules.REVISION_HASH: "h", rules.GENERATION_LABEL: "1"}
+    assert pod.spec.nodeName is None
 
 
 def test_tolerations_are_not_duplicated():
     own = {"key": "node.kubernetes.io/not-ready", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 5}
-    found = rules.tolerations(daemon(pod_spec={"tolerations": [own]}).spec.template.spec)
-    assert [each.tolerationSeconds for each in found if each.key == own["key"]] == [None]
-    assert len(found) == 6
+    tolerations = rules.tolerations(daemon(pod_spec={"tolerations": [own]}).spec.template.spec)
+    assert [each.tolerationSeconds for each in tolerations if each.key == own["key"]] == [None]
+    assert len(tolerations) == 6
 
 
 @pytest.mark.parametrize(
-    ("rolling", "desired", "wanted"),
+    ("rolling", "desired", "expected"),
     [
         (None, 10, (0, 1)),
         ({"maxUnavailable": "25%"}, 10, (0, 3)),
@@ -107,8 +107,8 @@ def test_tolerations_are_not_duplicated():
         ({"maxSurge": 0, "maxUnavailable": "0%"}, 10, (0, 1)),
     ],
 )
-def test_fenceposts_are_rounded_up(rolling, desired, wanted):
-    assert rules.fenceposts(daemon(strategy={"rollingUpdate": rolling}), desired) == wanted
+def test_fenceposts_are_rounded_up(rolling, desired, expected):
+    assert rules.fenceposts(daemon(strategy={"rollingUpdate": rolling}), desired) == expected
 
 
 # Pods
@@ -214,10 +214,10 @@ def test_surge_deletes_old_pods_on_ineligible_nodes(pods, create, delete):
 
 
 def test_template_generation_identifies_updated_pods():
-    made = rules.new_pod(daemon(generation="3"), "n", OWNER, "other")
-    assert rules.is_updated(made, daemon(generation="3"), "h")
-    assert not rules.is_updated(made, daemon(generation="4"), "h")
-    assert not rules.is_updated(made, daemon(generation="x"), "h")
+    pod = rules.new_pod(daemon(generation="3"), "n", OWNER, "other")
+    assert rules.is_updated(pod, daemon(generation="3"), "h")
+    assert not rules.is_updated(pod, daemon(generation="4"), "h")
+    assert not rules.is_updated(pod, daemon(generation="x"), "h")
 
 
 # Status
@@ -262,7 +262,7 @@ async def run(cluster, *nodes, **spec):
 
 
 async def targets(cluster):
-    return sorted(rules.target_node(each) for each in await cluster.client.list(Pod, namespace="default"))
+    return sorted(rules.target_node(pod) for pod in await cluster.client.list(Pod, namespace="default"))
 
 
 def are_on(cluster, wanted):
@@ -282,7 +282,7 @@ async def test_pods_follow_nodes(cluster):
     await cluster.until(are_on(cluster, ["b", "c"]))
     wanted = {"desiredNumberScheduled": 2, "currentNumberScheduled": 2, "numberUnavailable": 2}
     await cluster.eventually(
-        "apps/v1", "DaemonSet", "ds", lambda found: wanted.items() <= found["status"].items(), namespace="default"
+        "apps/v1", "DaemonSet", "ds", lambda obj: wanted.items() <= obj["status"].items(), namespace="default"
     )
 
 
@@ -317,8 +317,8 @@ async def test_failed_pod_gets_an_event_and_is_replaced(cluster):
     await cluster.client.patch(Pod, first.name, patch, namespace="default", subresource="status")
 
     async def replaced():
-        found = await cluster.client.list(Pod, namespace="default")
-        return len(found) == 1 and found[0].metadata.uid != first.uid
+        pods = await cluster.client.list(Pod, namespace="default")
+        return len(pods) == 1 and pods[0].metadata.uid != first.uid
 
     await cluster.until(replaced)
     events = await cluster.until(lambda: cluster.events("FailedDaemonPod"))

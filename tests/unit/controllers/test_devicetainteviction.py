@@ -73,7 +73,7 @@ def for_seconds(seconds=None, **more):
 
 
 @pytest.mark.parametrize(
-    ("tolerations", "wanted"),
+    ("tolerations", "expected"),
     [
         ([], 0),
         ([for_seconds(30)], 30),
@@ -89,9 +89,9 @@ def for_seconds(seconds=None, **more):
         ([for_seconds(30, operator="Equal", value="other")], 0),
     ],
 )
-def test_evicted_at_uses_the_shortest_toleration_unless_unlimited(tolerations, wanted):
+def test_evicted_at_uses_the_shortest_toleration_unless_unlimited(tolerations, expected):
     found = evicted_at(msgspec.convert(taint(), DeviceTaint), msgspec.convert(tolerations, list[DeviceToleration]))
-    assert found == (None if wanted is None else later(wanted))
+    assert found == (None if expected is None else later(expected))
 
 
 def test_evicted_at_ignores_taints_without_time():
@@ -99,7 +99,7 @@ def test_evicted_at_ignores_taints_without_time():
 
 
 @pytest.mark.parametrize(
-    ("slices", "rules", "wanted"),
+    ("slices", "rules", "expected"),
     [
         ([], [], None),
         ([slice_of()], [], None),
@@ -115,8 +115,8 @@ def test_evicted_at_ignores_taints_without_time():
         ([], [rule(selector={"driver": "other.com"})], None),
     ],
 )
-def test_eviction_is_at_the_first_untolerated_taint(slices, rules, wanted):
-    assert eviction([claim()], lambda _: slices, rules) == wanted
+def test_eviction_is_at_the_first_untolerated_taint(slices, rules, expected):
+    assert eviction([claim()], lambda _: slices, rules) == expected
 
 
 def test_eviction_is_at_the_earliest_claim():
@@ -168,7 +168,7 @@ def test_pod_keys_of_an_allocated_claim():
 
 
 @pytest.mark.parametrize(
-    ("effect", "extent", "wanted"),
+    ("effect", "extent", "expected"),
     [
         ("NoExecute", Extent(), ("False", "NotStarted", "")),
         (
@@ -202,10 +202,10 @@ def test_pod_keys_of_an_allocated_claim():
         ),
     ],
 )
-def test_status_to_apply_has_the_progress(effect, extent, wanted):
+def test_status_to_apply_has_the_progress(effect, extent, expected):
     applied = status_to_apply(rule(effect), extent, now=NOW)
     condition = applied["status"]["conditions"][0]
-    assert (condition["status"], condition["reason"], condition["message"]) == wanted
+    assert (condition["status"], condition["reason"], condition["message"]) == expected
     assert applied["metadata"] == {"name": "r", "uid": "ru"}
     assert status_to_apply(rule(effect, conditions=[condition]), extent, now=later(60)) is None
     assert status_to_apply(rule(effect, conditions=[condition], generation=2), extent, now=later(60)) is not None
@@ -241,7 +241,7 @@ async def in_use(cluster, pod_spec):
 
 async def put_taints(cluster, *taints):
     found = await cluster.find(*SLICE)
-    rows = [{"name": "gpu", "taints": [{"key": "k", "effect": each} for each in taints]}]
+    rows = [{"name": "gpu", "taints": [{"key": "k", "effect": taint} for taint in taints]}]
     await cluster.client.update({**found, "spec": {**found["spec"], "devices": rows}})
 
 
@@ -259,8 +259,8 @@ async def test_pod_is_evicted_when_the_toleration_ends(cluster):
     await put_taints(cluster, "NoExecute")
     await cluster.clock.advance(28)
     assert not is_going(await cluster.find(*POD, namespace="default"))
-    found = await cluster.eventually(*POD, is_going, namespace="default", within_seconds=5)
-    condition = found["status"]["conditions"][0]
+    obj = await cluster.eventually(*POD, is_going, namespace="default", within_seconds=5)
+    condition = obj["status"]["conditions"][0]
     assert (condition["type"], condition["reason"]) == ("DisruptionTarget", "DeletionByDeviceTaintManager")
     assert condition["message"] == "Device Taint manager: deleting due to NoExecute taint"
     assert await messages(cluster) == ["Marking for deletion"]

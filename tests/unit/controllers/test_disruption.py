@@ -11,17 +11,17 @@ from steersman.controllers.disruption.plan import (
     Expected,
     NoController,
     Scale,
-    disrupted,
-    expect,
-    failed_status,
-    healthy_pods,
+    build_disrupted_pods,
+    count_healthy_pods,
+    expected_pod_count,
+    fail_safe_status,
     is_written,
     matching,
     needs_scale,
     seconds_to_stale,
     selected,
     stale_patch,
-    status,
+    updated_pdb_status,
 )
 
 NOW = datetime(2026, 1, 1, 0, 10, tzinfo=UTC)
@@ -55,7 +55,7 @@ SCALES = {"one": Scale("d", 10), "two": Scale("d", 10), "three": Scale("s", 5), 
 
 
 @pytest.mark.parametrize(
-    ("found", "owners", "wanted"),
+    ("found", "owners", "expected"),
     [
         (budget(minAvailable=2), ["", ""], Expected(2, 2)),
         (budget(minAvailable="50%"), ["one"], Expected(10, 5)),
@@ -67,13 +67,16 @@ SCALES = {"one": Scale("d", 10), "two": Scale("d", 10), "three": Scale("s", 5), 
         (budget(), ["one"], Expected(0, 0)),
     ],
 )
-def test_expect_counts_pods_or_scales(found, owners, wanted):
-    assert expect(found, [pod(f"p{number}", owner=owner) for number, owner in enumerate(owners)], SCALES) == wanted
+def test_expect_counts_pods_or_scales(found, owners, expected):
+    assert (
+        expected_pod_count(found, [pod(f"p{number}", owner=owner) for number, owner in enumerate(owners)], SCALES)
+        == expected
+    )
 
 
 def test_expect_raises_for_a_controller_without_scale():
     with pytest.raises(NoController, match='found no controllers for pod "p"'):
-        expect(budget(maxUnavailable=1), [pod("p", owner="none")], SCALES)
+        expected_pod_count(budget(maxUnavailable=1), [pod("p", owner="none")], SCALES)
 
 
 def test_needs_scale():
@@ -94,11 +97,11 @@ def test_admitted_evictions_are_unhealthy_for_two_minutes():
         disrupted_pods={"p": "2026-01-01T00:09:00Z", "q": "2026-01-01T00:00:00Z", "gone": "2026-01-01T00:09:00Z"}
     )
     pods = [pod("p"), pod("q"), pod("r", deleted=True), pod("s", ready=False), pod("t")]
-    waiting = disrupted(found, pods, now=NOW)
+    waiting = build_disrupted_pods(found, pods, now=NOW)
     assert list(waiting.pods) == ["p"]
     assert [each.metadata.name for each in waiting.overdue] == ["q"]
     assert waiting.seconds_to_recheck == 60
-    assert healthy_pods(pods, waiting.pods) == 2
+    assert count_healthy_pods(pods, waiting.pods) == 2
 
 
 @pytest.mark.parametrize(
@@ -111,20 +114,20 @@ def test_admitted_evictions_are_unhealthy_for_two_minutes():
     ],
 )
 def test_status_allows_disruptions_beyond_desired_healthy(expected, healthy, allowed, reason):
-    new = status(budget(minAvailable=2), expected, healthy, {}, now=NOW)
+    new = updated_pdb_status(budget(minAvailable=2), expected, healthy, {}, now=NOW)
     assert (new.disruptionsAllowed, new.conditions[0].reason, new.observedGeneration) == (allowed, reason, 3)
 
 
 def test_unchanged_status_is_not_written():
     found = budget(minAvailable=1)
-    found.status = status(found, Expected(1, 1), 1, {}, now=NOW)
+    found.status = updated_pdb_status(found, Expected(1, 1), 1, {}, now=NOW)
     later = NOW.replace(hour=5)
-    assert is_written(found, status(found, Expected(1, 1), 1, {}, now=later))
-    assert not is_written(found, status(found, Expected(2, 1), 1, {}, now=later))
+    assert is_written(found, updated_pdb_status(found, Expected(1, 1), 1, {}, now=later))
+    assert not is_written(found, updated_pdb_status(found, Expected(2, 1), 1, {}, now=later))
 
 
 def test_failed_status_allows_no_disruption():
-    new = failed_status(budget(), "why", now=NOW)
+    new = fail_safe_status(budget(), "why", now=NOW)
     assert (new.disruptionsAllowed, new.conditions[0].reason, new.conditions[0].message) == (0, "SyncFailed", "why")
 
 
@@ -159,11 +162,9 @@ async def test_status_follows_the_pods(cluster, pod_spec):
     await ready_pod(cluster, "p", pod_spec)
     spec = {"minAvailable": 1, "selector": {"matchLabels": {"app": "a"}}}
     await cluster.make(*KIND, "b", namespace="default", spec=spec)
-    await cluster.eventually(*KIND, "b", lambda found: found["status"].get("currentHealthy") == 1, namespace="default")
+    await cluster.eventually(*KIND, "b", lambda obj: obj["status"].get("currentHealthy") == 1, namespace="default")
     await ready_pod(cluster, "q", pod_spec)
-    await cluster.eventually(
-        *KIND, "b", lambda found: found["status"].get("disruptionsAllowed") == 1, namespace="default"
-    )
+    await cluster.eventually(*KIND, "b", lambda obj: obj["status"].get("disruptionsAllowed") == 1, namespace="default")
 
 
 async def test_unmanaged_pods_get_an_event(cluster, pod_spec):
@@ -211,7 +212,8 @@ async def test_stale_condition_becomes_false(cluster, pod_spec, clock, conflicts
 
     def is_false(found):
         return any(
-            each["type"] == "DisruptionTarget" and each["status"] == "False" for each in found["status"]["conditions"]
+            condition["type"] == "DisruptionTarget" and condition["status"] == "False"
+            for condition in found["status"]["conditions"]
         )
 
     await cluster.eventually("v1", "Pod", "p", is_false, namespace="default")

@@ -65,7 +65,7 @@ def stored(changes):
 
 
 @pytest.mark.parametrize(
-    ("found", "terminating", "wanted"),
+    ("found", "terminating", "expected"),
     [
         (pod(), False, True),
         (pod(ip=""), False, False),
@@ -75,8 +75,8 @@ def stored(changes):
         (pod(ready=False), False, True),
     ],
 )
-def test_may_be_endpoint(found, terminating, wanted):
-    assert may_be_endpoint(found, terminating=terminating) is wanted
+def test_may_be_endpoint(found, terminating, expected):
+    assert may_be_endpoint(found, terminating=terminating) is expected
 
 
 def test_hostname_of_requires_the_subdomain_to_be_the_service():
@@ -99,8 +99,8 @@ def test_port_number_resolves_names_in_containers_and_sidecars():
         containers=[container("a", 1)], initContainers=[container("b", 2), container("c", 3, restartPolicy="Always")]
     )
     numbers = [
-        port_number(found, each)
-        for each in service(ports=[{"port": 80, "targetPort": name} for name in ("a", "b", "c", 9)]).spec.ports
+        port_number(found, port)
+        for port in service(ports=[{"port": 80, "targetPort": name} for name in ("a", "b", "c", 9)]).spec.ports
     ]
     assert numbers == [1, None, 3, 9]
     assert port_number(found, service(ports=[{"port": 80, "targetPort": "a", "protocol": "UDP"}]).spec.ports[0]) is None
@@ -113,7 +113,7 @@ def test_endpoint_attributes_ignore_unrelated_changes():
 
 
 @pytest.mark.parametrize(
-    ("spec", "wanted"),
+    ("spec", "expected"),
     [
         ({"ipFamilies": None}, ["IPv4"]),
         ({"ipFamilies": None, "clusterIP": "fd00::1"}, ["IPv6"]),
@@ -121,8 +121,8 @@ def test_endpoint_attributes_ignore_unrelated_changes():
         ({"ipFamilies": ["IPv6", "IPv4"]}, ["IPv6", "IPv4"]),
     ],
 )
-def test_families(spec, wanted):
-    assert families(service(**spec)) == wanted
+def test_families(spec, expected):
+    assert families(service(**spec)) == expected
 
 
 def test_has_endpoints():
@@ -146,14 +146,14 @@ def test_plan_slices_reuses_the_empty_slice():
     (empty,) = stored(planned(service(), []).changes)
     filled = planned(service(), [pod()], [empty]).changes
     assert [each.metadata.name for each in filled.update] == ["made0"]
-    assert [each.addresses for each in filled.update[0].endpoints] == [["10.1.0.1"]]
+    assert [endpoint.addresses for endpoint in filled.update[0].endpoints] == [["10.1.0.1"]]
     emptied = planned(service(), [pod(phase="Succeeded")], filled.update).changes
     assert [emptied.create, emptied.delete] == [[], []]
     assert emptied.update[0].endpoints == []
 
 
 @pytest.mark.parametrize(
-    ("found", "publishes", "wanted"),
+    ("found", "publishes", "expected"),
     [
         (pod(), False, (True, True, False)),
         (pod(ready=False), False, (False, False, False)),
@@ -162,14 +162,14 @@ def test_plan_slices_reuses_the_empty_slice():
         (pod(deleted=True, ready=False), True, (True, False, True)),
     ],
 )
-def test_conditions_of_an_endpoint(found, publishes, wanted):
+def test_conditions_of_an_endpoint(found, publishes, expected):
     changes = planned(service(publishNotReadyAddresses=publishes), [found]).changes
     conditions = changes.create[0].endpoints[0].conditions
-    assert (conditions.ready, conditions.serving, conditions.terminating) == wanted
+    assert (conditions.ready, conditions.serving, conditions.terminating) == expected
 
 
 @pytest.mark.parametrize(
-    ("distribution", "wanted"),
+    ("distribution", "expected"),
     [
         (None, {}),
         ("PreferClose", {"forZones": [{"name": "z"}]}),
@@ -177,10 +177,10 @@ def test_conditions_of_an_endpoint(found, publishes, wanted):
         ("PreferSameNode", {"forZones": [{"name": "z"}], "forNodes": [{"name": "n"}]}),
     ],
 )
-def test_hints_follow_the_traffic_distribution(distribution, wanted):
+def test_hints_follow_the_traffic_distribution(distribution, expected):
     changes = planned(service(trafficDistribution=distribution), [pod(), pod("q", "10.1.0.2", ready=False)]).changes
     first, second = changes.create[0].endpoints
-    assert msgspec.to_builtins(first.hints) == (wanted or None)
+    assert msgspec.to_builtins(first.hints) == (expected or None)
     assert second.hints is None
 
 
@@ -265,7 +265,7 @@ def test_pack_has_each_endpoint_once_within_the_limit(seed):
             for each in changes.create
         ]
         existing = [*kept, *changes.update, *fresh]
-        addresses = sorted(each.addresses for found in existing for each in found.endpoints)
+        addresses = sorted(endpoint.addresses for found in existing for endpoint in found.endpoints)
         assert addresses == sorted(endpoint(each).addresses for each in wanted)
         assert all(0 < len(found.endpoints) <= 7 for found in existing)
 
@@ -281,14 +281,14 @@ def test_trigger_time_is_the_earliest_change():
 
 
 def subset(ready="", unready="", *ports):
-    rows = {"ports": [{"port": each} for each in ports]}
+    rows = {"ports": [{"port": port} for port in ports]}
     for name, texts in (("addresses", ready), ("notReadyAddresses", unready)):
         rows[name] = [{"ip": each} for each in texts.split()]
     return msgspec.convert(rows, EndpointSubset)
 
 
 @pytest.mark.parametrize(
-    ("subsets", "wanted"),
+    ("subsets", "expected"),
     [
         (
             [subset("b a", "", 1), subset("a", "", 2), subset("c b", "", 1)],
@@ -300,16 +300,16 @@ def subset(ready="", unready="", *ports):
         ([subset("a"), subset("", "", 1)], [(["a"], [], [])]),
     ],
 )
-def test_repacked_merges_ports_with_equal_addresses(subsets, wanted):
+def test_repacked_merges_ports_with_equal_addresses(subsets, expected):
     shown = [
         (
             [each.ip for each in row.addresses or ()],
             [each.ip for each in row.notReadyAddresses or ()],
-            [each.port for each in row.ports or ()],
+            [port.port for port in row.ports or ()],
         )
         for row in repacked(subsets)
     ]
-    assert shown == wanted
+    assert shown == expected
 
 
 def test_plan_endpoints():
@@ -324,15 +324,15 @@ def test_plan_endpoints():
 
 
 @pytest.mark.parametrize(
-    ("ready", "unready", "wanted"), [(900, 200, (900, 100)), (1200, 50, (1000, 0)), (1000, 0, (1000, 0))]
+    ("ready", "unready", "expected"), [(900, 200, (900, 100)), (1200, 50, (1000, 0)), (1000, 0, (1000, 0))]
 )
-def test_plan_endpoints_truncates_at_the_capacity(ready, unready, wanted):
+def test_plan_endpoints_truncates_at_the_capacity(ready, unready, expected):
     pods = [pod(f"p{each}", f"10.1.{each // 250}.{each % 250}", ready=each < ready) for each in range(ready + unready)]
     found = plan_endpoints(service(), pods, None, None)
     counted = [
         sum(len(getattr(row, name) or ()) for row in found.subsets) for name in ("addresses", "notReadyAddresses")
     ]
-    assert tuple(counted) == wanted
+    assert tuple(counted) == expected
     assert (annotations_of(found).get(OVER_CAPACITY) == "truncated") is (ready + unready > CAPACITY)
     assert plan_endpoints(service(), pods, found, None) is None
 
@@ -369,7 +369,7 @@ def test_plan_mirror_limits_addresses_per_subset():
 
 
 @pytest.mark.parametrize(
-    ("metadata", "spec", "wanted"),
+    ("metadata", "spec", "expected"),
     [
         ({}, {"selector": None}, True),
         ({}, {}, False),
@@ -377,8 +377,8 @@ def test_plan_mirror_limits_addresses_per_subset():
         ({"annotations": {"control-plane.alpha.kubernetes.io/leader": "{}"}}, {"selector": None}, False),
     ],
 )
-def test_should_mirror(metadata, spec, wanted):
-    assert is_mirrored(mirrored(**metadata), service(**spec)) is wanted
+def test_should_mirror(metadata, spec, expected):
+    assert is_mirrored(mirrored(**metadata), service(**spec)) is expected
     assert not is_mirrored(mirrored(**metadata), None)
 
 
@@ -443,7 +443,7 @@ async def test_endpoints_follow_pods_and_are_repaired(cluster, pod_spec):
     await cluster.client.patch(tree("v1", "Endpoints"), "web", {"subsets": None}, namespace="default")
     await cluster.eventually(*where, is_right, namespace="default")
     await cluster.client.delete(tree("v1", "Service"), "web", namespace="default")
-    await cluster.eventually(*where, lambda found: found is None, namespace="default")
+    await cluster.eventually(*where, lambda obj: obj is None, namespace="default")
 
 
 async def test_mirrors_follow_endpoints_of_services_without_selector(cluster):

@@ -44,9 +44,7 @@ async def test_reconcile_creates_and_recreates_the_claim(cluster, pod_spec):
     await cluster.client.delete_object(first)
     await cluster.client.patch(tree(*CLAIM), "p-v", {"metadata": {"finalizers": None}}, namespace="default")
     uid = first["metadata"]["uid"]
-    await cluster.eventually(
-        *CLAIM, "p-v", lambda found: found and found["metadata"]["uid"] != uid, namespace="default"
-    )
+    await cluster.eventually(*CLAIM, "p-v", lambda obj: obj and obj["metadata"]["uid"] != uid, namespace="default")
     assert cluster.sample(controller, "ephemeral_volume_controller_create_total") == 2
     assert cluster.sample(controller, "ephemeral_volume_controller_create_failures_total") == 0
 

@@ -34,7 +34,7 @@ def node(uid, *owners, namespace="n", finalizers=(), deleted=False):
 
 
 def dependent(*owners, **metadata):
-    references = [each.tree() for each in owners]
+    references = [owner.tree() for owner in owners]
     return {"metadata": {"uid": "d", "resourceVersion": "7", "ownerReferences": references, **metadata}}
 
 
@@ -143,7 +143,7 @@ def test_forget_absent_keeps_an_observed_node_of_another_identity():
 
 
 @pytest.mark.parametrize(
-    ("standings", "dependents", "circle", "finalizers", "wanted"),
+    ("standings", "dependents", "circle", "finalizers", "expected"),
     [
         ([], 0, False, [], Keep()),
         ([SOLID], 0, False, [], Keep()),
@@ -157,10 +157,10 @@ def test_forget_absent_keeps_an_observed_node_of_another_identity():
         ([WAITING], 2, True, [], Delete("Foreground", unblock=True)),
     ],
 )
-def test_decide_keeps_an_object_with_an_existing_owner(standings, dependents, circle, finalizers, wanted):
+def test_decide_keeps_an_object_with_an_existing_owner(standings, dependents, circle, finalizers, expected):
     listed = [(owner(str(number)), standing) for number, standing in enumerate(standings)]
     found = decide({"metadata": {"finalizers": finalizers}}, listed, dependents=dependents, in_circle=circle)
-    assert found == (Release(("2", "1")) if wanted == Release(("2", "1")) else wanted)
+    assert found == (Release(("2", "1")) if expected == Release(("2", "1")) else expected)
 
 
 def test_decide_ignores_owners_in_foreground_deletion():
@@ -175,7 +175,10 @@ def test_release_patch_by_uid_or_version():
         {"$patch": "delete", "uid": "a"}
     ]
     whole = release_patch(obj, ["a"], strategic=False)["metadata"]
-    assert ([each["uid"] for each in whole["ownerReferences"]], whole["resourceVersion"]) == (["b"], "7")
+    assert ([owner_reference["uid"] for owner_reference in whole["ownerReferences"]], whole["resourceVersion"]) == (
+        ["b"],
+        "7",
+    )
 
 
 def test_unblock_patch():
@@ -183,7 +186,8 @@ def test_unblock_patch():
     strategic = unblock_patch(obj, strategic=True)["metadata"]["ownerReferences"]
     assert strategic == [{"uid": "a", "blockOwnerDeletion": False}]
     assert not any(
-        "blockOwnerDeletion" in each for each in unblock_patch(obj, strategic=False)["metadata"]["ownerReferences"]
+        "blockOwnerDeletion" in owner_reference
+        for owner_reference in unblock_patch(obj, strategic=False)["metadata"]["ownerReferences"]
     )
 
 
@@ -194,7 +198,7 @@ def test_finalizer_patch_has_the_resource_version():
 
 
 def test_owner_candidates():
-    assert [each.namespace for each in owner_candidates(owner("o"), "n")] == ["", "n"]
+    assert [owner_candidate.namespace for owner_candidate in owner_candidates(owner("o"), "n")] == ["", "n"]
 
 
 def test_seen():
@@ -222,14 +226,14 @@ async def family(cluster, **more):
 async def test_dependents_of_a_deleted_owner_are_deleted(cluster):
     await cluster.start(build)
     await cluster.client.delete_object(await family(cluster), propagation_policy="Background")
-    await cluster.eventually("v1", "ConfigMap", "child", lambda found: found is None, namespace="default")
+    await cluster.eventually("v1", "ConfigMap", "child", lambda obj: obj is None, namespace="default")
 
 
 async def test_dependents_of_a_missing_owner_are_deleted(cluster):
     await cluster.start(build)
     ghost = {"apiVersion": "v1", "kind": "ConfigMap", "name": "ghost", "uid": "11111111-2222-4333-8444-555555555555"}
     await cluster.make("v1", "ConfigMap", "child", namespace="default", metadata={"ownerReferences": [ghost]})
-    await cluster.eventually("v1", "ConfigMap", "child", lambda found: found is None, namespace="default")
+    await cluster.eventually("v1", "ConfigMap", "child", lambda obj: obj is None, namespace="default")
 
 
 async def test_foreground_deletion_deletes_the_owner_last(cluster):
@@ -239,18 +243,18 @@ async def test_foreground_deletion_deletes_the_owner_last(cluster):
     await cluster.client.patch(maps, "child", {"metadata": {"finalizers": ["example.com/hold"]}}, namespace="default")
     await cluster.client.delete_object(parent, propagation_policy="Foreground")
     await cluster.eventually(
-        "v1", "ConfigMap", "child", lambda found: found["metadata"].get("deletionTimestamp"), namespace="default"
+        "v1", "ConfigMap", "child", lambda obj: obj["metadata"].get("deletionTimestamp"), namespace="default"
     )
     await cluster.clock.advance(5)
     assert await cluster.find("v1", "ConfigMap", "parent", namespace="default")
     await cluster.client.patch(maps, "child", {"metadata": {"finalizers": None}}, namespace="default")
-    await cluster.eventually("v1", "ConfigMap", "parent", lambda found: found is None, namespace="default")
+    await cluster.eventually("v1", "ConfigMap", "parent", lambda obj: obj is None, namespace="default")
 
 
 async def test_orphaned_dependents_lose_their_reference(cluster):
     await cluster.start(build)
     await cluster.client.delete_object(await family(cluster), propagation_policy="Orphan")
-    await cluster.eventually("v1", "ConfigMap", "parent", lambda found: found is None, namespace="default")
+    await cluster.eventually("v1", "ConfigMap", "parent", lambda obj: obj is None, namespace="default")
     child = await cluster.find("v1", "ConfigMap", "child", namespace="default")
     assert "ownerReferences" not in child["metadata"]
 
@@ -263,7 +267,7 @@ async def test_object_with_one_of_two_owners_is_kept(cluster):
     await cluster.client.patch(tree("v1", "ConfigMap"), "child", both, patch_type=PatchType.MERGE, namespace="default")
     await cluster.client.delete_object(parent, propagation_policy="Background")
     child = await cluster.eventually(
-        "v1", "ConfigMap", "child", lambda found: len(found["metadata"]["ownerReferences"]) == 1, namespace="default"
+        "v1", "ConfigMap", "child", lambda obj: len(obj["metadata"]["ownerReferences"]) == 1, namespace="default"
     )
     assert child["metadata"]["ownerReferences"][0]["name"] == "other"
 
@@ -273,7 +277,7 @@ async def test_cross_namespace_dependent_gets_an_event_and_is_deleted(cluster):
     parent = await cluster.make("v1", "ConfigMap", "parent", namespace="kube-system")
     metadata = {"ownerReferences": [reference(parent)]}
     await cluster.make("v1", "ConfigMap", "child", namespace="default", metadata=metadata)
-    await cluster.eventually("v1", "ConfigMap", "child", lambda found: found is None, namespace="default")
+    await cluster.eventually("v1", "ConfigMap", "child", lambda obj: obj is None, namespace="default")
     event = (await cluster.until(lambda: cluster.events("OwnerRefInvalidNamespace")))[0]
     assert event["message"].endswith('does not exist in namespace "default"')
 
@@ -327,4 +331,4 @@ async def test_cycle_in_foreground_deletion_is_deleted(cluster, names):
     for obj in made:
         await cluster.client.delete_object(obj, propagation_policy="Foreground")
     for name in names:
-        await cluster.eventually("v1", "ConfigMap", name, lambda found: found is None, namespace="default")
+        await cluster.eventually("v1", "ConfigMap", name, lambda obj: obj is None, namespace="default")

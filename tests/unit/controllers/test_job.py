@@ -155,7 +155,7 @@ def test_finish_time_of_a_pod():
 
 
 @pytest.mark.parametrize(
-    ("wanted", "pods", "reason"),
+    ("expected", "pods", "reason"),
     [
         (job(), [pod("a")], None),
         (job(backoffLimit=0), [pod("a", "Failed")], "BackoffLimitExceeded"),
@@ -173,8 +173,8 @@ def test_finish_time_of_a_pod():
         (indexed({"completedIndexes": "1"}, successPolicy={"rules": [{"succeededCount": 1}]}), [], "SuccessPolicy"),
     ],
 )  # fmt: skip
-def test_end_reason_of_a_job(wanted, pods, reason):
-    found = plan.judge(see(wanted, *pods), NOW - timedelta(seconds=10), now=NOW)
+def test_end_reason_of_a_job(expected, pods, reason):
+    found = plan.judge(see(expected, *pods), NOW - timedelta(seconds=10), now=NOW)
     assert (found.reason if found else None) == reason
 
 
@@ -194,7 +194,7 @@ def test_end_reason_is_final():
 
 
 @pytest.mark.parametrize(
-    ("wanted", "active", "complete"),
+    ("expected", "active", "complete"),
     [
         (job({"succeeded": 3}), 0, True),
         (job({"succeeded": 3}), 1, False),
@@ -204,15 +204,15 @@ def test_end_reason_is_final():
         (job(completions=None), 0, False),
     ],
 )
-def test_is_complete_by_completions(wanted, active, complete):
-    assert (plan.completion(see(wanted), active, now=NOW) is not None) is complete
+def test_is_complete_by_completions(expected, active, complete):
+    assert (plan.completion(see(expected), active, now=NOW) is not None) is complete
 
 
 # Which Pods does it need?
 
 
 @pytest.mark.parametrize(
-    ("wanted", "pods", "create", "delete"),
+    ("expected", "pods", "create", "delete"),
     [
         (job(), [], 2, []),
         (job(), [pod("a")], 1, []),
@@ -225,13 +225,13 @@ def test_is_complete_by_completions(wanted, active, complete):
         (job(podReplacementPolicy="TerminatingOrFailed"), [pod("a", deleted=True, tracked=False)], 2, []),
     ],
 )
-def test_desired_pods_of_a_job(wanted, pods, create, delete):
-    found = plan.plan_pods(see(wanted, *pods), now=NOW + timedelta(hours=1))
+def test_desired_pods_of_a_job(expected, pods, create, delete):
+    found = plan.plan_pods(see(expected, *pods), now=NOW + timedelta(hours=1))
     assert (len(found.create), [each.metadata.name for each in found.delete]) == (create, delete)
 
 
 @pytest.mark.parametrize(
-    ("wanted", "pods", "create", "delete"),
+    ("expected", "pods", "create", "delete"),
     [
         (indexed(), [], (0, 1), []),
         (indexed({"completedIndexes": "0"}), [pod("a", index=2)], (1,), []),
@@ -241,8 +241,8 @@ def test_desired_pods_of_a_job(wanted, pods, create, delete):
         (indexed(podReplacementPolicy="Failed"), [pod("a", index=0, deleted=True)], (1,), []),
     ],
 )
-def test_which_indexes_a_job_needs(wanted, pods, create, delete):
-    found = plan.plan_pods(see(wanted, *pods), now=NOW)
+def test_which_indexes_a_job_needs(expected, pods, create, delete):
+    found = plan.plan_pods(see(expected, *pods), now=NOW)
     assert (found.create, [each.metadata.name for each in found.delete]) == (create, delete)
 
 
@@ -294,7 +294,7 @@ def test_pods_of_a_failing_job_count_as_failed():
     ending = plan.condition(facts.FAILURE_TARGET, "R", "m", now=NOW)
     accounting = account(seen, JobStatus(), ending, now=NOW)
     assert accounting.status.uncountedTerminatedPods.failed == ["a"]
-    assert [each.type for each in accounting.status.conditions] == ["FailureTarget"]
+    assert [condition.type for condition in accounting.status.conditions] == ["FailureTarget"]
     assert (accounting.final.type, accounting.final.reason) == ("Failed", "R")
 
 
@@ -384,7 +384,7 @@ async def set_phase(cluster, which, phase):
 
 
 def ended(how):
-    return lambda found: any(each["type"] == how for each in found["status"].get("conditions", []))
+    return lambda obj: any(condition["type"] == how for condition in obj["status"].get("conditions", []))
 
 
 async def test_job_runs_to_completion(cluster):
@@ -392,8 +392,8 @@ async def test_job_runs_to_completion(cluster):
     await cluster.until(lambda: have(cluster, 2))
     for each in await pods_of(cluster):
         await set_phase(cluster, each, "Succeeded")
-    found = await cluster.eventually("batch/v1", "Job", "j", ended("Complete"), namespace="default")
-    assert found["status"]["succeeded"] == 2
+    obj = await cluster.eventually("batch/v1", "Job", "j", ended("Complete"), namespace="default")
+    assert obj["status"]["succeeded"] == 2
     assert [each.metadata.finalizers for each in await pods_of(cluster)] == [None, None]
     await cluster.until(lambda: cluster.events("Completed"))
     labels = {"completion_mode": "NonIndexed", "result": "succeeded", "reason": "CompletionsReached"}
@@ -408,8 +408,8 @@ async def test_failed_job_deletes_active_pods(cluster):
     await run(cluster, completions=2, parallelism=2, backoffLimit=0)
     await cluster.until(lambda: have(cluster, 2))
     await set_phase(cluster, (await pods_of(cluster))[0], "Failed")
-    found = await cluster.eventually("batch/v1", "Job", "j", ended("Failed"), namespace="default")
-    assert (found["status"]["failed"], found["status"].get("active")) == (2, None)
+    obj = await cluster.eventually("batch/v1", "Job", "j", ended("Failed"), namespace="default")
+    assert (obj["status"]["failed"], obj["status"].get("active")) == (2, None)
     assert len(await pods_of(cluster)) == 1
 
 

@@ -32,7 +32,7 @@ def test_tokens_are_kept_until_tracking_has_run_for_the_period(since, long):
 
 
 @pytest.mark.parametrize(
-    ("found", "account", "mounted", "wanted"),
+    ("found", "account", "mounted", "expected"),
     [
         (secret(), ACCOUNT, (), Invalidate("2026-06-01")),
         (secret(created="2026-01-01T00:00:00Z"), ACCOUNT, (), None),
@@ -44,8 +44,8 @@ def test_tokens_are_kept_until_tracking_has_run_for_the_period(since, long):
         (secret(**{INVALID_SINCE: "2025-01-01"}), ACCOUNT, (), Delete()),
     ],
 )
-def test_decide_invalidates_unused_tokens_then_deletes_them(found, account, mounted, wanted):
-    assert decide(found, account, mounted, now=NOW, period=YEAR) == wanted
+def test_decide_invalidates_unused_tokens_then_deletes_them(found, account, mounted, expected):
+    assert decide(found, account, mounted, now=NOW, period=YEAR) == expected
 
 
 def test_mounted_secrets_finds_mounts():
@@ -81,7 +81,7 @@ async def test_unused_secret_gets_the_invalid_since_label(cluster):
 async def test_invalid_secret_is_deleted(cluster):
     await make_tokens(cluster, "s", **{INVALID_SINCE: "2025-01-01"})
     await cluster.start(build, legacy_service_account_token_clean_up_period_seconds=1)
-    await cluster.eventually("v1", "Secret", "s", lambda found: found is None, namespace="default")
+    await cluster.eventually("v1", "Secret", "s", lambda obj: obj is None, namespace="default")
 
 
 async def test_failed_secret_does_not_stop_the_others(cluster):

@@ -37,7 +37,7 @@ def obj(**metadata):
 
 
 @pytest.mark.parametrize(
-    ("found", "wanted"),
+    ("found", "expected"),
     [
         (None, False),
         (namespace(), True),
@@ -46,8 +46,8 @@ def obj(**metadata):
         (namespace(finalizers=("mine", "kubernetes")), True),
     ],
 )
-def test_needs_content_deletion_for_a_terminating_namespace_with_the_finalizer(found, wanted):
-    assert is_to_be_emptied(found) is wanted
+def test_needs_content_deletion_for_a_terminating_namespace_with_the_finalizer(found, expected):
+    assert is_to_be_emptied(found) is expected
 
 
 def test_phase_is_written_once():
@@ -134,7 +134,7 @@ async def test_reconcile_deletes_contents_then_the_namespace(cluster):
     await cluster.make("v1", "ConfigMap", "c", namespace="n")
     await cluster.make("coordination.k8s.io/v1", "Lease", "l", namespace="n", spec={})
     await cluster.client.delete(tree("v1", "Namespace"), "n")
-    await cluster.eventually("v1", "Namespace", "n", lambda found: found is None)
+    await cluster.eventually("v1", "Namespace", "n", lambda obj: obj is None)
 
 
 async def test_reconcile_waits_for_an_object_with_finalizer(cluster):
@@ -145,13 +145,16 @@ async def test_reconcile_waits_for_an_object_with_finalizer(cluster):
 
     def has_condition(found):
         conditions = found["status"].get("conditions", ())
-        return any(each["type"] == "NamespaceFinalizersRemaining" and each["status"] == "True" for each in conditions)
+        return any(
+            condition["type"] == "NamespaceFinalizersRemaining" and condition["status"] == "True"
+            for condition in conditions
+        )
 
     await cluster.eventually("v1", "Namespace", "n", has_condition)
     await cluster.client.patch(
         tree("v1", "ConfigMap"), held["metadata"]["name"], {"metadata": {"finalizers": None}}, namespace="n"
     )
-    await cluster.eventually("v1", "Namespace", "n", lambda found: found is None, within_seconds=2)
+    await cluster.eventually("v1", "Namespace", "n", lambda obj: obj is None, within_seconds=2)
 
 
 async def test_reconcile_deletes_pods_first(cluster, pod_spec):
@@ -161,11 +164,11 @@ async def test_reconcile_deletes_pods_first(cluster, pod_spec):
     await cluster.make("v1", "Pod", "p", namespace="n", spec=pod_spec, metadata={"finalizers": ["example.com/hold"]})
     await cluster.make("v1", "ConfigMap", "c", namespace="n")
     await cluster.client.delete(tree("v1", "Namespace"), "n")
-    await cluster.eventually("v1", "Pod", "p", lambda found: found["metadata"].get("deletionTimestamp"), namespace="n")
+    await cluster.eventually("v1", "Pod", "p", lambda obj: obj["metadata"].get("deletionTimestamp"), namespace="n")
     await cluster.clock.advance(5)
     assert await cluster.find("v1", "ConfigMap", "c", namespace="n")
     await cluster.client.patch(tree("v1", "Pod"), "p", {"metadata": {"finalizers": None}}, namespace="n")
-    await cluster.eventually("v1", "Namespace", "n", lambda found: found is None)
+    await cluster.eventually("v1", "Namespace", "n", lambda obj: obj is None)
 
 
 async def test_namespaces_that_are_being_deleted_are_resynced(cluster, resyncs):

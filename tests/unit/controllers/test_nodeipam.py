@@ -26,7 +26,7 @@ def test_take_allocates_in_order_and_reuses_last():
 
 
 @pytest.mark.parametrize(
-    ("occupied", "wanted"),
+    ("occupied", "expected"),
     [
         ("10.0.0.0/24", "10.0.1.0/24"),
         ("10.0.0.0/23", "10.0.2.0/24"),
@@ -37,10 +37,10 @@ def test_take_allocates_in_order_and_reuses_last():
         ("nonsense", "10.0.0.0/24"),
     ],
 )
-def test_take_skips_occupied_cidrs(occupied, wanted):
+def test_take_skips_occupied_cidrs(occupied, expected):
     found = cut("10.0.0.0/22", 24)
     found.occupy(occupied)
-    assert (None if found.is_full else found.take()) == wanted
+    assert (None if found.is_full else found.take()) == expected
 
 
 @pytest.mark.parametrize(("cluster", "prefix"), [("10.0.0.0/16", 12), ("10.0.0.0/24", 33), ("fd00::/40", 64)])
@@ -56,13 +56,13 @@ def test_parse_cluster_accepts_one_cidr_per_family(text):
 
 
 @pytest.mark.parametrize(
-    ("cluster", "sizes", "dual", "wanted"),
+    ("cluster", "sizes", "dual", "expected"),
     [("10.0.0.0/8", (0, 0, 0), False, 24), ("fd00::/48", (0, 0, 0), False, 64), ("10.0.0.0/8", (20, 0, 0), False, 20),
      ("10.0.0.0/8", (0, 22, 70), True, 22), ("fd00::/48", (0, 22, 60), True, 60)],
 )  # fmt: skip
-def test_prefix_for(cluster, sizes, dual, wanted):
+def test_prefix_for(cluster, sizes, dual, expected):
     general, ipv4, ipv6 = sizes
-    assert prefix_for(ipaddress.ip_network(cluster), general=general, ipv4=ipv4, ipv6=ipv6, dual=dual) == wanted
+    assert prefix_for(ipaddress.ip_network(cluster), general=general, ipv4=ipv4, ipv6=ipv6, dual=dual) == expected
 
 
 @pytest.mark.parametrize(("sizes", "dual"), [((24, 0, 0), True), ((24, 25, 0), False)])
@@ -86,7 +86,7 @@ def test_cidrs_of():
 
 
 def has(*cidrs):
-    return lambda found: found["spec"].get("podCIDRs") == list(cidrs)
+    return lambda obj: obj["spec"].get("podCIDRs") == list(cidrs)
 
 
 async def test_nodes_get_cidrs_and_release_them(cluster):

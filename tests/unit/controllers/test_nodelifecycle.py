@@ -32,11 +32,11 @@ def taint(key, effect="NoSchedule"):
 
 
 def names(taints):
-    return None if taints is None else [f"{each.key.rpartition('/')[2]}:{each.effect}" for each in taints]
+    return None if taints is None else [f"{taint.key.rpartition('/')[2]}:{taint.effect}" for taint in taints]
 
 
 @pytest.mark.parametrize(
-    ("found", "evict", "wanted"),
+    ("found", "evict", "expected"),
     [
         (node("True"), False, None),
         (node("True", taints=[taint("not-ready")]), False, []),
@@ -54,8 +54,8 @@ def names(taints):
         ),
     ],
 )
-def test_wanted_taints_follow_conditions_and_keep_others(found, evict, wanted):
-    assert names(wanted_taints(found, evict=evict, now=NOW)) == wanted
+def test_wanted_taints_follow_conditions_and_keep_others(found, evict, expected):
+    assert names(wanted_taints(found, evict=evict, now=NOW)) == expected
 
 
 def test_no_execute_taint_has_time_added():
@@ -78,7 +78,7 @@ def test_mirrored_labels_follow_their_successors():
 
 def test_silent_sets_conditions_unknown():
     found = silent(node("True", MemoryPressure="False", NetworkUnavailable="False"), now=NOW)
-    conditions = {each.type: (each.status, each.reason or "") for each in found.status.conditions}
+    conditions = {condition.type: (condition.status, condition.reason or "") for condition in found.status.conditions}
     assert conditions == {
         "Ready": ("Unknown", "NodeStatusUnknown"),
         "MemoryPressure": ("Unknown", "NodeStatusUnknown"),
@@ -121,15 +121,15 @@ def test_changed_heartbeats_and_renewals_reset_the_grace_period():
 
 
 @pytest.mark.parametrize(
-    ("labels", "wanted"),
+    ("labels", "expected"),
     [
         ({}, ""),
         ({"topology.kubernetes.io/region": "r", "topology.kubernetes.io/zone": "z"}, "r:\0:z"),
         ({"failure-domain.beta.kubernetes.io/zone": "z"}, ":\0:z"),
     ],
 )
-def test_zone_of(labels, wanted):
-    assert zone_of(node(labels=labels)) == wanted
+def test_zone_of(labels, expected):
+    assert zone_of(node(labels=labels)) == expected
 
 
 def test_excluded_nodes_are_not_counted():
@@ -146,11 +146,11 @@ def zones(**counts):
 
 
 @pytest.mark.parametrize(
-    ("count", "wanted"),
+    ("count", "expected"),
     [((0, 1), ZoneState.FULL), ((1, 2), ZoneState.NORMAL), ((2, 3), ZoneState.PARTIAL), ((5, 3), ZoneState.NORMAL)],
 )
-def test_count_state(count, wanted):
-    assert zones(a=count).counts["a"].state(Rates()) is wanted
+def test_count_state(count, expected):
+    assert zones(a=count).counts["a"].state(Rates()) is expected
 
 
 def test_rates_by_state():

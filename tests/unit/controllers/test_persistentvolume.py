@@ -75,7 +75,7 @@ DONE = {BIND_COMPLETED: "yes"}
 
 
 @pytest.mark.parametrize(
-    ("volumes", "wanted"),
+    ("volumes", "expected"),
     [
         ([volume("big", size="5Gi"), volume("small", size="2Gi"), volume("tiny", size="1Mi")], "small"),
         ([volume("small"), volume("reserved", size="9Gi", ref=ref(""))], "reserved"),
@@ -87,9 +87,9 @@ DONE = {BIND_COMPLETED: "yes"}
         ([volume("going", metadata={"deletionTimestamp": "2026-01-01T00:00:00Z"})], None),
     ],
 )
-def test_best_volume_is_the_smallest_match(volumes, wanted):
+def test_best_volume_is_the_smallest_match(volumes, expected):
     found = best_volume(claim(), volumes, delayed=False)
-    assert (found.metadata.name if found else None) == wanted
+    assert (found.metadata.name if found else None) == expected
 
 
 def test_best_volume_obeys_selector_and_delayed_binding():
@@ -142,7 +142,7 @@ def test_default_class_is_the_newest():
 )
 def test_plan_claim(found, volumes, kind):
     classes = {"slow": class_("slow", default=True), "late": class_("late", mode="WaitForFirstConsumer")}
-    plan = plan_claim(found, {each.metadata.name: each for each in volumes}, classes)
+    plan = plan_claim(found, {volume.metadata.name: volume for volume in volumes}, classes)
     assert type(plan) is kind
 
 
@@ -165,7 +165,7 @@ def test_migrated_provisioners_use_csi_driver_names():
 
 
 @pytest.mark.parametrize(
-    ("found", "of", "wanted"),
+    ("found", "of", "expected"),
     [
         (volume(), None, InPhase("Available")),
         (volume(ref=ref("")), None, InPhase("Available")),
@@ -183,8 +183,8 @@ def test_migrated_provisioners_use_csi_driver_names():
         ),
     ],
 )
-def test_plan_volume(found, of, wanted):
-    assert plan_volume(found, of) == wanted
+def test_plan_volume(found, of, expected):
+    assert plan_volume(found, of) == expected
 
 
 def test_volume_mode_mismatch_has_events():
@@ -294,7 +294,7 @@ def test_recycler_settings_come_from_the_options(tmp_path):
     )
     pod = recycler_pod(volume(size="2Gi", hostPath={"path": "/x"}), settings)
     assert (pod.metadata.name, pod.metadata.namespace, pod.metadata.labels) == ("recycler-for-v", "default", {"a": "b"})
-    assert [(each.name, each.hostPath and each.hostPath.path) for each in pod.spec.volumes] == [
+    assert [(volume.name, volume.hostPath and volume.hostPath.path) for volume in pod.spec.volumes] == [
         ("data", "/x"), ("more", None),
     ]  # fmt: skip
     assert (pod.spec.containers[0].name, pod.spec.activeDeadlineSeconds) == ("mine", 14)
@@ -341,7 +341,7 @@ async def make_claim(cluster, name="c"):
 
 
 def phase(wanted):
-    return lambda found: found["status"].get("phase") == wanted
+    return lambda obj: obj["status"].get("phase") == wanted
 
 
 async def delete(cluster, made):
@@ -363,9 +363,9 @@ async def test_pending_claim_is_bound_to_a_new_volume(cluster):
 async def test_released_volume_is_retained_or_deleted(cluster, policy, gone):
     await cluster.start(build)
     await make_volume(cluster, "v", policy)
-    made = await make_claim(cluster)
+    claim = await make_claim(cluster)
     await cluster.eventually(*VOLUME, "v", phase("Bound"))
-    await delete(cluster, made)
+    await delete(cluster, claim)
 
     def is_going(found):
         return found is None or "deletionTimestamp" in found["metadata"]
@@ -376,11 +376,11 @@ async def test_released_volume_is_retained_or_deleted(cluster, policy, gone):
 async def test_conflicting_deletion_is_retried(cluster, conflicts):
     await cluster.start(build)
     await make_volume(cluster, "v", "Delete")
-    made = await make_claim(cluster)
+    claim = await make_claim(cluster)
     await cluster.eventually(*VOLUME, "v", phase("Bound"))
     for _ in range(4):  # more often than the volume has events
         conflicts.add("DELETE", "/persistentvolumes/v")
-    await delete(cluster, made)
+    await delete(cluster, claim)
 
     def is_going(found):
         return found is None or "deletionTimestamp" in found["metadata"]
@@ -391,14 +391,14 @@ async def test_conflicting_deletion_is_retried(cluster, conflicts):
 async def test_recycled_volume_is_available(cluster):
     await cluster.start(build)
     await make_volume(cluster, "v", "Recycle")
-    made = await make_claim(cluster)
+    claim = await make_claim(cluster)
     await cluster.eventually(*VOLUME, "v", phase("Bound"))
-    await delete(cluster, made)
+    await delete(cluster, claim)
     await cluster.eventually("v1", "Pod", "recycler-for-v", bool, namespace="default")
     done = {"status": {"phase": "Succeeded"}}
     await cluster.client.patch(tree("v1", "Pod"), "recycler-for-v", done, namespace="default", subresource="status")
-    found = await cluster.eventually(*VOLUME, "v", phase("Available"))
-    assert "claimRef" not in found["spec"]
+    obj = await cluster.eventually(*VOLUME, "v", phase("Available"))
+    assert "claimRef" not in obj["spec"]
 
 
 async def test_two_claims_are_never_bound_to_one_volume(cluster):

@@ -56,7 +56,7 @@ def measured(**milli):
 
 
 @pytest.mark.parametrize(
-    ("found", "metric", "wanted"),
+    ("found", "metric", "expected"),
     [
         (pod("p"), {"p": 1}, "ready"),
         (pod("p"), {}, "missing"),
@@ -71,10 +71,10 @@ def measured(**milli):
         (pod("p", ready="False", started=3600, changed=10), {"p": 1}, "ready"),
     ],
 )
-def test_pods_are_grouped_by_what_is_known_of_them(found, metric, wanted):
+def test_pods_are_grouped_by_what_is_known_of_them(found, metric, expected):
     groups = group([found], measured(**metric), "cpu", TIMING)
     shown = {"ready": groups.ready, "unready": groups.unready, "missing": groups.missing, "ignored": groups.ignored}
-    assert [name for name, value in shown.items() if value] == [wanted]
+    assert [name for name, value in shown.items() if value] == [expected]
 
 
 def test_requests_of_pods():
@@ -90,7 +90,7 @@ PODS = [pod(name) for name in "abc"]
 
 
 @pytest.mark.parametrize(
-    ("pods", "metric", "percent", "wanted"),
+    ("pods", "metric", "percent", "expected"),
     [
         (PODS, {"a": 100, "b": 100, "c": 100}, 50, Outcome(6, 100, 100)),
         (PODS, {"a": 52, "b": 52, "c": 52}, 50, Outcome(3, 52, 52)),
@@ -103,12 +103,12 @@ PODS = [pod(name) for name in "abc"]
         ([*PODS, pod("d", phase="Failed")], {"a": 100, "b": 100, "c": 100, "d": 900}, 50, Outcome(6, 100, 100)),
     ],
 )
-def test_replicas_by_utilization(pods, metric, percent, wanted):
+def test_replicas_by_utilization(pods, metric, percent, expected):
     requests = requests_of(pods, "cpu")
     found = by_utilization(
         3, percent, pods, measured(**metric), "cpu", requests=requests, tolerance=WITHIN, timing=TIMING
     )
-    assert found == wanted
+    assert found == expected
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ UP, DOWN = rules(("Pods", 4), ("Percent", 100)), rules(("Percent", 100))
 
 
 @pytest.mark.parametrize(
-    ("up", "down", "current", "wanted", "replicas", "able", "limited"),
+    ("up", "down", "current", "expected", "replicas", "able", "limited"),
     [
         (UP, DOWN, 3, 20, 7, "ReadyForNewScale", "ScaleUpLimit"),
         (rules(("Pods", 4), ("Percent", 50), select="Min"), DOWN, 3, 20, 5, "ReadyForNewScale", "ScaleUpLimit"),
@@ -194,10 +194,10 @@ UP, DOWN = rules(("Pods", 4), ("Percent", 100)), rules(("Percent", 100))
         (UP, rules(("Pods", 9), window=60), 9, 2, 4, "ScaleDownStabilized", "DesiredWithinRange"),
     ],
 )
-def test_replicas_with_behavior(up, down, current, wanted, replicas, able, limited):
+def test_replicas_with_behavior(up, down, current, expected, replicas, able, limited):
     history = History([Moment(950, 4)])
     found = normalize_with_behavior(
-        history, current, wanted, Limits(1, 20), behavior(scaleUp=up, scaleDown=down), window_seconds=300, now=1000
+        history, current, expected, Limits(1, 20), behavior(scaleUp=up, scaleDown=down), window_seconds=300, now=1000
     )
     assert (found.replicas, found.able[0], found.limited[0]) == (replicas, able, limited)
 
@@ -405,22 +405,22 @@ def says(type_, reason):
     return matches
 
 
-@pytest.mark.parametrize(("replicas", "wanted"), [(9, 5), (1, 2)])
-async def test_bounds_need_no_metrics(cluster, replicas, wanted):
+@pytest.mark.parametrize(("replicas", "expected"), [(9, 5), (1, 2)])
+async def test_bounds_need_no_metrics(cluster, replicas, expected):
     await cluster.start(build)
     await make_target(cluster, replicas=replicas)
     await cluster.eventually(
-        "v1", "ReplicationController", "web", lambda found: found["spec"]["replicas"] == wanted, namespace="default"
+        "v1", "ReplicationController", "web", lambda obj: obj["spec"]["replicas"] == expected, namespace="default"
     )
-    found = await cluster.eventually(*HPA, says("AbleToScale", "SucceededRescale"), namespace="default")
-    assert found["status"]["desiredReplicas"] == wanted
+    obj = await cluster.eventually(*HPA, says("AbleToScale", "SucceededRescale"), namespace="default")
+    assert obj["status"]["desiredReplicas"] == expected
 
 
 async def test_reconcile_keeps_the_scale_without_metrics(cluster):
     await cluster.start(build)
     await make_target(cluster, replicas=3)
-    found = await cluster.eventually(*HPA, says("ScalingActive", "FailedGetResourceMetric"), namespace="default")
-    assert found["status"]["currentReplicas"] == 3
+    obj = await cluster.eventually(*HPA, says("ScalingActive", "FailedGetResourceMetric"), namespace="default")
+    assert obj["status"]["currentReplicas"] == 3
     assert await cluster.events("FailedComputeMetricsReplicas")
 
 
@@ -471,10 +471,10 @@ async def test_reconcile_scales_up_under_load(cluster, pod_spec):
         await cluster.client.create(body, namespace="default")
     await make_target(cluster, replicas=2)
     await cluster.eventually(
-        "v1", "ReplicationController", "web", lambda found: found["spec"]["replicas"] == 4, namespace="default"
+        "v1", "ReplicationController", "web", lambda obj: obj["spec"]["replicas"] == 4, namespace="default"
     )
-    found = await cluster.eventually(*HPA, says("ScalingActive", "ValidMetricFound"), namespace="default")
-    assert found["status"]["currentMetrics"][0]["resource"]["current"] == {
+    obj = await cluster.eventually(*HPA, says("ScalingActive", "ValidMetricFound"), namespace="default")
+    assert obj["status"]["currentMetrics"][0]["resource"]["current"] == {
         "averageUtilization": 100,
         "averageValue": "100m",
     }
@@ -503,6 +503,6 @@ async def test_autoscalers_of_one_target_with_different_bounds_leave_it_alone(cl
     spec = (await cluster.find(*HPA, namespace="default"))["spec"]
     await cluster.make(*HPA[:2], "rival", namespace="default", spec={**spec, "maxReplicas": 3})
     await cluster.eventually(
-        "v1", "ReplicationController", "web", lambda found: found["spec"]["replicas"] == 3, namespace="default"
+        "v1", "ReplicationController", "web", lambda obj: obj["spec"]["replicas"] == 3, namespace="default"
     )
     await cluster.eventually(*HPA, says("ScalingActive", "AmbiguousSelector"), namespace="default", within_seconds=16)

@@ -25,19 +25,19 @@ def pod(name="p", *, phase="Running", node="n", deleted=False, created="2026-01-
 
 
 @pytest.mark.parametrize(
-    ("found", "wanted"), [(pod(node="", deleted=True), True), (pod(deleted=True), False), (pod(node=""), False)]
+    ("found", "expected"), [(pod(node="", deleted=True), True), (pod(deleted=True), False), (pod(node=""), False)]
 )
-def test_plan_deletes_terminating_unassigned_pods(found, wanted):
-    assert is_unscheduled_and_terminating(found) is wanted
+def test_plan_deletes_terminating_unassigned_pods(found, expected):
+    assert is_unscheduled_and_terminating(found) is expected
 
 
 @pytest.mark.parametrize(
-    ("ready", "taint", "wanted"), [("False", True, True), ("True", True, False), ("False", False, False)]
+    ("ready", "taint", "expected"), [("False", True, True), ("True", True, False), ("False", False, False)]
 )
-def test_is_out_of_service_requires_taint_and_not_ready(ready, taint, wanted):
+def test_is_out_of_service_requires_taint_and_not_ready(ready, taint, expected):
     taints = [{"key": "node.kubernetes.io/out-of-service", "effect": "NoExecute"}] if taint else []
     status = {"conditions": [{"type": "Ready", "status": ready}]}
-    assert is_out_of_service(msgspec.convert({"spec": {"taints": taints}, "status": status}, Node)) is wanted
+    assert is_out_of_service(msgspec.convert({"spec": {"taints": taints}, "status": status}, Node)) is expected
     assert not is_out_of_service(None)
 
 
@@ -73,11 +73,11 @@ async def test_pods_of_a_deleted_node_are_deleted_after_the_quarantine(cluster, 
     await cluster.client.delete(tree("v1", "Node"), "n")
     await clock.advance(35)
     assert "deletionTimestamp" not in (await cluster.find("v1", "Pod", "p", namespace="default"))["metadata"]
-    found = await cluster.eventually(
-        "v1", "Pod", "p", lambda found: "deletionTimestamp" in found["metadata"], namespace="default"
+    obj = await cluster.eventually(
+        "v1", "Pod", "p", lambda obj: "deletionTimestamp" in obj["metadata"], namespace="default"
     )
-    assert found["status"]["phase"] == "Failed"
-    assert found["status"]["conditions"][0]["type"] == "DisruptionTarget"
+    assert obj["status"]["phase"] == "Failed"
+    assert obj["status"]["conditions"][0]["type"] == "DisruptionTarget"
     labels = {"namespace": "default", "reason": "orphaned"}
     deletions = partial(cluster.sample, controller, "pod_gc_collector_force_delete_pods_total", labels)
     await cluster.until(lambda: deletions() == 1)
@@ -98,5 +98,5 @@ async def test_terminated_pods_are_bounded(cluster, pod_spec):
         await cluster.make("v1", "Pod", name, namespace="default", spec=pod_spec)
         patch = {"status": {"phase": "Succeeded"}}
         await cluster.client.patch(tree("v1", "Pod"), name, patch, namespace="default", subresource="status")
-    await cluster.eventually("v1", "Pod", "a", lambda found: found is None, namespace="default")
+    await cluster.eventually("v1", "Pod", "a", lambda obj: obj is None, namespace="default")
     assert await cluster.find("v1", "Pod", "b", namespace="default")

@@ -42,7 +42,7 @@ EPHEMERAL = ({"name": "v", "ephemeral": {}},)
 
 
 @pytest.mark.parametrize(
-    ("metadata", "wanted"),
+    ("metadata", "expected"),
     [
         ({}, Step.ADD),
         ({"finalizers": ["f"]}, Step.NOTHING),
@@ -50,12 +50,12 @@ EPHEMERAL = ({"name": "v", "ephemeral": {}},)
         ({"deletionTimestamp": "x"}, Step.NOTHING),
     ],
 )
-def test_step(metadata, wanted):
-    assert step({"metadata": metadata}, "f") is wanted
+def test_step(metadata, expected):
+    assert step({"metadata": metadata}, "f") is expected
 
 
 @pytest.mark.parametrize(
-    ("found", "of", "wanted"),
+    ("found", "of", "expected"),
     [
         (pod(), claim(), True),
         (pod(phase="Succeeded"), claim(), True),
@@ -66,8 +66,8 @@ def test_step(metadata, wanted):
         (pod(volumes_=EPHEMERAL), claim("p-v", owner="2"), False),
     ],
 )
-def test_uses_claim_of_scheduled_pods(found, of, wanted):
-    assert uses_claim(found, of) is wanted
+def test_uses_claim_of_scheduled_pods(found, of, expected):
+    assert uses_claim(found, of) is expected
 
 
 def test_classes_named():
@@ -87,44 +87,44 @@ def test_bound_volume_is_in_use():
 async def test_claim_is_kept_while_a_pod_uses_it(cluster, pod_spec):
     await cluster.start(claims.build)
     await cluster.make(*CLAIM, "c", namespace="default", spec=CLAIM_SPEC)
-    has = lambda found: CLAIM_FINALIZER in found["metadata"].get("finalizers", ())  # noqa: E731 — short
-    made = await cluster.eventually(*CLAIM, "c", has, namespace="default")
+    has = lambda obj: CLAIM_FINALIZER in obj["metadata"].get("finalizers", ())  # noqa: E731 — short
+    obj = await cluster.eventually(*CLAIM, "c", has, namespace="default")
     mount = [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]
     await cluster.make("v1", "Pod", "p", namespace="default", spec={**pod_spec, "nodeName": "n", "volumes": mount})
-    await cluster.client.delete_object(made)
+    await cluster.client.delete_object(obj)
     await cluster.clock.advance(5)
     assert await cluster.find(*CLAIM, "c", namespace="default")
     await cluster.client.delete(tree("v1", "Pod"), "p", namespace="default", grace_period_seconds=0)
-    await cluster.eventually(*CLAIM, "c", lambda found: found is None, namespace="default")
+    await cluster.eventually(*CLAIM, "c", lambda obj: obj is None, namespace="default")
 
 
 async def test_volume_is_kept_while_bound(cluster):
     await cluster.start(volumes.build)
     await cluster.make(*VOLUME, "v", spec=VOLUME_SPEC)
-    has = lambda found: VOLUME_FINALIZER in found["metadata"].get("finalizers", ())  # noqa: E731 — short
-    made = await cluster.eventually(*VOLUME, "v", has)
-    bound = await cluster.client.update_status({**made, "status": {"phase": "Bound"}})
+    has = lambda obj: VOLUME_FINALIZER in obj["metadata"].get("finalizers", ())  # noqa: E731 — short
+    obj = await cluster.eventually(*VOLUME, "v", has)
+    bound = await cluster.client.update_status({**obj, "status": {"phase": "Bound"}})
     await cluster.client.delete_object(bound)
     await cluster.clock.advance(5)
     held = await cluster.find(*VOLUME, "v")
     await cluster.client.update_status({**held, "status": {"phase": "Released"}})
-    await cluster.eventually(*VOLUME, "v", lambda found: found is None)
+    await cluster.eventually(*VOLUME, "v", lambda obj: obj is None)
 
 
 async def test_class_is_kept_while_a_claim_names_it(cluster):
     await cluster.start(attributes_classes.build)
     await cluster.make(*CLASS, "a", driverName="x.example.com", parameters={"k": "v"})
-    has = lambda found: CLASS_FINALIZER in found["metadata"].get("finalizers", ())  # noqa: E731 — short
-    made = await cluster.eventually(*CLASS, "a", has)
+    has = lambda obj: CLASS_FINALIZER in obj["metadata"].get("finalizers", ())  # noqa: E731 — short
+    obj = await cluster.eventually(*CLASS, "a", has)
     spec = {**CLAIM_SPEC, "volumeAttributesClassName": "a"}
     wanting = await cluster.make(*CLAIM, "c", namespace="default", spec=spec)
     await cluster.clock.advance(1)
-    await cluster.client.delete_object(made)
+    await cluster.client.delete_object(obj)
     await cluster.clock.advance(5)
     assert await cluster.find(*CLASS, "a")
     await cluster.client.delete_object(wanting)
     await cluster.client.patch(tree(*CLAIM), "c", {"metadata": {"finalizers": None}}, namespace="default")
-    await cluster.eventually(*CLASS, "a", lambda found: found is None)
+    await cluster.eventually(*CLASS, "a", lambda obj: obj is None)
 
 
 @pytest.mark.parametrize(

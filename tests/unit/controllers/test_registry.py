@@ -41,7 +41,7 @@ def test_unimplemented_controllers_have_no_builder():
 
 
 @pytest.mark.parametrize(
-    ("wanted", "on", "off"),
+    ("expected", "on", "off"),
     [
         (["*"], True, False),
         ([], False, False),
@@ -53,9 +53,9 @@ def test_unimplemented_controllers_have_no_builder():
         (["-bar", "*"], True, False),
     ],
 )
-def test_controllers_flag_enables_and_disables(wanted, on, off):
+def test_controllers_flag_enables_and_disables(expected, on, off):
     """The first word that names a controller counts."""
-    assert (is_enabled(ON, wanted), is_enabled(OFF, wanted)) == (on, off)
+    assert (is_enabled(ON, expected), is_enabled(OFF, expected)) == (on, off)
 
 
 def test_find_accepts_names_and_aliases():

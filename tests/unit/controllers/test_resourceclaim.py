@@ -61,7 +61,7 @@ def test_is_done(found, done):
 
 
 @pytest.mark.parametrize(
-    ("found", "present", "wanted"),
+    ("found", "present", "expected"),
     [
         (pod(), None, [Missing("dev", "t")]),
         (pod(made="c"), None, [Missing("dev", "t")]),
@@ -71,8 +71,8 @@ def test_is_done(found, done):
         (pod(entry={"name": "dev", "resourceClaimName": "mine"}), None, []),
     ],
 )
-def test_missing_claims_are_created_once(found, present, wanted):
-    assert missing(found, lambda _: present) == wanted
+def test_missing_claims_are_created_once(found, present, expected):
+    assert missing(found, lambda _: present) == expected
 
 
 def test_from_template_builds_a_claim_and_already_made_finds_it():
@@ -152,10 +152,10 @@ async def test_pod_waits_for_its_template(cluster, pod_spec):
     await cluster.make("v1", "Pod", "p", namespace="default", spec={**pod_spec, "resourceClaims": [FROM_TEMPLATE]})
     await cluster.until(lambda: cluster.events("FailedResourceClaimCreation"))
     await cluster.make(*TEMPLATE, "t", namespace="default", spec={"spec": DEVICES})
-    found = await cluster.eventually(
-        "v1", "Pod", "p", lambda found: found["status"].get("resourceClaimStatuses"), namespace="default"
+    obj = await cluster.eventually(
+        "v1", "Pod", "p", lambda obj: obj["status"].get("resourceClaimStatuses"), namespace="default"
     )
-    name = found["status"]["resourceClaimStatuses"][0]["resourceClaimName"]
+    name = obj["status"]["resourceClaimStatuses"][0]["resourceClaimName"]
     assert await cluster.find(*CLAIM, name, namespace="default")
 
 
@@ -201,7 +201,7 @@ async def test_claim_with_a_lost_create_response_is_not_created_twice(cluster, p
     await cluster.make(*TEMPLATE, "t", namespace="default", spec={"spec": DEVICES})
     await cluster.make("v1", "Pod", "p", namespace="default", spec={**pod_spec, "resourceClaims": [FROM_TEMPLATE]})
     await cluster.eventually(
-        "v1", "Pod", "p", lambda found: found["status"].get("resourceClaimStatuses"), namespace="default"
+        "v1", "Pod", "p", lambda obj: obj["status"].get("resourceClaimStatuses"), namespace="default"
     )
     assert (client.asked, len(await cluster.client.list(tree(*CLAIM)))) == (1, 1)
 

@@ -112,14 +112,14 @@ async def test_finished_pod_is_subtracted(cluster, pod_spec):
     await cluster.start(build)
     await cluster.make("v1", "ResourceQuota", "q", namespace="default", spec={"hard": {"pods": "3"}})
     await cluster.eventually(
-        "v1", "ResourceQuota", "q", lambda found: found.get("status", {}).get("used"), namespace="default"
+        "v1", "ResourceQuota", "q", lambda obj: obj.get("status", {}).get("used"), namespace="default"
     )
     await cluster.make("v1", "Pod", "p", namespace="default", spec=pod_spec)
     assert await used(cluster) == {"pods": "1"}
     status = {"status": {"phase": "Succeeded"}}
     await cluster.client.patch(tree("v1", "Pod"), "p", status, namespace="default", subresource="status")
     await cluster.eventually(
-        "v1", "ResourceQuota", "q", lambda found: found["status"]["used"] == {"pods": "0"}, namespace="default"
+        "v1", "ResourceQuota", "q", lambda obj: obj["status"]["used"] == {"pods": "0"}, namespace="default"
     )
 
 
@@ -127,7 +127,7 @@ async def test_custom_resource_is_counted_once_defined(cluster):
     await cluster.start(build)
     await cluster.make("v1", "ResourceQuota", "q", namespace="default", spec={"hard": {"count/toys.example.com": "3"}})
     await cluster.eventually(
-        "v1", "ResourceQuota", "q", lambda found: found.get("status", {}).get("hard"), namespace="default"
+        "v1", "ResourceQuota", "q", lambda obj: obj.get("status", {}).get("hard"), namespace="default"
     )
     assert not await used(cluster)
     version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {"type": "object"}}}
@@ -148,14 +148,14 @@ async def test_devices_are_counted_by_class(cluster):
     request = {"name": "r", "exactly": {"deviceClassName": "gpu", "count": 2}}
     kind = ("resource.k8s.io/v1", "ResourceClaim")
     await cluster.eventually(
-        "v1", "ResourceQuota", "q", lambda found: found.get("status", {}).get("used"), namespace="default"
+        "v1", "ResourceQuota", "q", lambda obj: obj.get("status", {}).get("used"), namespace="default"
     )
     await cluster.make(*kind, "c", namespace="default", spec={"devices": {"requests": [request]}})
     await cluster.client.delete(tree(*kind), "c", namespace="default")
     await cluster.make(*kind, "d", namespace="default", spec={"devices": {"requests": [request]}})
     wanted = {"gpu.deviceclass.resource.k8s.io/devices": "2", "count/resourceclaims.resource.k8s.io": "1"}
     await cluster.eventually(
-        "v1", "ResourceQuota", "q", lambda found: found["status"]["used"] == wanted, namespace="default"
+        "v1", "ResourceQuota", "q", lambda obj: obj["status"]["used"] == wanted, namespace="default"
     )
 
 

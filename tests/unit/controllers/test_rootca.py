@@ -48,9 +48,7 @@ async def test_root_ca_is_published_and_repaired(cluster, tmp_path):
     controller = await cluster.start(build, root_ca_file=str(file))
     published = await cluster.eventually("v1", "ConfigMap", NAME, bool, namespace="default")
     await cluster.client.update({**published, "data": {"ca.crt": "wrong"}})
-    await cluster.eventually(
-        "v1", "ConfigMap", NAME, lambda found: found["data"] == {"ca.crt": "PEM"}, namespace="default"
-    )
+    await cluster.eventually("v1", "ConfigMap", NAME, lambda obj: obj["data"] == {"ca.crt": "PEM"}, namespace="default")
     await cluster.client.delete_object(published)
     await cluster.eventually("v1", "ConfigMap", NAME, bool, namespace="default")
     assert cluster.sample(controller, "root_ca_cert_publisher_sync_total", {"code": "200"}) >= 3

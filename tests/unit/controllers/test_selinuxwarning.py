@@ -96,7 +96,7 @@ def test_mounted_ignores_unmounted_and_other_volumes(mounts):
 
 
 @pytest.mark.parametrize(
-    ("policy", "label", "can", "wanted"),
+    ("policy", "label", "can", "expected"),
     [
         (None, ONE, True, Use(ONE, "MountOption", "d.com")),
         ("MountOption", ONE, True, Use(ONE, "MountOption", "d.com")),
@@ -105,8 +105,8 @@ def test_mounted_ignores_unmounted_and_other_volumes(mounts):
         (None, ONE, False, Use("", "Recursive", "d.com")),
     ],
 )
-def test_use_of_has_a_label_when_pod_and_driver_support_it(policy, label, can, wanted):
-    assert use_of(pod(label, policy), label, driver="d.com", mounts_labels=can) == wanted
+def test_use_of_has_a_label_when_pod_and_driver_support_it(policy, label, can, expected):
+    assert use_of(pod(label, policy), label, driver="d.com", mounts_labels=can) == expected
 
 
 def test_volume_id_is_driver_and_handle():

@@ -28,5 +28,5 @@ async def test_deleted_account_is_recreated(cluster):
     await cluster.client.delete_object(first)
     uid = first["metadata"]["uid"]
     await cluster.eventually(
-        "v1", "ServiceAccount", "default", lambda found: found and found["metadata"]["uid"] != uid, namespace="n"
+        "v1", "ServiceAccount", "default", lambda obj: obj and obj["metadata"]["uid"] != uid, namespace="n"
     )

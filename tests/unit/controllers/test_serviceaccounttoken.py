@@ -75,10 +75,10 @@ async def test_reconcile_fills_a_secret_and_deletes_it_with_its_account(cluster,
     await cluster.start(build, service_account_private_key_file=key_file)
     await cluster.make("v1", "ServiceAccount", "robot", namespace="default")
     await cluster.make("v1", "Secret", "s", namespace="default", type=TYPE, metadata={"annotations": {NAME: "robot"}})
-    found = await cluster.eventually("v1", "Secret", "s", lambda found: found.get("data"), namespace="default")
-    assert jws.looks_signed(base64.b64decode(found["data"]["token"]).decode())
+    obj = await cluster.eventually("v1", "Secret", "s", lambda obj: obj.get("data"), namespace="default")
+    assert jws.looks_signed(base64.b64decode(obj["data"]["token"]).decode())
     await cluster.client.delete(tree("v1", "ServiceAccount"), "robot", namespace="default")
-    await cluster.eventually("v1", "Secret", "s", lambda found: found is None, namespace="default")
+    await cluster.eventually("v1", "Secret", "s", lambda obj: obj is None, namespace="default")
 
 
 async def test_reconcile_removes_a_deleted_secret_from_its_account(cluster, key_file):
@@ -87,11 +87,9 @@ async def test_reconcile_removes_a_deleted_secret_from_its_account(cluster, key_
     made = await cluster.make(
         "v1", "Secret", "s", namespace="default", type=TYPE, metadata={"annotations": {NAME: "robot"}}
     )
-    await cluster.eventually("v1", "Secret", "s", lambda found: found.get("data"), namespace="default")
+    await cluster.eventually("v1", "Secret", "s", lambda obj: obj.get("data"), namespace="default")
     await cluster.client.delete_object(made)
-    await cluster.eventually(
-        "v1", "ServiceAccount", "robot", lambda found: not found.get("secrets"), namespace="default"
-    )
+    await cluster.eventually("v1", "ServiceAccount", "robot", lambda obj: not obj.get("secrets"), namespace="default")
 
 
 def test_build_returns_none_without_a_key():

@@ -42,13 +42,13 @@ def sts(replicas=2, *, status=None, deleted=False, **spec):
 
 def pod(ordinal, *, of=None, made="new", phase="Running", ready=True, age=100, deleted=False):
     of = of or sts()
-    found = identity.new_pod(of, of.spec.template, made, ordinal)
+    pod = identity.new_pod(of, of.spec.template, made, ordinal)
     since = NOW - timedelta(seconds=age)
     conditions = [{"type": "Ready", "status": "True", "lastTransitionTime": since}] if ready else []
     status = {"phase": phase, "conditions": conditions}
-    metadata = {"name": name_of(found), "namespace": "ns", "uid": f"pod-{ordinal}", "labels": found.metadata.labels,
+    metadata = {"name": name_of(pod), "namespace": "ns", "uid": f"pod-{ordinal}", "labels": pod.metadata.labels,
                 "creationTimestamp": since, "deletionTimestamp": NOW if deleted else None}  # fmt: skip
-    tree = {"metadata": metadata, "spec": msgspec.to_builtins(found.spec), "status": status}
+    tree = {"metadata": metadata, "spec": msgspec.to_builtins(pod.spec), "status": status}
     return msgspec.convert(tree, Pod)
 
 
@@ -61,12 +61,12 @@ def claim(name, *owners, deleted=False):
 
 def see(of, *pods, claims=(), current="new"):
     template = of.spec.template
-    claims = {name_of(each): each for each in claims}
+    claims = {name_of(claim): claim for claim in claims}
     return World(of, pods, claims, current=(current, template), update=("new", template), now=NOW)
 
 
 def summary(actions):
-    return [f"{type(each).__name__} {name_of(each.pod)}" for each in actions]
+    return [f"{type(action).__name__} {name_of(action.pod)}" for action in actions]
 
 
 # Identity
@@ -83,14 +83,16 @@ def test_ordinal_of(name, ordinal, ours):
 
 def test_new_pod_has_identity_and_storage():
     of = sts(volumeClaimTemplates=[CLAIM])
-    made = identity.new_pod(of, of.spec.template, "web-abc", 1)
-    assert (made.metadata.name, made.spec.hostname, made.spec.subdomain) == ("web-1", "web-1", "svc")
-    assert made.metadata.labels == {
+    pod = identity.new_pod(of, of.spec.template, "web-abc", 1)
+    assert (pod.metadata.name, pod.spec.hostname, pod.spec.subdomain) == ("web-1", "web-1", "svc")
+    assert pod.metadata.labels == {
         "app": "x", identity.REVISION: "web-abc", identity.POD_NAME: "web-1", identity.POD_INDEX: "1",
     }  # fmt: skip
-    assert [(each.name, each.persistentVolumeClaim.claimName) for each in made.spec.volumes] == [("data", "data-web-1")]
-    assert identity.has_storage(made, of)
-    wanted = identity.claims_of(of, made)["data"]
+    assert [(volume.name, volume.persistentVolumeClaim.claimName) for volume in pod.spec.volumes] == [
+        ("data", "data-web-1")
+    ]
+    assert identity.has_storage(pod, of)
+    wanted = identity.claims_of(of, pod)["data"]
     assert (name_of(wanted), wanted.metadata.labels) == ("data-web-1", {"l": "m", "app": "x"})
 
 
@@ -183,9 +185,9 @@ def test_plan_updates_from_the_highest(of, pods, actions):
     assert summary(plan(see(of, *pods, current="old"))) == actions
 
 
-@pytest.mark.parametrize(("asked", "wanted"), [(3, 3), ("30%", 3), ("1%", 1), (0, 1)])
-def test_max_unavailable(asked, wanted):
-    assert max_unavailable(asked, 10) == wanted
+@pytest.mark.parametrize(("asked", "expected"), [(3, 3), ("30%", 3), ("1%", 1), (0, 1)])
+def test_max_unavailable(asked, expected):
+    assert max_unavailable(asked, 10) == expected
 
 
 @pytest.mark.parametrize(("partition", "made"), [(0, "new"), (1, "old")])
@@ -212,7 +214,7 @@ WITH_CLAIM = {"volumeClaimTemplates": [CLAIM]}
 def test_plan_creates_claims_before_their_pod():
     (action,) = plan(see(sts(1, **WITH_CLAIM, persistentVolumeClaimRetentionPolicy=DELETE)))
     assert isinstance(action, MakePod)
-    assert [name_of(each.claim) for each in action.claims] == ["data-web-0"]
+    assert [name_of(claim.claim) for claim in action.claims] == ["data-web-0"]
     assert [each.uid for each in owners_of(action.claims[0].claim)] == ["set"]
 
 
@@ -244,7 +246,7 @@ def test_plan_creates_missing_claims_of_a_pending_pod():
 def test_plan_changes_owners_of_claims_of_pending_and_available_pods(present, kinds):
     of = sts(1, **WITH_CLAIM, persistentVolumeClaimRetentionPolicy=DELETE)
     actions = plan(see(of, pod(0, of=of, **present), claims=[claim("data-web-0")]))
-    assert [type(each).__name__ for each in actions] == kinds
+    assert [type(action).__name__ for action in actions] == kinds
 
 
 def test_condemned_pods_own_their_claims_before_deletion():
@@ -330,15 +332,15 @@ async def test_update_recreates_all_pods(cluster):
     await cluster.client.patch(StatefulSet, "web", patch, namespace="default")
 
     async def updated():
-        for each in await cluster.client.list(Pod, namespace="default"):
-            await set_ready(cluster, name_of(each))
+        for pod in await cluster.client.list(Pod, namespace="default"):
+            await set_ready(cluster, name_of(pod))
         found = await cluster.client.get(StatefulSet, "web", namespace="default")
         status = found.status
         return (status.observedGeneration, status.updatedReplicas, status.currentReplicas) == (2, 2, 2)
 
     await cluster.until(updated)
     pods = await cluster.client.list(Pod, namespace="default")
-    assert [each.metadata.labels["v"] for each in pods] == ["2", "2"]
+    assert [pod.metadata.labels["v"] for pod in pods] == ["2", "2"]
 
 
 async def test_conflicting_deletion_is_reported_and_retried(cluster, conflicts):
@@ -378,7 +380,9 @@ async def test_failed_claim_records_events_for_claim_and_pod(cluster):
     await run(cluster, volumeClaimTemplates=templates)
 
     async def summary():
-        return {each["message"].partition(" failed error: ")[0]: each for each in await cluster.events("FailedCreate")}
+        return {
+            event["message"].partition(" failed error: ")[0]: event for event in await cluster.events("FailedCreate")
+        }
 
     await cluster.until(summary)
     await cluster.clock.advance(1)

@@ -59,7 +59,7 @@ async def test_uncached_lease_is_read_from_the_server(cluster):
 
     async def entries():
         found = await cluster.client.get(STORAGE_VERSIONS, "apps.deployments")
-        return [each["apiServerID"] for each in found["status"]["storageVersions"]] == ["a"]
+        return [storage_version["apiServerID"] for storage_version in found["status"]["storageVersions"]] == ["a"]
 
     await cluster.until(entries)
 

@@ -19,7 +19,7 @@ DEFINITION = "widgets.example.com"
 
 
 def migration(*conditions, name="m", age=0, version=None, group="example.com", **falsely):
-    rows = [{"type": each, "status": "True"} for each in conditions]
+    rows = [{"type": condition, "status": "True"} for condition in conditions]
     rows += [{"type": each, "status": "False"} for each in falsely.get("falsely", ())]
     since = NOW.isoformat()
     listed = [row | {"reason": "Before", "message": "", "lastTransitionTime": since} for row in rows]

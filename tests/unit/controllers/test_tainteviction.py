@@ -30,7 +30,7 @@ def for_seconds(a, b=None):
 
 
 @pytest.mark.parametrize(
-    ("found", "wanted"),
+    ("found", "expected"),
     [
         (pod(), 0),
         (pod({"key": "a"}), 0),
@@ -42,8 +42,8 @@ def for_seconds(a, b=None):
         (pod({"key": "a", "tolerationSeconds": 5}, {"key": "a"}, {"key": "b"}), 5),
     ],
 )
-def test_toleration_seconds_are_the_minimum_over_all_taints(found, wanted):
-    assert tolerated_seconds(TAINTS, tolerations_of(found)) == wanted
+def test_toleration_seconds_are_the_minimum_over_all_taints(found, expected):
+    assert tolerated_seconds(TAINTS, tolerations_of(found)) == expected
 
 
 def test_toleration_of_no_taints_is_unlimited():
@@ -55,7 +55,7 @@ OVER = Stay("u", 100, 130, over=True)
 
 
 @pytest.mark.parametrize(
-    ("found", "known", "wanted"),
+    ("found", "known", "expected"),
     [
         (for_seconds(30), None, Decision(Stay("u", 110, 140))),
         (for_seconds(30), WAITING, Decision(WAITING)),
@@ -67,8 +67,8 @@ OVER = Stay("u", 100, 130, over=True)
         (pod(), WAITING, Decision(Stay("u", 100, 110), cancelled=True)),
     ],
 )
-def test_plan_keeps_or_cancels_a_scheduled_eviction(found, known, wanted):
-    assert decide(found, TAINTS, known, now=110) == wanted
+def test_plan_keeps_or_cancels_a_scheduled_eviction(found, known, expected):
+    assert decide(found, TAINTS, known, now=110) == expected
 
 
 async def tainted(cluster, pod_spec, seconds):
@@ -93,8 +93,8 @@ async def test_pod_is_evicted_after_its_toleration(cluster, pod_spec):
     controller = await tainted(cluster, pod_spec, 30)
     await cluster.clock.advance(28)
     assert not is_going(await cluster.find(*POD, namespace="default"))
-    found = await cluster.eventually(*POD, is_going, namespace="default", within_seconds=5)
-    assert [row["type"] for row in found["status"]["conditions"]] == ["DisruptionTarget"]
+    obj = await cluster.eventually(*POD, is_going, namespace="default", within_seconds=5)
+    assert [row["type"] for row in obj["status"]["conditions"]] == ["DisruptionTarget"]
     messages = [event["message"] for event in await cluster.events("TaintManagerEviction")]
     assert messages == ["Marking for deletion Pod default/p"]
     assert cluster.sample(controller, "taint_eviction_controller_pod_deletions_total") == 1

@@ -6,11 +6,11 @@ from steersman.controllers.ttl.plan import ANNOTATION, annotation_patch, step_fo
 
 
 @pytest.mark.parametrize(
-    ("size", "current", "wanted"),
+    ("size", "current", "expected"),
     [(1, 0, 0), (100, 0, 0), (101, 0, 1), (95, 1, 1), (89, 1, 0), (501, 0, 2), (5000, 0, 4), (1799, 4, 3), (1, 4, 0)],
 )
-def test_step_for_has_hysteresis(size, current, wanted):
-    assert step_for(size, current) == wanted
+def test_step_for_has_hysteresis(size, current, expected):
+    assert step_for(size, current) == expected
 
 
 def test_annotation_patch_is_none_when_up_to_date():
@@ -21,7 +21,7 @@ def test_annotation_patch_is_none_when_up_to_date():
 async def test_nodes_are_annotated_and_repaired(cluster):
     await cluster.start(build)
     await cluster.make("v1", "Node", "n")
-    has = lambda found: found["metadata"].get("annotations", {}).get(ANNOTATION) == "0"  # noqa: E731 — short
+    has = lambda obj: obj["metadata"].get("annotations", {}).get(ANNOTATION) == "0"  # noqa: E731 — short
     await cluster.eventually("v1", "Node", "n", has)
     await cluster.client.patch(tree("v1", "Node"), "n", {"metadata": {"annotations": {ANNOTATION: "7"}}})
     await cluster.eventually("v1", "Node", "n", has)

@@ -53,7 +53,7 @@ async def test_finished_job_is_deleted_after_its_ttl(cluster, pod_spec, clock):
         "batch/v1",
         "Job",
         "j",
-        lambda found: found is None or "deletionTimestamp" in found["metadata"],
+        lambda obj: obj is None or "deletionTimestamp" in obj["metadata"],
         namespace="default",
     )
     deletions = partial(cluster.sample, controller, "ttl_after_finished_controller_job_deletion_duration_seconds_count")

@@ -20,11 +20,11 @@ def claim(asked, has, *, phase="Bound", volume="v"):
 
 
 @pytest.mark.parametrize(
-    ("found", "wanted"),
+    ("found", "expected"),
     [(claim("2Gi", "1Gi"), "v"), (claim("1Gi", "1024Mi"), ""), (claim("2Gi", "1Gi", phase="Pending"), "")],
 )
-def test_bound_claim_may_request_expansion(found, wanted):
-    assert volume_to_expand(found) == wanted
+def test_bound_claim_may_request_expansion(found, expected):
+    assert volume_to_expand(found) == expected
 
 
 def test_growth_is_handled_once():
@@ -39,11 +39,11 @@ def test_volume_must_be_bound_to_the_claim():
 
 
 @pytest.mark.parametrize(
-    ("source", "wanted"),
+    ("source", "expected"),
     [({"csi": {"driver": "d", "volumeHandle": "h"}}, "Normal"), ({"hostPath": {"path": "/x"}}, "Warning")],
 )
-def test_event_type_warns_without_csi_driver(source, wanted):
-    assert event_type(msgspec.convert({"spec": source}, PersistentVolume)) == wanted
+def test_event_type_warns_without_csi_driver(source, expected):
+    assert event_type(msgspec.convert({"spec": source}, PersistentVolume)) == expected
 
 
 @pytest.mark.parametrize("volume_comes_last", [False, True])

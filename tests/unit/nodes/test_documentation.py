@@ -51,7 +51,7 @@ def test_absent_image_names_are_documented() -> None:
 
 
 def test_pod_example_starts_late_and_is_restarted_by_its_liveness_probe() -> None:
-    (example,) = [each for each in examples(NODES) if each.get("kind") == "Pod"]
+    (example,) = [example for example in examples(NODES) if example.get("kind") == "Pod"]
     made = pod(**example["spec"])
     made["metadata"]["annotations"] = example["metadata"]["annotations"]
     seen = [(at, state) for at, _, state in Simulation(made).run(330)]
@@ -59,7 +59,7 @@ def test_pod_example_starts_late_and_is_restarted_by_its_liveness_probe() -> Non
 
 
 def test_chaos_example_is_valid() -> None:
-    (example,) = [each for each in examples(NODES) if "rules" in each]
+    (example,) = [example for example in examples(NODES) if "rules" in example]
     chaos = Chaos(*read_rules(example))
     canary = pod(container={"image": "web:canary"})
     notes = chaos.with_annotations(canary, {"metadata": {"name": "node-0"}})["metadata"]["annotations"]

@@ -129,7 +129,7 @@ async def test_node_status_is_reported_again_when_the_report_fails(failure):
 
 async def heartbeat(world) -> str:
     node = await world.client.get(NODES, "node-0")
-    return min(each["lastHeartbeatTime"] for each in node["status"]["conditions"])
+    return min(condition["lastHeartbeatTime"] for condition in node["status"]["conditions"])
 
 
 @pytest.mark.parametrize("failure", FAILURES)
@@ -150,7 +150,7 @@ async def test_events_of_a_transition_are_recorded_once_when_its_write_is_repeat
         await world.pod("a", containers=[{"name": "c", "image": "registry.invalid/app"}])
         await world.settle(5)
         events = await world.client.list(EVENTS, namespace="default", field_selector="involvedObject.name=a")
-        assert {each["count"] for each in events} == {1}
+        assert {event["count"] for event in events} == {1}
 
 
 TWO_PATCHES = """

@@ -21,8 +21,8 @@ PODS, NODES = tree("v1", "Pod"), tree("v1", "Node")
 
 
 async def container(world: Cluster, name: str) -> Tree:
-    found = await world.client.get(PODS, name, namespace="default")
-    status: Tree = found["status"]["containerStatuses"][0]
+    pods = await world.client.get(PODS, name, namespace="default")
+    status: Tree = pods["status"]["containerStatuses"][0]
     return status
 
 
@@ -52,8 +52,8 @@ async def test_image_pull_backs_off_over_a_restart_of_the_process() -> None:
         await world.restart()
         version = (await world.client.get(PODS, "p", namespace="default"))["metadata"]["resourceVersion"]
         await world.settle(3)
-        found = await world.client.get(PODS, "p", namespace="default")
-        assert found["metadata"]["resourceVersion"] == version
+        pods = await world.client.get(PODS, "p", namespace="default")
+        assert pods["metadata"]["resourceVersion"] == version
         await set_image(world, "nginx")
         await world.settle()
         assert (await container(world, "p"))["ready"] is True
@@ -99,8 +99,8 @@ async def test_unready_pod_with_a_readiness_gate_keeps_its_condition() -> None:
         gates = [{"conditionType": "example.com/g"}]
         await world.pod("p", readinessGates=gates, annotations={UNREADY_AFTER: "0"})
         await world.settle(5)
-        found = await world.client.get(PODS, "p", namespace="default")
-        ready = next(each for each in found["status"]["conditions"] if each["type"] == "Ready")
+        pods = await world.client.get(PODS, "p", namespace="default")
+        ready = next(condition for condition in pods["status"]["conditions"] if condition["type"] == "Ready")
         assert (ready["status"], ready["reason"]) == ("False", "ContainersNotReady")
 
 
@@ -108,8 +108,8 @@ async def test_evicted_pod_fails_and_can_be_deleted() -> None:
     async with cluster() as world:
         await world.pod("p", annotations={"nodes.steersman.dev/evict-after-seconds": "10"})
         await world.settle(11)
-        found = await world.client.get(PODS, "p", namespace="default")
-        assert (found["status"]["phase"], found["status"]["reason"]) == ("Failed", "Evicted")
+        pods = await world.client.get(PODS, "p", namespace="default")
+        assert (pods["status"]["phase"], pods["status"]["reason"]) == ("Failed", "Evicted")
         await world.client.delete(PODS, "p", namespace="default")
         await world.settle()
         with pytest.raises(ApiError, match="not found"):
@@ -131,8 +131,8 @@ async def test_chaos_rules_make_pods_crash_and_nodes_stop(tmp_path: Path) -> Non
         status = await container(world, "p")
         assert (status["restartCount"], status["lastState"]["terminated"]["exitCode"]) == (1, 9)
         assert (await container(world, "q"))["restartCount"] == 0
-        found = await world.client.get(PODS, "p", namespace="default")
-        assert "annotations" not in found["metadata"]
+        pods = await world.client.get(PODS, "p", namespace="default")
+        assert "annotations" not in pods["metadata"]
         await world.settle(60)
         notes = (await world.client.get(NODES, "node-0"))["metadata"]["annotations"]
         assert (notes["nodes.steersman.dev/stopped"], notes[STOPPED_BY]) == ("true", "outage")
@@ -163,7 +163,7 @@ async def test_stages_publish_and_repair_resource_slices() -> None:
         await world.client.patch(NODES, "node-0", {"metadata": {"annotations": notes}})
         await world.settle(2)
         made = await world.client.get(SLICES, "node-0-devices")
-        assert [each["name"] for each in made["spec"]["devices"]] == ["device000", "device001", "device002"]
+        assert [device["name"] for device in made["spec"]["devices"]] == ["device000", "device001", "device002"]
         assert made["spec"]["devices"][2]["attributes"]["numa"] == {"int": 1}
         node = await world.client.get(NODES, "node-0")
         assert node["metadata"]["annotations"]["example.com/published"] == "3"
@@ -174,7 +174,7 @@ async def test_stages_publish_and_repair_resource_slices() -> None:
         await world.client.patch(SLICES, "node-0-devices", {"spec": {"devices": None}})
         await world.settle(2)
         made = await world.client.get(SLICES, "node-0-devices")
-        assert [each["name"] for each in made["spec"]["devices"]] == ["device000", "device001"]
+        assert [device["name"] for device in made["spec"]["devices"]] == ["device000", "device001"]
 
 
 def widget_definition() -> Tree:

@@ -256,10 +256,10 @@ async def test_port_forward_over_spdy_frames():
             await websocket.send_bytes(writer.stream(1, {**headers, "streamType": "error"}, flags=spdy.FIN))
             await websocket.send_bytes(writer.stream(3, {**headers, "streamType": "data"}))
             await websocket.send_bytes(writer.ping(5) + writer.data(3, b"hello", last=True))
-            while sum(isinstance(each, spdy.Data) and bool(each.flags) for each in frames) < 2:
+            while sum(isinstance(frame, spdy.Data) and bool(frame.flags) for frame in frames) < 2:
                 frames += reader.feed((await websocket.receive()).data)
-    assert b"".join(each.data for each in frames if isinstance(each, spdy.Data) and each.stream == 3) == b"hello"
-    assert {each.type for each in frames if isinstance(each, spdy.Control)} == {spdy.SYN_REPLY, spdy.PING}
+    assert b"".join(frame.data for frame in frames if isinstance(frame, spdy.Data) and frame.stream == 3) == b"hello"
+    assert {frame.type for frame in frames if isinstance(frame, spdy.Control)} == {spdy.SYN_REPLY, spdy.PING}
 
 
 @pytest.mark.parametrize("protocol", ["", V1, V1_BASE64, V4, V4_BASE64])

@@ -373,11 +373,11 @@ def test_invalid_file_is_rejected_with_its_location(tmp_path: Path, text: str, f
 def test_files_and_sets_are_combined() -> None:
     file = STAGES / "pod-fast.yaml"
     options = NodesOptions(stages=f"default, {file}")
-    names = [each.name for each in options.pod_stages()]
+    names = [pod_stage.name for pod_stage in options.pod_stages()]
     assert names.count("pod-ready") == 1
     assert "pod-containers" in names
     assert options.node_stages() == ()
-    assert [each.name for each in NodesOptions(stages=str(STAGES / "node.yaml")).node_stages()] == [
+    assert [node_stage.name for node_stage in NodesOptions(stages=str(STAGES / "node.yaml")).node_stages()] == [
         "node-initialize",
         "node-heartbeat",
     ]
@@ -397,8 +397,8 @@ def stages_passed(file: str, made: Tree, limit: int = 8) -> list[str]:
         passed.append(found.name)
         for outcome in all_of(found.transition(made, AROUND)):
             patch = (outcome.patch or {}).get("status", {})
-            known = {each["type"]: each for each in made["status"].get("conditions") or ()}
-            known |= {each["type"]: each for each in patch.get("conditions") or ()}
+            known = {condition["type"]: condition for condition in made["status"].get("conditions") or ()}
+            known |= {condition["type"]: condition for condition in patch.get("conditions") or ()}
             kept = {key: value for key, value in patch.items() if not key.startswith("$")}
             made["status"] = {**made["status"], **kept, "conditions": list(known.values())}
             if outcome.finalizers_removed:
@@ -417,7 +417,9 @@ def test_pod_fast_stages() -> None:
     ]
     assert stages_passed("pod-fast.yaml", made, limit=1) == ["pod-ready"]
     assert (made["status"]["podIP"], made["status"]["hostIP"]) == ("10.1.0.7", "172.16.0.1")
-    assert [next(iter(each["state"])) for each in made["status"]["initContainerStatuses"]] == ["terminated", "running"]
+    assert [
+        next(iter(init_container_status["state"])) for init_container_status in made["status"]["initContainerStatuses"]
+    ] == ["terminated", "running"]
     assert stages_passed("pod-fast.yaml", made) == ["pod-complete"]
     assert made["status"]["phase"] == "Succeeded"
     made["metadata"]["deletionTimestamp"] = "2026-01-02T03:04:05Z"
@@ -431,7 +433,7 @@ def test_pod_general_stages() -> None:
     names = ["pod-create", "pod-init-container-running", "pod-init-container-completed", "pod-ready"]
     assert stages_passed("pod-general.yaml", made) == names
     assert made["status"]["phase"] == "Running"
-    assert {each["type"]: each["status"] for each in made["status"]["conditions"]} == {
+    assert {condition["type"]: condition["status"] for condition in made["status"]["conditions"]} == {
         "PodReadyToStartContainers": "True",
         "Initialized": "True",
         "Ready": "True",
@@ -446,7 +448,7 @@ def test_node_stages() -> None:
     made = pod(addresses=[{"type": "InternalIP", "address": "1.2.3.4"}])
     assert stages_passed("node.yaml", made, limit=3) == ["node-initialize", "node-heartbeat", "node-heartbeat"]
     status = made["status"]
-    assert {each["type"]: each["status"] for each in status["conditions"]}["Ready"] == "True"
+    assert {condition["type"]: condition["status"] for condition in status["conditions"]}["Ready"] == "True"
     assert status["addresses"] == [{"type": "InternalIP", "address": "1.2.3.4"}]
     assert status["allocatable"] == {"cpu": "1k", "memory": "1Ti", "pods": "1M"}
 
@@ -460,7 +462,7 @@ def test_example_of_the_documentation_is_valid(tmp_path: Path) -> None:
     made["metadata"]["labels"]["chaos"] = "true"
     assert found.stage.matches(made, NOW)
     outcomes = all_of(found.stage.transition(made, AROUND))
-    assert [each.event is not None for each in outcomes] == [True, False]
+    assert [outcome.event is not None for outcome in outcomes] == [True, False]
     assert outcomes[1].patch["status"]["phase"] == "Failed"
 
 

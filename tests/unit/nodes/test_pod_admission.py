@@ -248,7 +248,9 @@ async def test_pod_that_does_not_fit_fails_with_an_event() -> None:
         assert "startTime" in rejected
         assert "containerStatuses" not in rejected
         events = await world.client.list_all(tree("v1", "Event"), namespace="default")
-        found = [(each["type"], each["reason"], each["message"]) for each in events if each["reason"] == "NodePorts"]
+        found = [
+            (event["type"], event["reason"], event["message"]) for event in events if event["reason"] == "NodePorts"
+        ]
         assert found == [("Warning", "NodePorts", message)]
 
 

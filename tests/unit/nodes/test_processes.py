@@ -245,12 +245,15 @@ def test_pod_is_ready_when_all_containers_are():
         "c1": ContainerFacts(Running(NOW, "j"), started=True),
     }
     status = pod_status(made, facts, now=NOW, host_ip="h", pod_ip="i", is_over=False, end=None)
-    conditions = {each["type"]: (each["status"], each["reason"], each["message"]) for each in status["conditions"]}
+    conditions = {
+        condition["type"]: (condition["status"], condition["reason"], condition["message"])
+        for condition in status["conditions"]
+    }
     why = ("False", "ContainersNotReady", "containers with unready status: [c1]")
     assert (conditions["Ready"], conditions["ContainersReady"], conditions["Initialized"][0]) == (why, why, "True")
     facts["c1"].ready = True
     status = pod_status(made, facts, now=NOW, host_ip="h", pod_ip="i", is_over=False, end=None)
-    assert {each["type"]: each["status"] for each in status["conditions"]}["Ready"] == "True"
+    assert {condition["type"]: condition["status"] for condition in status["conditions"]}["Ready"] == "True"
 
 
 # Logs

@@ -127,7 +127,7 @@ def test_restart_all_containers_runs_init_containers_again() -> None:
         (5.0, "Pending", *["RestartingAllContainers"] * 3),
         (5.0, "Running", "Completed", "Ready", "Ready"),
     ]
-    assert [each["restartCount"] for each in world.statuses()] == [1, 1, 1]
+    assert [status["restartCount"] for status in world.statuses()] == [1, 1, 1]
 
 
 def test_oom_kill_has_its_reason_and_exit_code() -> None:
@@ -144,7 +144,7 @@ def test_eviction_fails_the_pod() -> None:
     message = "The node was low on resource: ephemeral-storage. "
     assert (status["reason"], status["message"]) == ("Evicted", message)
     assert world.events == [("Warning", "Evicted", message)]
-    target = next(each for each in status["conditions"] if each["type"] == "DisruptionTarget")
+    target = next(condition for condition in status["conditions"] if condition["type"] == "DisruptionTarget")
     assert (target["status"], target["reason"]) == ("True", "TerminationByKubelet")
     assert world.status_of()["state"]["terminated"]["exitCode"] == 137
 

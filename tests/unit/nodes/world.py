@@ -65,8 +65,8 @@ class Cluster:
         return await self.client.create(made)
 
     async def phase(self, name: str) -> str:
-        found = await self.client.get(PODS, name, namespace="default")
-        return str(found["status"].get("phase"))
+        pods = await self.client.get(PODS, name, namespace="default")
+        return str(pods["status"].get("phase"))
 
 
 class Nodes:
@@ -136,5 +136,5 @@ STAGE_FILES = Path(__file__).parent / "stages"
 
 async def ready_since(world: Cluster) -> tuple[str, str]:
     node = await world.client.get(NODES, "node-0")
-    ready = next(each for each in node["status"]["conditions"] if each["type"] == "Ready")
+    ready = next(condition for condition in node["status"]["conditions"] if condition["type"] == "Ready")
     return ready["status"], ready["lastHeartbeatTime"]

@@ -23,13 +23,13 @@ def slice_(name: str, *devices: Tree | str, node: str = "", generation: int = 1,
     where = {"nodeName": node} if node else {} if "nodeSelector" in rest else {"allNodes": True}
     if "perDeviceNodeSelection" in rest:
         where = {}
-    made = [{"name": each} if isinstance(each, str) else each for each in devices]
+    made = [{"name": device} if isinstance(device, str) else device for device in devices]
     spec = {"driver": "gpu.example.com", "pool": pool, "devices": made, **where, **rest}
     return msgspec.convert({"metadata": {"name": name}, "spec": spec}, ResourceSlice)
 
 
 def device_class(name: str = "gpu", *expressions: str, **spec: Any) -> DeviceClass:
-    spec = {"selectors": [{"cel": {"expression": each}} for each in expressions], **spec}
+    spec = {"selectors": [{"cel": {"expression": expression}} for expression in expressions], **spec}
     return msgspec.convert({"metadata": {"name": name}, "spec": spec}, DeviceClass)
 
 
@@ -38,7 +38,7 @@ def exactly(name: str = "r", **rest: Any) -> Tree:
 
 
 def cel(*expressions: str) -> list[Tree]:
-    return [{"cel": {"expression": each}} for each in expressions]
+    return [{"cel": {"expression": expression}} for expression in expressions]
 
 
 def claim(name: str, *requests: Tree, status: Tree | None = None, **devices: Any) -> ResourceClaim:

@@ -64,7 +64,7 @@ def test_flags_override_election_settings_of_the_file(tmp_path: Path) -> None:
     assert setup.options.leader_elect_resource_name == "flag"
     assert setup.options.leader_elect_lease_duration_seconds == 20
     assert setup.settings.pod_initial_backoff_seconds == 3
-    assert [each.scheduler_name for each in setup.settings.profiles] == ["default-scheduler"]
+    assert [profile.scheduler_name for profile in setup.settings.profiles] == ["default-scheduler"]
 
 
 def test_flags_build_the_profile_without_a_file() -> None:

@@ -20,7 +20,7 @@ def allocated_devices(made: World, *claims: str) -> list[list[str]] | str:
     made.add(pod_with_claims("p", *claims))
     result = made.schedule_one()
     if isinstance(result, Placed):
-        return [[each.device for each in allocation.devices.results] for _, allocation in result.devices.allocate]
+        return [[result.device for result in allocation.devices.results] for _, allocation in result.devices.allocate]
     assert isinstance(result, Failed)
     return result.message
 
@@ -42,7 +42,7 @@ def test_claim_is_allocated_the_first_free_device_of_the_node() -> None:
     assert isinstance(result, Placed)
     assert result.node == "n1"
     (written,) = [each for _, each in result.devices.allocate]
-    assert [(each.request, each.device) for each in written.devices.results] == [("r", "a")]
+    assert [(result.request, result.device) for result in written.devices.results] == [("r", "a")]
     (term,) = written.nodeSelector.nodeSelectorTerms
     assert term.matchFields[0].values == ["n1"]
 

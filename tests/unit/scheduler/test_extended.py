@@ -76,10 +76,10 @@ def test_extended_claim_has_requests_per_container(
     starting: list[Tree], running: list[Tree], requests: dict[str, int], mappings: list[tuple[str, str]]
 ) -> None:
     made = extended_claim_for(PodInfo(pod("p", containers=running, initContainers=starting)), [GPU], {GPU: "gpu"})
-    asked = {each.name: each.exactly.count for each in made.claim.spec.devices.requests}
+    asked = {request.name: request.exactly.count for request in made.claim.spec.devices.requests}
     assert asked == requests
     assert list(asked) == sorted(asked)
-    assert [(each["containerName"], each["requestName"]) for each in made.mappings] == mappings
+    assert [(mapping["containerName"], mapping["requestName"]) for mapping in made.mappings] == mappings
 
 
 def test_newest_device_class_provides_an_extended_resource() -> None:
@@ -103,7 +103,7 @@ def test_extended_resource_is_allocated_from_devices() -> None:
     extended, given = placed.devices.extended
     assert extended.claim.metadata.generateName == "p-extended-resources-"
     assert extended.claim.metadata.ownerReferences[0].uid == placed.queued.pod.uid
-    assert [(each.request, each.device) for each in given.devices.results] == [
+    assert [(result.request, result.device) for result in given.devices.results] == [
         ("container-0-request-0", "a"), ("container-0-request-0", "b"),
     ]  # fmt: skip
     assert list(extended.mappings) == [
@@ -246,4 +246,4 @@ def test_devices_with_binding_conditions_are_tried_last() -> None:
     made.add(pod_with_claims("p", "c"))
     placed = made.schedule_one()
     assert isinstance(placed, Placed)
-    assert [each.device for each in placed.devices.allocate[0][1].devices.results] == ["quick"]
+    assert [result.device for result in placed.devices.allocate[0][1].devices.results] == ["quick"]

@@ -185,8 +185,8 @@ def test_topology_spread_selects_the_smallest_domain() -> None:
 
 def test_topology_spread_waits_when_the_smallest_domain_is_full() -> None:
     world = World(node("a", labels={"zone": "x"}), node("b", labels={"zone": "y"}, pods="1"))
-    made = [pod(f"p{n}", labels={"app": "s"}, topologySpreadConstraints=spread()) for n in range(4)]
-    result = [world.schedule(each) for each in made]
+    pods = [pod(f"p{n}", labels={"app": "s"}, topologySpreadConstraints=spread()) for n in range(4)]
+    result = [world.schedule(each) for each in pods]
     assert reasons(result[3]) == "1 Too many pods, 1 node(s) didn't match pod topology spread constraints"
 
 

@@ -37,8 +37,8 @@ def on_nodes(*nodes: list[Any]) -> World:
     names = "abcdef"[: len(nodes)]
     world = World(*(node(name, cpu="2") for name in names))
     for name, pods in zip(names, nodes, strict=True):
-        for each in pods:
-            world.running(name, each)
+        for existing_pod in pods:
+            world.running(name, existing_pod)
     return world
 
 

@@ -151,7 +151,7 @@ def two_zones(**rest: Any) -> World:
 @pytest.mark.parametrize(("port", "expected"), [(80, True), (81, False)])
 def test_node_ports_hint_requires_a_released_port(port: int, *, expected: bool) -> None:
     def pod_with_ports(name: str, *ports: int) -> Any:
-        listed = [{"containerPort": each, "hostPort": each} for each in ports]
+        listed = [{"containerPort": port, "hostPort": port} for port in ports]
         return pod(name, containers=[{"name": "c", "ports": listed}])
 
     world = World(node("n"))

@@ -108,7 +108,7 @@ class Running:
     async def message(self, name: str, reason: str = "Unschedulable") -> str | None:
         made: Any = await self.get(name)
         conditions = made.status.conditions or []
-        return next((each.message for each in conditions if each.reason == reason), None)
+        return next((condition.message for condition in conditions if condition.reason == reason), None)
 
 
 @pytest.fixture
@@ -189,8 +189,8 @@ async def test_scheduler_preempts_lower_priority_pods(running: Running) -> None:
     assert await running.until(nominated) == "n"
 
     async def leaving() -> bool:
-        found = await running.client.list(Pod, namespace="default")
-        low = [each for each in found if each.metadata is not None and each.metadata.name == "low"]
+        pods = await running.client.list(Pod, namespace="default")
+        low = [each for each in pods if each.metadata is not None and each.metadata.name == "low"]
         return not low or low[0].metadata.deletionTimestamp is not None  # type: ignore[union-attr]
 
     await running.until(leaving)
@@ -209,7 +209,7 @@ async def test_scheduler_runs_several_profiles() -> None:
 
         async def reporters() -> set[tuple[str | None, str | None]]:
             events = await running.client.list(Event, namespace="default")
-            found = {(each.reportingComponent, each.reportingInstance) for each in events}
+            found = {(event.reportingComponent, event.reportingInstance) for event in events}
             return found if len(found) == len(names) else set()
 
         assert await running.until(reporters) == {(name, f"{name}-h") for name in names}
@@ -248,10 +248,10 @@ async def test_scheduler_writes_claim_allocation_before_binding(running: Running
     await _with_device(running)
     await running.pod("p", resourceClaims=USES)
     assert await running.until(lambda: running.node_of("p")) == "n"
-    made = await _claim(running)
-    assert made.metadata.finalizers == ["resource.kubernetes.io/delete-protection"]
-    assert [each.device for each in made.status.allocation.devices.results] == ["a"]
-    assert [each.name for each in made.status.reservedFor] == ["p"]
+    claim = await _claim(running)
+    assert claim.metadata.finalizers == ["resource.kubernetes.io/delete-protection"]
+    assert [result.device for result in claim.status.allocation.devices.results] == ["a"]
+    assert [each.name for each in claim.status.reservedFor] == ["p"]
     steps = [each.rpartition("/")[2] for each in running.transport.asked if "events" not in each]
     assert steps[-4:] == ["status", "c", "status", "binding"]
 
@@ -268,9 +268,9 @@ async def test_failed_binding_releases_reservation_and_keeps_allocation(running:
     await _with_device(running)
     await running.pod("p", resourceClaims=USES)
     await running.until(lambda: running.message("p", "SchedulerError"))
-    made = await _claim(running)
-    assert made.status.allocation is not None
-    assert not made.status.reservedFor
+    claim = await _claim(running)
+    assert claim.status.allocation is not None
+    assert not claim.status.reservedFor
     assert await running.until(lambda: running.node_of("p")) == "n"
     assert [each.name for each in (await _claim(running)).status.reservedFor] == ["p"]
 
@@ -284,7 +284,7 @@ async def test_unused_claim_of_a_deleted_node_is_reallocated(running: Running) -
     await running.node("other")
     await running.client.create(slice_("s2", "b", node="other"))
     assert await running.until(lambda: running.node_of("p")) == "other"
-    assert [each.device for each in (await _claim(running)).status.allocation.devices.results] == ["b"]
+    assert [result.device for result in (await _claim(running)).status.allocation.devices.results] == ["b"]
 
 
 async def test_devices_stay_allocated_when_the_claim_response_is_lost(running: Running) -> None:
@@ -311,7 +311,7 @@ async def test_scheduler_creates_extended_resource_claim(running: Running) -> No
     found: Any = made
     assert found.metadata.name.startswith("p-extended-resources-")
     assert found.metadata.annotations == {"resource.kubernetes.io/extended-resource-claim": "true"}
-    assert [each.device for each in found.status.allocation.devices.results] == ["a"]
+    assert [result.device for result in found.status.allocation.devices.results] == ["a"]
     assert [each.name for each in found.status.reservedFor] == ["p"]
     status: Any = (await running.get("p")).status
     assert status.extendedResourceClaimStatus.resourceClaimName == found.metadata.name

@@ -19,14 +19,14 @@ MI = 1024 * 1024
 def scores(plugin: str, world: World, made: Any, *, among: str = "") -> dict[str, int]:
     """Return scores from 0 to 100 by node; ``among`` names the nodes to compare, one letter each."""
     profile, pod_requesting = world.core.profiles["default-scheduler"], PodInfo(made)
-    nodes = [each for each in world.core.cluster.nodes if not among or each.name in among]
+    nodes = [node for node in world.core.cluster.nodes if not among or node.name in among]
     local = next((each for each, _ in profile.local_score_plugins if each.name == plugin), None)
     if local is not None:
-        found = local.normalize_scores([local.score(pod_requesting, each) for each in nodes])
+        found = local.normalize_scores([local.score(pod_requesting, node) for node in nodes])
     else:
         other = next(each for each, _ in profile.score_plugins if each.name == plugin)
         scorer = other.pre_score(pod_requesting, world.core.cluster)
-        found = [0] * len(nodes) if scorer is None else scorer.normalize_scores([scorer(each) for each in nodes], nodes)
+        found = [0] * len(nodes) if scorer is None else scorer.normalize_scores([scorer(node) for node in nodes], nodes)
     return {each.name: score for each, score in zip(nodes, found, strict=True)}
 
 

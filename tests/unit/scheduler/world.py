@@ -55,25 +55,25 @@ class World:
             settings or Settings(), dice=Random(seed), monotonic=lambda: self.now, now=lambda: at(self.now)
         )
         self.budgets: list[Any] = []
-        for each in nodes:
-            self.core.set_node(each)
+        for node in nodes:
+            self.core.set_node(node)
 
-    def running(self, where: str, made: Pod) -> Pod:
+    def running(self, where: str, pod: Pod) -> Pod:
         """Add a pod that is assigned to a node."""
-        made.spec.nodeName = where
-        self.core.set_assigned_pod(made)
-        return made
+        pod.spec.nodeName = where
+        self.core.set_assigned_pod(pod)
+        return pod
 
     def add(self, *pods: Pod) -> None:
-        for each in pods:
-            self.core.set_pending_pod(PodInfo(each))
+        for pod in pods:
+            self.core.set_pending_pod(PodInfo(pod))
 
     def schedule_one(self) -> Placed | Failed | None:
         return self.core.schedule_one(self.budgets)
 
-    def schedule(self, made: Pod) -> str:
+    def schedule(self, pod: Pod) -> str:
         """Schedule a new pod and return its node, or the message if it is unschedulable."""
-        self.add(made)
+        self.add(pod)
         result = self.schedule_one()
         assert result is not None
         if isinstance(result, Placed):
@@ -81,8 +81,8 @@ class World:
             return result.node
         return result.message
 
-    def fail(self, made: Pod) -> Failed:
-        self.add(made)
+    def fail(self, pod: Pod) -> Failed:
+        self.add(pod)
         result = self.schedule_one()
         assert isinstance(result, Failed)
         return result

@@ -25,7 +25,7 @@ def field(operator, *values):
 
 
 @pytest.mark.parametrize(
-    ("spec", "wanted"),
+    ("spec", "expected"),
     [
         ({}, True),
         ({"nodeSelector": {"zone": "a"}}, True),
@@ -44,12 +44,12 @@ def field(operator, *values):
         ({"nodeSelector": {"zone": "b"}, **required(field("In", "n"))}, False),
     ],
 )
-def test_required_node_affinity_matches_labels_and_names(spec, wanted):
-    assert required_node_affinity_matches(msgspec.convert({"containers": [], **spec}, PodSpec), NODE) is wanted
+def test_required_node_affinity_matches_labels_and_names(spec, expected):
+    assert required_node_affinity_matches(msgspec.convert({"containers": [], **spec}, PodSpec), NODE) is expected
 
 
 @pytest.mark.parametrize(
-    ("toleration", "wanted"),
+    ("toleration", "expected"),
     [
         ({"operator": "Exists"}, True),
         ({"key": "k", "operator": "Exists"}, True),
@@ -62,9 +62,9 @@ def test_required_node_affinity_matches_labels_and_names(spec, wanted):
         ({"key": "k", "operator": "Gt", "value": "many"}, False),
     ],
 )
-def test_tolerates_matches_key_value_and_effect(toleration, wanted):
+def test_tolerates_matches_key_value_and_effect(toleration, expected):
     taint = Taint(key="k", value="5", effect="NoSchedule")
-    assert tolerates(msgspec.convert(toleration, Toleration), taint) is wanted
+    assert tolerates(msgspec.convert(toleration, Toleration), taint) is expected
 
 
 def test_untolerated_ignores_other_effects():

@@ -86,20 +86,20 @@ def template():
 
 def test_pod_from_template_copies_the_template():
     owner = Owner("v1", "ReplicationController", "rc", "uid", controller=True, block_owner_deletion=True)
-    made = pods.pod_from_template(template(), owner_name="rc", namespace="ns", controller=owner)
-    assert made.metadata == ObjectMeta(
+    pod = pods.pod_from_template(template(), owner_name="rc", namespace="ns", controller=owner)
+    assert pod.metadata == ObjectMeta(
         generateName="rc-", namespace="ns", labels={"a": "b"}, annotations={"c": "d"}, finalizers=["e/f"],
         ownerReferences=[owner.typed()],
     )  # fmt: skip
-    assert made.spec == template().spec
+    assert pod.spec == template().spec
 
 
 @pytest.mark.parametrize(
     ("name", "prefix"), [("x" * 252, "x" * 252 + "-"), ("x" * 253, "x" * 253 + "-"), ("Bad", "Bad")]
 )
 def test_pod_from_template_generates_the_name_from_the_owner(name, prefix):
-    made = pods.pod_from_template(template(), owner_name=name, namespace="ns", controller=None)
-    assert (made.metadata.generateName, made.metadata.ownerReferences) == (prefix, None)
+    pod = pods.pod_from_template(template(), owner_name=name, namespace="ns", controller=None)
+    assert (pod.metadata.generateName, pod.metadata.ownerReferences) == (prefix, None)
 
 
 def test_node_names_is_empty_for_unassigned_pods():

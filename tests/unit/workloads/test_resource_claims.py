@@ -39,7 +39,7 @@ def test_claim_names_are_from_spec_or_status():
     [(claim(), True), (claim(resource="podgroups", group="scheduling.k8s.io"), False)],
 )
 def test_is_pod_is_false_for_other_consumers(of, consumes):
-    assert [is_pod(each) for each in consumers(of)] == [consumes]
+    assert [is_pod(consumer) for consumer in consumers(of)] == [consumes]
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,7 @@ def test_find_present_returns_the_newest_equal_revision(revisions, found, number
     present = find_present([revision(*each) for each in revisions], template_data(template()))
     assert (present.revision.metadata.name if present.revision else None) == found
     assert present.number == number
-    assert [each.metadata.name for each in present.duplicates] == duplicates
+    assert [duplicate.metadata.name for duplicate in present.duplicates] == duplicates
 
 
 def test_new_revision_is_named_after_owner_and_hash():

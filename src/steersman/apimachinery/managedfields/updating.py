@@ -70,14 +70,14 @@ def own_new(
         new["metadata"]["managedFields"] = entries.of_creator(manager, fields, api_version=api_version, time=time)
 
 
-def _owners_before(stored: Any, given: Any, *, is_subresource: bool) -> Managed:
+def _owners_before(stored: Any, posted: Any, *, is_subresource: bool) -> Managed:
     """Return the owners before a write: the client's, unless absent or malformed."""
-    if given is None or is_subresource or given == stored:
+    if posted is None or is_subresource or posted == stored:
         return entries.read(stored)
-    if entries.is_reset(given):
+    if entries.is_reset(posted):
         return {}
     try:
-        return entries.parse(given) or entries.read(stored)
+        return entries.parse(posted) or entries.read(stored)
     except MalformedError:
         return entries.read(stored)
 

@@ -158,7 +158,7 @@ class Backend:
         headers = [(b"accept", accept), (b"user-agent", b"kube-aggregator"), *remote_user_headers(AGGREGATOR_USER)]
         if if_none_match:
             headers.append((b"if-none-match", if_none_match))
-        answer = await (await self.pool()).ask(location, Outgoing(method="GET", target=path, headers=headers))
+        answer = await (await self.pool()).round_trip(location, Outgoing(method="GET", target=path, headers=headers))
         try:
             body = await answer.text(size_max + 1)
         finally:

@@ -16,7 +16,7 @@ from steersman.apiserver.aggregation.remote_user import remote_user_headers, wit
 from steersman.apiserver.aggregation.service_resolver import ResolveError
 from steersman.apiserver.http import Response, Tunnel
 from steersman.apiserver.proxying.connections import DialError, Outgoing, exchange
-from steersman.apiserver.proxying.forwarding import forwarded_headers, origin_headers, pass_back, wants_upgrade
+from steersman.apiserver.proxying.forwarding import forwarded_headers, origin_headers, relay_response, wants_upgrade
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -76,7 +76,7 @@ class AggregatorProxy:
         stream = _pieces(request) if has_body else None
         sent = Outgoing(method=request.method, target=_target(request), headers=headers, stream=stream)
         try:
-            answer = await pool.ask(location, sent)
+            answer = await pool.round_trip(location, sent)
         except DialError as error:
             return plain(503, f"error trying to reach service: {error}")
         if answer.sending is not None:
@@ -84,7 +84,7 @@ class AggregatorProxy:
         if self._is_rejected_redirect(answer.code, answer.headers):
             answer.close()
             return Response(502, _REDIRECTED, content_type=b"text/plain; charset=utf-8")
-        return _without_own(pass_back(answer))
+        return _without_own(relay_response(answer))
 
     def _is_rejected_redirect(self, code: int, headers: Headers) -> bool:
         return self._rejects_redirects and 300 <= code <= 399 and any(name == b"location" for name, _ in headers)
@@ -103,7 +103,7 @@ class AggregatorProxy:
             answer.close()
             return Response(502, _REDIRECTED, content_type=b"text/plain; charset=utf-8")
         if answer.code != 101:
-            return _without_own(pass_back(answer))
+            return _without_own(relay_response(answer))
         response = _without_own(Response(101, content_type=b"", headers=answer.headers))
         response.tunnel = Tunnel(answer.reader, answer.writer, answer.rest)
         return response

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery.errors import StatusError
 from steersman.apimachinery.gotext import quote
-from steersman.apiserver.proxying.kubelet import Location, way_to_pods
+from steersman.apiserver.proxying.kubelet import Location, kubelet_proxy_location
 from steersman.apiserver.webhooks.services import Address, find_service_port, slice_addresses
 
 if TYPE_CHECKING:
@@ -95,6 +95,6 @@ class ServiceResolver:
             port=port,
         )
         return [
-            Location(each.host, str(each.port), scheme=scheme, way=way_to_pods(nodes, each.node_name))
+            Location(each.host, str(each.port), scheme=scheme, way=kubelet_proxy_location(nodes, each.node_name))
             for each in endpoints
         ]

@@ -99,7 +99,7 @@ class _BudgetUpdate(ObjectWrite):
     def decode(self) -> None:
         assert self.old is not None  # a status update creates nothing
         self.new = self.scope.to_request_version(self.old)
-        disruptions.take_disruption(self.new, self._pod, time_text(self.ctx.now))
+        disruptions.check_and_decrement(self.new, self._pod, time_text(self.ctx.now))
 
     def default(self) -> None:
         """It has its defaults."""
@@ -143,7 +143,7 @@ class _Eviction:
             raise plain_error(_TWO_BUDGETS)
         if not budgets:
             await self._delete(self._options)
-        elif disruptions.is_free(budgets[0], pod):
+        elif disruptions.can_ignore_budget(budgets[0], pod):
             await self._delete_if_unchanged(pod, budgets[0]["metadata"]["name"])
         else:
             await self._count(budgets[0])

@@ -15,7 +15,7 @@ from steersman.apimachinery.gotext import quote
 from steersman.apiserver.endpoints.pod_streams import find_pod
 from steersman.apiserver.http import Response
 from steersman.apiserver.proxying.forwarding import proxy
-from steersman.apiserver.proxying.kubelet import ADDRESS_TYPES, Location, node_location, way_to_pods
+from steersman.apiserver.proxying.kubelet import ADDRESS_TYPES, Location, kubelet_proxy_location, node_location
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
@@ -53,10 +53,10 @@ def destination_of(text: str, what: str) -> Destination:
 
 def proxy_endpoints(connecting: Connecting, locate: Locate, connections: Connections) -> Mapping[str, Endpoint]:
     """Return the endpoints of a proxy, which accepts all verbs."""
-    return dict.fromkeys(VERBS, partial(hand_on, connecting, locate, connections))
+    return dict.fromkeys(VERBS, partial(proxy_request, connecting, locate, connections))
 
 
-async def hand_on(connecting: Connecting, locate: Locate, connections: Connections, request: Request) -> Response:
+async def proxy_request(connecting: Connecting, locate: Locate, connections: Connections, request: Request) -> Response:
     """Forward a request. Raises the errors of ``locate``, 503 if the backend cannot be reached; 301 for a page without a path."""
     options = await connecting.admit(request)
     location = await locate(connecting, request)
@@ -83,7 +83,7 @@ async def locate_pod(nodes: ServedResource, connecting: Connecting, request: Req
     if not _is_global(address):
         raise bad_request("address not allowed")
     await nodes.cache.wait_fresh()
-    return Location(address, port, scheme=wanted.scheme, way=way_to_pods(nodes, _node_of(pod)))
+    return Location(address, port, scheme=wanted.scheme, way=kubelet_proxy_location(nodes, _node_of(pod)))
 
 
 def _node_of(pod: Tree) -> str:
@@ -154,7 +154,7 @@ async def locate_service(
     if found is None:
         raise service_unavailable(f"no endpoints available for service {quote(info.name)}")
     address, number, pod = found
-    return Location(address, str(number), scheme=wanted.scheme, way=way_to_pods(nodes, _node_of(pod)))
+    return Location(address, str(number), scheme=wanted.scheme, way=kubelet_proxy_location(nodes, _node_of(pod)))
 
 
 def _port_name(services: ServedResource, namespace: str, name: str, number: int) -> str:

@@ -209,7 +209,7 @@ class Connections:
         """Report whether proxying is available."""
         return self.kubelet_tls is not None
 
-    async def ask(self, location: Location, sent: Outgoing, *, as_kubelets_client: bool) -> Answer:
+    async def round_trip(self, location: Location, sent: Outgoing, *, as_kubelets_client: bool) -> Answer:
         """Send a request and wait for the head of the response. Raises ``DialError``."""
         tls = None
         if location.scheme == "https":
@@ -242,7 +242,9 @@ class Connections:
         self, way: Location, target: str, tls: ssl.SSLContext | None, *, server_hostname: str | None
     ) -> Streams:
         """Open a connection through a proxy by CONNECT (RFC 9110, 9.3.6). Raises ``DialError``, ``OSError``."""
-        answer = await self.ask(way, Outgoing(method="CONNECT", target=target), as_kubelets_client=way.is_kubelet)
+        answer = await self.round_trip(
+            way, Outgoing(method="CONNECT", target=target), as_kubelets_client=way.is_kubelet
+        )
         if answer.code != 200:
             why = (await answer.text(_REASON_BYTES_MAX)).decode(errors="replace")
             raise DialError(f"dial tcp {target}: {why}")

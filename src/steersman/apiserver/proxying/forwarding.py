@@ -14,7 +14,11 @@ from steersman.apimachinery.errors import (
 from steersman.apimachinery.gotext import quote
 from steersman.apiserver.http import Response, Tunnel
 from steersman.apiserver.proxying.connections import DialError, Outgoing, end_to_end
-from steersman.apiserver.proxying.kubelet import no_answer, no_proxy, no_stream
+from steersman.apiserver.proxying.kubelet import (
+    backend_unreachable_error,
+    kubelet_unreachable_error,
+    upgrade_dial_error,
+)
 from steersman.apiserver.websocket import TOKEN_PREFIX
 
 if TYPE_CHECKING:
@@ -39,9 +43,11 @@ async def read_from_kubelet(
 ) -> Response:
     """Stream plain text from a kubelet. Raises 500, or the kubelet's error as converted by upstream's checker."""
     if not connections.is_open:
-        raise no_answer(location)
+        raise kubelet_unreachable_error(location)
     try:
-        answer = await connections.ask(location, Outgoing(method="GET", target=location.path), as_kubelets_client=True)
+        answer = await connections.round_trip(
+            location, Outgoing(method="GET", target=location.path), as_kubelets_client=True
+        )
     except DialError as error:
         raise plain_error(f"Get {quote(location.url)}: {error}") from error
     if not 200 <= answer.code <= 206:
@@ -61,7 +67,7 @@ def _convert_error(code: int, text: str, group_resource: str, name: str) -> Stat
 async def upgrade_at_kubelet(connections: Connections, location: Location, request: Request) -> Response:
     """Tunnel bytes after the kubelet's 101; return its response otherwise. Raises 400, 500."""
     if not wants_upgrade(request) or not connections.is_open:
-        raise no_stream(location, request)
+        raise upgrade_dial_error(location, request)
     return await _upgrade(connections, location, request, as_kubelets_client=True)
 
 
@@ -83,11 +89,11 @@ async def _upgrade(
     ]
     sent = Outgoing(method=request.method, target=location.path, headers=headers, body=await request.body())
     try:
-        answer = await connections.ask(location, sent, as_kubelets_client=as_kubelets_client)
+        answer = await connections.round_trip(location, sent, as_kubelets_client=as_kubelets_client)
     except DialError as error:
         raise plain_error(f"error dialing backend: {error}") from error
     if answer.code != 101:
-        return pass_back(answer)
+        return relay_response(answer)
     response = Response(101, content_type=b"", headers=answer.headers)
     response.tunnel = Tunnel(answer.reader, answer.writer, answer.rest)
     return response
@@ -98,19 +104,19 @@ async def proxy(
 ) -> Response:
     """Forward a request and return the response. Raises 500 (upgrades) or 503 if the backend is unreachable."""
     if not connections.is_open:
-        raise no_proxy(location)
+        raise backend_unreachable_error(location)
     if wants_upgrade(request):
         return await _upgrade(connections, location, request, as_kubelets_client=as_kubelets_client)
     headers = [*forwarded_headers(request), *origin_headers(request)]
     sent = Outgoing(method=request.method, target=location.path, headers=headers, body=await request.body())
     try:
-        answer = await connections.ask(location, sent, as_kubelets_client=as_kubelets_client)
+        answer = await connections.round_trip(location, sent, as_kubelets_client=as_kubelets_client)
     except DialError as error:
         raise service_unavailable(f"error trying to reach service: {error}") from error
-    return pass_back(answer)
+    return relay_response(answer)
 
 
-def pass_back(answer: Answer) -> Response:
+def relay_response(answer: Answer) -> Response:
     """Return the answer of a backend without the headers of its connection; its body is streamed."""
     headers = end_to_end(answer.headers)
     if answer.code in _BODILESS:

@@ -70,7 +70,7 @@ def node_location(
     return Location(host, str(port if port > 0 else KUBELET_PORT), path, is_kubelet=True)
 
 
-def way_to_pods(nodes: ServedResource, name: str) -> Location | None:
+def kubelet_proxy_location(nodes: ServedResource, name: str) -> Location | None:
     """Return the kubelet that proxies to Pods of the node; None if their addresses are reachable.
 
     Raises 500 without an address.
@@ -90,18 +90,18 @@ def _preferred_address(addresses: Sequence[Tree], types: Sequence[str]) -> str:
     raise plain_error(f"no preferred addresses found; known addresses: [{known}]")
 
 
-def no_answer(location: Location) -> StatusError:
+def kubelet_unreachable_error(location: Location) -> StatusError:
     """Return a 500: the kubelet is unreachable."""
     return plain_error(f"Get {quote(location.url)}: {_UNREACHABLE}")
 
 
-def no_stream(location: Location, request: Request) -> StatusError:
+def upgrade_dial_error(location: Location, request: Request) -> StatusError:
     """Return a 400 for a request without upgrade, else a 500: the backend is unreachable."""
     if "upgrade" not in request.header(b"connection").lower() or not request.header(b"upgrade"):
         return bad_request("Upgrade request required")
     return plain_error(f"error dialing backend: {location.authority}: {_UNREACHABLE}")
 
 
-def no_proxy(location: Location) -> StatusError:
+def backend_unreachable_error(location: Location) -> StatusError:
     """Return a 503: the backend is unreachable."""
     return service_unavailable(f"error trying to reach service: {location.authority}: {_UNREACHABLE}")

@@ -47,7 +47,7 @@ class ConnectionPool:
         """Return the number of open connections, including idle ones."""
         return self._open_count
 
-    async def ask(self, location: Location, sent: Outgoing) -> Answer:
+    async def round_trip(self, location: Location, sent: Outgoing) -> Answer:
         """Send a request and wait for the response head. ``location`` has no path. Raises ``DialError``."""
         is_repeatable = sent.method in _REPEATABLE and sent.stream is None and not sent.body
         idle = self._take(location, IDLE_SECONDS if is_repeatable else FRESH_SECONDS)

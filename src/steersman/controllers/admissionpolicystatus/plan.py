@@ -48,9 +48,9 @@ def shown_kind(group: str, version: str, kind: str) -> str:
 
 def schema_of(document: Tree, group: str, version: str, kind: str) -> Tree | None:
     """Return the schema of a kind in an OpenAPI v3 document; metadata is known without it."""
-    wanted = {"group": group, "version": version, "kind": kind}
+    gvk = {"group": group, "version": version, "kind": kind}
     for schema in ((document.get("components") or {}).get("schemas") or {}).values():
-        if wanted in (schema.get("x-kubernetes-group-version-kind") or ()):
+        if gvk in (schema.get("x-kubernetes-group-version-kind") or ()):
             properties = {
                 name: property_schema
                 for name, property_schema in (schema.get("properties") or {}).items()

@@ -109,28 +109,28 @@ def plan_node(
     waited: Mapping[str, float],
     force_seconds: float = FORCE_SECONDS,
 ) -> NodePlan:
-    """Return the writes for a Node. ``wanted``: volumes that its pods need, by name; ``others``: other Nodes by volume.
+    """Return the writes for a Node. ``desired_volumes``: volumes that its pods need, by name; ``others``: other Nodes by volume.
 
     ``waited``: seconds since an attachment became unneeded, by name. A volume in use is detached only if the Node is
     out of service, or has been unready for ``force_seconds``.
     """
     plan = NodePlan()
-    there = {
+    attached = {
         volume_of(attachment): attachment
         for attachment in attachments
         if metadata_field(attachment, "deletionTimestamp") is None
     }
     for name, volume in desired_volumes.items():
-        if name in there:
+        if name in attached:
             continue
         if not is_shared(volume) and list(others.get(name, ())):
             plan.elsewhere.append(name)
         else:
             plan.attach.append(new_attachment(volume, name_of(node)))
     in_use = in_use_of(node)
-    for name, attachment in there.items():
-        known = volumes.get(name)
-        unique = volume_name(known) if known is not None else ""
+    for name, attachment in attached.items():
+        stored = volumes.get(name)
+        unique = volume_name(stored) if stored is not None else ""
         is_held = unique in in_use and not _may_force(node, waited.get(name_of(attachment), 0.0), force_seconds)
         if name not in desired_volumes:
             (plan.held if is_held else plan.detach).append(attachment)

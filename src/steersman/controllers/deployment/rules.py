@@ -180,8 +180,8 @@ def rolling_reductions(
     A ReplicaSet that was scaled down counts with its size, even if its status still reports more. Upstream's
     ``cleanupUnhealthyReplicas`` fails until the status has caught up.
     """
-    kept = sum(min(available(rs), size(rs)) for rs in (*old, new))
-    spare = kept - (wanted(deployment) - max_unavailable(deployment))
+    available_total = sum(min(available(rs), size(rs)) for rs in (*old, new))
+    spare = available_total - (wanted(deployment) - max_unavailable(deployment))
     reductions: list[tuple[ReplicaSet, int]] = []
     for rs in by_age(old):
         if spare <= 0:

@@ -17,17 +17,17 @@ from steersman.client.objects import key_of, labels_of, namespace_of, uid_of
 from steersman.controllers.disruption.plan import (
     NoController,
     Scale,
-    disrupted,
-    expect,
-    failed_status,
-    healthy_pods,
+    build_disrupted_pods,
+    count_healthy_pods,
+    expected_pod_count,
+    fail_safe_status,
     is_written,
     matching,
     needs_scale,
     seconds_to_stale,
     selected,
     stale_patch,
-    status,
+    updated_pdb_status,
 )
 from steersman.controllers.shared.base import ManagedController
 from steersman.runtime.owners import controller_of
@@ -96,24 +96,24 @@ class Disruption(ManagedController):
     async def reconcile(self, key: str) -> Result | None:
         """Compute the status, and write it if it changed."""
         if key.startswith(_POD):
-            return await self._take_back(key.removeprefix(_POD))
+            return await self._sync_stale_disruption(key.removeprefix(_POD))
         budget = self._budgets.lister.by_key(key)
         if budget is None:
             return None
         try:
-            return await self._count(key, budget)
+            return await self._try_sync(key, budget)
         except (Conflict, NotFound):
             raise
         except Exception as error:
-            await self._write(key, budget, failed_status(budget, str(error), now=self.now()))
+            await self._update_pdb_status(key, budget, fail_safe_status(budget, str(error), now=self.now()))
             raise
 
-    async def _count(self, key: str, budget: PodDisruptionBudget) -> Result | None:
+    async def _try_sync(self, key: str, budget: PodDisruptionBudget) -> Result | None:
         pods = selected(budget, self._pods.lister.list(namespace=namespace_of(budget)))
         if not pods:
             self.events.event(budget, "Normal", "NoPods", "No matching pods found")
         try:
-            expected = expect(budget, pods, await self._scales(budget, pods))
+            expected = expected_pod_count(budget, pods, await self._scales(budget, pods))
         except (LookupError, ValueError, ClientError) as error:
             text = f"Failed to calculate the number of expected pods: {error}"
             self.events.event(budget, "Warning", "CalculateExpectedPodCountFailed", text)
@@ -121,12 +121,12 @@ class Disruption(ManagedController):
         if expected.unmanaged:
             self._report_unmanaged(budget)
         now = self.now()
-        waiting = disrupted(budget, pods, now=now)
+        waiting = build_disrupted_pods(budget, pods, now=now)
         for pod in waiting.overdue:
             text = f"Pod was expected by PDB {key} to be deleted but it wasn't"
             self.events.event(pod, "Warning", "NotDeleted", text)
-        new = status(budget, expected, healthy_pods(pods, waiting.pods), waiting.pods, now=now)
-        await self._write(key, budget, new)
+        new = updated_pdb_status(budget, expected, count_healthy_pods(pods, waiting.pods), waiting.pods, now=now)
+        await self._update_pdb_status(key, budget, new)
         if waiting.seconds_to_recheck is None:
             return None
         return Result(requeue_after_seconds=waiting.seconds_to_recheck)
@@ -153,7 +153,7 @@ class Disruption(ManagedController):
         """Return the scale of a controller; None if it does not exist or has no scale."""
         informer = self._scaled.get((owner.group, owner.kind))
         if informer is None:
-            return await self._scale_of_other(owner, namespace)
+            return await self._scale_from_subresource(owner, namespace)
         controller: Any = informer.lister.get(owner.name, namespace=namespace)
         if controller is None or uid_of(controller) != owner.uid:
             return None
@@ -163,7 +163,7 @@ class Disruption(ManagedController):
             controller = deployment if deployment is not None and uid_of(deployment) == above.uid else None
         return Scale(uid_of(controller), _replicas(controller)) if controller is not None else None
 
-    async def _scale_of_other(self, owner: Owner, namespace: str) -> Scale | None:
+    async def _scale_from_subresource(self, owner: Owner, namespace: str) -> Scale | None:
         """Raise NoController where the kind can have none."""
         try:
             resource = await self.client.discover(owner.api_version, owner.kind)
@@ -179,13 +179,13 @@ class Disruption(ManagedController):
             return None
         return Scale(owner.uid, int((scale.get("spec") or {}).get("replicas") or 0))
 
-    async def _write(self, key: str, budget: PodDisruptionBudget, new: PodDisruptionBudgetStatus) -> None:
+    async def _update_pdb_status(self, key: str, budget: PodDisruptionBudget, new: PodDisruptionBudgetStatus) -> None:
         if is_written(budget, new):
             return
         written = await self.client.update_status(msgspec.structs.replace(budget, status=new))
         self.own_writes.note(key, self._budgets, written)
 
-    async def _take_back(self, key: str) -> Result | None:
+    async def _sync_stale_disruption(self, key: str) -> Result | None:
         """Reset a stale ``DisruptionTarget`` condition of a pod."""
         pod = self._pods.lister.by_key(key)
         wait = seconds_to_stale(pod, now=self.clock.now()) if pod is not None else None

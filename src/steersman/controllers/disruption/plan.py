@@ -90,7 +90,9 @@ def needs_scale(budget: PodDisruptionBudget) -> bool:
     return spec.maxUnavailable is not None or isinstance(spec.minAvailable, str)
 
 
-def expect(budget: PodDisruptionBudget, pods: Sequence[Pod], scales: Mapping[str, Scale | None]) -> Expected:
+def expected_pod_count(
+    budget: PodDisruptionBudget, pods: Sequence[Pod], scales: Mapping[str, Scale | None]
+) -> Expected:
     """Return expected and desired pods. ``scales``: by UID of the controllers; None: no scale.
 
     Raises NoController, ValueError. ReplicaSets of one Deployment share its scale.
@@ -123,7 +125,7 @@ def _total(pods: Sequence[Pod], scales: Mapping[str, Scale | None]) -> tuple[int
     return sum(counted.values()), tuple(unmanaged)
 
 
-def disrupted(budget: PodDisruptionBudget, pods: Iterable[Pod], *, now: datetime) -> Disrupted:
+def build_disrupted_pods(budget: PodDisruptionBudget, pods: Iterable[Pod], *, now: datetime) -> Disrupted:
     """Return the evictions recorded by the API server that are still pending."""
     noted = (budget.status.disruptedPods if budget.status else None) or {}
     waiting: dict[str, datetime] = {}
@@ -142,7 +144,7 @@ def disrupted(budget: PodDisruptionBudget, pods: Iterable[Pod], *, now: datetime
     return Disrupted(waiting, tuple(overdue), min(waits, default=None))
 
 
-def healthy_pods(pods: Iterable[Pod], waiting: Mapping[str, datetime]) -> int:
+def count_healthy_pods(pods: Iterable[Pod], waiting: Mapping[str, datetime]) -> int:
     """Return the number of pods that are ready and neither deleted nor disrupted."""
     return sum(
         is_ready(pod) and metadata_field(pod, "deletionTimestamp") is None and name_of(pod) not in waiting
@@ -150,7 +152,7 @@ def healthy_pods(pods: Iterable[Pod], waiting: Mapping[str, datetime]) -> int:
     )
 
 
-def status(
+def updated_pdb_status(
     budget: PodDisruptionBudget, expected: Expected, healthy: int, waiting: Mapping[str, datetime], *, now: datetime
 ) -> PodDisruptionBudgetStatus:
     """Return the status. Without expected pods no disruption is allowed, as pods may not be created yet."""
@@ -175,7 +177,7 @@ def status(
     )
 
 
-def failed_status(budget: PodDisruptionBudget, why: str, *, now: datetime) -> PodDisruptionBudgetStatus:
+def fail_safe_status(budget: PodDisruptionBudget, why: str, *, now: datetime) -> PodDisruptionBudgetStatus:
     """Return the status after an error, which allows no disruption."""
     old = budget.status or PodDisruptionBudgetStatus(
         currentHealthy=0, desiredHealthy=0, disruptionsAllowed=0, expectedPods=0

@@ -43,10 +43,10 @@ class EndpointsController(ManagedController):
 
     def _endpoints_changed(self, change: Change[Endpoints]) -> None:
         """Enqueue Endpoints that another client changed; delete those without Service, except leader election locks."""
-        found = change.latest
-        is_left_over = isinstance(change, Added) and change.is_initial and LEADER not in annotations_of(found)
-        if is_left_over or key_of(found) in self._services.lister.keys():  # noqa: SIM118 — a lister is no mapping
-            self.queue.add(key_of(found))
+        latest = change.latest
+        is_left_over = isinstance(change, Added) and change.is_initial and LEADER not in annotations_of(latest)
+        if is_left_over or key_of(latest) in self._services.lister.keys():  # noqa: SIM118 — a lister is no mapping
+            self.queue.add(key_of(latest))
 
     async def reconcile(self, key: str) -> None:
         """Create, update or delete the Endpoints of a Service."""

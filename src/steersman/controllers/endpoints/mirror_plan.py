@@ -71,8 +71,13 @@ def plan_mirror(endpoints: Endpoints, slices: Sequence[EndpointSlice], *, max_pe
 
 def _add(plan: MirrorPlan, mirrors: dict[object, _Mirror], subset: EndpointSubset, max_per_subset: int) -> None:
     ports = [
-        EndpointPort(name=each.name or "", port=each.port, protocol=each.protocol, appProtocol=each.appProtocol)
-        for each in subset.ports or ()
+        EndpointPort(
+            name=endpoint_port.name or "",
+            port=endpoint_port.port,
+            protocol=endpoint_port.protocol,
+            appProtocol=endpoint_port.appProtocol,
+        )
+        for endpoint_port in subset.ports or ()
     ]
     rows = [(address, True) for address in subset.addresses or ()]
     rows += [(address, False) for address in subset.notReadyAddresses or ()]

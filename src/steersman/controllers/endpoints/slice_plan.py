@@ -75,12 +75,12 @@ def plan_slices(
 ) -> SlicePlan:
     """Return the writes. ``slices``: those of this controller for the Service that are not being deleted."""
     plan = SlicePlan(Changes())
-    wanted = families(service)
-    for family in wanted:
+    address_types = families(service)
+    for family in address_types:
         work = _Family(service, family, list(pods), nodes, max_endpoints)
         plan.changes.add(work.plan([slice_ for slice_ in slices if slice_.addressType == family]))
         plan.homeless += [text for text in work.homeless if text not in plan.homeless]
-    plan.changes.delete += [slice_ for slice_ in slices if slice_.addressType not in wanted]
+    plan.changes.delete += [slice_ for slice_ in slices if slice_.addressType not in address_types]
     if metadata_field(service, "deletionTimestamp") is not None:
         plan.changes.create.clear()
     return plan

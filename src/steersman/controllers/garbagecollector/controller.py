@@ -119,14 +119,14 @@ class GarbageCollector(ManagedController):
         if node is None:
             return None
         try:
-            gone = await self._attempt(node)
+            is_gone = await self._attempt(node)
         except _UnknownKind as error:
             self.log.debug("%s: %s", node.identity, error)
             return Result(requeue=True)
         except _Misplaced:
             return None
         # An existing virtual node is read again until a watch event shows it.
-        return Result(requeue=True) if node.virtual and not gone and self.graph.nodes.get(key) is node else None
+        return Result(requeue=True) if node.virtual and not is_gone and self.graph.nodes.get(key) is node else None
 
     async def _attempt(self, node: Node) -> bool:
         """Process a node; return True if its object does not exist."""

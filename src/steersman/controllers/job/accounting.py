@@ -175,11 +175,11 @@ def with_suspension(status: JobStatus, *, suspended: bool, now: datetime) -> tup
     if suspended:
         status = replaced(status, startTime=None)
     old = find_condition(status.conditions, facts.SUSPENDED)
-    wanted = "True" if suspended else "False"
-    if (old is None and not suspended) or (old is not None and old.status == wanted):
+    suspended_status = "True" if suspended else "False"
+    if (old is None and not suspended) or (old is not None and old.status == suspended_status):
         return status, ""
     event = "Suspended" if suspended else "Resumed"
-    new = condition(facts.SUSPENDED, f"Job{event}", f"Job {event.lower()}", now=now, status=wanted)
+    new = condition(facts.SUSPENDED, f"Job{event}", f"Job {event.lower()}", now=now, status=suspended_status)
     conditions = [new if condition.type == facts.SUSPENDED else condition for condition in status.conditions or ()]
     status = replaced(status, conditions=conditions if old is not None else [*conditions, new])
     return (status if suspended else replaced(status, startTime=now)), event

@@ -78,5 +78,9 @@ def _ended(status: ContainerStatus) -> datetime | None:
 
 
 def _latest(moments: Iterable[datetime | None]) -> datetime | None:
-    known = list(moments)
-    return None if not known or None in known else max(moment for moment in known if moment is not None)
+    known_moments = list(moments)
+    return (
+        None
+        if not known_moments or None in known_moments
+        else max(moment for moment in known_moments if moment is not None)
+    )

@@ -240,8 +240,8 @@ class JobController(ManagedController):
             for index in pods.create
         ]
         self.control.expectations.expect(key, creations=len(new_pods))
-        made = await self.control.create(key, seen.job, new_pods)
-        return _Written(created=made.pods, deleted=(), error=made.error, managed=True)
+        created = await self.control.create(key, seen.job, new_pods)
+        return _Written(created=created.pods, deleted=(), error=created.error, managed=True)
 
     async def _delete(self, key: str, seen: Observed, pods: Sequence[Pod], *, count: bool) -> _Written:
         """Delete Pods; with ``count`` they will count as failed, so their finalizers are kept."""

@@ -31,7 +31,7 @@ def bound_volume(volume: PersistentVolume, claim: PersistentVolumeClaim) -> Pers
     reference = volume.spec.claimRef
     new = volume
     if reference is None or reference.uid != uid_of(claim) or not is_reserved_for(volume, claim):
-        made = ObjectReference(
+        claim_reference = ObjectReference(
             kind="PersistentVolumeClaim",
             apiVersion="v1",
             namespace=namespace_of(claim),
@@ -39,7 +39,7 @@ def bound_volume(volume: PersistentVolume, claim: PersistentVolumeClaim) -> Pers
             uid=uid_of(claim),
             resourceVersion=resource_version_of(claim),
         )
-        new = msgspec.structs.replace(volume, spec=msgspec.structs.replace(volume.spec, claimRef=made))
+        new = msgspec.structs.replace(volume, spec=msgspec.structs.replace(volume.spec, claimRef=claim_reference))
     if not is_reserved_for(volume, claim):
         new = _annotated(new, BOUND_BY_CONTROLLER)
     return new

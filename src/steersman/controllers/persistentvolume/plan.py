@@ -140,9 +140,9 @@ def plan_claim(
     if name:
         return _plan_named(claim, volume)
     delayed = is_delayed(classes.get(class_of_claim(claim)))
-    found = best_volume(claim, volumes.values(), delayed=delayed)
-    if found is not None:
-        return Bind(found)
+    best = best_volume(claim, volumes.values(), delayed=delayed)
+    if best is not None:
+        return Bind(best)
     if not has_class(claim):
         default = default_class(classes.values())
         if default is not None:

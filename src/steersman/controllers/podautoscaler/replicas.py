@@ -118,15 +118,21 @@ def _request(pod: Pod, resource: str, container: str) -> int:
     if of_pod is not None:
         return of_pod
     sidecars = [container for container in spec.initContainers or () if container.restartPolicy == "Always"]
-    counted = [each for each in [*spec.containers, *sidecars] if not container or each.name == container]
+    counted = [
+        container_spec
+        for container_spec in [*spec.containers, *sidecars]
+        if not container or container_spec.name == container
+    ]
     if container and not counted:
         raise MetricError(f"container {container} not found in Pod {name_of(pod)}")
     total = 0
-    for each in counted:
-        asked = _asked(each.resources, resource)
-        if asked is None:
-            raise MetricError(f"missing request for {resource} in container {each.name} of Pod {name_of(pod)}")
-        total += asked
+    for container_spec in counted:
+        requested = _asked(container_spec.resources, resource)
+        if requested is None:
+            raise MetricError(
+                f"missing request for {resource} in container {container_spec.name} of Pod {name_of(pod)}"
+            )
+        total += requested
     return total
 
 

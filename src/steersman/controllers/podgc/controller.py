@@ -94,9 +94,9 @@ class PodGarbageCollector(ManagedController):
         elif key.startswith(_NODE):
             await self._reconcile_node(key.removeprefix(_NODE))
         else:
-            found = self._pods.lister.by_key(key.removeprefix(_POD))
-            if found is not None and is_unscheduled_and_terminating(found):
-                await self._end(found, "unscheduled")
+            cached_pod = self._pods.lister.by_key(key.removeprefix(_POD))
+            if cached_pod is not None and is_unscheduled_and_terminating(cached_pod):
+                await self._end(cached_pod, "unscheduled")
 
     async def _reconcile_node(self, name: str) -> None:
         pods = list(self._pods.lister.by_index(_BY_NODE, name))

@@ -41,7 +41,7 @@ def plan_replicas(
     now: datetime,
     burst: int = BURST_REPLICAS,
 ) -> Plan:
-    """Return the step from the ``active`` Pods to ``wanted`` ones, at most ``burst`` at a time.
+    """Return the step from the ``active`` Pods to ``desired_replicas`` ones, at most ``burst`` at a time.
 
     ``related``: Pods of siblings, the object's own included; Pods on a node with many of them are deleted first.
     """

@@ -112,10 +112,10 @@ class ResourceQuotas(ManagedController):
 
     async def reconcile(self, key: str) -> Result | None:
         """Compute the usage, and write it if it changed."""
-        found = self._quotas.lister.by_key(key)
-        if found is None:
+        cached_quota = self._quotas.lister.by_key(key)
+        if cached_quota is None:
             return None
-        quota, namespace, now = _tree(found), namespace_of(found), self.clock.now()
+        quota, namespace, now = _tree(cached_quota), namespace_of(cached_quota), self.clock.now()
         pods: list[Tree] = []
 
         def objects_of(resource: str) -> Iterable[Tree] | None:

@@ -115,7 +115,7 @@ class MetadataWatch:
     async def refresh(self) -> Served:
         """Ask the server now. Raises ClientError."""
         self.served = served = await ask(self._client)
-        wanted = {
+        monitored = {
             name: resource_type
             for name, resource_type in served.supporting("list", "watch", "delete").items()
             if name not in _IGNORED
@@ -123,14 +123,14 @@ class MetadataWatch:
         broken = {version.rpartition("/")[0] for version in served.failed}
         for name, informer in list(self._informers.items()):
             info = self._watched[name].info
-            gone = name not in wanted and info.group not in broken
-            if gone or (name in wanted and wanted[name].info.api_version != info.api_version):
+            is_removed = name not in monitored and info.group not in broken
+            if is_removed or (name in monitored and monitored[name].info.api_version != info.api_version):
                 _log.debug("%s is not served any more", name)
                 del self._informers[name], self._watched[name]
                 if name in self._awaiting:
                     self._awaiting.pop(name).cancel()
                 await self._factory.discard(informer)
-        for name, resource_type in wanted.items():
+        for name, resource_type in monitored.items():
             if name not in self._informers:
                 self._add(name, resource_type)
         self._first.set()

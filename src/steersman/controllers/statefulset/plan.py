@@ -206,8 +206,8 @@ def _missing_claims(world: World, pod: Pod) -> tuple[list[MakeClaim], list[str]]
 def _own_claims(world: World, pod: Pod) -> list[ChangeClaim]:
     changes: list[ChangeClaim] = []
     for claim in identity.claims_of(world.sts, pod).values():
-        there = world.claims.get(name_of(claim))
-        if there is not None and (owned := identity.with_owner(there, world.sts, pod)) is not there:
+        existing = world.claims.get(name_of(claim))
+        if existing is not None and (owned := identity.with_owner(existing, world.sts, pod)) is not existing:
             changes.append(ChangeClaim(owned, pod))
     return changes
 

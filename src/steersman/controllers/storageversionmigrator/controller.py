@@ -56,7 +56,7 @@ class StorageVersionMigrator(ManagedController):
             case None:
                 return None
             case plan.Begin(migration):
-                await self._mark(key, lambda found: plan.definition_begun(found, name_of(migration), now=self.now()))
+                await self._mark(key, lambda obj: plan.definition_begun(obj, name_of(migration), now=self.now()))
                 await self._write(key, plan.begun(migration, now=self.now()))
             case plan.End(migration, succeeded):
                 await self._end(key, migration, succeeded=succeeded)

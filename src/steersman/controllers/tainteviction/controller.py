@@ -85,21 +85,23 @@ class TaintEviction(ManagedController):
     async def reconcile(self, key: str) -> Result | None:
         """Let it stay, let it wait, or send it away."""
         pod = self._pods.lister.by_key(key)
-        known = self._stays.get(key)
-        if known is not None and (pod is None or known.uid != uid_of(pod)):  # deleted; another pod may have its name
+        previous = self._stays.get(key)
+        if previous is not None and (
+            pod is None or previous.uid != uid_of(pod)
+        ):  # deleted; another pod may have its name
             del self._stays[key]
-            if not known.over:
+            if not previous.over:
                 self._record(key, f"Cancelling deletion of Pod {key}")
-            known = None
+            previous = None
         if pod is None:
             return None
         node = self._nodes.lister.get(node_of(pod))
-        if node is None and known is None:
+        if node is None and previous is None:
             return None
         now = self.clock.monotonic()
-        stay = known
+        stay = previous
         if node is not None:
-            decision = decide(pod, evicting_taints(node), known, now=now)
+            decision = decide(pod, evicting_taints(node), previous, now=now)
             stay = decision.stay
             if decision.cancelled:
                 self._record(key, f"Cancelling deletion of Pod {key}")

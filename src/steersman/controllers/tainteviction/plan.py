@@ -66,19 +66,19 @@ class Decision:
     cancelled: bool = False
 
 
-def decide(pod: Pod, taints: Sequence[Taint], known: Stay | None, *, now: float) -> Decision:
+def decide(pod: Pod, taints: Sequence[Taint], previous: Stay | None, *, now: float) -> Decision:
     """Return the decision from the pod's tolerations and its scheduled eviction.
 
     A running period continues when taints or tolerations change.
     """
-    planned = known is not None and not known.over
+    planned = previous is not None and not previous.over
     seconds = tolerated_seconds(taints, tolerations_of(pod))
     if seconds == FOREVER:
         return Decision(None, cancelled=planned)
-    if known is None:
+    if previous is None:
         return Decision(Stay(uid_of(pod), now, now + seconds))
-    if known.over:
-        return Decision(known)
+    if previous.over:
+        return Decision(previous)
     if seconds == 0:
-        return Decision(Stay(known.uid, known.since, now), cancelled=known.until > now)
-    return Decision(Stay(known.uid, known.since, known.since + seconds))
+        return Decision(Stay(previous.uid, previous.since, now), cancelled=previous.until > now)
+    return Decision(Stay(previous.uid, previous.since, previous.since + seconds))

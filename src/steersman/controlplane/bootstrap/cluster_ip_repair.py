@@ -72,8 +72,8 @@ class ClusterIPRepairer:
         for address in plan.remove:
             metadata = address["metadata"]
             await _unless_raced(self._client.delete(ADDRESSES, metadata["name"], uid=metadata["uid"]))
-        for wanted in plan.make:
-            await _unless_raced(self._client.create(wanted))
+        for desired_address in plan.make:
+            await _unless_raced(self._client.create(desired_address))
         return plan.again_seconds
 
     async def _plan_service(self, key: str) -> AddressPlan:

@@ -25,7 +25,7 @@ _RACES_MAX: Final = 5
 
 
 def plan_tracking(existing: Tree | None, today: date) -> Tree | None:
-    """Return the ConfigMap to write; None if ``found`` holds a date already."""
+    """Return the ConfigMap to write; None if ``existing`` holds a date already."""
     data = (existing or {}).get("data") or {}
     if existing is not None and _is_date(data.get(_SINCE)):
         return None

@@ -43,7 +43,7 @@ def plan_node_ports(
 ) -> PortPlan:
     """Compare Services with the allocator.
 
-    ``taken`` are the allocated ports, ``suspects`` the possible leaks of the last pass's plan.
+    ``allocated`` are the allocated ports, ``suspects`` the possible leaks of the last pass's plan.
     """
     findings: list[Finding] = []
     seen: set[int] = set()

@@ -156,7 +156,7 @@ def _object(kind: str, path: str) -> Tree:
 
 
 def _repair(existing: Tree, desired: Tree) -> Tree | None:
-    """Return the object to store instead of ``found``; None if up to date."""
+    """Return the object to store instead of ``existing``; None if up to date."""
     annotations = existing["metadata"].get("annotations") or {}
     if annotations.get(_AUTOUPDATE) == "false":
         return None
@@ -181,7 +181,7 @@ def _joined(existing: list[Tree] | None, desired: list[Tree]) -> list[Tree]:
 
 
 def _uncovered(existing: Iterable[Tree], desired: Iterable[Tree]) -> Iterator[Tree]:
-    """Return the rules of ``wanted`` that no single existing rule covers."""
+    """Return the rules of ``desired`` that no single existing rule covers."""
     granted = [{key: set(values) for key, values in rule.items()} for rule in existing]
     for rule in desired:
         if not any(_covers(existing_rule, rule) for existing_rule in granted):

@@ -187,9 +187,9 @@ def _until(*bounds: Any) -> list[int]:
 
 
 def _repeat(count: Any, text: Any) -> str:
-    made = _value_text(text)
-    _check_size(len(made) * _int(count))
-    return made * _int(count)
+    text_value = _value_text(text)
+    _check_size(len(text_value) * _int(count))
+    return text_value * _int(count)
 
 
 def _replace(old: str, new: str, text: str) -> str:

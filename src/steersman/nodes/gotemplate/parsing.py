@@ -225,8 +225,8 @@ class _Parser:
         return slot
 
     def _slot(self, name: str) -> int:
-        for known, slot in reversed(self._names):
-            if known == name:
+        for declared, slot in reversed(self._names):
+            if declared == name:
                 return slot
         raise self._fault(f"undefined variable {name!r}")
 

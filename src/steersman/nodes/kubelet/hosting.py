@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 
 import msgspec
 
@@ -72,8 +72,7 @@ def container_status(pod: Tree, container: str) -> Tree:
     for kind in ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"):
         for container_status in status.get(kind) or ():
             if container_status.get("name") == container:
-                found: Tree = container_status
-                return found
+                return cast("Tree", container_status)
     return {}
 
 

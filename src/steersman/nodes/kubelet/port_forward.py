@@ -87,7 +87,7 @@ async def forward_channels(socket: ChannelSocket, ports: Sequence[int], forwarde
     try:
         while running and not listening.done():
             _, pending = await asyncio.wait([listening, *running], return_when=asyncio.FIRST_COMPLETED)
-            running = [each for each in running if each in pending]
+            running = [task for task in running if task in pending]
     finally:
         await tasks.close()
 

@@ -294,9 +294,9 @@ def _indexed(query: Query, index: Query, work: _Work) -> Query:
     def found(value: Any) -> Iterator[Any]:
         for key in index(value):
             work.count()
-            for each in query(value):
+            for result in query(value):
                 work.count()
-                yield _item(each, key)
+                yield _item(result, key)
 
     return found
 
@@ -313,17 +313,17 @@ def _item(value: Any, key: Any) -> Any:
 
 def _piped(first: Query, then: Query, work: _Work) -> Query:
     def query(value: Any) -> Iterator[Any]:
-        for each in first(value):
+        for result in first(value):
             work.count()
-            yield from then(each)
+            yield from then(result)
 
     return query
 
 
 def _chained(queries: list[Query]) -> Query:
     def query(value: Any) -> Iterator[Any]:
-        for each in queries:
-            yield from each(value)
+        for branch in queries:
+            yield from branch(value)
 
     return query
 

@@ -75,8 +75,8 @@ def _of_argument(function: Callable[[Any, Any], Any]) -> Callable[[Query], Query
 
     def bind(argument: Query) -> Query:
         def query(value: Any) -> Iterator[Any]:
-            for each in argument(value):
-                yield function(value, each)
+            for result in argument(value):
+                yield function(value, result)
 
         return query
 
@@ -123,8 +123,8 @@ def _any(inner: Query) -> Query:
 
 def _first(inner: Query) -> Query:
     def query(value: Any) -> Iterator[Any]:
-        for each in inner(value):
-            yield each
+        for result in inner(value):
+            yield result
             return
 
     return query
@@ -166,9 +166,9 @@ def _text(value: Any) -> str:
 
 def _contains(value: Any, expected: Any) -> bool:
     if isinstance(value, dict):
-        return all(key in value and _contains(value[key], each) for key, each in expected.items())
+        return all(key in value and _contains(value[key], expected_item) for key, expected_item in expected.items())
     if isinstance(value, list):
-        return all(any(_contains(item, each) for item in value) for each in expected)
+        return all(any(_contains(item, expected_item) for item in value) for expected_item in expected)
     return bool(expected in value) if isinstance(value, str) else _equal(value, expected)
 
 

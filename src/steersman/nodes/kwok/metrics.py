@@ -198,7 +198,7 @@ def _family(config: MetricConfig, expressions: Expressions) -> _Family:
             [(_legacy_name(label.name), expressions.compile(label.value)) for label in config.labels],
             [
                 (bucket, expressions.compile(bucket.value))
-                for bucket in sorted(config.buckets, key=lambda each: each.le)
+                for bucket in sorted(config.buckets, key=lambda bucket_: bucket_.le)
             ],
         )
     except TemplateError as error:

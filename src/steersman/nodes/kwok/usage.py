@@ -98,7 +98,9 @@ class Usages:
         """
         if _running_since(pod, container) is None:
             return 0.0
-        spec: Tree = next((each for each in pod["spec"]["containers"] if each["name"] == container), {})
+        spec: Tree = next(
+            (container_spec for container_spec in pod["spec"]["containers"] if container_spec["name"] == container), {}
+        )
         for rule in (*self._own, *self._cluster):
             if not rule.selects(pod):
                 continue
@@ -131,8 +133,8 @@ def _running_since(pod: Tree, container: str) -> datetime | None:
 
 def _rule(usage_format: UsageFormat, expressions: Expressions) -> _Rule:
     containers = [
-        (frozenset(each.containers), {name: _value(name, value, expressions) for name, value in each.usage.items()})
-        for each in usage_format.spec.usages
+        (frozenset(usage.containers), {name: _value(name, value, expressions) for name, value in usage.usage.items()})
+        for usage in usage_format.spec.usages
     ]
     if usage_format.kind == RESOURCE_USAGE:
         if usage_format.spec.selector is not None:

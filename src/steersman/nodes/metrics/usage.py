@@ -33,9 +33,9 @@ def default_usage(pod: Tree, container: str, resource: str, node: Tree | None, n
     text = (pod["metadata"].get("annotations") or {}).get(ANNOTATION_PREFIX + resource)
     if text:
         return _amount(text)
-    for each in pod["spec"].get("containers") or ():
-        request = ((each.get("resources") or {}).get("requests") or {}).get(resource)
-        if each["name"] == container and request:
+    for container_spec in pod["spec"].get("containers") or ():
+        request = ((container_spec.get("resources") or {}).get("requests") or {}).get(resource)
+        if container_spec["name"] == container and request:
             return max(_MINIMUM[resource], _amount(request) / 2)
     return _MINIMUM[resource]
 

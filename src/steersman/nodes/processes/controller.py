@@ -309,8 +309,8 @@ def _differs(status: Tree, reported_status: Tree) -> bool:
                 return True
             continue
         reported = {condition.get("type"): condition for condition in reported_status.get("conditions") or ()}
-        for each in value:
-            old = reported.get(each["type"]) or {}
-            if any((old.get(field) or None) != (each.get(field) or None) for field in ("status", "reason", "message")):
+        for key in value:
+            old = reported.get(key["type"]) or {}
+            if any((old.get(field) or None) != (key.get(field) or None) for field in ("status", "reason", "message")):
                 return True
     return False

@@ -53,11 +53,13 @@ def resource_text(pod: Tree, node: Tree, reference: Tree, *, container: str) -> 
     container_name = reference.get("containerName") or container
     spec = pod.get("spec") or {}
     listed = [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]
-    found = next((each for each in listed if each.get("name") == container_name), None)
+    container_spec = next(
+        (container_spec for container_spec in listed if container_spec.get("name") == container_name), None
+    )
     kind, _, name = reference.get("resource", "").partition(".")
-    if found is None or kind not in ("limits", "requests") or not name:
+    if container_spec is None or kind not in ("limits", "requests") or not name:
         raise ContainerConfigError(f"unsupported container resource : {reference.get('resource', '')}")
-    resources = found.get("resources") or {}
+    resources = container_spec.get("resources") or {}
     amount = (resources.get(kind) or {}).get(name)
     if amount is None and kind == "limits":
         amount = ((node.get("status") or {}).get("allocatable") or {}).get(name)

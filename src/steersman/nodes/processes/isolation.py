@@ -70,16 +70,16 @@ def container_sandbox(pod: Tree, container: Tree, mounts: Iterable[Mount], *, pr
     """
     contexts = [spec_of(pod).get("securityContext") or {}, container.get("securityContext") or {}]
     directory = container.get("workingDir") or "/"
-    found = {mount.path: mount for mount in (Mount("/tmp"), Mount("/dev/shm"))}  # noqa: S108 — inside the sandbox
-    found |= {mount.path: mount for mount in _system_files(pod, container, private)}
-    found |= {mount.path: mount for mount in mounts}
-    if not Path(directory).is_dir() and not any(Path(directory).is_relative_to(path) for path in found):
-        found[directory] = Mount(directory, mode="755")
+    mounts_by_path = {mount.path: mount for mount in (Mount("/tmp"), Mount("/dev/shm"))}  # noqa: S108 — inside the sandbox
+    mounts_by_path |= {mount.path: mount for mount in _system_files(pod, container, private)}
+    mounts_by_path |= {mount.path: mount for mount in mounts}
+    if not Path(directory).is_dir() and not any(Path(directory).is_relative_to(path) for path in mounts_by_path):
+        mounts_by_path[directory] = Mount(directory, mode="755")
     new_root = private / "root"
     new_root.mkdir(mode=0o700, exist_ok=True)
     return Sandbox(
         new_root=str(new_root),
-        mounts=tuple(found.values()),
+        mounts=tuple(mounts_by_path.values()),
         hostname=hostname(pod),
         uid=_last(contexts, "runAsUser", 0),
         gid=_last(contexts, "runAsGroup", 0),

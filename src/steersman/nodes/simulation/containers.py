@@ -117,7 +117,7 @@ def start(context: Context, container: Tree, behavior: Behavior, status: Tree | 
     count = old.get("restartCount", 0) + (1 if ended else 0)
     now = format_time(context.now)
     facts = health(container, behavior, began=parse_time(now), now=context.now)
-    made: Tree = {
+    new_status: Tree = {
         "name": container["name"],
         "image": container.get("image", ""),
         "imageID": container.get("image", ""),
@@ -128,7 +128,7 @@ def start(context: Context, container: Tree, behavior: Behavior, status: Tree | 
         "lastState": last,
         "state": {"running": {"startedAt": now}},
     }
-    return Step(with_resources(made, container), None, _unready_events(container, facts))
+    return Step(with_resources(new_status, container), None, _unready_events(container, facts))
 
 
 def _waiting(container: Tree, old: Tree, last: Tree, reason: Tree) -> Tree:

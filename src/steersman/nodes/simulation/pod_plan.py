@@ -134,9 +134,9 @@ class _Planner:
         self._mains: list[Tree] = spec.get("containers") or []
         self._inits: list[Tree] = spec.get("initContainers") or []
         self._statuses: dict[str, Tree] = {
-            each.get("name", ""): each
+            container_status.get("name", ""): container_status
             for kind in ("initContainerStatuses", "containerStatuses")
-            for each in status.get(kind) or ()
+            for container_status in status.get(kind) or ()
         }
         self._is_new = not pod_status.is_running(pod)
         since = status.get("startTime")

@@ -64,43 +64,43 @@ def _words(text: str, at: int, variables: Mapping[str, str]) -> tuple[list[str],
 
 
 def _word(text: str, at: int, variables: Mapping[str, str]) -> tuple[str, int]:
-    made = ""
+    word = ""
     while at < len(text) and not text[at].isspace() and not _OPERATOR.match(text, at):
         if text[at] == "'":
             end = text.find("'", at + 1)
             if end < 0:
                 raise NotUnderstoodError
-            made, at = made + text[at + 1 : end], end + 1
+            word, at = word + text[at + 1 : end], end + 1
         elif text[at] == '"':
             part, at = _double_quoted(text, at + 1, variables)
-            made += part
+            word += part
         elif text[at] == "$":
             value, at = _variable(text, at, variables)
             if not _BARE.fullmatch(value):  # it would be split, or be no word at all
                 raise NotUnderstoodError
-            made += value
+            word += value
         elif match := _BARE.match(text, at):
-            made, at = made + match[0], match.end()
+            word, at = word + match[0], match.end()
         else:
             raise NotUnderstoodError
-    return made, at
+    return word, at
 
 
 def _double_quoted(text: str, at: int, variables: Mapping[str, str]) -> tuple[str, int]:
-    made = ""
+    word = ""
     while at < len(text):
         sign = text[at]
         if sign == '"':
-            return made, at + 1
+            return word, at + 1
         if sign == "`":
             break
         if sign == "$" and text[at + 1 : at + 2] not in ("", " ", '"'):
             value, at = _variable(text, at, variables)
-            made += value
+            word += value
         elif sign == "\\" and text[at + 1 : at + 2] in _ESCAPABLE:
-            made, at = made + text[at + 1 : at + 2], at + 2
+            word, at = word + text[at + 1 : at + 2], at + 2
         else:
-            made, at = made + sign, at + 1
+            word, at = word + sign, at + 1
     raise NotUnderstoodError
 
 

@@ -140,7 +140,7 @@ class _Search:
         all_devices: list[tuple[Pool, Device]] | None,
         start: int = 0,
     ) -> bool:
-        """Allocate ``left`` more devices for a request, then the remaining requests; report success.
+        """Allocate ``remaining`` more devices for a request, then the remaining requests; report success.
 
         The devices of one request are interchangeable, so candidates before ``start`` are not tried again.
         """
@@ -201,8 +201,8 @@ class _Search:
             if not constraint.applies_to(request.name):
                 continue
             if not constraint.add(device):
-                for each in added:
-                    each.remove()
+                for added_constraint in added:
+                    added_constraint.remove()
                 return False
             added.append(constraint)
         return True

@@ -48,14 +48,14 @@ class _ContainerRequest(NamedTuple):
 
 def extended_resource_classes(classes: Iterable[Any]) -> dict[str, str]:
     """Map extended resources to classes; of several classes the newest wins, then the first by name."""
-    found: dict[str, str] = {}
+    class_names: dict[str, str] = {}
     ordered = sorted(classes, key=lambda device_class: (-_created(device_class), device_class.metadata.name))
     for device_class in ordered:
         if device_class.spec.extendedResourceName:
-            found.setdefault(device_class.spec.extendedResourceName, device_class.metadata.name)
+            class_names.setdefault(device_class.spec.extendedResourceName, device_class.metadata.name)
     for device_class in ordered:
-        found.setdefault(f"{_IMPLICIT}{device_class.metadata.name}", device_class.metadata.name)
-    return found
+        class_names.setdefault(f"{_IMPLICIT}{device_class.metadata.name}", device_class.metadata.name)
+    return class_names
 
 
 def _created(obj: Any) -> float:
@@ -81,7 +81,7 @@ def extended_claim_for(pod: PodInfo, resources: Iterable[str], classes: Mapping[
     requests: list[Tree] = []
     mappings: list[Tree] = []
     for resource in sorted(resources):
-        made, assigned = _requests(pod.pod.spec, resource)
+        device_requests, assigned = _requests(pod.pod.spec, resource)
         requests += [
             {
                 "name": ask.request,
@@ -91,7 +91,7 @@ def extended_claim_for(pod: PodInfo, resources: Iterable[str], classes: Mapping[
                     "count": ask.pieces,
                 },
             }
-            for ask in made
+            for ask in device_requests
         ]
         mappings += [
             {"containerName": container, "resourceName": resource, "requestName": request}
@@ -106,7 +106,7 @@ def extended_claim_for(pod: PodInfo, resources: Iterable[str], classes: Mapping[
         "ownerReferences": [owner],
         "annotations": {ANNOTATION: "true"},
     }
-    spec = {"devices": {"requests": sorted(requests, key=lambda each: str(each["name"]))}}
+    spec = {"devices": {"requests": sorted(requests, key=lambda item: str(item["name"]))}}
     return ExtendedResourceClaim(msgspec.convert({"metadata": metadata, "spec": spec}, ResourceClaim), tuple(mappings))
 
 

@@ -46,7 +46,7 @@ class NodeResourcesFit(LocalPlugin):
         ]
         if not lacking:
             return Rejection(self.name, ("Too many pods",)) if is_full else None
-        lacking.sort(key=lambda each: _ORDER.get(each[0], len(_ORDER)))
+        lacking.sort(key=lambda exceeded: _ORDER.get(exceeded[0], len(_ORDER)))
         reasons = [f"Insufficient {name}" for name, _ in lacking]
         return Rejection(
             self.name,

@@ -78,26 +78,26 @@ def _domains(constraint: SpreadConstraint, pod: PodInfo, cluster: Snapshot, keys
     key = constraint.topology_key
     if pod.node_test is None and not constraint.honors_taints and len(keys) <= 1:
         return _domain_sums(key, counts, cluster)
-    found: dict[str, int] = {}
+    count_by_domain: dict[str, int] = {}
     for node in cluster.nodes:
         labels = node.labels
         value = labels.get(key)
         if value is None or any(key not in labels for key in keys) or not _is_eligible(node, pod, constraint):
             continue
-        found[value] = found.get(value, 0) + counts.get(node.name, 0)
-    return found
+        count_by_domain[value] = count_by_domain.get(value, 0) + counts.get(node.name, 0)
+    return count_by_domain
 
 
 def _domain_sums(key: str, counts: Mapping[str, int], cluster: Snapshot) -> dict[str, int]:
     """Return counts by domain where every node is eligible; visits only nodes with matching pods."""
-    found = dict.fromkeys(cluster.domains(key), 0)
+    count_by_domain = dict.fromkeys(cluster.domains(key), 0)
     infos = cluster.infos
     for name, count in counts.items():
         info = infos[name]
         value = info.labels.get(key)
         if value is not None and info.node is not None:
-            found[value] += count
-    return found
+            count_by_domain[value] += count
+    return count_by_domain
 
 
 class _HardFilter(PodFilter):

@@ -92,8 +92,8 @@ class _VolumesFilter(PodFilter):
         self._unbound = unbound
 
     def __call__(self, node: NodeInfo) -> Rejection | None:
-        found = (self._bound_conflict(node), self.binding(node))
-        reasons = tuple(reason for reason in _REASONS if reason in found)
+        conflict = (self._bound_conflict(node), self.binding(node))
+        reasons = tuple(reason for reason in _REASONS if reason in conflict)
         return Rejection(_NAME, reasons, resolvable=False) if reasons else None
 
     def _bound_conflict(self, node: NodeInfo) -> str:

@@ -25,7 +25,7 @@ async def response_to(raw_response: bytes, method: str = "GET", body: bytes = b"
     async with listening(serve) as port:
         location = Location("127.0.0.1", str(port), scheme="http")
         sent = Outgoing(method=method, target="/p?q=1", headers=[(b"x-a", b"b")], body=body)
-        answer = await Connections(RealClock()).ask(location, sent, as_kubelets_client=False)
+        answer = await Connections(RealClock()).round_trip(location, sent, as_kubelets_client=False)
         try:
             yield answer, received[0]
         finally:
@@ -71,7 +71,9 @@ async def test_refused_connection_raises():
         pass
     location = Location("127.0.0.1", str(port), scheme="http")
     with pytest.raises(DialError, match=rf"dial tcp 127.0.0.1:{port}: connect: "):
-        await Connections(RealClock()).ask(location, Outgoing(method="GET", target="/"), as_kubelets_client=False)
+        await Connections(RealClock()).round_trip(
+            location, Outgoing(method="GET", target="/"), as_kubelets_client=False
+        )
 
 
 @asynccontextmanager
@@ -111,7 +113,7 @@ async def test_dial_connects_through_proxy(is_encrypted, tmp_path):
         tls.load_cert_chain(pki.server.certificate, pki.server.key)
     async with through_a_proxy(tls=tls) as (location, received):
         connections = Connections(RealClock())
-        answer = await connections.ask(location, Outgoing(method="GET", target="/"), as_kubelets_client=False)
+        answer = await connections.round_trip(location, Outgoing(method="GET", target="/"), as_kubelets_client=False)
         assert (answer.code, await answer.text(100)) == (200, b"page")
     assert received == [f"CONNECT 10.1.2.3:8080 HTTP/1.1\r\nhost: {location.way.authority}\r\n\r\n".encode()]
 
@@ -119,7 +121,9 @@ async def test_dial_connects_through_proxy(is_encrypted, tmp_path):
 async def test_dial_reports_error_of_proxy():
     async with through_a_proxy(b"connect: connection refused") as (location, _):
         with pytest.raises(DialError, match=r"^dial tcp 10\.1\.2\.3:8080: connect: connection refused$"):
-            await Connections(RealClock()).ask(location, Outgoing(method="GET", target="/"), as_kubelets_client=False)
+            await Connections(RealClock()).round_trip(
+                location, Outgoing(method="GET", target="/"), as_kubelets_client=False
+            )
 
 
 def test_end_to_end_drops_hop_by_hop_headers():

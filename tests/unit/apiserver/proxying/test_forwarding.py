@@ -18,7 +18,7 @@ class Answering:
     def __init__(self, code: int, body: bytes = b"") -> None:
         self.code, self.body = code, body
 
-    async def ask(self, location, sent, *, as_kubelets_client):
+    async def round_trip(self, location, sent, *, as_kubelets_client):
         if self.code == 0:
             raise DialError("dial tcp h:10250: connect: connection refused")
         return self

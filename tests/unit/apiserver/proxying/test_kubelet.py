@@ -7,11 +7,11 @@ from steersman.apimachinery.errors import StatusError
 from steersman.apiserver.proxying.kubelet import (
     DIALS_PODS,
     Location,
-    no_answer,
-    no_proxy,
-    no_stream,
+    backend_unreachable_error,
+    kubelet_proxy_location,
+    kubelet_unreachable_error,
     node_location,
-    way_to_pods,
+    upgrade_dial_error,
 )
 
 NODES = "/api/v1/nodes"
@@ -79,8 +79,8 @@ async def test_way_to_pods_is_kubelet_of_annotated_node(value, way):
         await server.make(NODES, metadata=metadata, status={"addresses": [{"type": "Hostname", "address": "h"}]})
         nodes = server.registry.get("", "v1", "nodes")
         await nodes.cache.wait_fresh()
-        assert way_to_pods(nodes, "a") == way
-        assert way_to_pods(nodes, "none") is way_to_pods(nodes, "") is None
+        assert kubelet_proxy_location(nodes, "a") == way
+        assert kubelet_proxy_location(nodes, "none") is kubelet_proxy_location(nodes, "") is None
 
 
 def test_location_formats_as_url():
@@ -90,8 +90,11 @@ def test_location_formats_as_url():
 
 def test_errors_name_the_location():
     there = Location("h", "80", "/x")
-    assert (no_answer(there).code, no_answer(there).message) == (500, f'Get "https://h:80/x": {UNREACHABLE}')
-    assert (no_proxy(there).code, no_proxy(there).message) == (
+    assert (kubelet_unreachable_error(there).code, kubelet_unreachable_error(there).message) == (
+        500,
+        f'Get "https://h:80/x": {UNREACHABLE}',
+    )
+    assert (backend_unreachable_error(there).code, backend_unreachable_error(there).message) == (
         503,
         f"error trying to reach service: h:80: {UNREACHABLE}",
     )
@@ -107,6 +110,6 @@ def test_errors_name_the_location():
 )
 async def test_no_stream_requires_upgrade(headers, code, why):
     server = Server()
-    error = no_stream(Location("h", "80"), server.request("POST", "/x", headers=headers))
+    error = upgrade_dial_error(Location("h", "80"), server.request("POST", "/x", headers=headers))
     await server.__aexit__()
     assert (error.code, error.message) == (code, why)

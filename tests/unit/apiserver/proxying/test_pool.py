@@ -38,7 +38,7 @@ async def test_connection_is_reused_after_complete_response():
     server, connections = Server(), pool_of(RealClock())
     async with listening(server) as port:
         for _ in range(5):
-            assert await (await connections.ask(at(port), GET)).text(10) == b"ok"
+            assert await (await connections.round_trip(at(port), GET)).text(10) == b"ok"
         assert (server.connections, connections.open_count) == (1, 1)
         connections.close()
         assert connections.open_count == 0
@@ -49,7 +49,7 @@ async def test_connection_is_not_reused_after_unread_response():
     server.answer = b"HTTP/1.1 200 OK\r\nContent-Length: 2000000\r\n\r\nok"
     async with listening(server) as port:
         for _ in range(2):
-            (await connections.ask(at(port), GET)).close()
+            (await connections.round_trip(at(port), GET)).close()
         assert (server.connections, connections.open_count) == (2, 0)
 
 
@@ -57,9 +57,9 @@ async def test_connection_is_closed_after_idle_timeout():
     clock, server = FakeClock(), Server()
     connections = pool_of(clock)
     async with listening(server) as port:
-        await (await connections.ask(at(port), GET)).text(10)
+        await (await connections.round_trip(at(port), GET)).text(10)
         await clock.advance(pool.IDLE_SECONDS)
-        await (await connections.ask(at(port), GET)).text(10)
+        await (await connections.round_trip(at(port), GET)).text(10)
         assert (server.connections, connections.open_count) == (2, 1)
         connections.close()
 
@@ -68,9 +68,9 @@ async def test_request_with_body_gets_fresh_connection():
     clock, server = FakeClock(), Server()
     connections = pool_of(clock)
     async with listening(server) as port:
-        await (await connections.ask(at(port), GET)).text(10)
+        await (await connections.round_trip(at(port), GET)).text(10)
         await clock.advance(pool.FRESH_SECONDS)
-        (await connections.ask(at(port), Outgoing(method="POST", target="/"))).close()
+        (await connections.round_trip(at(port), Outgoing(method="POST", target="/"))).close()
         assert server.connections == 2
         connections.close()
 
@@ -79,9 +79,9 @@ async def test_request_above_the_limit_fails_at_once(monkeypatch):
     monkeypatch.setattr(pool, "OPEN_MAX", 1)
     server, connections = Server(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nok"), pool_of(RealClock())
     async with listening(server) as port:
-        answer = await connections.ask(at(port), GET)
+        answer = await connections.round_trip(at(port), GET)
         with pytest.raises(DialError, match="1 connections are open"):
-            await connections.ask(at(port), GET)
+            await connections.round_trip(at(port), GET)
         answer.close()
 
 
@@ -100,6 +100,6 @@ async def test_streamed_body_of_unknown_length_is_chunked():
     connections = pool_of(RealClock())
     async with listening(serve) as port:
         sent = Outgoing(method="POST", target="/", stream=body())
-        assert await (await connections.ask(at(port), sent)).text(10) == b"ok"
+        assert await (await connections.round_trip(at(port), sent)).text(10) == b"ok"
     assert received[0].endswith(b"transfer-encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n")
     connections.close()

@@ -39,7 +39,7 @@ def messages(cluster):
     async def wait(matches):
         """The Deployment once its status is so."""
         return await cluster.eventually(
-            "apps/v1", "Deployment", "d", lambda found: found and matches(found.get("status", {})), namespace="default"
+            "apps/v1", "Deployment", "d", lambda obj: obj and matches(obj.get("status", {})), namespace="default"
         )
 
     return wait

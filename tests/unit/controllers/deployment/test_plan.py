@@ -34,8 +34,8 @@ def summary(planned):
 
 
 def reason(planned, type_=status.PROGRESSING):
-    found = find_condition(planned.deployment.status.conditions, type_)
-    return found and found.reason
+    condition = find_condition(planned.deployment.status.conditions, type_)
+    return condition and condition.reason
 
 
 def revised(deployment, **facts):

@@ -57,8 +57,8 @@ async def test_of_pods_selects_by_metric_labels_and_defaults_the_window():
     item = {"describedObject": {"name": "a"}, "value": "1500m", "timestamp": "2026-01-01T00:00:00Z"}
     api, transport = scripted(answer({"items": [item]}))
     metric = MetricIdentifier("hits", LabelSelector(matchLabels={"verb": "GET"}))
-    found = await api.of_pods(metric, "default", "app=web")
-    assert found == {"a": Measured(1500, datetime(2026, 1, 1, tzinfo=UTC), 60.0)}
+    pods = await api.of_pods(metric, "default", "app=web")
+    assert pods == {"a": Measured(1500, datetime(2026, 1, 1, tzinfo=UTC), 60.0)}
     path = "/apis/custom.metrics.k8s.io/v1beta2/namespaces/default/pods/*/hits"
     assert transport.targets == [f"GET {path}?labelSelector=app%3Dweb&metricLabelSelector=verb%3DGET"]
 

@@ -126,8 +126,8 @@ async def test_reconcile_sets_and_clears_replica_failure(cluster, controller, sp
     def is_told(found):
         return [condition["reason"] for condition in found.get("status", {}).get("conditions", ())] == ["FailedCreate"]
 
-    found = await cluster.eventually("v1", "ReplicationController", "rc", is_told, namespace="default")
-    assert "exceeded quota" in found["status"]["conditions"][0]["message"]
+    obj = await cluster.eventually("v1", "ReplicationController", "rc", is_told, namespace="default")
+    assert "exceeded quota" in obj["status"]["conditions"][0]["message"]
     assert await cluster.until(lambda: cluster.events("FailedCreate"))
     await cluster.client.delete(tree("v1", "ResourceQuota"), "none", namespace="default")
     well = await settled(replicas=2)
@@ -218,7 +218,7 @@ async def test_replica_sets_look_at_the_pods_of_their_siblings(cluster, pod_spec
         await cluster.make(
             "apps/v1", "ReplicaSet", name, namespace="default", spec=spec, metadata={"ownerReferences": [owner]}
         )
-        await cluster.eventually("apps/v1", "ReplicaSet", name, lambda found, n=replicas: found.get("status", {}).get("replicas") == n,
+        await cluster.eventually("apps/v1", "ReplicaSet", name, lambda obj, n=replicas: obj.get("status", {}).get("replicas") == n,
                                  namespace="default")  # fmt: skip
     one = sets.objects.lister.get("one", namespace="default")
     assert {uid_of(pod) for pod in sets.related_pods(one)} == {uid_of(pod) for pod in await pods(cluster)}

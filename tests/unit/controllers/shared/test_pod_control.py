@@ -46,7 +46,7 @@ async def test_create_records_an_event_per_pod(cluster, owner, config, pod_spec)
     assert (sorted(map(name_of, made.pods)), made.error) == (["a", "b"], None)
     assert owner.control.expectations.pending("k") == (2, frozenset())
     events = await cluster.until(lambda: cluster.events("SuccessfulCreate"))
-    assert {each["message"] for each in events} >= {"Created pod: a"}
+    assert {event["message"] for event in events} >= {"Created pod: a"}
 
 
 async def test_failed_creation_lowers_expectations(cluster, owner, config, pod_spec):

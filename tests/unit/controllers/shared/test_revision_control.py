@@ -114,7 +114,9 @@ async def test_delete_leaves_another_revision_of_the_same_name(cluster, control)
     await control.delete([first])
     second = (await control.settle("k", ds, [], collisions=0)).revision
     await control.delete([first])
-    assert [name_of(each) for each in await cluster.client.list(ControllerRevision)] == [name_of(second)]
+    assert [name_of(controller_revision) for controller_revision in await cluster.client.list(ControllerRevision)] == [
+        name_of(second)
+    ]
 
 
 async def test_delete_raises_a_conflict_while_the_revision_exists(cluster, control, conflicts):

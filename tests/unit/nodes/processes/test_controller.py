@@ -52,7 +52,7 @@ class World:
         raise AssertionError("the watch ended")
 
     async def phase(self, wanted):
-        return await self.until(lambda found: found["status"].get("phase") == wanted)
+        return await self.until(lambda obj: obj["status"].get("phase") == wanted)
 
     async def log(self, made):
         return b"".join([piece async for piece in self.controller.host.logs(made, "c", LogOptions())]).decode()
@@ -131,7 +131,7 @@ async def test_deleted_pod_terminates_and_its_directory_is_removed(tmp_path):
 async def test_other_pods_are_ignored(tmp_path):
     async with cluster(tmp_path) as world:
         await world.client.create(pod("exit 0", annotations={}))
-        made = await world.client.get(PODS, "p", namespace="default")
+        pods = await world.client.get(PODS, "p", namespace="default")
         node = await world.client.get(tree("v1", "Node"), "n")
-        assert not world.controller.concerns(made, node)
-        assert not world.controller.host.has(made)
+        assert not world.controller.concerns(pods, node)
+        assert not world.controller.host.has(pods)

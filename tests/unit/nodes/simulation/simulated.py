@@ -48,15 +48,15 @@ class Simulation:
                 self.now = following.due
                 continue
             self.apply(following.status)
-            self.events += [(each.type, each.reason, each.message) for each in following.events]
-            states = tuple(state_of(each) for each in self.statuses())
+            self.events += [(event.type, event.reason, event.message) for event in following.events]
+            states = tuple(state_of(status) for status in self.statuses())
             self.seen.append(((self.now - NOW).total_seconds(), self.pod["status"]["phase"], *states))
         self.now = max(end, self.now)
         return self.seen[begin:]
 
     def apply(self, status: Tree) -> None:
-        known = {each["type"]: each for each in self.pod["status"].get("conditions", ())}
-        known |= {each["type"]: each for each in status.get("conditions", ())}
+        known = {condition["type"]: condition for condition in self.pod["status"].get("conditions", ())}
+        known |= {condition["type"]: condition for condition in status.get("conditions", ())}
         self.pod["status"] = deepcopy({**self.pod["status"], **status, "conditions": list(known.values())})
 
     def statuses(self) -> list[Tree]:
@@ -64,10 +64,10 @@ class Simulation:
         return [*status.get("initContainerStatuses", ()), *status["containerStatuses"]]
 
     def status_of(self, name: str = "c") -> Tree:
-        return next(each for each in self.statuses() if each["name"] == name)
+        return next(status for status in self.statuses() if status["name"] == name)
 
     def conditions(self) -> dict[str, str]:
-        return {each["type"]: each["status"] for each in self.pod["status"]["conditions"]}
+        return {condition["type"]: condition["status"] for condition in self.pod["status"]["conditions"]}
 
 
 def state_of(status: Tree) -> str:

@@ -55,7 +55,7 @@ def is_terminal(pod: Tree) -> bool:
     return phase in ("Succeeded", "Failed") or bool(pod["metadata"].get("deletionTimestamp"))
 
 
-def is_free(budget: Tree, pod: Tree) -> bool:
+def can_ignore_budget(budget: Tree, pod: Tree) -> bool:
     """Report whether an unhealthy Pod may be evicted without a disruption. Upstream: ``unhealthyPodEvictionPolicy``."""
     if has_condition(pod.get("status"), "Ready"):
         return False
@@ -66,8 +66,8 @@ def is_free(budget: Tree, pod: Tree) -> bool:
     return bool((status.get("currentHealthy") or 0) >= desired > 0)
 
 
-def take_disruption(budget: Tree, pod_name: str, stamp: str) -> None:
-    """Record a disruption in the budget's status, in place. Raises 403, or 429 if none is allowed."""
+def check_and_decrement(budget: Tree, pod_name: str, stamp: str) -> None:
+    """Record a disruption in the budget's status, in place; upstream: ``checkAndDecrement``. Raises 403, or 429 if none is allowed."""
     check_disruption(budget)
     status = budget["status"]
     status["disruptionsAllowed"] -= 1

@@ -78,7 +78,7 @@ def test_is_free_for_unhealthy_pods(ready, policy, status, free):
 
 def test_take_disruption_counts():
     one = budget(disruptionsAllowed=2, disruptedPods={"q": "then"})
-    disruptions.take_disruption(one, "p", "now")
+    disruptions.check_and_decrement(one, "p", "now")
     assert one["status"] == budget(disruptionsAllowed=1, disruptedPods={"q": "then", "p": "now"})["status"]
 
 
@@ -93,7 +93,7 @@ def test_take_disruption_counts():
 )
 def test_take_disruption_sets_condition_when_none_is_left(before, time):
     one = budget(disruptionsAllowed=1, conditions=before)
-    disruptions.take_disruption(one, "p", "now")
+    disruptions.check_and_decrement(one, "p", "now")
     assert one["status"]["conditions"][-1] == {
         "type": "DisruptionAllowed",
         "status": "False",
@@ -106,7 +106,7 @@ def test_take_disruption_sets_condition_when_none_is_left(before, time):
 
 def refused(one: dict[str, object]) -> StatusError:
     with pytest.raises(StatusError) as error:
-        disruptions.take_disruption(one, "p", "now")
+        disruptions.check_and_decrement(one, "p", "now")
     return error.value
 
 
