@@ -2,7 +2,7 @@
 
     scripts/flakes.py --times 20 --workers 2 --seed 1 examples/testing
 
-The default suite is one of the examples for operator tests. Run ``n`` has the seed ``seed + n`` for the order of its
+The default suite has the examples for operator tests. Run ``n`` has the seed ``seed + n`` for the order of its
 tests. Prints the command that repeats each failing run, with the end of its output, and exits with 1 after a failure.
 """
 
@@ -39,7 +39,7 @@ def run(suite: str, *, workers: int, seed: int) -> bool:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("suite", nargs="?", default="examples/testing/test_kubernetes.py")
+    parser.add_argument("suite", nargs="?", default="examples/testing")
     parser.add_argument("--times", type=int, default=20)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--seed", type=int, default=1)
