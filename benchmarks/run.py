@@ -19,16 +19,19 @@ import uvloop
 from benchmarks.access import measure_rbac
 from benchmarks.applies import measure_apply
 from benchmarks.client import Result, Target, Template, load, percentile
+from benchmarks.definitions import measure_custom, measure_definitions
 from benchmarks.rates import NAMESPACE, Report, config_map, fill, paired, pod, rate
 from benchmarks.reads import measure_reads
 from benchmarks.servers import Server, api_server, bare_server
 from benchmarks.users import measure_users
 from benchmarks.watchers import fan_out
+from benchmarks.webhooks import measure_webhooks
 from benchmarks.writes import measure_writes
 
 PODS = 5_000
 OBJECTS = 50_000
 _PARTS = ["start", "rates", "access", "users", "writes", "reads", "watch", "memory", "informer"]
+_PARTS += ["webhooks", "custom", "definitions"]
 
 
 def prepare(server: Server) -> None:
@@ -173,6 +176,12 @@ def main() -> int:
         from benchmarks.informer import measure_informers  # noqa: PLC0415 — it needs this module
 
         measure_informers(report, 1 if arguments.quick else 3)
+    if "webhooks" in parts:
+        measure_webhooks(report, turn_seconds, rounds)
+    if "custom" in parts:
+        measure_custom(report, turn_seconds, rounds)
+    if "definitions" in parts:
+        measure_definitions(report, rounds=3)
     return 0 if report.is_met else 1
 
 

@@ -46,7 +46,7 @@ class Server:
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def _loop_seconds(pid: int) -> float:
+def loop_seconds(pid: int) -> float:
     """Return the CPU time of a process's first thread, which runs the event loop."""
     return int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e9
 
@@ -93,7 +93,7 @@ def api_server(
     try:
         target = _wait(process, kubeconfig, place)
         ready_seconds = time.perf_counter() - start
-        target.loop_seconds = partial(_loop_seconds, process.pid)
+        target.loop_seconds = partial(loop_seconds, process.pid)
         yield Server(process, target, place, ready_seconds)
     finally:
         process.send_signal(signal.SIGTERM)

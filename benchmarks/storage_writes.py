@@ -1,10 +1,11 @@
 """Durable transactions per second of the SQLite store beside an event loop with other work.
 
-    python benchmarks/storage_writes.py [--busy-us 150] [--writers 16] [--update] [--uvloop] [--think-ms 0]
+    python benchmarks/storage_writes.py [--writer thread] [--busy-us 150] [--writers 16] [--update] [--uvloop] [--think-ms 0]
 
-Each writer burns ``--busy-us`` of CPU on the loop (a request's share), passes through a system call, and waits for one
-transaction; then it thinks for ``--think-ms`` on average, without which all go in step. Prints transactions, commits (each is one fsync of the log) and their latency, and what the loop and the
-process that writes spend per transaction besides the burning; how long opening the store took, and the memory of that process.
+Each client burns ``--busy-us`` of CPU on the loop (a request's share), passes through a system call, and waits for one
+transaction; then it thinks for ``--think-ms`` on average, without which all go in step. Prints transactions, commits (each is
+one fsync of the log) and their latency, the CPU time of the loop (besides the burning) and of the store's writer per transaction,
+the duration of opening the store, and the memory of the process that writes.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from pathlib import Path
 
 from steersman.asynckit.clock import RealClock
 from steersman.storage.sqlite import SqliteStore
-from steersman.storage.sqlite.writer import Writer
+from steersman.storage.sqlite.pipeline import Pipeline
+from steersman.storage.sqlite.process_writer import ProcessWriter
 from steersman.storage.store import Put
 
 PRELOADED = 16_000
@@ -41,13 +43,13 @@ def burn(seconds):
 
 
 def count_commits(tally):
-    persist = Writer.persist
+    settle = Pipeline._settle
 
-    def counting(self, *args, **kwargs):
-        tally.commits += 1
-        persist(self, *args, **kwargs)
+    def counting(self, frames, error):
+        tally.commits += frames > 0
+        settle(self, frames, error)
 
-    Writer.persist = counting
+    Pipeline._settle = counting
 
 
 async def write(store, number, args, value, tally, stop):
@@ -75,26 +77,35 @@ async def write(store, number, args, value, tally, stop):
 async def measure(args):
     tally, value = Tally(), os.urandom(args.value_bytes)
     with tempfile.TemporaryDirectory(dir=args.folder) as folder:
+        count_commits(tally)
         opening = time.perf_counter()
-        store = await SqliteStore.open(Path(folder) / "store.db", clock=RealClock())
+        store = await SqliteStore.open(Path(folder) / "store.db", clock=RealClock(), writer=args.writer)
         tally.open_seconds = time.perf_counter() - opening
-        pid = store._pipeline.writer._child.process.pid
+        pid, task = writer_ids(store._pipeline.writer)
         for first in range(0, PRELOADED, 500):
             await store.txn([Put(f"/registry/pods/ns/{n}", value) for n in range(first, first + 500)])
         await store.watch("/registry/pods/", len_of_events, after_revision=store.revision, on_lost=print)
-        count_commits(tally)
-        wall, loop_cpu, writer_cpu = time.perf_counter(), time.thread_time(), cpu_seconds(pid)
+        tally.commits = 0
+        wall, loop_cpu, writer_cpu = time.perf_counter(), time.thread_time(), cpu_seconds(pid, task)
         stop = wall + args.seconds
         await asyncio.gather(*(write(store, n, args, value, tally, stop) for n in range(args.writers)))
         wall, loop_cpu = time.perf_counter() - wall, time.thread_time() - loop_cpu
-        writer_cpu = cpu_seconds(pid) - writer_cpu
+        writer_cpu = cpu_seconds(pid, task) - writer_cpu
         tally.writer_rss = rss(pid)
         await store.close()
     report(tally, wall=wall, loop_cpu=loop_cpu, writer_cpu=writer_cpu)
 
 
-def cpu_seconds(pid):
-    return int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) * 1e-9
+def writer_ids(writer):
+    """Return the ids of the process and the thread that write."""
+    if isinstance(writer, ProcessWriter):
+        pid = writer._child.process.pid
+        return pid, pid
+    return os.getpid(), writer._worker.native_id
+
+
+def cpu_seconds(pid, task):
+    return int(Path(f"/proc/{pid}/task/{task}/schedstat").read_text().split()[0]) * 1e-9
 
 
 def rss(pid):
@@ -119,7 +130,8 @@ def report(tally, *, wall, loop_cpu, writer_cpu):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--writers", type=int, default=16)
+    parser.add_argument("--writer", choices=("process", "thread"), default="process")
+    parser.add_argument("--writers", type=int, default=16, help="concurrent clients")
     parser.add_argument("--busy-us", type=float, default=150)
     parser.add_argument("--seconds", type=float, default=5)
     parser.add_argument("--value-bytes", type=int, default=1500)

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import itertools
 import json
-import time
 from typing import TYPE_CHECKING
 
 from benchmarks.applies import APPLY, deployment
 from benchmarks.client import Template
+from benchmarks.definitions import establish
 from benchmarks.rates import (
     NAMESPACE,
     config_map,
@@ -26,15 +26,14 @@ from benchmarks.rates import (
     ratio,
 )
 from benchmarks.servers import api_server, bare_server
-from benchmarks.users import call, prepare
+from benchmarks.users import prepare
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from benchmarks.client import Result, Target
+    from benchmarks.client import Result
     from benchmarks.rates import Report
 
-_DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 _GROUP = "bench.example.com"
 #: Target: share of the rate of pods that are alike.
 _DISTINCT_MIN = 0.70
@@ -119,18 +118,6 @@ def _changed_deployment(name: str) -> Callable[[str], bytes]:
     return make
 
 
-def _establish(target: Target) -> None:
-    """Create the definition and wait until its resources are served."""
-    call(target, "POST", _DEFINITIONS, definition())
-    deadline = time.perf_counter() + 30
-    while time.perf_counter() < deadline:
-        conditions = call(target, "GET", f"{_DEFINITIONS}/crontasks.{_GROUP}").get("status", {}).get("conditions", [])
-        if any(condition["type"] == "Established" and condition["status"] == "True" for condition in conditions):
-            return
-        time.sleep(0.05)
-    raise RuntimeError("the definition was not established")
-
-
 class _Numbers:
     """Distinct numbers of seven digits."""
 
@@ -146,7 +133,7 @@ def measure_writes(report: Report, seconds: float, rounds: int) -> None:
     with api_server() as server:
         target = server.target
         prepare(server)
-        _establish(target)
+        establish(target, [definition()])
         deployments = f"/apis/apps/v1{NAMESPACE.removeprefix('/api/v1')}/deployments"
         fill(target, f"{NAMESPACE}/configmaps", config_map, _PATCHED, "c")
         fill(target, deployments, lambda name: json.dumps(deployment(name)).encode(), _PATCHED, "d")

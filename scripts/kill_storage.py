@@ -2,12 +2,13 @@
 
     scripts/kill_storage.py --times 1000 --seed 1
     scripts/kill_storage.py --times 200 --damage
+    scripts/kill_storage.py --times 100 --writer thread
 
 Each round starts a child that opens the store and writes with many tasks at once, reporting each acknowledged write on
 a pipe; kills it with SIGKILL at a random moment (while it starts, writes or compacts); opens the file in this process
 and compares. In every other round the store's own process, which writes, is killed a few times before: the child sees
 that exactly the writes that were refused did not happen, and goes on. Exits with 1 and says what is wrong at the first
-difference.
+difference. With ``--writer thread`` the children write in a thread, which dies with them.
 
 With ``--damage``, one kill in ten is followed by damage to one of the files (truncated, emptied, deleted, bits flipped, a sector
 zeroed). The store must then hold everything acknowledged, but for values that it reports as damaged, or refuse to open; after
@@ -56,9 +57,9 @@ class Wrong(Exception):  # noqa: N818 — the script's verdict
 # The child.
 
 
-async def child(path: str, seed: int) -> None:
+async def child(path: str, seed: int, writer_kind: str) -> None:
     rng = random.Random(seed)
-    store = await SqliteStore.open(path, clock=RealClock(), squash_prefixes=[SQUASHED])
+    store = await SqliteStore.open(path, clock=RealClock(), squash_prefixes=[SQUASHED], writer=writer_kind)
     report(f"open {store.revision} -")
     writers = [asyncio.ensure_future(write(store, writer, random.Random(rng.random()))) for writer in range(WRITERS)]
     while True:
@@ -257,9 +258,10 @@ def text_of(value: bytes | None) -> str:
     return "-" if value is None else value.split(b" ", 1)[0].decode()
 
 
-def run_and_kill(path: Path, rng: random.Random) -> list[str]:
-    """Run one child and kill it; yield its lines."""
+def run_and_kill(path: Path, rng: random.Random, writer_kind: str) -> list[str]:
+    """Run one child and kill it; return its lines."""
     command = [sys.executable, __file__, "--child", str(path), "--seed", str(rng.randrange(1 << 30))]
+    command += ["--writer", writer_kind]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     lines: list[str] = []
     started = threading.Event()
@@ -275,7 +277,7 @@ def run_and_kill(path: Path, rng: random.Random) -> list[str]:
     early = rng.randrange(KILLED_EARLY) == 0
     started.wait(rng.random() * 0.3 if early else 30)
     if not early:
-        kills = rng.randint(1, WRITERS_KILLED_MAX) if rng.random() < 0.5 else 0
+        kills = rng.randint(1, WRITERS_KILLED_MAX) if writer_kind == "process" and rng.random() < 0.5 else 0
         life_seconds = rng.random() * LIFE_SECONDS_MAX / (kills + 1)
         for kill in range(kills + 1):
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -305,10 +307,11 @@ def main() -> int:
     parser.add_argument("--times", type=int, default=100)
     parser.add_argument("--seed", type=int, default=None, help="random when not given; printed")
     parser.add_argument("--damage", action="store_true", help="damage the files after one kill in ten")
+    parser.add_argument("--writer", choices=("process", "thread"), default="process")
     parser.add_argument("--child", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.child:
-        asyncio.run(child(args.child, args.seed))
+        asyncio.run(child(args.child, args.seed, args.writer))
     seed = random.SystemRandom().randrange(1 << 30) if args.seed is None else args.seed
     print(f"seed {seed}", flush=True)
     rng = random.Random(seed)
@@ -317,7 +320,7 @@ def main() -> int:
         path = Path(folder) / "store.db"
         for round_number in range(1, args.times + 1):
             try:
-                ledger.read(run_and_kill(path, rng))
+                ledger.read(run_and_kill(path, rng, args.writer))
                 if args.damage and round_number % DAMAGED == 0:
                     print(f"round {round_number}: {asyncio.run(verify_damaged(path, ledger, rng))}", flush=True)
                 asyncio.run(verify(path, ledger))

@@ -6,6 +6,7 @@ Copied in meaning from ``sigs.k8s.io/controller-runtime/pkg/internal/testing``: 
 
 from __future__ import annotations
 
+import base64
 import http.client
 import ipaddress
 import json
@@ -279,6 +280,55 @@ class Envtest:
     def clean_up(self) -> None:
         for state in self._states:
             state.clean_up()
+
+
+class WebhookInstallOptions:
+    """``WebhookInstallOptions`` of envtest's ``webhook.go``: configurations whose client config is a local URL with a CA."""
+
+    def __init__(self, *, mutating: list[dict[str, Any]], validating: list[dict[str, Any]]) -> None:
+        self.mutating, self.validating = mutating, validating
+        self.local_serving_host, self.local_serving_port = "", 0
+        self.local_serving_cert_dir: Path
+        self.local_serving_ca_data = b""
+
+    def prep_with_controller_runtime(self) -> None:
+        """``PrepWithoutInstalling``: certificates, host and port, and the rewritten configurations."""
+        self.setup_ca()
+        self.local_serving_port, self.local_serving_host = suggest_port(), "127.0.0.1"
+        address = f"{self.local_serving_host}:{self.local_serving_port}"
+        for configuration in self.mutating + self.validating:
+            for webhook in configuration["webhooks"]:
+                self.modify(webhook["clientConfig"], address)
+
+    def modify(self, client_config: dict[str, Any], address: str) -> None:
+        """``modifyClientConfig``: the Service becomes a URL with its path."""
+        client_config["caBundle"] = base64.b64encode(self.local_serving_ca_data).decode()
+        service = client_config.pop("service", None)
+        if service is not None and service.get("path"):
+            client_config["url"] = f"https://{address}/{service['path'].lstrip('/')}"
+
+    def setup_ca(self) -> None:
+        """``setupCA``: a CA of its own, and a serving certificate in ``LocalServingCertDir``."""
+        ca = TinyCA()
+        certificate, key = ca.serving_pair()
+        self.local_serving_cert_dir = Path(tempfile.mkdtemp(prefix="envtest-serving-certs-"))
+        (self.local_serving_cert_dir / "tls.crt").write_bytes(certificate)
+        (self.local_serving_cert_dir / "tls.key").write_bytes(key)
+        self.local_serving_ca_data = pem(ca.certificate)
+
+    def install(self, client: Client) -> None:
+        """``Install``: prepare, create and wait until the API server has the configurations."""
+        self.prep_with_controller_runtime()
+        base = "/apis/admissionregistration.k8s.io/v1"
+        for kind, configurations in (("mutating", self.mutating), ("validating", self.validating)):
+            for configuration in configurations:
+                path = f"{base}/{kind}webhookconfigurations"
+                client("POST", path, configuration)
+                client("GET", f"{path}/{configuration['metadata']['name']}")
+
+    def clean_up(self) -> None:
+        """``Cleanup``: remove the certificates."""
+        shutil.rmtree(self.local_serving_cert_dir)
 
 
 def start_together(planes: list[Envtest]) -> None:

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
+import base64
+import json
 import os
 import re
 import shutil
 import signal
+import ssl
 import subprocess
 import sys
 import urllib.error
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from tests.e2e.envtest_sequence import Client, Envtest, start_together
+from tests.e2e.envtest_sequence import Client, Envtest, WebhookInstallOptions, start_together
 from tests.e2e.watching import WAIT_SECONDS
+from tests.unit.apiserver.webhooks.servers import WebhookServer, http_response
 
 NAMESPACES = "/api/v1/namespaces"
 
@@ -136,6 +142,59 @@ def test_objects_survive_a_restart_of_the_apiserver_in_sqlite_only(planes, stora
     assert plane.apiserver.stop() == 0
     plane.start_apiserver()
     assert names(plane.client()) & {"kept"} == survivors
+
+
+def webhook_configuration(kind: str, path: str) -> dict[str, Any]:
+    """Return a configuration as kubebuilder generates it: it names the Service of the deployed manager."""
+    service = {"name": "webhook-service", "namespace": "system", "path": path}
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["configmaps"]}
+    webhook = {
+        "name": f"{path.strip('/')}.example.com",
+        "clientConfig": {"service": service},
+        "rules": [rule],
+        "admissionReviewVersions": ["v1"],
+        "sideEffects": "None",
+    }
+    metadata = {"name": path.strip("/")}
+    return {"apiVersion": "admissionregistration.k8s.io/v1", "kind": kind, "metadata": metadata, "webhooks": [webhook]}
+
+
+async def review(path: str, body: Any) -> bytes:
+    """Add a label in the mutating webhook, and deny objects that lack it in the validating one."""
+    request = body["request"]
+    response: dict[str, Any] = {"uid": request["uid"], "allowed": True}
+    if path == "/mutate":
+        patch = [{"op": "add", "path": "/metadata/labels", "value": {"mutated": "yes"}}]
+        encoded = base64.b64encode(json.dumps(patch).encode()).decode()
+        response |= {"patchType": "JSONPatch", "patch": encoded}
+    elif "deny" in request["object"]["metadata"].get("annotations", {}):
+        response |= {"allowed": False, "status": {"message": "denied by the manager"}}
+    return http_response({**body, "response": response})
+
+
+async def test_webhooks_that_envtest_installs_are_called_at_its_local_address(planes, tmp_path) -> None:
+    plane = planes()
+    options = WebhookInstallOptions(
+        mutating=[webhook_configuration("MutatingWebhookConfiguration", "/mutate")],
+        validating=[webhook_configuration("ValidatingWebhookConfiguration", "/validate")],
+    )
+    await asyncio.to_thread(plane.start)
+    client = plane.client()
+    await asyncio.to_thread(options.install, client)
+    path = f"{NAMESPACES}/default/configmaps"
+    tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    tls.load_cert_chain(options.local_serving_cert_dir / "tls.crt", options.local_serving_cert_dir / "tls.key")
+    address = (options.local_serving_host, options.local_serving_port)
+    async with WebhookServer(review, context=tls, address=address):
+        created = await asyncio.to_thread(client, "POST", path, {"metadata": {"name": "a"}})
+        assert created["metadata"]["labels"] == {"mutated": "yes"}
+        denied = {"metadata": {"name": "b", "annotations": {"deny": "yes"}}}
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            await asyncio.to_thread(client, "POST", path, denied)
+        assert "denied by the manager" in json.load(refused.value)["message"]
+        refused.value.close()
+    options.clean_up()
+    assert not options.local_serving_cert_dir.exists()
 
 
 def test_second_apiserver_of_an_etcd_is_refused(planes) -> None:

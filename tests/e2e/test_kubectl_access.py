@@ -204,3 +204,14 @@ def test_create_role_rejects_escalation(reader):
     refused = reader.run("create", "role", "more", "--verb=get", "--resource=secrets", AS_ANN, code=1)
     assert "is attempting to grant RBAC permissions not currently held" in refused
     reader.run("create", "role", "less", "--verb=get", "--resource=configmaps", AS_ANN)
+
+
+def test_zpages_are_for_monitoring_only(admin):
+    assert "kube-apiserver statusz" in admin.run("get", "--raw", "/statusz")
+    flags = admin.run("get", "--raw", "/flagz")
+    assert "\nbind-address=127.0.0.1\n" in flags
+    assert "\nauthorization-mode=" in flags
+    refused = admin.run("get", "--raw", "/flagz", "--as=somebody", code=1)
+    assert 'forbidden: User "somebody" cannot get path "/flagz"' in refused
+    monitoring = ("--as=monitor", "--as-group=system:monitoring")
+    assert "kube-apiserver flagz" in admin.run("get", "--raw", "/flagz", *monitoring)

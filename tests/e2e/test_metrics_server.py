@@ -18,7 +18,9 @@ def kubectl(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kubectl]:
     arguments = ("--metrics", "--stages=never-end")
     with ControlPlane(whole=True, nodes=2, arguments=arguments) as started:
         made = Kubectl(started, Path(tmp_path_factory.mktemp("home")), "default")
-        made.run("wait", "apiservice/v1beta1.metrics.k8s.io", "--for=condition=Available", "--timeout=30s")
+        registration = "apiservice/v1beta1.metrics.k8s.io"
+        made.run("wait", registration, "--for=create", "--timeout=50s")
+        made.run("wait", registration, "--for=condition=Available", "--timeout=50s")
         yield made
 
 

@@ -47,6 +47,15 @@ def kubectl(whole, tmp_path):
     return made
 
 
+@pytest.fixture(params=["websocket", "spdy"])
+def streaming(request, kubectl):
+    """kubectl that streams over the transport of new clients, or over that of client-go before 1.31."""
+    if request.param == "spdy":
+        without = {"KUBECTL_REMOTE_COMMAND_WEBSOCKETS": "false", "KUBECTL_PORT_FORWARD_WEBSOCKETS": "false"}
+        kubectl.environment.update(without)
+    return kubectl
+
+
 def path(kubectl, resource):
     """Return the path of a collection or object of the core group in the namespace."""
     return f"/api/v1/namespaces/{kubectl.namespace}/{resource}"
@@ -142,9 +151,9 @@ def test_failed_container_is_restarted_with_its_previous_log(kubectl):
     assert kubectl.run("logs", "p", "--previous") == "run\n"
 
 
-def test_exec_runs_in_the_containers_environment_and_returns_the_exit_code(kubectl):
-    kubectl.run("create", "configmap", "settings", "--from-literal=color=blue")
-    kubectl.run("create", "secret", "generic", "hidden", "--from-literal=word=open")
+def test_exec_runs_in_the_containers_environment_and_returns_the_exit_code(streaming):
+    streaming.run("create", "configmap", "settings", "--from-literal=color=blue")
+    streaming.run("create", "secret", "generic", "hidden", "--from-literal=word=open")
     made = pod(
         command=["sleep", "60"],
         container={
@@ -158,36 +167,80 @@ def test_exec_runs_in_the_containers_environment_and_returns_the_exit_code(kubec
         },
         volumes=[{"name": "v", "configMap": {"name": "settings"}}],
     )
-    run(kubectl, made)
+    run(streaming, made)
     script = "echo $BOTH $word $(cat $STEERSMAN_ROOT/etc/settings/color); exit 7"
-    reported = kubectl.run("exec", "p", "--", "sh", "-c", script, code=7)
+    reported = streaming.run("exec", "p", "--", "sh", "-c", script, code=7)
     assert reported.startswith("p-blue open blue\n")
     assert "command terminated with exit code 7" in reported
-    assert kubectl.run("exec", "-i", "p", "--", "cat", stdin="through and back") == "through and back"
+    assert streaming.run("exec", "-i", "p", "--", "cat", stdin="through and back") == "through and back"
     large = "x" * 300_000
-    assert kubectl.run("exec", "-i", "p", "--", "cat", stdin=large) == large
-    assert "no such file or directory" in kubectl.run("exec", "p", "--", "no-such-command", code=1)
+    assert streaming.run("exec", "-i", "p", "--", "cat", stdin=large) == large
+    assert streaming.run("exec", "p", "--", "sh", "-c", "echo out; echo err >&2") == "out\n"
+    assert "no such file or directory" in streaming.run("exec", "p", "--", "no-such-command", code=1)
 
 
-def test_attach_streams_new_output(kubectl):
-    run(kubectl, pod(command=["cat"], container={"stdin": True}))
+def test_attach_streams_new_output(streaming):
+    run(streaming, pod(command=["cat"], container={"stdin": True}))
     attached = subprocess.Popen(
-        kubectl.command("attach", "-i", "p"),
+        streaming.command("attach", "-i", "p"),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
-        env=kubectl.environment,
+        env=streaming.environment,
     )
     output, _ = attached.communicate("hello\n", timeout=WAIT_SECONDS)
     assert "hello\n" in output
 
 
-def test_port_forward_reaches_a_process_pod(kubectl):
+def test_exec_ends_although_its_input_goes_on(streaming):
+    run(streaming, pod(command=["sleep", "60"]))
+    command = subprocess.Popen(
+        streaming.command("exec", "-i", "p", "--", "head", "-c", "3"),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=streaming.environment,
+    )
+    with command:
+        command.stdin.write(b"abcdef")
+        command.stdin.flush()
+        assert command.stdout.read() == b"abc"
+        assert command.wait(WAIT_SECONDS) == 0
+
+
+def test_files_are_copied_both_ways(streaming, tmp_path):
+    run(streaming, pod(command=["sleep", "60"]))
+    there = f"/tmp/{secrets.token_hex(8)}"  # the pod's own folder, or the host's
+    (tmp_path / "large").write_bytes(secrets.token_bytes(2_000_000))
+    streaming.run("cp", str(tmp_path / "large"), f"p:{there}")
+    streaming.run("cp", f"p:{there}", str(tmp_path / "back"))
+    assert (tmp_path / "back").read_bytes() == (tmp_path / "large").read_bytes()
+    streaming.run("exec", "p", "--", "rm", there)
+
+
+def test_port_forward_reports_that_no_process_listens(streaming):
+    run(streaming, pod(command=["sleep", "60"]))
+    port, local = free_port(), free_port()
+    forwarding = subprocess.Popen(
+        streaming.command("port-forward", "pod/p", f"{local}:{port}"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=streaming.environment,
+    )
+    with forwarding:
+        assert "Forwarding from" in forwarding.stdout.readline()
+        with socket.create_connection(("127.0.0.1", local), timeout=WAIT_SECONDS) as connection:
+            assert connection.recv(1) == b""
+        assert f"error forwarding port {port} to pod p, uid " in forwarding.stderr.readline()
+        forwarding.terminate()
+
+
+def test_port_forward_reaches_a_process_pod(streaming):
     port, local = free_port(), free_port()
     probe = {"tcpSocket": {"port": port}, "periodSeconds": 1}
-    run(kubectl, pod(command=[*SERVER, str(port)], container={"readinessProbe": probe}))
-    forwarding = kubectl.start("port-forward", "pod/p", f"{local}:{port}")
+    run(streaming, pod(command=[*SERVER, str(port)], container={"readinessProbe": probe}))
+    forwarding = streaming.start("port-forward", "pod/p", f"{local}:{port}")
     try:
         assert "Forwarding from" in forwarding.stdout.readline()
         for _ in range(3):
@@ -196,7 +249,7 @@ def test_port_forward_reaches_a_process_pod(kubectl):
     finally:
         forwarding.terminate()
         forwarding.communicate(timeout=WAIT_SECONDS)
-    assert '"GET / HTTP/1.1" 200' in kubectl.run("logs", "p")
+    assert '"GET / HTTP/1.1" 200' in streaming.run("logs", "p")
 
 
 def test_pod_and_service_proxy_reach_a_process_pod(kubectl):
@@ -306,17 +359,17 @@ def test_toolkit_program_runs_as_a_process_pod(kubectl):
     assert lease["spec"]["holderIdentity"] == "p"
 
 
-def test_exec_with_tty_has_a_terminal(kubectl):
-    run(kubectl, pod(command=["sleep", "60"]))
+def test_exec_with_tty_has_a_terminal(streaming):
+    run(streaming, pod(command=["sleep", "60"]))
     master, slave = pty.openpty()
     termios.tcsetwinsize(slave, (33, 44))
     script = "test -t 0 && stty size"
     command = subprocess.Popen(
-        kubectl.command("exec", "-it", "p", "--", "sh", "-c", f"read line; {script}; echo got $line"),
+        streaming.command("exec", "-it", "p", "--", "sh", "-c", f"read line; {script}; echo got $line"),
         stdin=slave,
         stdout=slave,
         stderr=slave,
-        env=kubectl.environment,
+        env=streaming.environment,
     )
     os.close(slave)
     os.write(master, b"word\n")

@@ -272,7 +272,7 @@ def test_nodes_declare_features_unless_a_user_has_set_them() -> None:
     assert "InPlacePodVerticalScalingInitContainers" in declared
     assert declared == sorted(declared)  # required by the API
     known = {"declaredFeatures": ["Mine"]}
-    assert new_status(NodeTemplate(), "n", ip="172.16.0.1", now=NOW, known=known)["declaredFeatures"] == ["Mine"]
+    assert new_status(NodeTemplate(), "n", ip="172.16.0.1", now=NOW, previous=known)["declaredFeatures"] == ["Mine"]
 
 
 def test_node_status_set_by_a_user_is_preserved() -> None:

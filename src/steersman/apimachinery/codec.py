@@ -166,9 +166,9 @@ def duplicate_fields(raw: bytes, tree: Any) -> list[str]:
     """
     if not may_hide_keys(raw, tree):
         return []
-    found: dict[str, bool] = {}
-    _collect_strict(json.loads(raw.decode(), object_pairs_hook=Pairs), "", frozenset(), found)
-    return list(found)
+    messages: dict[str, bool] = {}
+    _collect_strict(json.loads(raw.decode(), object_pairs_hook=Pairs), "", frozenset(), messages)
+    return list(messages)
 
 
 def may_hide_keys(raw: bytes, tree: Any) -> bool:
@@ -179,7 +179,7 @@ def may_hide_keys(raw: bytes, tree: Any) -> bool:
     return _BACKSLASH in raw and any(colon in raw for colon in _HIDDEN_COLONS)
 
 
-def _collect_strict(node: Any, path: str, unknown: Collection[str], found: dict[str, bool]) -> None:
+def _collect_strict(node: Any, path: str, unknown: Collection[str], messages: dict[str, bool]) -> None:
     """Add to ``found``, in the order of the text, the paths of unknown (True) and duplicate (False) keys.
 
     Unknown fields are skipped with everything in them, as Go's decoder skips what it has no place for.
@@ -189,15 +189,15 @@ def _collect_strict(node: Any, path: str, unknown: Collection[str], found: dict[
         for key, value in node:
             below = f"{path}.{key}" if path else key
             if below in unknown:
-                found[below] = True
+                messages[below] = True
                 continue
             if key in seen:
-                found.setdefault(below, False)
+                messages.setdefault(below, False)
             seen.add(key)
-            _collect_strict(value, below, unknown, found)
+            _collect_strict(value, below, unknown, messages)
     elif isinstance(node, list):
         for position, item in enumerate(node):
-            _collect_strict(item, f"{path}[{position}]", unknown, found)
+            _collect_strict(item, f"{path}[{position}]", unknown, messages)
 
 
 def strict_field_messages(raw: bytes, unknown: Collection[str]) -> list[str]:

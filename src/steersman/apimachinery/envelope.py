@@ -85,6 +85,6 @@ def cannot_be_handled(meta: TypeMeta, kind: str, why: object) -> StatusError:
 def _summary(raw: bytes) -> str:
     if not raw:
         return "<empty>"
-    shown = raw[:_SHOWN_BYTES]
-    text = shown.decode("utf-8", "replace") if raw.startswith(b"{") else shown.hex()
+    excerpt = raw[:_SHOWN_BYTES]
+    text = excerpt.decode("utf-8", "replace") if raw.startswith(b"{") else excerpt.hex()
     return f"{text} ..." if len(raw) > _SHOWN_BYTES else text

@@ -35,8 +35,8 @@ class _Rule:
 
     def __init__(self, pattern: str, what: str, *examples: str) -> None:
         self._match = re.compile(pattern).fullmatch
-        shown = " or ".join(f"'{example}', " for example in examples)
-        self._fault: Final = f"{what} (e.g. {shown}regex used for validation is '{pattern}')"
+        text = " or ".join(f"'{example}', " for example in examples)
+        self._fault: Final = f"{what} (e.g. {text}regex used for validation is '{pattern}')"
 
     def __call__(self, value: str) -> Faults:
         return () if self._match(value) else (self._fault,)
@@ -129,8 +129,8 @@ _CACHED_LENGTH_MAX: Final = 512
 
 def _cached(check: Callable[[str], Faults]) -> Callable[[str], Faults]:
     """Cache the results of a check for recurring values: label keys of a workload's objects, namespaces."""
-    known: dict[str, Faults] = {}
-    get = known.get
+    faults_by_name: dict[str, Faults] = {}
+    get = faults_by_name.get
 
     @wraps(check)
     def cached_check(value: str) -> Faults:
@@ -138,9 +138,9 @@ def _cached(check: Callable[[str], Faults]) -> Callable[[str], Faults]:
         if faults is None:
             faults = check(value)
             if len(value) <= _CACHED_LENGTH_MAX:
-                if len(known) >= _CACHED_MAX:
-                    known.clear()
-                known[value] = faults
+                if len(faults_by_name) >= _CACHED_MAX:
+                    faults_by_name.clear()
+                faults_by_name[value] = faults
         return faults
 
     return cached_check
@@ -333,5 +333,5 @@ class Dice(Protocol):
 
 def generate_name(prefix: str, dice: Dice) -> str:
     """Return ``prefix``, truncated if necessary, and five random characters. Upstream: ``SimpleNameGenerator``."""
-    kept = prefix[: GENERATED_NAME_MAX - GENERATED_SUFFIX_LENGTH]
-    return kept + "".join(dice.choices(SUFFIX_ALPHABET, k=GENERATED_SUFFIX_LENGTH))
+    base = prefix[: GENERATED_NAME_MAX - GENERATED_SUFFIX_LENGTH]
+    return base + "".join(dice.choices(SUFFIX_ALPHABET, k=GENERATED_SUFFIX_LENGTH))

@@ -48,8 +48,8 @@ def _line_start(data: bytes, prefix: bytes, position: int) -> int:
     """Return the start of the next line with ``prefix``, -1 without one."""
     if (not position or data[position - 1 : position] == b"\n") and data.startswith(prefix, position):
         return position
-    found = data.find(b"\n" + prefix, position)
-    return found + 1 if found >= 0 else -1
+    offset = data.find(b"\n" + prefix, position)
+    return offset + 1 if offset >= 0 else -1
 
 
 def _rest_of_line(data: bytes, position: int) -> bytes:

@@ -99,15 +99,15 @@ class Regexp:
 
         Raises RegexpCostError.
         """
-        found: list[str] = []
+        matches: list[str] = []
         if not count:
-            return found
+            return matches
         data = _encoded(text)
         for start, end in self._spans(data):
-            found.append(data[start:end].decode(errors="replace"))
-            if len(found) == count:
+            matches.append(data[start:end].decode(errors="replace"))
+            if len(matches) == count:
                 break
-        return found
+        return matches
 
     def _spans(self, data: bytes) -> Iterator[tuple[int, int]]:
         """Yield matches that do not overlap; an empty match directly behind another match is skipped."""
@@ -140,11 +140,11 @@ _compiled: Final = BoundedCache[Regexp](entries_max=256, bytes_max=_COMPILED_BYT
 
 def compile_regexp(pattern: str) -> Regexp:
     """Return the compiled pattern, which may be shared. Raises RegexpError."""
-    known = _compiled.get(pattern)
-    if known is None:
-        known = _compile(pattern)
-        _compiled.put(pattern, known, _PROGRAM_BYTES + len(pattern) + _BYTES_PER_INSTRUCTION * known.size)
-    return known
+    compiled = _compiled.get(pattern)
+    if compiled is None:
+        compiled = _compile(pattern)
+        _compiled.put(pattern, compiled, _PROGRAM_BYTES + len(pattern) + _BYTES_PER_INSTRUCTION * compiled.size)
+    return compiled
 
 
 def _compile(pattern: str) -> Regexp:

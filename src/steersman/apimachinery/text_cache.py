@@ -12,13 +12,25 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def text_cache(
+def text_cache(entries_max: int, *, length_max: int) -> Callable[[Callable[[str], T]], Callable[[str], T]]:
+    """Cache results for texts of up to ``length_max`` characters; longer ones are computed each time."""
+
+    def decorate(function: Callable[[str], T]) -> Callable[[str], T]:
+        cached = lru_cache(maxsize=entries_max)(function)
+
+        @wraps(function)
+        def of_text(text: str, /) -> T:
+            return cached(text) if len(text) <= length_max else function(text)
+
+        return of_text
+
+    return decorate
+
+
+def text_and_options_cache(
     entries_max: int, *, length_max: int
 ) -> Callable[[Callable[Concatenate[str, P], T]], Callable[Concatenate[str, P], T]]:
-    """Cache results for texts of up to ``length_max`` characters; longer ones are computed each time.
-
-    The other arguments must be hashable and small.
-    """
+    """``text_cache`` for functions with further arguments, which must be hashable and small."""
 
     def decorate(function: Callable[Concatenate[str, P], T]) -> Callable[Concatenate[str, P], T]:
         cached = lru_cache(maxsize=entries_max)(function)

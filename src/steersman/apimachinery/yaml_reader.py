@@ -93,13 +93,13 @@ class _Builder:
 
     def document(self) -> tuple[Any, list[str]]:
         next_event = self._loader.get_event
-        left = _METER_INTERVAL
+        remaining = _METER_INTERVAL
         while True:
             event = next_event()
-            left -= 1
-            if not left:
+            remaining -= 1
+            if not remaining:
                 spend(_METER_INTERVAL * _UNITS_PER_EVENT)
-                left = _METER_INTERVAL
+                remaining = _METER_INTERVAL
             if isinstance(event, yaml.ScalarEvent):
                 value = resolve(event.value, tag=event.tag, plain=event.implicit[0])
                 if event.anchor:

@@ -85,7 +85,9 @@ def _number_or_text(text: str) -> Any:
     match = _INT.fullmatch(bare)
     if match and len(bare) <= 300:
         sign, *digits = match.groups()
-        value = next(int(found, base) for found, base in zip(digits, (16, 2, 8, 10), strict=True) if found)
+        value = next(
+            int(digit_text, base) for digit_text, base in zip(digits, (16, 2, 8, 10), strict=True) if digit_text
+        )
         value = -value if sign == "-" else value
         if -(2**63) <= value < 2**64:
             return value
@@ -110,8 +112,8 @@ def key_text(key: Any) -> str:
         return str(key)
     if isinstance(key, float):
         return float_text(key)
-    shown = "null" if key is None else "map" if isinstance(key, dict) else "list"
-    raise DecodeError(f"unsupported map key of type: {shown}")
+    kind = "null" if key is None else "map" if isinstance(key, dict) else "list"
+    raise DecodeError(f"unsupported map key of type: {kind}")
 
 
 def needs_quotes(text: str) -> bool:

@@ -8,15 +8,15 @@ A step is a synchronous function of data that only its request holds. Contracts:
 * When the request is cancelled, the step ends at its next ``spend``, and its result is dropped.
 * At most ``THREADS`` steps run at once; the others wait in order. The limits of requests in flight bound the queue.
 
-Python threads share one interpreter lock, so a worker does not make a step faster. It lets the loop interrupt the step every
-millisecond.
+Python threads share one interpreter lock, so a worker does not make a step faster. A step gives the lock to the loop about
+every millisecond of metered work; between two calls of ``spend`` the loop waits for up to the interpreter's switch interval
+(5 ms), and for single C calls until they return.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
-import sys
 import time
 from concurrent.futures import Future as ThreadFuture
 from contextvars import Context, ContextVar, copy_context
@@ -38,9 +38,10 @@ LOOP_ALLOWANCE: Final = 25_000
 #: Objects above these sizes are processed in workers from the start; about 20 ms of work each.
 LARGE_BYTES: Final = 64 * 1024
 LARGE_YAML_BYTES: Final = 8 * 1024
-#: Interval at which a computing thread releases the interpreter lock to the waiting loop.
-_SWITCH_SECONDS: Final = 0.001
-#: Work units, about 10 ms, after which a worker pauses, and the pause.
+#: Work units, about 1 ms, after which a worker gives the interpreter lock to the loop, and the pause in which it does.
+YIELD_UNITS: Final = 2_000
+_YIELD_SECONDS: Final = 50e-6
+#: Units of one C call, about 10 ms, after which a worker pauses for longer.
 PAUSE_UNITS: Final = 20_000
 _PAUSE_SECONDS: Final = 0.005
 #: Interval at which a worker that waits for the loop checks for cancellation.
@@ -53,18 +54,26 @@ def is_large(size: int, *, is_yaml: bool = False) -> bool:
 
 
 class _StepMeter(Interruption):
-    """Meter of a step: after a long C call it releases the interpreter lock to the loop for a moment.
+    """Meter of a step: releases the interpreter lock to the loop for a moment, at intervals.
 
-    Each request of the loop takes the lock several times, as its calls into the TLS library release it. Without a pause
-    it would wait for the next long call each time.
+    The pause is longer after a long C call: each request of the loop takes the lock several times, as its calls into the
+    TLS library release it, and would wait for the next long call each time.
     """
 
-    __slots__ = ()
+    __slots__ = ("_units",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        #: Units spent since the last pause.
+        self._units = 0
 
     def spend(self, units: int) -> None:
         super().spend(units)
-        if units >= PAUSE_UNITS:
-            time.sleep(_PAUSE_SECONDS)
+        self._units += units
+        if self._units < YIELD_UNITS:
+            return
+        self._units = 0
+        time.sleep(_PAUSE_SECONDS if units >= PAUSE_UNITS else _YIELD_SECONDS)
 
 
 class _Job:
@@ -164,7 +173,6 @@ class Workers:
         with self._lock:
             if self._threads:
                 return
-            sys.setswitchinterval(min(sys.getswitchinterval(), _SWITCH_SECONDS))
             self._threads = [
                 Thread(target=self._work, args=(self._jobs,), name=f"worker-{number}", daemon=True)
                 for number in range(self._count)

@@ -146,16 +146,16 @@ class Compiler:
 
     def _environment(self, purpose: Purpose, *, authorizer: bool) -> Environment:
         key = (authorizer, purpose.makes_objects)
-        known = self._environments.get(key)
-        if known is None:
-            known = environment(params=self._params, authorizer=authorizer, makes_objects=purpose.makes_objects)
+        cached = self._environments.get(key)
+        if cached is None:
+            cached = environment(params=self._params, authorizer=authorizer, makes_objects=purpose.makes_objects)
             more = dict(self._typed)
             if self._fields is not None:
                 more["variables"] = t.object_type("kubernetes.variables", self._fields)
             if more:
-                known = known.extended(variables=more)
-            self._environments[key] = known
-        return known
+                cached = cached.extended(variables=more)
+            self._environments[key] = cached
+        return cached
 
     def compile(self, expression: str, purpose: Purpose, *, authorizer: bool = True) -> Program:
         """Compile an expression. Raises ExpressionError."""

@@ -81,8 +81,8 @@ def add(left: Any, right: Any) -> Any:
 def _add_lists(left: list[Any], right: list[Any]) -> list[Any]:
     """Concatenate lists; set and map lists merge as in server-side apply."""
     if isinstance(left, v.SetList):
-        known = {v.freeze(item) for item in left}
-        return v.SetList([*left, *(item for item in right if v.freeze(item) not in known)])
+        left_keys = {v.freeze(item) for item in left}
+        return v.SetList([*left, *(item for item in right if v.freeze(item) not in left_keys)])
     if isinstance(left, v.MapList):
         others = {left.key_of(item): item for item in right}
         joined = [others.pop(left.key_of(item), item) for item in left]
@@ -219,8 +219,8 @@ def optional_index(container: Any, key: Any) -> v.Optional:
         container = container.value
     if isinstance(container, dict):
         missing = object()
-        found = container.get(key, missing)
-        return v.NONE if found is missing else v.Optional(found)
+        value = container.get(key, missing)
+        return v.NONE if value is missing else v.Optional(value)
     if isinstance(container, list) and type(key) in (int, UInt, float):
         try:
             return v.Optional(v.index(container, key))

@@ -274,10 +274,10 @@ class Network:
         looks = [self._with_follow(way) for way in self.free[state]]
         if any(look is None for look in looks):
             return None
-        found = [look for look in looks if look is not None]
-        if len(frozenset().union(*found)) < sum(map(len, found)):
+        lookaheads = [look for look in looks if look is not None]
+        if len(frozenset().union(*lookaheads)) < sum(map(len, lookaheads)):
             return None
-        return found
+        return lookaheads
 
     def _with_follow(self, state: int) -> frozenset[int] | None:
         """Return the possible next tokens for any caller; None if a precedence decides."""
@@ -287,20 +287,20 @@ class Network:
 
     def closure(self, state: int) -> set[int]:
         """Return the states reachable by epsilon transitions within the rule."""
-        found, waiting = {state}, [state]
+        states, waiting = {state}, [state]
         while waiting:
             for way in self.free[waiting.pop()]:
-                if way not in found:
-                    found.add(way)
+                if way not in states:
+                    states.add(way)
                     waiting.append(way)
-        return found
+        return states
 
     def look(self, state: int) -> frozenset[int]:
         """Return the next tokens within this rule, with EPSILON if it may end."""
-        known = self._looks.get(state)
-        if known is None:
-            known = self._looks[state] = frozenset(self._walk(state, set(), everywhere=False))
-        return known
+        lookahead = self._looks.get(state)
+        if lookahead is None:
+            lookahead = self._looks[state] = frozenset(self._walk(state, set(), everywhere=False))
+        return lookahead
 
     def _walk(self, state: int, seen: set[int], *, everywhere: bool) -> Iterator[int]:
         if state in seen:
@@ -337,8 +337,8 @@ def network() -> Network:
 
 def show_tokens(types: frozenset[int] | set[int], names: Sequence[str]) -> str:
     """Format expected tokens in grammar order, in braces if there are several."""
-    shown = [names[type_] for type_ in sorted(types)]
-    return shown[0] if len(shown) == 1 else f"{{{', '.join(shown)}}}"
+    shown_names = [names[type_] for type_ in sorted(types)]
+    return shown_names[0] if len(shown_names) == 1 else f"{{{', '.join(shown_names)}}}"
 
 
 __all__ = ["EOF", "EPSILON", "Alt", "Network", "Part", "Pred", "Ref", "Repeat", "Seq", "Tok", "network", "show_tokens"]

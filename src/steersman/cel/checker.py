@@ -74,9 +74,9 @@ class _Checker:
         self._mixing_calls = 0
 
     def check(self, node: Node) -> Type:
-        found = self._handlers[type(node)](node)
-        node.type = found
-        return found
+        checked = self._handlers[type(node)](node)
+        node.type = checked
+        return checked
 
     def finish(self, tree: Node) -> Type:
         """Substitute the resolved type parameters."""
@@ -123,16 +123,16 @@ class _Checker:
     def _select(self, node: ast.Select) -> Type:
         name = qualified_name(node)
         if name and not self._is_local(name.partition(".")[0]):
-            found = self._find(name)
-            if found is not None:
+            resolved = self._find(name)
+            if resolved is not None:
                 node.qualified = name
-                return found
+                return resolved
         target = self._resolve_type(self.check(node.operand))
         unwrapped = target.params[0] if t.is_optional(target) else target
-        found = self._field(node, unwrapped)
+        resolved = self._field(node, unwrapped)
         if node.test:
             return t.BOOL
-        return t.optional_of(found) if node.optional or t.is_optional(target) else found
+        return t.optional_of(resolved) if node.optional or t.is_optional(target) else resolved
 
     def _is_local(self, name: str) -> bool:
         return any(name in scope for scope in self._scopes)
@@ -141,11 +141,11 @@ class _Checker:
         if target.kind == "map":
             return target.params[1]
         if target.kind == "object":
-            found = target.fields.get(node.name)
-            if found is None:
+            field = target.fields.get(node.name)
+            if field is None:
                 return self._report_error(node.position, f"undefined field '{node.name}'")
             node.field = target.keys.get(node.name, node.name)
-            return found
+            return field
         if target.kind == "param":
             self._bindings.assignable(t.DYN, target)
             return t.DYN
@@ -158,9 +158,9 @@ class _Checker:
             return self._bind(node)
         if node.function in _MIXING_FUNCTIONS:
             self._mixing_calls += 1
-            found = self._checked_call(node)
+            checked = self._checked_call(node)
             self._mixing_calls -= 1
-            return found
+            return checked
         return self._checked_call(node)
 
     def _checked_call(self, node: ast.Call) -> Type:
@@ -189,24 +189,24 @@ class _Checker:
         if not isinstance(variable, ast.Ident):
             return self._report_error(variable.position, "cel.bind() variable names must be simple identifiers")
         self._scopes.append({variable.name: self.check(value)})
-        found = self.check(body)
+        checked_body = self.check(body)
         self._scopes.pop()
-        return found
+        return checked_body
 
     def _resolve(self, node: ast.Call, function: Function, target: Node | None) -> Type:
         operands = [*([target] if target is not None else ()), *node.args]
         actual = [self._resolve_type(operand.type or t.DYN) for operand in operands]
-        result, found = self._try_overloads(function, actual, is_member=target is not None)
+        result, overload_ids = self._try_overloads(function, actual, is_member=target is not None)
         if result is None:
             return self._no_overload(node.position, function.name, actual, is_member=target is not None)
-        node.overloads = tuple(found)
+        node.overloads = tuple(overload_ids)
         return result
 
     def _try_overloads(
         self, function: Function, actual: Sequence[Type], *, is_member: bool
     ) -> tuple[Type | None, list[str]]:
         result: Type | None = None
-        found: list[str] = []
+        overload_ids: list[str] = []
         for overload in function.overloads:
             if overload.member is not is_member or len(overload.params) != len(actual):
                 continue
@@ -215,13 +215,13 @@ class _Checker:
             if not all(map(trial.assignable, params, actual)):
                 continue
             self._bindings = trial
-            found.append(overload.id)
+            overload_ids.append(overload.id)
             own = trial.resolve(own_result)
             if result is None:
                 result = own
             elif not t.is_dyn(result) and own != result:
                 result = t.DYN
-        return result, found
+        return result, overload_ids
 
     def _fresh(self, overload: Overload) -> tuple[list[Type], Type]:
         """Return the overload's types with fresh type parameters."""
@@ -245,9 +245,9 @@ class _Checker:
 
     def _operator(self, position: int, name: str, *actual: Type) -> Type:
         """Return the result type of an operator used by a macro."""
-        known = [self._resolve_type(type_) for type_ in actual]
-        result, _ = self._try_overloads(self._environment.functions[name], known, is_member=False)
-        return self._no_overload(position, name, known) if result is None else result
+        resolved = [self._resolve_type(type_) for type_ in actual]
+        result, _ = self._try_overloads(self._environment.functions[name], resolved, is_member=False)
+        return self._no_overload(position, name, resolved) if result is None else result
 
     def _join(self, node: Node, before: Type | None, type_: Type) -> Type:
         """Return the common type of list items, which must be equal (``HomogeneousAggregateLiterals``)."""

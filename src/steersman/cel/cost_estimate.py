@@ -84,11 +84,11 @@ class _Estimator:
 
     def estimate(self, node: Node) -> _Estimate:
         """Return the estimate of a node including its children."""
-        found = self._handlers[type(node)](node)
-        size = found.size
+        estimate = self._handlers[type(node)](node)
+        size = estimate.size
         if size is None and node.type is not None:
             size = _type_size(node.type)
-        return _Estimate(_bound(found.cost), size, found.items)
+        return _Estimate(_bound(estimate.cost), size, estimate.items)
 
     def _literal(self, node: ast.Literal) -> _Estimate:
         return _Estimate(0, len(node.value) if isinstance(node.value, str | bytes) else 1)
@@ -107,8 +107,10 @@ class _Estimator:
         return _Estimate(cost, _entry_size(node.type) if kind == "map" else None)
 
     def _list(self, node: ast.ListNode) -> _Estimate:
-        found = [self.estimate(item) for item in node.items]
-        return _Estimate(_LIST_COST + sum(e.cost for e in found), len(found), max(map(_size, found), default=0))
+        estimates = [self.estimate(item) for item in node.items]
+        return _Estimate(
+            _LIST_COST + sum(e.cost for e in estimates), len(estimates), max(map(_size, estimates), default=0)
+        )
 
     def _map(self, node: ast.MapNode) -> _Estimate:
         keys = [self.estimate(entry.key) for entry in node.entries]
@@ -129,13 +131,13 @@ class _Estimator:
         self._locals |= before
         quantifier = node.macro in ("all", "exists")
         if quantifier:
-            each, fixed = 3 + condition, 1
+            step_cost, fixed = 3 + condition, 1
         elif node.macro == "existsOne":
-            each, fixed = 3 + condition, 3
+            step_cost, fixed = 3 + condition, 3
         else:
-            each, fixed = condition + step.cost + _LIST_COST + 2, _LIST_COST + 1
+            step_cost, fixed = condition + step.cost + _LIST_COST + 2, _LIST_COST + 1
         count = _size(range_)
-        cost = range_.cost + fixed + _bound(count * each)
+        cost = range_.cost + fixed + _bound(count * step_cost)
         is_test = quantifier or node.macro == "existsOne"
         return _Estimate(cost, 1, None) if is_test else _Estimate(cost, count, step.size or range_.items)
 
@@ -146,26 +148,28 @@ class _Estimator:
 
     def _call(self, node: ast.Call) -> _Estimate:
         operands = [*([node.target] if node.target is not None else ()), *node.args]
-        found = [self.estimate(operand) for operand in operands]
-        given = sum(e.cost for e in found)
+        estimates = [self.estimate(operand) for operand in operands]
+        operand_cost = sum(e.cost for e in estimates)
         name = node.function
         if name in ("_&&_", "_||_"):
-            return _Estimate(given, 1)
+            return _Estimate(operand_cost, 1)
         if name == "_?_:_":
-            branch = max(found[1].cost, found[2].cost)
-            return _Estimate(found[0].cost + branch, max(_size(found[1]), _size(found[2])), found[1].items)
+            branch = max(estimates[1].cost, estimates[2].cost)
+            return _Estimate(
+                estimates[0].cost + branch, max(_size(estimates[1]), _size(estimates[2])), estimates[1].items
+            )
         if name in ("_[_]", "_[?_]"):
-            return _Estimate(given + 1, found[0].items)
-        own, size = _call_cost(name, operands, found)
-        return _Estimate(given + own, size)
+            return _Estimate(operand_cost + 1, estimates[0].items)
+        own, size = _call_cost(name, operands, estimates)
+        return _Estimate(operand_cost + own, size)
 
 
-def _call_cost(name: str, operands: Sequence[Node], found: Sequence[_Estimate]) -> tuple[int, int | None]:
+def _call_cost(name: str, operands: Sequence[Node], estimates: Sequence[_Estimate]) -> tuple[int, int | None]:
     """Return the cost of a call without its operands, and the size of the result."""
-    if not found:
+    if not estimates:
         return 1, None
-    first = _size(found[0])
-    second = _size(found[1]) if len(found) > 1 else 0
+    first = _size(estimates[0])
+    second = _size(estimates[1]) if len(estimates) > 1 else 0
     kind = operands[0].type.kind if operands[0].type is not None else ""
     if name == "check":
         return _CHECK_COST, None
@@ -186,52 +190,52 @@ def _call_cost(name: str, operands: Sequence[Node], found: Sequence[_Estimate]) 
         in_list = operands[1].type is not None and operands[1].type.kind != "map"
         return (second if in_list else 1), 1
     if name in _FOLDS:
-        return _fold_cost(kind, operands[0], found[0]), 1
+        return _fold_cost(kind, operands[0], estimates[0]), 1
     if name == "join":
-        return _join_cost(operands[0], found)
-    return _walk_cost(name, first, found)
+        return _join_cost(operands[0], estimates)
+    return _walk_cost(name, first, estimates)
 
 
-def _join_cost(operand: Node, found: Sequence[_Estimate]) -> tuple[int, int]:
-    items, count = _item_size(operand, found[0]), _size(found[0])
-    separators = _bound(_size(found[1]) * max(count - 1, 0)) if len(found) > 1 else 0
+def _join_cost(operand: Node, estimates: Sequence[_Estimate]) -> tuple[int, int]:
+    items, count = _item_size(operand, estimates[0]), _size(estimates[0])
+    separators = _bound(_size(estimates[1]) * max(count - 1, 0)) if len(estimates) > 1 else 0
     joined = _bound(_bound(count * items) + separators)
     return _share(joined, 10), joined
 
 
-def _item_size(operand: Node, found: _Estimate) -> int:
+def _item_size(operand: Node, estimate: _Estimate) -> int:
     """Return the size of list items."""
-    size = found.items
+    size = estimate.items
     if size is None and operand.type is not None and operand.type.params:
         size = _type_size(operand.type.params[0])
     return UNBOUNDED if size is None else size
 
 
-def _walk_cost(name: str, first: int, found: Sequence[_Estimate]) -> tuple[int, int | None]:
+def _walk_cost(name: str, first: int, estimates: Sequence[_Estimate]) -> tuple[int, int | None]:
     if name in _WALKS:
         return _share(first, 10), first
     if name in _WALKS_TWICE:
-        added = _bound(first * _size(found[2])) if name == "replace" and len(found) > 2 else 0
+        added = _bound(first * _size(estimates[2])) if name == "replace" and len(estimates) > 2 else 0
         return _share(_bound(first * 2), 10), _bound(first + added)
     if name in ("string", "bytes", "format"):
         return _share(first, 10), _bound(first * 4)
     if name.startswith("sets."):
-        return _bound(first * _size(found[1]) * (2 if name == "sets.equivalent" else 1) + 1), 1
+        return _bound(first * _size(estimates[1]) * (2 if name == "sets.equivalent" else 1) + 1), 1
     return 1, None
 
 
-def _fold_cost(kind: str, operand: Node, found: _Estimate) -> int:
+def _fold_cost(kind: str, operand: Node, estimates: _Estimate) -> int:
     if kind != "list":
-        return _share(_size(found), 10)
-    each = 1
+        return _share(_size(estimates), 10)
+    step_cost = 1
     type_ = operand.type
     if type_ is not None and type_.params[0].kind in ("string", "bytes"):
-        each += _share(_item_size(operand, found), 10)
-    return _bound(_size(found) * each)
+        step_cost += _share(_item_size(operand, estimates), 10)
+    return _bound(_size(estimates) * step_cost)
 
 
-def _size(found: _Estimate) -> int:
-    return UNBOUNDED if found.size is None else found.size
+def _size(estimate: _Estimate) -> int:
+    return UNBOUNDED if estimate.size is None else estimate.size
 
 
 def _entry_size(type_: Type | None) -> int:

@@ -54,10 +54,10 @@ class Environment:
 
     def type_named(self, name: str) -> Type | None:
         """Return the type with this name, or None."""
-        known = self.types.get(name)
-        if known is None and self.resolve_type is not None:
+        registered = self.types.get(name)
+        if registered is None and self.resolve_type is not None:
             return self.resolve_type(name)
-        return known
+        return registered
 
     def extended(
         self,

@@ -134,8 +134,8 @@ class Evaluator:
     def _global(self, name: str) -> Step:
         if name not in self._environment.variables:
             type_ = self._environment.type_named(name)
-            known = v.TypeValue(type_.name if type_ is not None else name)
-            return lambda _: known
+            type_value = v.TypeValue(type_.name if type_ is not None else name)
+            return lambda _: type_value
         slot = self._globals.get(name)
         if slot is None:
             slot = self._globals[name] = self._slot()
@@ -229,14 +229,14 @@ class Evaluator:
 
         def build(state: State) -> v.ObjectValue:
             state.cost += _OBJECT_COST
-            found: dict[str, Any] = {}
+            fields: dict[str, Any] = {}
             for key, value_of, optional in entries:
                 value = value_of(state)
                 if not optional:
-                    found[key] = value
+                    fields[key] = value
                 elif isinstance(value, v.Optional) and value.has_value:
-                    found[key] = value.value
-            return v.ObjectValue(found, name)
+                    fields[key] = value.value
+            return v.ObjectValue(fields, name)
 
         return build
 

@@ -60,12 +60,12 @@ def member(id_: str, params: Sequence[Type], result: Type, compute: Callable[...
 
 def merge(*libraries: Iterable[Function]) -> dict[str, Function]:
     """Merge libraries by function name; overloads of one name are combined."""
-    known: dict[str, Function] = {}
+    by_name: dict[str, Function] = {}
     for library in libraries:
         for function in library:
-            before = known.get(function.name)
-            known[function.name] = function if before is None else before.extended(function)
-    return known
+            before = by_name.get(function.name)
+            by_name[function.name] = function if before is None else before.extended(function)
+    return by_name
 
 
 _PYTHON: Final[dict[str, Callable[[Any], bool]]] = {

@@ -202,10 +202,10 @@ def _list_converter(schema: Tree) -> Convert | None:
     def make(value: Any) -> Any:
         if not isinstance(value, list):
             return value
-        made = value if convert is None else [convert(item) for item in value]
+        items = value if convert is None else [convert(item) for item in value]
         if list_type == "set":
-            return SetList(made)
-        return MapList(made, keys) if list_type == "map" else made
+            return SetList(items)
+        return MapList(items, keys) if list_type == "map" else items
 
     return make
 
@@ -213,17 +213,19 @@ def _list_converter(schema: Tree) -> Convert | None:
 def _object_converter(schema: Tree) -> Convert | None:
     others = schema.get("additionalProperties")
     if isinstance(others, dict):
-        each = converter(others)
-        if each is None:
+        convert_other = converter(others)
+        if convert_other is None:
             return None
-        return lambda value: {k: each(v) for k, v in value.items()} if isinstance(value, dict) else value
-    found = {name: convert for name, below in (schema.get("properties") or {}).items() if (convert := converter(below))}
-    if not found:
+        return lambda value: {k: convert_other(v) for k, v in value.items()} if isinstance(value, dict) else value
+    converters = {
+        name: convert for name, below in (schema.get("properties") or {}).items() if (convert := converter(below))
+    }
+    if not converters:
         return None
 
     def make(value: Any) -> Any:
         if not isinstance(value, dict):
             return value
-        return {**value, **{name: convert(value[name]) for name, convert in found.items() if name in value}}
+        return {**value, **{name: convert(value[name]) for name, convert in converters.items() if name in value}}
 
     return make

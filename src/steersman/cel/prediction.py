@@ -76,35 +76,35 @@ class Automaton:
             self._waiting.clear()
             self._empty.forget()
             self.ways = self._size.size_bytes = 0
-        known = self._waiting.get((state, precedence))
-        if known is None:
+        cached = self._waiting.get((state, precedence))
+        if cached is None:
             ways = [_Config(choice, way, self._empty, left=False) for choice, way in enumerate(net.free[state])]
-            known = self._waiting[state, precedence] = self._state(
+            cached = self._waiting[state, precedence] = self._state(
                 frozenset(_closure(net, ways, precedence)), precedence
             )
-        return known
+        return cached
 
     def after(self, net: Network, current: _State, token: int, precedence: int) -> _State:
         """Return the state after one more token."""
-        known = current.edges.get(token)
-        if known is None:
+        following = current.edges.get(token)
+        if following is None:
             reached = [
                 config._replace(state=net.taking[config.state][1])
                 for config in current.configs
                 if config.state in net.taking and token in net.taking[config.state][0]
             ]
-            known = self._state(frozenset(_closure(net, reached, precedence)), precedence)
-            current.edges[token] = known
-        return known
+            following = self._state(frozenset(_closure(net, reached, precedence)), precedence)
+            current.edges[token] = following
+        return following
 
     def _state(self, configs: frozenset[_Config], precedence: int) -> _State:
-        known = self._states.get((configs, precedence))
-        if known is None:
+        cached = self._states.get((configs, precedence))
+        if cached is None:
             spend(len(configs))
             self.ways += len(configs)
             self._size.size_bytes = _WAY_BYTES * self.ways
-            known = self._states[configs, precedence] = _State(configs, is_last=self.ways > 2 * WAYS_MAX)
-        return known
+            cached = self._states[configs, precedence] = _State(configs, is_last=self.ways > 2 * WAYS_MAX)
+        return cached
 
 
 class _State:
@@ -144,20 +144,25 @@ def _decided(configs: frozenset[_Config], *, is_last: bool) -> int:
     for config in configs:
         ways.setdefault((config.state, config.stack), set()).add(config.choice)
         choices.add(config.choice)
-    if len(choices) == 1 or is_last or len(ways) > STATE_WAYS_MAX or all(len(known) > 1 for known in ways.values()):
+    if (
+        len(choices) == 1
+        or is_last
+        or len(ways) > STATE_WAYS_MAX
+        or all(len(alternatives) > 1 for alternatives in ways.values())
+    ):
         return min(choices)
     return -1
 
 
 def _closure(net: Network, configs: Iterable[_Config], precedence: int) -> set[_Config]:
     """Return the configurations reached without consuming a token."""
-    found: set[_Config] = set()
+    reached: set[_Config] = set()
     waiting = list(configs)
     while waiting:
         config = waiting.pop()
-        if config in found:
+        if config in reached:
             continue
-        found.add(config)
+        reached.add(config)
         choice, state, stack, left = config
         rule = net.rule_ending_at(state)
         if rule is not None:
@@ -177,4 +182,4 @@ def _closure(net: Network, configs: Iterable[_Config], precedence: int) -> set[_
             if not own or needed >= precedence:
                 waiting.append(_Config(choice, after, stack, left))
         waiting.extend([_Config(choice, way, stack, left) for way in net.free[state]])
-    return found
+    return reached

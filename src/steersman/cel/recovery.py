@@ -145,12 +145,12 @@ class _Parser:
 
     def _resync(self) -> set[int]:
         """Return the tokens at which an active rule could continue."""
-        found: set[int] = set()
+        tokens: set[int] = set()
         for frame in self._frames:
             if frame.after >= 0:
-                found |= self._net.look(frame.after)
-        found.discard(EPSILON)
-        return found
+                tokens |= self._net.look(frame.after)
+        tokens.discard(EPSILON)
+        return tokens
 
     def _skip_to(self, types: set[int]) -> None:
         while self._current.type != EOF and self._current.type not in types:

@@ -107,7 +107,7 @@ class Unreadable(NamedTuple):
 
 def tokenize(text: str) -> tuple[list[Token], list[Unreadable]]:
     """Return the tokens, ending with EOF, and the unreadable parts."""
-    found: list[Token] = []
+    tokens: list[Token] = []
     unreadable: list[Unreadable] = []
     place, end, match = 0, len(text), _TOKEN.match
     while place < end:
@@ -118,12 +118,12 @@ def tokenize(text: str) -> tuple[list[Token], list[Unreadable]]:
             continue
         kind, word = str(token.lastgroup), token[0]
         if kind in ("word", "sign"):
-            found.append(Token(_SIGNS.get(word, IDENTIFIER), word, place))
+            tokens.append(Token(_SIGNS.get(word, IDENTIFIER), word, place))
         elif kind != "skip":
-            found.append(Token(_KINDS[kind], word, place))
+            tokens.append(Token(_KINDS[kind], word, place))
         place = token.end()
-    found.append(Token(EOF, "<EOF>", end))
-    return found, unreadable
+    tokens.append(Token(EOF, "<EOF>", end))
+    return tokens, unreadable
 
 
 def _unreadable(text: str, place: int) -> Unreadable:

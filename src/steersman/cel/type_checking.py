@@ -24,14 +24,14 @@ def expression_warnings(spec: Tree, kinds: Sequence[tuple[str, Type]], params: T
     ``kinds`` are the matched ones, at most ``TYPES_MAX``, each with its name (``apps/v1, Kind=Deployment``), sorted;
     ``params`` is the type of its parameters, None without any.
     """
-    found: list[dict[str, str]] = []
+    warnings: list[dict[str, str]] = []
     for position, validation in enumerate(spec.get("validations") or ()):
         for name in ("expression", "messageExpression"):
             expression = validation.get(name)
             messages = "\n".join(_type_errors(expression, spec, kinds, params)) if expression else ""
             if messages:
-                found.append({"fieldRef": f"spec.validations[{position}].{name}", "warning": messages})
-    return found
+                warnings.append({"fieldRef": f"spec.validations[{position}].{name}", "warning": messages})
+    return warnings
 
 
 def _type_errors(expression: str, spec: Tree, kinds: Sequence[tuple[str, Type]], params: Type | None) -> list[str]:

@@ -120,10 +120,10 @@ MAP_STRING_DYN: Final = map_of(STRING, DYN)
 
 def sized(type_: Type, max_size: int | None, *, min_json_size: int = 0) -> Type:
     """Return the type with a bound on the size of its values."""
-    made = Type(type_.kind, type_.name, type_.params, fields=type_.fields, keys=type_.keys)
-    made.max_size = max_size
-    made.min_json_size = min_json_size
-    return made
+    sized_type = Type(type_.kind, type_.name, type_.params, fields=type_.fields, keys=type_.keys)
+    sized_type.max_size = max_size
+    sized_type.min_json_size = min_json_size
+    return sized_type
 
 
 def is_optional(type_: Type) -> bool:
@@ -146,8 +146,8 @@ class Bindings:
 
     __slots__ = ("_known",)
 
-    def __init__(self, known: Mapping[Type, Type] | None = None) -> None:
-        self._known: Final = dict(known or {})
+    def __init__(self, substitutions: Mapping[Type, Type] | None = None) -> None:
+        self._known: Final = dict(substitutions or {})
 
     def copy(self) -> Bindings:
         """Return a copy for a trial match."""
@@ -163,9 +163,9 @@ class Bindings:
 
     def resolve(self, type_: Type, *, free_is_dyn: bool = False) -> Type:
         """Return the type with its parameters substituted."""
-        known = self._known.get(type_)
-        if known is not None:
-            return self.resolve(known, free_is_dyn=free_is_dyn)
+        bound = self._known.get(type_)
+        if bound is not None:
+            return self.resolve(bound, free_is_dyn=free_is_dyn)
         if type_.kind == "param":
             return DYN if free_is_dyn else type_
         if not type_.params:
@@ -205,13 +205,13 @@ class Bindings:
 
     def _substitute(self, parameter: Type, other: Type) -> tuple[bool, bool]:
         """Return whether the types match, and whether the binding already decides it."""
-        known = self._known.get(parameter)
-        if known is not None:
-            if known == other:
+        bound = self._known.get(parameter)
+        if bound is not None:
+            if bound == other:
                 return True, True
-            if not self.assignable(known, other):
+            if not self.assignable(bound, other):
                 return False, True
-            general = other if is_less_specific(other, known) else known
+            general = other if is_less_specific(other, bound) else bound
             if not self._occurs(parameter, general):
                 self._known[parameter] = general
             return True, True
@@ -226,8 +226,8 @@ class Bindings:
         if parameter == other:
             return True
         if other.kind == "param":
-            known = self._known.get(other)
-            return known is not None and self._occurs(parameter, known)
+            bound = self._known.get(other)
+            return bound is not None and self._occurs(parameter, bound)
         return any(self._occurs(parameter, p) for p in other.params)
 
 

@@ -174,9 +174,9 @@ _NAMES: Final[dict[type, str]] = {
 
 def type_name(value: Any) -> str:
     """Return the run-time type name of a value."""
-    known = _NAMES.get(type(value))
-    if known is not None:
-        return known
+    name = _NAMES.get(type(value))
+    if name is not None:
+        return name
     return str(getattr(value, "type_name", type(value).__name__))
 
 

@@ -7,14 +7,17 @@ import logging
 import time
 from typing import TYPE_CHECKING
 
+import msgspec
 import uvloop
 
 from steersman.cli import logs
+from steersman.cli.apiserver_flags import API_SERVER_FLAGS
 from steersman.cli.flags import component_flags, parse, parser
+from steersman.cli.reported_flags import flag_values
 from steersman.cli.signals import ignore_signals
 from steersman.controlplane.cyclic_garbage import limit_collections
 from steersman.controlplane.option_checks import check_options
-from steersman.controlplane.options import OptionError
+from steersman.controlplane.options import APIServerOptions, OptionError
 from steersman.controlplane.process import die_with_parent, run_until_stopped
 from steersman.controlplane.up import ComponentOptions, up
 
@@ -48,6 +51,8 @@ def run(
         components = component_options(parsed) if command == "up" else None
     except OptionError as error:
         parser(command).error(str(error))
+    flags = flag_values(parsed, API_SERVER_FLAGS, APIServerOptions)
+    options = msgspec.structs.replace(options, reported_flags=flags)
     logs.set_up(parsed.v, style=parsed.logging_format, modules=parsed.vmodule)
     for warning in parsed.warnings:
         _log.warning("%s", warning)

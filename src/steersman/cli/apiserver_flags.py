@@ -169,7 +169,9 @@ _ETCD: Final = (
         "URLs of etcd members, which keep the objects; without effect with --storage or --ephemeral",
     ),
     Flag(
-        "etcd-servers-overrides", values.names, "Addresses of etcd by resource", refused="one etcd keeps all resources"
+        "etcd-servers-overrides",
+        values.names,
+        "Clusters of single resources: group/resource#URL;URL, …, with an empty group for core resources",
     ),
     Flag("event-ttl", values.duration, "Time after which Events are deleted"),
     Flag(

@@ -21,15 +21,15 @@ def run(arguments: Sequence[str]) -> int:
     parser = FlagParser("backup", PAGES["backup"])
     add_data_dir(parser)
     parser.add_argument("file", type=Path, metavar="FILE", help="where to write the copy; must not exist")
-    given = parser.parse_args(arguments)
-    path = store_path(given)
+    args = parser.parse_args(arguments)
+    path = store_path(args)
     try:
-        revision = back_up(path, given.file)
+        revision = back_up(path, args.file)
     except StoreError as error:
         sys.stderr.write(f"steersman: {error}\n")
         return 1
     except OSError as error:
-        sys.stderr.write(f"steersman: {error.filename or given.file}: {error.strerror or error}\n")
+        sys.stderr.write(f"steersman: {error.filename or args.file}: {error.strerror or error}\n")
         return 1
-    sys.stdout.write(f"{given.file}: a copy of {path} at revision {revision}\n")
+    sys.stdout.write(f"{args.file}: a copy of {path} at revision {revision}\n")
     return 0

@@ -38,14 +38,14 @@ def run(arguments: Sequence[str]) -> int:
         help="Providers of encryption at rest; without it, encrypted values are counted and not checked",
     )
     add_etcd_flags(parser, required=False)
-    given = parser.parse_args(arguments)
+    args = parser.parse_args(arguments)
     try:
-        if given.etcd_servers:
-            return asyncio.run(_check_etcd(given))
-        path = store_path(given)
+        if args.etcd_servers:
+            return asyncio.run(_check_etcd(args))
+        path = store_path(args)
         lock = FileLock.take(path)
         try:
-            return _check(path, given.encryption_provider_config)
+            return _check(path, args.encryption_provider_config)
         finally:
             lock.release()
     except (StoreError, OptionError) as error:
@@ -73,18 +73,18 @@ def _check(path: Path, configuration: Path | None) -> int:
     return _report(checker, problems, is_decrypted=configuration is not None)
 
 
-async def _check_etcd(given: argparse.Namespace) -> int:
+async def _check_etcd(args: argparse.Namespace) -> int:
     """Check the objects in an etcd, which API servers may use."""
-    clock, configuration = RealClock(), given.encryption_provider_config
+    clock, configuration = RealClock(), args.encryption_provider_config
     checker, keys, problems = StorageChecker(), 0, []
     encryption = None
     if configuration is not None:
         from steersman.controlplane.encryption import EncryptionAtRest  # noqa: PLC0415 — loads cryptography
 
         encryption = await EncryptionAtRest.open(configuration, reloads=False, clock=clock)
-    store = await open_etcd(given, clock=clock)
+    store = await open_etcd(args, clock=clock)
     if encryption is not None:
-        store = encryption.wrap(store, root=given.etcd_prefix.rstrip("/"))
+        store = encryption.wrap(store, root=args.etcd_prefix.rstrip("/"))
     try:
         async for kv in objects_of(store):
             keys += 1
@@ -94,7 +94,7 @@ async def _check_etcd(given: argparse.Namespace) -> int:
         await store.close()
         if encryption is not None:
             await encryption.close()
-    sys.stdout.write(f"{','.join(given.etcd_servers)}: {keys} keys\n")
+    sys.stdout.write(f"{','.join(args.etcd_servers)}: {keys} keys\n")
     return _report(checker, problems, is_decrypted=encryption is not None)
 
 

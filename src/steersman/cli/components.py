@@ -60,8 +60,8 @@ _TEXTS: Final = {
 
 def run(command: str, arguments: Sequence[str]) -> int:
     """Run until a signal or the loss of the lease; return the exit code."""
-    made = parser(command)
-    parsed = made.parse_args(arguments)
+    flag_parser = parser(command)
+    parsed = flag_parser.parse_args(arguments)
     load_trust_store: Callable[[], None] | None = None
     if command == "components" and parsed.arguments_from_parent:
         load_trust_store = aiohttp_transport.preload_without_trust_store()
@@ -69,7 +69,7 @@ def run(command: str, arguments: Sequence[str]) -> int:
         received = receive_arguments(parsed.parent_pipe)
         if received is None:
             return 0
-        parsed = made.parse_args([*arguments, *received])
+        parsed = flag_parser.parse_args([*arguments, *received])
     else:
         aiohttp_transport.preload()
     nodes = NodesOptions(**given(NodesOptions, parsed))
@@ -97,9 +97,9 @@ def run(command: str, arguments: Sequence[str]) -> int:
                 options=scheduler.options,
             )
     except ConfigurationError as error:
-        made.error(f"--config: {error}")
+        flag_parser.error(f"--config: {error}")
     except OptionError as error:
-        made.error(str(error))
+        flag_parser.error(str(error))
     if command == "scheduler":
         for message in deprecations(parsed, SCHEDULER_FLAGS):
             sys.stderr.write(f"{message}\n")
@@ -124,19 +124,19 @@ def run(command: str, arguments: Sequence[str]) -> int:
 
 def parser(command: str) -> FlagParser:
     """Return the parser, with a flag for each option; of options with the same name in several structs, the last counts."""
-    made = FlagParser(command, PAGES[command], conflict_handler="resolve")
+    flag_parser = FlagParser(command, PAGES[command], conflict_handler="resolve")
     if command == "scheduler":
-        add_table(made, SCHEDULER_FLAGS, SchedulerOptions, SchedulerServing)
+        add_table(flag_parser, SCHEDULER_FLAGS, SchedulerOptions, SchedulerServing)
     else:
         structs: list[type[msgspec.Struct]] = [NodesOptions]
         if command == "components":
             structs += [SchedulerOptions, ManagerOptions]
         for options in structs:
-            add_options(made, options, _TEXTS)
+            add_options(flag_parser, options, _TEXTS)
     if command == "components":
-        made.add_argument(ARGUMENTS_FROM_PARENT, action="store_true", help=argparse.SUPPRESS)
-        made.add_argument("--health-socket", default="", help=argparse.SUPPRESS)
-    add_log_flags(made)
-    add_version_flag(made)
-    add_process_flags(made)
-    return made
+        flag_parser.add_argument(ARGUMENTS_FROM_PARENT, action="store_true", help=argparse.SUPPRESS)
+        flag_parser.add_argument("--health-socket", default="", help=argparse.SUPPRESS)
+    add_log_flags(flag_parser)
+    add_version_flag(flag_parser)
+    add_process_flags(flag_parser)
+    return flag_parser

@@ -51,8 +51,8 @@ def parse(arguments: Sequence[str]) -> tuple[ManagerOptions, argparse.Namespace]
 
     Exit with a message for flags that cannot be used.
     """
-    made = parser()
-    parsed = made.parse_args(arguments)
+    flag_parser = parser()
+    parsed = flag_parser.parse_args(arguments)
     gates = getattr(parsed, "feature_gates", {})
     options = ManagerOptions(**options_of_gates(given(ManagerOptions, parsed), gates))
     try:
@@ -67,7 +67,7 @@ def parse(arguments: Sequence[str]) -> tuple[ManagerOptions, argparse.Namespace]
             options=options,
         )
     except OptionError as error:
-        made.error(str(error))
+        flag_parser.error(str(error))
     for message in deprecations(parsed, CONTROLLER_MANAGER_FLAGS):
         sys.stderr.write(f"{message}\n")
     parsed.warnings = [
@@ -91,9 +91,9 @@ def parser() -> FlagParser:
     off = ", ".join(entry.name for entry in REGISTRY if not entry.on_by_default)
     page = PAGES["controller-manager"]
     epilog = f"All controllers: {names}. Disabled-by-default controllers: {off}. {_installed_help()}"
-    made = FlagParser("controller-manager", page._replace(epilog=epilog))
-    add_table(made, CONTROLLER_MANAGER_FLAGS, ManagerOptions, ControllerManagerServing)
-    add_log_flags(made)
-    add_version_flag(made)
-    add_process_flags(made)
-    return made
+    flag_parser = FlagParser("controller-manager", page._replace(epilog=epilog))
+    add_table(flag_parser, CONTROLLER_MANAGER_FLAGS, ManagerOptions, ControllerManagerServing)
+    add_log_flags(flag_parser)
+    add_version_flag(flag_parser)
+    add_process_flags(flag_parser)
+    return flag_parser

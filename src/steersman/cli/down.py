@@ -37,23 +37,23 @@ def run(arguments: Sequence[str]) -> int:
         "--timeout", type=values.duration, default=_TIMEOUT_SECONDS, metavar="TIME",
         help="Time to wait for the end (default 30s)",
     )  # fmt: skip
-    given = parser.parse_args(arguments)
+    args = parser.parse_args(arguments)
     planes = running_planes(running_directory())
-    meant = planes if given.data_dir is None else [each for each in planes if _is_in(each, given.data_dir)]
-    if given.name is not None:
+    meant = planes if args.data_dir is None else [plane for plane in planes if _is_in(plane, args.data_dir)]
+    if args.name is not None:
         try:
-            meant = [select_plane(meant, given.name)]
+            meant = [select_plane(meant, args.name)]
         except SelectionError as error:
             sys.stderr.write(f"steersman: {error}\n")
             return 1
     if not meant:
-        sys.stderr.write(f"steersman: no control plane of yours runs{_where(given.data_dir)}\n")
+        sys.stderr.write(f"steersman: no control plane of yours runs{_where(args.data_dir)}\n")
         return 1
-    if len(meant) > 1 and not given.all:
-        listing = "".join(f"  {each.name or f'--data-dir={each.data_dir or each.kubeconfig}'}\n" for each in meant)
+    if len(meant) > 1 and not args.all:
+        listing = "".join(f"  {plane.name or f'--data-dir={plane.data_dir or plane.kubeconfig}'}\n" for plane in meant)
         sys.stderr.write(f"steersman: {len(meant)} run; say which, or --all\n{listing}")
         return 1
-    return max([_end(each, given.timeout) for each in meant])
+    return max([_end(plane, args.timeout) for plane in meant])
 
 
 def _where(data_dir: str | None) -> str:

@@ -37,28 +37,28 @@ def run(arguments: Sequence[str]) -> int:
     parser.add_argument("--name", type=plane_name, help="Name of a control plane that runs here")
     parser.add_argument("--context", default="", help="Context of the kubeconfig (default the current one)")
     parser.add_argument("--namespace", "-n", help="Show only elections of this namespace (default all)")
-    given = parser.parse_args(arguments)
-    if given.name is not None and (given.kubeconfig is not None or given.context):
+    args = parser.parse_args(arguments)
+    if args.name is not None and (args.kubeconfig is not None or args.context):
         parser.error("--name excludes --kubeconfig and --context")
     try:
-        check_kubeconfig(given.kubeconfig)
+        check_kubeconfig(args.kubeconfig)
     except OptionError as error:
         parser.error(str(error))
     try:
-        if given.name is not None:
-            given.kubeconfig = running_plane(given.name).kubeconfig
-        elif given.kubeconfig is None and not given.context:
-            given.kubeconfig = default_kubeconfig()
-        sys.stdout.write(asyncio.run(_ask(given)))
+        if args.name is not None:
+            args.kubeconfig = running_plane(args.name).kubeconfig
+        elif args.kubeconfig is None and not args.context:
+            args.kubeconfig = default_kubeconfig()
+        sys.stdout.write(asyncio.run(_ask(args)))
     except (ClientError, SelectionError, OSError, ValueError) as error:
         sys.stderr.write(f"steersman: {error}\n")
         return 1
     return 0
 
 
-async def _ask(given: argparse.Namespace) -> str:
-    async with connect(given.kubeconfig, context=given.context) as client:
-        return await report(client, namespace=given.namespace)
+async def _ask(args: argparse.Namespace) -> str:
+    async with connect(args.kubeconfig, context=args.context) as client:
+        return await report(client, namespace=args.namespace)
 
 
 async def report(client: Client, *, namespace: str | None) -> str:
@@ -66,7 +66,7 @@ async def report(client: Client, *, namespace: str | None) -> str:
     candidates = await client.list_all(CANDIDATES, namespace=namespace)
     leases = await client.list_all(LEASES, namespace=namespace)
     now = client.clock.now()
-    contested = {(each["metadata"]["namespace"], each["spec"]["leaseName"]) for each in candidates}
+    contested = {(candidate["metadata"]["namespace"], candidate["spec"]["leaseName"]) for candidate in candidates}
     parts = [show_elections(leases, candidates, now=now)] if candidates else []
     plain = show_plain_leases(plain_leases(leases, contested), now=now)
     if plain:

@@ -24,8 +24,8 @@ def run(arguments: Sequence[str]) -> int:
     parser.add_argument("--storage", choices=("memory", "sqlite"), default="memory",
                         help="Storage of the objects: memory, or sqlite in the data directory of etcd, which an API server that"
                         " is started again finds there (default memory)")  # fmt: skip
-    given = parser.parse_args(arguments)
-    options = EnvtestOptions(with_controllers=given.with_controllers, storage=given.storage)
+    args = parser.parse_args(arguments)
+    options = EnvtestOptions(with_controllers=args.with_controllers, storage=args.storage)
     directory = assets_directory(default_data_dir() / "envtest", options)
     try:
         write_assets(directory, options, apiserver_help=server_parser("apiserver").format_help())

@@ -26,14 +26,14 @@ def add_etcd_flags(parser: argparse.ArgumentParser, *, required: bool) -> None:
     parser.add_argument("--etcd-prefix", default=ROOT, metavar="PREFIX", help="Prefix of all keys (default /registry)")
 
 
-async def open_etcd(given: argparse.Namespace, *, clock: Clock) -> Store:
+async def open_etcd(args: argparse.Namespace, *, clock: Clock) -> Store:
     """Connect to the etcd that the flags name, which is not compacted. Raises ``OptionError``, ``StoreError``."""
     options = APIServerOptions(
-        etcd_servers=tuple(given.etcd_servers),
-        etcd_prefix=given.etcd_prefix,
-        etcd_cafile=given.etcd_cafile,
-        etcd_certfile=given.etcd_certfile,
-        etcd_keyfile=given.etcd_keyfile,
+        etcd_servers=tuple(args.etcd_servers),
+        etcd_prefix=args.etcd_prefix,
+        etcd_cafile=args.etcd_cafile,
+        etcd_certfile=args.etcd_certfile,
+        etcd_keyfile=args.etcd_keyfile,
         etcd_compaction_interval_seconds=0.0,
     )
     return await open_etcd_store(options, clock=clock)

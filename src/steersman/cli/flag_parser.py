@@ -89,7 +89,9 @@ class FlagParser(argparse.ArgumentParser):
         formatter.add_text(page.epilog or None)
         text = formatter.format_help()
         if page.examples:
-            text += "\nexamples:\n" + "\n".join(f"  # {each.text}\n  {each.command}\n" for each in page.examples)
+            text += "\nexamples:\n" + "\n".join(
+                f"  # {example.text}\n  {example.command}\n" for example in page.examples
+            )
         if page.groups and not shows_all:
             text += f"\nrun '{self.prog} --help-all' for all flags\n"
         return text

@@ -72,13 +72,13 @@ def add_table(parser: FlagParser, table: Mapping[str, Iterable[Flag]], *options:
 
 def group_of(parser: FlagParser, title: str) -> argparse._ArgumentGroup:
     """Return the argument group of that title; a new one if there is none."""
-    found = next((group for group in parser._action_groups if group.title == title), None)
-    return found or parser.add_argument_group(title)
+    group = next((group for group in parser._action_groups if group.title == title), None)
+    return group or parser.add_argument_group(title)
 
 
 def defaults_of(options: Sequence[type[msgspec.Struct]]) -> dict[str, Any]:
     """Return the default of each option."""
-    return {field.name: field.default for each in options for field in msgspec.structs.fields(each)}
+    return {field.name: field.default for option in options for field in msgspec.structs.fields(option)}
 
 
 def _add(group: argparse._ArgumentGroup, flag: Flag, defaults: Mapping[str, Any]) -> None:
@@ -114,7 +114,7 @@ def _help(flag: Flag, defaults: Mapping[str, Any]) -> str:
 
 
 def _default_text(flag: Flag, default: Any) -> str:
-    if isinstance(default, tuple) and all(isinstance(each, str) for each in default):
+    if isinstance(default, tuple) and all(isinstance(item, str) for item in default):
         default = ",".join(default)
     if not isinstance(default, str | int | float):
         return ""
@@ -138,11 +138,11 @@ def without_effect(
 
     ``handled``: names of values that the command uses though they are not options.
     """
-    known = {*defaults_of(options), *handled}
+    supported = {*defaults_of(options), *handled}
     return [
         f"flag --{flag.name} has no effect" + (f": {flag.unused}" if flag.unused else "")
         for flag in given_flags(parsed, table)
-        if flag.target not in known
+        if flag.target not in supported
     ]
 
 

@@ -24,18 +24,18 @@ _EMBEDDED: Final = "objects are kept in the embedded store of --storage or --eph
 
 def parser(command: str) -> FlagParser:
     """Return the parser of ``up`` or ``apiserver``."""
-    made = FlagParser(command, PAGES[command])
-    add_table(made, API_SERVER_FLAGS, APIServerOptions)
-    storage = group_of(made, "storage")
+    flag_parser = FlagParser(command, PAGES[command])
+    add_table(flag_parser, API_SERVER_FLAGS, APIServerOptions)
+    storage = group_of(flag_parser, "storage")
     storage.add_argument("--storage", choices=("sqlite", "memory"), help="Storage of the objects (default sqlite)")
     _add_switch(storage, "ephemeral", "Keep all objects in memory and the certificates in a temporary directory")
-    group_of(made, "secure serving").add_argument(
+    group_of(flag_parser, "secure serving").add_argument(
         "--port", dest="secure_port", type=values.port, default=argparse.SUPPRESS, metavar="PORT",
         help="Port to listen on, as --secure-port; 0 for any free port (default 6443)",
     )  # fmt: skip
     if command == "up":
-        _add_component_flags(made)
-    process = made.add_argument_group("process")
+        _add_component_flags(flag_parser)
+    process = flag_parser.add_argument_group("process")
     process.add_argument("--name", type=plane_name, default=argparse.SUPPRESS, metavar="NAME",
                          help="Name of this control plane, to run several: context steersman-NAME")  # fmt: skip
     process.add_argument("--kubeconfig", type=values.path, metavar="FILE",
@@ -43,9 +43,9 @@ def parser(command: str) -> FlagParser:
     _add_switch(process, "merge", "Also add the context to your own kubeconfig and make it the current one")
     _add_switch(process, "die-with-parent", "Stop when the parent process ends")
     process.add_argument("--parent-pipe", type=values.count, help=argparse.SUPPRESS)
-    add_log_flags(made)
-    add_version_flag(made)
-    return made
+    add_log_flags(flag_parser)
+    add_version_flag(flag_parser)
+    return flag_parser
 
 
 def _add_switch(group: argparse._ArgumentGroup, name: str, text: str) -> None:
@@ -55,9 +55,9 @@ def _add_switch(group: argparse._ArgumentGroup, name: str, text: str) -> None:
     )
 
 
-def _add_component_flags(made: FlagParser) -> None:
+def _add_component_flags(flag_parser: FlagParser) -> None:
     """Add the flags of ``up`` for the components that run besides the API server; see ``component_flags``."""
-    group = made.add_argument_group("nodes and controllers")
+    group = flag_parser.add_argument_group("nodes and controllers")
     group.add_argument("--nodes", type=values.count, metavar="NUMBER", help="Number of simulated nodes (default 1)")
     group.add_argument("--node-template", type=values.path, metavar="FILE",
                        help="YAML file with capacity, labels and taints of the nodes")  # fmt: skip
@@ -88,27 +88,27 @@ def _add_component_flags(made: FlagParser) -> None:
 
 def parse(command: str, arguments: Sequence[str]) -> tuple[APIServerOptions, argparse.Namespace]:
     """Return the options of the API server and all values. Exit with a message for flags that cannot be used."""
-    made = parser(command)
-    parsed = made.parse_args(arguments)
+    flag_parser = parser(command)
+    parsed = flag_parser.parse_args(arguments)
     if parsed.ephemeral and parsed.storage == "sqlite":
-        made.error("--ephemeral is --storage memory, not --storage sqlite")
+        flag_parser.error("--ephemeral is --storage memory, not --storage sqlite")
     for message in deprecations(parsed, API_SERVER_FLAGS):
         sys.stderr.write(f"{message}\n")
     parsed.warnings = without_effect(parsed, API_SERVER_FLAGS, APIServerOptions, handled=HANDLED)
-    given = {name: value for name, value in vars(parsed).items() if name in APIServerOptions.__struct_fields__}
-    given["ephemeral"] = parsed.ephemeral or parsed.storage == "memory"
-    if not given.get("etcd_servers") or parsed.ephemeral or parsed.storage:
-        parsed.warnings += _drop_etcd(given)
-    if given.get("data_dir") is None and not given["ephemeral"]:
-        given["data_dir"] = default_data_dir(given.get("name", ""))
-    return APIServerOptions(**given), parsed
+    values = {name: value for name, value in vars(parsed).items() if name in APIServerOptions.__struct_fields__}
+    values["ephemeral"] = parsed.ephemeral or parsed.storage == "memory"
+    if not values.get("etcd_servers") or parsed.ephemeral or parsed.storage:
+        parsed.warnings += _drop_etcd(values)
+    if values.get("data_dir") is None and not values["ephemeral"]:
+        values["data_dir"] = default_data_dir(values.get("name", ""))
+    return APIServerOptions(**values), parsed
 
 
-def _drop_etcd(given: dict[str, Any]) -> list[str]:
+def _drop_etcd(values: dict[str, Any]) -> list[str]:
     """Remove the options of etcd, whose files need not exist; return a message for each."""
-    flags = [flag for flag in API_SERVER_FLAGS["etcd"] if flag.target.startswith("etcd_") and flag.target in given]
+    flags = [flag for flag in API_SERVER_FLAGS["etcd"] if flag.target.startswith("etcd_") and flag.target in values]
     for flag in flags:
-        del given[flag.target]
+        del values[flag.target]
     return [f"flag --{flag.name} has no effect: {_EMBEDDED}" for flag in flags]
 
 
@@ -122,16 +122,16 @@ _COMPONENT_FLAGS = (
 
 def component_flags(parsed: argparse.Namespace) -> list[str]:
     """Return the flags for the components that run besides the API server. Raise ``OptionError``."""
-    given = {name: getattr(parsed, name) for name in _COMPONENT_FLAGS if getattr(parsed, name) is not None}
-    if given.keys() & {"node_template", "stages", "chaos", "process_isolation", "process_images", "process_dir"}:
+    values = {name: getattr(parsed, name) for name in _COMPONENT_FLAGS if getattr(parsed, name) is not None}
+    if values.keys() & {"node_template", "stages", "chaos", "process_isolation", "process_images", "process_dir"}:
         from steersman.nodes.options import NodesOptions  # noqa: PLC0415 — few starts need it
 
-        fields = {name: value for name, value in given.items() if name in NodesOptions.__struct_fields__}
+        fields = {name: value for name, value in values.items() if name in NodesOptions.__struct_fields__}
         try:
             NodesOptions(**fields).check()
         except ValueError as error:
             raise OptionError(str(error)) from error
-    texts = {name: ",".join(value) if isinstance(value, tuple) else value for name, value in given.items()}
+    texts = {name: ",".join(value) if isinstance(value, tuple) else value for name, value in values.items()}
     if parsed.vmodule:
         texts["vmodule"] = ",".join(f"{pattern}={level}" for pattern, level in parsed.vmodule)
     return [f"--{name.replace('_', '-')}={value}" for name, value in texts.items()]

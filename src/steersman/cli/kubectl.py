@@ -104,13 +104,13 @@ def run_env(arguments: Sequence[str]) -> int:
     parser = FlagParser("env", PAGES["env"])
     parser.add_argument("--name", type=plane_name, help="Name of the control plane (default the only one)")
     parser.add_argument("--shell", choices=tuple(SHELLS), help="Shell (default that of $SHELL, otherwise bash)")
-    given = parser.parse_args(arguments)
+    args = parser.parse_args(arguments)
     try:
-        plane = running_plane(given.name)
+        plane = running_plane(args.name)
     except SelectionError as error:
         sys.stderr.write(f"steersman: {error}\n")
         return 1
     own = os.environ.get("SHELL", "").rpartition("/")[2]
-    command = SHELLS[given.shell or (own if own in SHELLS else "bash")]
+    command = SHELLS[args.shell or (own if own in SHELLS else "bash")]
     sys.stdout.write(f"{command(plane.kubeconfig)}\n")
     return 0

@@ -25,11 +25,11 @@ class _BarePackageFinder:
         """Return a namespace package's spec for ``lightkube``; None for any other name, or when it is not installed."""
         if name != _PACKAGE:
             return None
-        found = PathFinder.find_spec(name, path, target)
-        if found is None or found.submodule_search_locations is None:
+        spec = PathFinder.find_spec(name, path, target)
+        if spec is None or spec.submodule_search_locations is None:
             return None
-        bare = ModuleSpec(name, None, origin=found.origin, is_package=True)
-        bare.submodule_search_locations = list(found.submodule_search_locations)
+        bare = ModuleSpec(name, None, origin=spec.origin, is_package=True)
+        bare.submodule_search_locations = list(spec.submodule_search_locations)
         return bare
 
 

@@ -48,15 +48,15 @@ def show_plain_leases(leases: Iterable[Tree], *, now: datetime) -> str:
 
 
 def _row(lease: Tree, now: datetime) -> tuple[str, ...]:
-    spec, known = lease.get("spec") or {}, read_lease(lease)
-    state = "held" if known.expires > now else "expired"
+    spec, lease_state = lease.get("spec") or {}, read_lease(lease)
+    state = "held" if lease_state.expires > now else "expired"
     acquired = spec.get("acquireTime")
     return (
         f"{lease['metadata']['namespace']}/{lease['metadata']['name']}",
-        known.holder or "-",
-        _since(parse_time(acquired), now) if known.holder and acquired else "-",
-        f"{_since(known.renewed, now)} ago" if known.renewed else "never",
-        state if known.holder else "released",
+        lease_state.holder or "-",
+        _since(parse_time(acquired), now) if lease_state.holder and acquired else "-",
+        f"{_since(lease_state.renewed, now)} ago" if lease_state.renewed else "never",
+        state if lease_state.holder else "released",
         str(spec.get("leaseTransitions") or 0),
     )
 

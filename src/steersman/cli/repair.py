@@ -30,12 +30,12 @@ def run(arguments: Sequence[str]) -> int:
         action="store_true",
         help="continue with what can be read, at revisions that were never used; the damaged files are kept aside",
     )
-    given = parser.parse_args(arguments)
-    path = store_path(given)
+    args = parser.parse_args(arguments)
+    path = store_path(args)
     try:
         lock = FileLock.take(path)
         try:
-            return _repair(path, accept=given.accept_data_loss)
+            return _repair(path, accept=args.accept_data_loss)
         finally:
             lock.release()
     except StoreError as error:
@@ -49,24 +49,24 @@ def _repair(path: Path, *, accept: bool) -> int:
     if path.exists() and inspect(path).is_sound:
         sys.stdout.write(f"{path} is sound; nothing to repair\n")
         return 0
-    found = salvage(path)
-    sys.stdout.write("".join(f"{line}\n" for line in describe(path, found)))
+    salvaged = salvage(path)
+    sys.stdout.write("".join(f"{line}\n" for line in describe(path, salvaged)))
     if not accept:
         sys.stdout.write("nothing was changed; --accept-data-loss continues with what can be read\n")
         return _REFUSED
     suffix = RealClock().now().strftime(".damaged-%Y%m%dT%H%M%SZ")
-    revision = repair(path, found, suffix=suffix)
+    revision = repair(path, salvaged, suffix=suffix)
     sys.stdout.write(f"{path} continues at revision {revision}; the damaged files are {path}{suffix}*\n")
     return 0
 
 
-def describe(path: Path, found: Salvage) -> Iterator[str]:
+def describe(path: Path, salvaged: Salvage) -> Iterator[str]:
     """Describe the damage and the loss, a line each."""
-    yield f"{path}: {len(found.rows)} keys can be read, at revision {found.revision}"
-    yield from (f"  {problem}" for problem in found.problems)
-    if found.acknowledged_revision > found.revision:
-        yield f"  lost: all writes of revisions {found.revision + 1} to {found.acknowledged_revision}"
-    elif not found.acknowledged_revision:
-        yield f"  lost: any writes after revision {found.revision}; it is not known whether there were any"
-    yield from (f"  lost: {key}" for key in found.lost_keys)
+    yield f"{path}: {len(salvaged.rows)} keys can be read, at revision {salvaged.revision}"
+    yield from (f"  {problem}" for problem in salvaged.problems)
+    if salvaged.acknowledged_revision > salvaged.revision:
+        yield f"  lost: all writes of revisions {salvaged.revision + 1} to {salvaged.acknowledged_revision}"
+    elif not salvaged.acknowledged_revision:
+        yield f"  lost: any writes after revision {salvaged.revision}; it is not known whether there were any"
+    yield from (f"  lost: {key}" for key in salvaged.lost_keys)
     yield "  lost: the history; watches begin anew"

@@ -32,9 +32,9 @@ def plane_name(text: str) -> str:
 def select_plane(planes: Sequence[RunningPlane], name: str | None = None) -> RunningPlane:
     """Return the control plane of that name, or the only one. Raises SelectionError."""
     if name is not None:
-        found = [plane for plane in planes if plane.name == name]
-        if found:
-            return found[-1]
+        matching = [plane for plane in planes if plane.name == name]
+        if matching:
+            return matching[-1]
         running = ", ".join(plane.name or "(unnamed)" for plane in planes) or "none"
         raise SelectionError(f"no control plane named {name!r} runs here; running: {running}")
     if not planes:

@@ -67,10 +67,10 @@ def about(plane: RunningPlane, *, now: datetime) -> list[str]:
 
 def age(seconds: float) -> str:
     """Return an age in its two largest units."""
-    left = int(max(0.0, seconds))
+    remaining = int(max(0.0, seconds))
     parts: list[str] = []
     for unit, size in (("d", 86400), ("h", 3600), ("m", 60), ("s", 1)):
-        count, left = divmod(left, size)
+        count, remaining = divmod(remaining, size)
         if count or (unit == "s" and not parts):
             parts.append(f"{count}{unit}")
     return "".join(parts[:2])
@@ -87,19 +87,19 @@ async def report(client: Client) -> list[str]:
     pods = await client.list_all(_PODS)
     leases = await client.list_all(_LEASES, namespace="kube-system")
     phases = Counter(str((pod.get("status") or {}).get("phase") or "Pending") for pod in pods)
-    known = ", ".join(f"{count} {phase}" for phase, count in sorted(phases.items()))
+    phase_counts = ", ".join(f"{count} {phase}" for phase, count in sorted(phases.items()))
     return [
         f"  nodes       {len(nodes)}, {sum(map(is_ready, nodes))} Ready",
-        f"  pods        {len(pods)}{', ' if known else ''}{known}",
+        f"  pods        {len(pods)}{', ' if phase_counts else ''}{phase_counts}",
         *(f"  leads       {line}" for line in leaders(leases)),
     ]
 
 
 def leaders(leases: Iterable[Tree]) -> list[str]:
     """Return the holders of the Leases."""
-    found = []
+    rows = []
     for lease in leases:
         holder = (lease.get("spec") or {}).get("holderIdentity")
         if holder and IDENTITY_LABEL not in (lease["metadata"].get("labels") or {}):
-            found.append(f"{lease['metadata']['name']}: {holder}")
-    return sorted(found)
+            rows.append(f"{lease['metadata']['name']}: {holder}")
+    return sorted(rows)

@@ -48,25 +48,25 @@ def run(command: str, arguments: Sequence[str]) -> int:
         default=JSON if command == IMPORT else None,
         help="Encoding of built-in kinds in the result (default: application/json for an import, unchanged for an export)",
     )
-    given = parser.parse_args(arguments)
+    args = parser.parse_args(arguments)
     try:
-        return asyncio.run(_transfer(command, given))
+        return asyncio.run(_transfer(command, args))
     except (OptionError, StoreError, TransferError, UnreadableValueError) as error:
         sys.stderr.write(f"steersman: {error}\n")
         return 1
 
 
-async def _transfer(command: str, given: argparse.Namespace) -> int:
-    path, clock = store_path(given), RealClock()
+async def _transfer(command: str, args: argparse.Namespace) -> int:
+    path, clock = store_path(args), RealClock()
     _check_path(command, path)
-    etcd = await open_etcd(given, clock=clock)
+    etcd = await open_etcd(args, clock=clock)
     try:
         local = await SqliteStore.open(path, clock=clock)
         try:
             source, destination = (local, etcd) if command == EXPORT else (etcd, local)
-            if not await _is_readable(source, keeps_root=given.etcd_prefix.rstrip("/") == ROOT):
+            if not await _is_readable(source, keeps_root=args.etcd_prefix.rstrip("/") == ROOT):
                 return 1
-            result = await transfer(source, destination, transform=_transform(given), progress=_show_progress)
+            result = await transfer(source, destination, transform=_transform(args), progress=_show_progress)
         finally:
             await local.close()
     finally:
@@ -102,8 +102,8 @@ async def _is_readable(source: Store, *, keeps_root: bool) -> bool:
     return not problems
 
 
-def _transform(given: argparse.Namespace) -> Transform:
-    return (lambda _, value: value) if given.storage_media_type is None else reencode(given.storage_media_type)
+def _transform(args: argparse.Namespace) -> Transform:
+    return (lambda _, value: value) if args.storage_media_type is None else reencode(args.storage_media_type)
 
 
 def _show_progress(keys: int) -> None:

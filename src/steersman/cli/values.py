@@ -34,8 +34,8 @@ def port(text: str) -> int:
 def port_range(text: str) -> tuple[int, int]:
     """Return the first and the last port of ``first-last``, ``first+count`` or one port."""
     for separator in "-+":
-        first, found, second = text.partition(separator)
-        if found:
+        first, mark, second = text.partition(separator)
+        if mark:
             low, high = port(first), port(second) if separator == "-" else port(first) + port(second)
             break
     else:

@@ -100,8 +100,8 @@ class Handler(Generic[T]):
             return
         key = key_of(change.latest)
         queued = self._by_key.setdefault(key, [])
-        if queued and (one := coalesce(queued[-1], change)) is not None:
-            queued[-1] = one
+        if queued and (merged := coalesce(queued[-1], change)) is not None:
+            queued[-1] = merged
         elif queued and cancels_out(queued[-1], change):
             queued.pop()
             if not queued:

@@ -60,17 +60,21 @@ def installed_controllers(reserved: Collection[str] = ()) -> tuple[InstalledCont
     Raises RegistryError for a name that is reserved, that two packages have, or that is no DNS subdomain: a choice by
     ``--controllers`` would be ambiguous.
     """
-    found = sorted(
+    controllers = sorted(
         (InstalledController(point.name, point) for point in metadata.entry_points(group=GROUP)),
-        key=lambda each: (each.name, each.package),
+        key=lambda controller: (controller.name, controller.package),
     )
-    counts = Counter(each.name for each in found)
-    for each in found:
-        if check_dns1123_subdomain(each.name):
-            raise RegistryError(f"controller {each.name!r} of {each.package}: the name is no DNS subdomain (RFC 1123)")
-        if each.name in reserved:
-            raise RegistryError(f"controller {each.name} of {each.package}: Steersman has a controller of that name")
-        if counts[each.name] > 1:
-            packages = ", ".join(other.package for other in found if other.name == each.name)
-            raise RegistryError(f"controller {each.name}: more than one package has it: {packages}")
-    return tuple(found)
+    counts = Counter(controller.name for controller in controllers)
+    for controller in controllers:
+        if check_dns1123_subdomain(controller.name):
+            raise RegistryError(
+                f"controller {controller.name!r} of {controller.package}: the name is no DNS subdomain (RFC 1123)"
+            )
+        if controller.name in reserved:
+            raise RegistryError(
+                f"controller {controller.name} of {controller.package}: Steersman has a controller of that name"
+            )
+        if counts[controller.name] > 1:
+            packages = ", ".join(other.package for other in controllers if other.name == controller.name)
+            raise RegistryError(f"controller {controller.name}: more than one package has it: {packages}")
+    return tuple(controllers)

@@ -183,7 +183,10 @@ def installed() -> tuple[Registration, ...]:
     """Return the controllers of installed packages; each acts as the account of its name. Raises RegistryError."""
     reserved = {name for entry in REGISTRY for name in (entry.name, entry.alias)}
     return tuple(
-        Registration(each.name, service_account=each.name, installed=each) for each in installed_controllers(reserved)
+        Registration(
+            installed_controller.name, service_account=installed_controller.name, installed=installed_controller
+        )
+        for installed_controller in installed_controllers(reserved)
     )
 
 
@@ -202,38 +205,38 @@ def find(name: str) -> Registration | None:
     return next((entry for entry in installed() if entry.name == name), None)
 
 
-def is_enabled(entry: Registration, wanted: Sequence[str]) -> bool:
+def is_enabled(entry: Registration, selection: Sequence[str]) -> bool:
     """Return whether ``--controllers`` enables one: its name does, ``-name`` disables it, ``*`` enables all on by default.
 
     The first that names it counts, as in upstream's ``IsControllerEnabled``.
     """
     names = {entry.name, entry.alias} - {""}
-    for word in wanted:
+    for word in selection:
         if word in names:
             return True
         if word.startswith("-") and word[1:] in names:
             return False
-    return "*" in wanted and entry.on_by_default
+    return "*" in selection and entry.on_by_default
 
 
-def preload(wanted: Sequence[str] = ("*",)) -> None:
+def preload(selection: Sequence[str] = ("*",)) -> None:
     """Import the modules of the controllers that ``--controllers`` enables.
 
     It takes long enough to keep an event loop from handling signals, and can be done before there is a server. Controllers
     of other packages are left to ``load_installed``.
     """
     for entry in REGISTRY:
-        if entry.module and is_enabled(entry, wanted):
+        if entry.module and is_enabled(entry, selection):
             importlib.import_module(_PACKAGE + entry.module)
 
 
-def load_installed(wanted: Sequence[str]) -> None:
+def load_installed(selection: Sequence[str]) -> None:
     """Import the controllers of installed packages that ``--controllers`` enables. Raises RegistryError."""
     for entry in installed():
-        if is_enabled(entry, wanted):
+        if is_enabled(entry, selection):
             _ = entry.build
 
 
-def unknown(wanted: Sequence[str]) -> list[str]:
+def unknown(selection: Sequence[str]) -> list[str]:
     """Return the items of ``--controllers`` that name no controller."""
-    return [word for word in wanted if word != "*" and find(word.removeprefix("-")) is None]
+    return [word for word in selection if word != "*" and find(word.removeprefix("-")) is None]

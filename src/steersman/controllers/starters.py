@@ -42,8 +42,10 @@ async def add_controllers(manager: Manager, *names: str, options: ControllerOpti
     shared = manager.context
     served = await wait_for_server(shared.client)
     for entry in entries:
-        if gone := missing(entry, served):
-            raise RegistryError(f"controller {entry.name} cannot run: the server does not serve {', '.join(gone)}")
+        if missing_resources := missing(entry, served):
+            raise RegistryError(
+                f"controller {entry.name} cannot run: the server does not serve {', '.join(missing_resources)}"
+            )
     added = []
     for entry in entries:
         context = ControllerContext(

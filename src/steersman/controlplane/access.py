@@ -147,9 +147,9 @@ class Authorization:
         authorizers: list[Authorizer] = []
         resolvers: list[RuleResolver] = []
         for mode in modes:
-            made = self._make(mode)
-            authorizers.append(made)
-            resolvers.append(made)
+            authorizer = self._make(mode)
+            authorizers.append(authorizer)
+            resolvers.append(authorizer)
         modes_chain = UnsafeProxy(Chain(authorizers))
         self.authorizer: Final = Chain([PrivilegedGroups(), modes_chain], resolvers=resolvers)
         self._guard: Final = EscalationGuard(self.authorizer, self.rbac)
@@ -168,22 +168,22 @@ class Authorization:
 
     def strategies(self) -> dict[str, Callable[[], Strategy]]:
         """Return the strategies of roles, policies and bindings that prevent privilege escalation, by group resource."""
-        made: dict[str, Callable[[], Strategy]] = {
+        strategies: dict[str, Callable[[], Strategy]] = {
             f"{plural}.{GROUP}": partial(_guarded, plural, self._guard)
             for plural in ("roles", "clusterroles", "rolebindings", "clusterrolebindings")
         }
         for prefix in ("validatingadmission", "mutatingadmission"):
             access = self._param_access(f"{prefix}policies")
             for plural in (f"{prefix}policies", f"{prefix}policybindings"):
-                made[f"{plural}.{_ADMISSION}"] = partial(_policies, plural, access)
-        return made
+                strategies[f"{plural}.{_ADMISSION}"] = partial(_policies, plural, access)
+        return strategies
 
     def _param_access(self, policies: str) -> ParamAccess:
         return ParamAccess(self.authorizer, self._resource_of, partial(self._param_kind, policies))
 
     def _resource_of(self, api_version: str, kind: str) -> str:
-        found = [] if self._registry is None else self._registry.of_kind(api_version, kind)
-        return found[0].name if found else ""
+        resources = [] if self._registry is None else self._registry.of_kind(api_version, kind)
+        return resources[0].name if resources else ""
 
     def _param_kind(self, policies: str, name: str) -> dict[str, Any] | None:
         """Return the parameter kind of a policy from the cache."""

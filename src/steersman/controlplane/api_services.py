@@ -88,7 +88,7 @@ class APIServices:
         """Follow the catalog and APIServices until cancelled."""
         cache = self._stored.cache
         bell = _Bell(self._changed)
-        cache.wakeups.add(cache.prefix, bell)
+        cache.wakeups.add_controller(bell)
         self._changed.set()  # for what has changed since the first sync
         try:
             while True:
@@ -101,7 +101,7 @@ class APIServices:
                     await self._clock.sleep(_RETRY_SECONDS)
                     self._changed.set()
         finally:
-            cache.wakeups.remove(cache.prefix, bell)
+            cache.wakeups.remove_controller(bell)
 
     async def sync(self) -> None:
         """Create, update and delete APIServices. Raises RuntimeError when a request is rejected."""

@@ -108,7 +108,7 @@ class APIServer:
         try:
             store = await self._open_store(directory)
             if encryption is not None:
-                store = encryption.wrap(store, root=self.options.etcd_prefix.rstrip("/"))
+                store = encryption.wrap_all(store, root=self.options.etcd_prefix.rstrip("/"))
             self._core = core = ServerCore(
                 self.options,
                 store,

@@ -5,27 +5,24 @@ Upstream: ``k8s.io/component-base`` (``configz``, ``zpages``).
 
 from __future__ import annotations
 
-import platform
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from steersman.apimachinery.durations import format_duration
+from steersman.apimachinery.errors import StatusError
+from steersman.apimachinery.zpages import JSON, flagz, negotiate_page, statusz
+from steersman.controlplane.build import build
 from steersman.runtime.http import Page
-from steersman.version import KUBERNETES_VERSION, __version__
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from datetime import datetime
 
+    from steersman.apimachinery.zpages import PageContent
     from steersman.asynckit.clock import Clock
-    from steersman.runtime.http import HttpServer
+    from steersman.runtime.http import HttpServer, Request
 
-_WARNING: Final = (
-    "Warning: This endpoint is not meant to be machine parseable, has no formatting compatibility guarantees and is"
-    " for debugging purposes only.\n"
-)
 _SECONDS: Final = "_seconds"
 
 
@@ -48,41 +45,32 @@ def add_pages(server: HttpServer, description: ComponentDescription, *, clock: C
         document = {description.configuration_name: description.configuration}
         return Page(200, msgspec.json.encode(document) + b"\n", "application/json")
 
-    async def flagz(_: Mapping[str, str]) -> Page:
-        lines = [f"{name}={value}\n" for name, value in sorted(description.flags.items())]
-        return Page(200, f"\n{description.component} flagz\n{_WARNING}\n{''.join(lines)}".encode())
+    async def flags(request: Request) -> Page:
+        return _page(request, flagz(description.component, description.flags))
 
-    async def statusz(_: Mapping[str, str]) -> Page:
-        text = status_text(description.component, server.paths, started=started, now=clock.now())
-        return Page(200, text.encode())
+    async def status(request: Request) -> Page:
+        now = clock.now()
+        return _page(request, statusz(description.component, server.paths, build(), started=started, now=now))
 
     server.add("/configz", configz)
-    server.add("/flagz", flagz)
-    server.add("/statusz", statusz)
+    server.add_for_request("/flagz", flags)
+    server.add_for_request("/statusz", status)
 
 
-def status_text(component: str, paths: list[str], *, started: datetime, now: datetime) -> str:
-    """Return the text of ``/statusz``."""
-    minutes, seconds = divmod(max(0, int((now - started).total_seconds())), 60)
-    hours, minutes = divmod(minutes, 60)
-    version = KUBERNETES_VERSION.removeprefix("v")
-    lines = {
-        "Started": f"{started:%a %b %e %H:%M:%S UTC %Y}",
-        "Up": f"{hours} hr {minutes:02} min {seconds:02} sec",
-        "Python version": f"{platform.python_implementation()} {platform.python_version()}",
-        "Binary version": f"{version} (steersman {__version__})",
-        "Emulation version": ".".join(version.split(".")[:2]),
-        "Paths": " ".join(paths),
-    }
-    return f"\n{component} statusz\n{_WARNING}\n" + "".join(f"{name}: {value}\n" for name, value in lines.items())
+def _page(request: Request, content: PageContent) -> Page:
+    try:
+        form = negotiate_page(request.headers.get("accept", ""), content.kind)
+    except StatusError as error:
+        return Page(error.code, msgspec.json.encode(error.status) + b"\n", JSON)
+    return Page(200, content.encode(form), form.content_type)
 
 
 def configuration_of(*options: msgspec.Struct) -> dict[str, Any]:
     """Return the values of options by their names in camel case; seconds as Go durations, paths as texts."""
     return {
         _camel(name.removesuffix(_SECONDS)): _plain(name, value)
-        for each in options
-        for name, value in msgspec.structs.asdict(each).items()
+        for option in options
+        for name, value in msgspec.structs.asdict(option).items()
     }
 
 

@@ -153,8 +153,8 @@ class SecureServing:
             return await to_thread(Path(self._options.client_ca_file).read_text, encoding="ascii")
         if self._options.authentication_skip_lookup or self._token_reviewer is None:
             return ""
-        found = await self._token_reviewer.get(_CONFIG_MAPS, _CONFIG_MAP, namespace=_NAMESPACE)
-        text: str = (found.get("data") or {}).get(_CLIENT_CA_KEY, "")
+        config_map = await self._token_reviewer.get(_CONFIG_MAPS, _CONFIG_MAP, namespace=_NAMESPACE)
+        text: str = (config_map.get("data") or {}).get(_CLIENT_CA_KEY, "")
         return text
 
 

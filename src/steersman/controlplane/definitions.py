@@ -32,8 +32,8 @@ class LoopbackDefinitionWriter:
     async def release(self, definition: Tree) -> None:
         """Take the cleanup finalizer away."""
         metadata = definition["metadata"]
-        left = [name for name in metadata.get("finalizers") or () if name != CLEANUP_FINALIZER]
-        patch = {"metadata": {"finalizers": left or None, "resourceVersion": metadata["resourceVersion"]}}
+        remaining = [name for name in metadata.get("finalizers") or () if name != CLEANUP_FINALIZER]
+        patch = {"metadata": {"finalizers": remaining or None, "resourceVersion": metadata["resourceVersion"]}}
         path = f"{_PATH}/{metadata['name']}"
         _check(await self._client.request("PATCH", path, body=msgspec.json.encode(patch), headers=_MERGE))
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from steersman.apiserver.health.checks import Unhealthy
@@ -22,6 +23,7 @@ from steersman.storage.encryption.kms_client import GrpcKMSService
 from steersman.storage.encryption.resources import KeyResources
 from steersman.storage.encryption.store import EncryptedStore
 from steersman.storage.memory import MemoryStore
+from steersman.storage.partitions import PartitionedStore
 from steersman.storage.store import KeyValue
 
 if TYPE_CHECKING:
@@ -43,7 +45,7 @@ _log = logging.getLogger(__name__)
 
 
 class EncryptionAtRest:
-    """Encryption of the values of one store. Start it with ``open``; ``close`` ends its tasks and connections."""
+    """Encryption of the values of one store, or of its parts. Start it with ``open``; ``close`` ends its tasks and connections."""
 
     def __init__(self, path: Path, *, reloads: bool, clock: Clock, open_kms: OpenKMS) -> None:
         self._path = path
@@ -52,7 +54,7 @@ class EncryptionAtRest:
         self._open_kms = open_kms
         self._tasks = Supervisor("encryption at rest")
         self._probes = Supervisor("KMS plugins")
-        self._store: EncryptedStore | None = None
+        self._stores: list[EncryptedStore] = []
         self._current: Encryption
         #: Called when values that are stored become stale.
         self.on_key_change: Callable[[], None] = lambda: None
@@ -63,7 +65,7 @@ class EncryptionAtRest:
         cls, path: Path, *, reloads: bool, clock: Clock, open_kms: OpenKMS | None = None
     ) -> EncryptionAtRest:
         """Read the file and connect its plugins; a plugin that does not respond yet is no error. Raises ``OptionError``."""
-        encryption = cls(path, reloads=reloads, clock=clock, open_kms=open_kms or connect_plugin)
+        encryption = cls(path, reloads=reloads, clock=clock, open_kms=open_kms or partial(connect_plugin, clock))
         try:
             encryption._current = encryption._load(await asyncio.to_thread(path.read_bytes))
         except OSError as error:
@@ -83,18 +85,25 @@ class EncryptionAtRest:
 
     def wrap(self, store: Store, *, root: str = "/registry") -> EncryptedStore:
         """Return the store with encryption; ``root`` is the prefix of its keys in etcd."""
-        self._store = EncryptedStore(
+        encrypted = EncryptedStore(
             store,
             self._current.transformers,
             resource_of=KeyResources(_key_prefixes()),
             tasks=Supervisor("encrypted store"),
             root=root,
         )
-        return self._store
+        self._stores.append(encrypted)
+        return encrypted
+
+    def wrap_all(self, store: Store, *, root: str) -> Store:
+        """Return the store with encryption of each of its parts."""
+        if isinstance(store, PartitionedStore):
+            return store.map(partial(self.wrap, root=root))
+        return self.wrap(store, root=root)
 
     async def decrypt(self, key: str, value: bytes) -> bytes:
         """Return a plain value outside a store. Raises ``Unavailable``."""
-        store = self._store or self.wrap(MemoryStore(clock=self._clock))
+        store = self._stores[0] if self._stores else self.wrap(MemoryStore(clock=self._clock))
         return (await store.readable(KeyValue(key, value, 1, 1))).value
 
     def _load(self, data: bytes) -> Encryption:
@@ -142,8 +151,8 @@ class EncryptionAtRest:
             raise
         old, self._current = self._current, fresh
         probes, self._probes = self._probes, Supervisor("KMS plugins")
-        if self._store is not None:
-            self._store.use(fresh.transformers)
+        for store in self._stores:
+            store.use(fresh.transformers)
         await probes.close()
         self._follow_plugins()
         self.on_key_change()
@@ -195,9 +204,9 @@ class EncryptionAtRest:
         await self._current.close()
 
 
-def connect_plugin(provider: Provider) -> GrpcKMSService:
+def connect_plugin(clock: Clock, provider: Provider) -> GrpcKMSService:
     """Return the client of a plugin. Raises ``MissingPackagesError``."""
-    return GrpcKMSService(provider.endpoint, timeout_seconds=provider.timeout_seconds)
+    return GrpcKMSService(provider.endpoint, clock=clock, timeout_seconds=provider.timeout_seconds)
 
 
 def _key_prefixes() -> dict[str, tuple[str, str]]:

@@ -22,4 +22,4 @@ def greeting(node: str, elapsed_seconds: float) -> list[str]:
 def is_ready(node: dict[str, Any]) -> bool:
     """Report whether the node's condition ``Ready`` is true."""
     conditions = (node.get("status") or {}).get("conditions") or ()
-    return any(each.get("type") == "Ready" and each.get("status") == "True" for each in conditions)
+    return any(condition.get("type") == "Ready" and condition.get("status") == "True" for condition in conditions)

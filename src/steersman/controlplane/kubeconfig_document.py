@@ -120,5 +120,5 @@ def _value(node: yaml.Node) -> Any:
 
 
 def _name(node: yaml.Node) -> str | None:
-    found = KubeconfigDocument._find(node, "name") if isinstance(node, yaml.MappingNode) else None
-    return found.value if isinstance(found, yaml.ScalarNode) else None
+    name_node = KubeconfigDocument._find(node, "name") if isinstance(node, yaml.MappingNode) else None
+    return name_node.value if isinstance(name_node, yaml.ScalarNode) else None

@@ -130,6 +130,8 @@ def check_readable(flag: str, path: Path) -> None:
 def _check_etcd(options: APIServerOptions) -> None:
     """Upstream: ``EtcdOptions.Validate``, and the pair that ``tls.LoadX509KeyPair`` needs."""
     if not options.etcd_servers:
+        if options.etcd_servers_overrides:
+            raise OptionError("--etcd-servers-overrides needs --etcd-servers")
         return
     if not options.etcd_prefix.startswith("/"):
         raise OptionError(f"--etcd-prefix: {options.etcd_prefix!r} must begin with /")
@@ -367,7 +369,7 @@ def _check_directory(options: APIServerOptions) -> None:
 
 def _check_parents(flag: str, path: Path) -> None:
     """Raise ``OptionError`` unless the nearest parent that exists is a directory in which ``path`` can be created."""
-    parent = next(each for each in path.absolute().parents if os.path.lexists(each))
+    parent = next(ancestor for ancestor in path.absolute().parents if os.path.lexists(ancestor))
     if not parent.is_dir():
         raise OptionError(f"{flag}: cannot create {path}: {parent} is not a directory")
     if not path.exists() and not os.access(parent, os.W_OK | os.X_OK):

@@ -28,6 +28,8 @@ class APIServerOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     #: URLs of etcd members; empty: objects are kept in the embedded store.
     etcd_servers: tuple[str, ...] = ()
+    #: ``group/resource#servers``: clusters of single resources, with their servers separated by semicolons.
+    etcd_servers_overrides: tuple[str, ...] = ()
     #: Prefix of all keys in etcd.
     etcd_prefix: str = "/registry"
     #: Authority of the members' certificates, and the client certificate for them.
@@ -191,6 +193,8 @@ class APIServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     shutdown_delay_seconds: float = 0.0
     #: Time limit of a stop for requests that are in flight.
     drain_seconds: float = 5.0
+    #: Flags and their values for ``/flagz``.
+    reported_flags: dict[str, str] = {}
 
     @property
     def stored_media_type(self) -> str:

@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from steersman.apimachinery.zpages import flagz, negotiate_page, statusz
 from steersman.apiserver.discovery.handlers import DiscoveryHandlers
 from steersman.apiserver.discovery.openid import CONFIGURATION_PATH, KEYS_PATH, OpenID
 from steersman.apiserver.discovery.version import VersionEndpoint
 from steersman.apiserver.health.checks import Check, HealthEndpoint, ping
+from steersman.apiserver.http import Response
 from steersman.apiserver.observability import process_metrics
 from steersman.apiserver.observability.metrics import MetricsEndpoint
 from steersman.apiserver.observability.slis import HealthcheckMetrics
 from steersman.apiserver.server.routes import ANY_METHOD, Routes
+from steersman.controlplane.build import build
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
+    from steersman.apimachinery.zpages import PageContent
     from steersman.apiserver.discovery.catalog import Catalog
-    from steersman.apiserver.http import Request, Response
+    from steersman.apiserver.http import Request
     from steersman.apiserver.observability.metrics import Family
     from steersman.apiserver.openapi.handlers import OpenAPIHandlers
     from steersman.apiserver.openapi.remote import RemoteDocuments
     from steersman.apiserver.openapi.sources import CustomSchemas
     from steersman.asynckit.clock import Clock
+
+_COMPONENT: Final = "kube-apiserver"
 
 
 class HealthChecks(NamedTuple):
@@ -44,12 +50,12 @@ def add_health(routes: Routes, checks: HealthChecks) -> None:
     first = [Check("ping", ping), Check("log", ping), *checks.storage]
     common = [*first, *checks.hooks]
     results = HealthcheckMetrics()
-    for name, each in (
+    for name, health_checks in (
         ("healthz", [*common, *checks.encryption]),
         ("livez", common),
         ("readyz", [*first, *checks.ready, *checks.hooks, *checks.encryption, *checks.shutdown]),
     ):
-        for path, handler in HealthEndpoint(name, each, observe=results.observe).handlers().items():
+        for path, handler in HealthEndpoint(name, health_checks, observe=results.observe).handlers().items():
             routes.add(path, handler, methods=ANY_METHOD)
     slis = MetricsEndpoint()
     slis.add(results.collect)
@@ -100,15 +106,15 @@ def add_discovery(
     routes.add_prefix("/apis/", discovery.below)
     routes.add_paths(discovery.paths)
 
-    made: list[OpenAPIHandlers] = []
+    handlers: list[OpenAPIHandlers] = []
 
     def openapi() -> OpenAPIHandlers:
         """Return the OpenAPI handlers, constructed on first use, as their import is slow."""
-        if not made:
+        if not handlers:
             from steersman.apiserver.openapi.handlers import OpenAPIHandlers  # noqa: PLC0415
 
-            made.append(OpenAPIHandlers(catalog, custom, clock=clock, remote=remote))
-        return made[0]
+            handlers.append(OpenAPIHandlers(catalog, custom, clock=clock, remote=remote))
+        return handlers[0]
 
     async def v2(request: Request) -> Response:
         return await openapi().v2(request)
@@ -123,3 +129,21 @@ def add_discovery(
     routes.add("/openapi/v3", v3_index)
     routes.add("/openapi/v3/", v3_index)
     routes.add_prefix("/openapi/v3/", v3)
+
+
+def add_zpages(routes: Routes, flags: Mapping[str, str], *, clock: Clock) -> None:
+    """Add ``/statusz`` and ``/flagz``."""
+    started = clock.now()
+
+    def page(request: Request, content: PageContent) -> Response:
+        form = negotiate_page(request.header(b"accept"), content.kind)
+        return Response(200, content.encode(form), content_type=form.content_type.encode())
+
+    async def status(request: Request) -> Response:
+        return page(request, statusz(_COMPONENT, routes.paths(), build(), started=started, now=clock.now()))
+
+    async def flag_values(request: Request) -> Response:
+        return page(request, flagz(_COMPONENT, flags))
+
+    routes.add("/statusz", status, methods=ANY_METHOD)
+    routes.add("/flagz", flag_values, methods=ANY_METHOD)

@@ -127,10 +127,15 @@ def ensure_pki(directory: Path, names: list[str], *, now: datetime) -> PKI:
         (pki.kubelet, _LOOPBACK, pki.ca, ca.issuer),
         (pki.front_proxy_client, [], pki.front_proxy_ca, front_proxy_ca.issuer),
     )
-    for pair, held, authority, issuer in leaves:
+    for pair, stored_pair, authority, issuer in leaves:
         facts = _facts(pair)
-        if facts is None or facts.issuer != issuer or facts.names != held or facts.not_after - now < _RENEW_BEFORE:
-            _make(pair, held, now, ca=authority, issuer=issuer)
+        if (
+            facts is None
+            or facts.issuer != issuer
+            or facts.names != stored_pair
+            or facts.not_after - now < _RENEW_BEFORE
+        ):
+            _make(pair, stored_pair, now, ca=authority, issuer=issuer)
     return pki
 
 
@@ -196,21 +201,21 @@ def _make(pair: KeyPair, names: list[str], now: datetime, *, ca: KeyPair | None 
 
     if ca is None:
         name = "kubernetes" if pair.certificate.stem != _FRONT_PROXY_STEM else _FRONT_PROXY_STEM
-        made = certificates.make_ca(name, now=now, life=_CA_LIFE)
+        pems = certificates.make_ca(name, now=now, life=_CA_LIFE)
     else:
         authority = certificates.Pems(ca.certificate.read_bytes(), ca.key.read_bytes())
         stem = pair.certificate.stem
         if stem in _CLIENTS:
-            made = certificates.make_client(_CLIENTS[stem], names, authority, now=now, life=_LEAF_LIFE)
+            pems = certificates.make_client(_CLIENTS[stem], names, authority, now=now, life=_LEAF_LIFE)
         else:
             name = "kube-apiserver" if stem != _KUBELET_STEM else _KUBELET_STEM
-            made = certificates.make_server(name, names, authority, now=now, life=_LEAF_LIFE)
-    return _write(pair, made, _Facts(now + (_LEAF_LIFE if ca else _CA_LIFE), names, issuer or made.serial))
+            pems = certificates.make_server(name, names, authority, now=now, life=_LEAF_LIFE)
+    return _write(pair, pems, _Facts(now + (_LEAF_LIFE if ca else _CA_LIFE), names, issuer or pems.serial))
 
 
-def _write(pair: KeyPair, made: Pems, facts: _Facts) -> _Facts:
-    write_private(pair.key, made.key)
-    write_private(pair.certificate, made.certificate)
+def _write(pair: KeyPair, pems: Pems, facts: _Facts) -> _Facts:
+    write_private(pair.key, pems.key)
+    write_private(pair.certificate, pems.certificate)
     # Last: without facts the next start recreates the pair.
     write_private(_facts_path(pair), msgspec.json.encode(facts))
     return facts

@@ -192,16 +192,16 @@ def _plugins(
         ValidatingAdmissionWebhook(webhooks),
     )
     optional = optional_plugins(registry, authorizer=authorizer, configurations=configurations)
-    there = {plugin.name for plugin in plugins} | optional.keys()
+    available = {plugin.name for plugin in plugins} | optional.keys()
     enabled, disabled = set(options.enable_admission_plugins), set(options.disable_admission_plugins)
     if options.admission_control:
         enabled, disabled = set(options.admission_control), set(ORDER) - set(options.admission_control)
-    for flag, names in (("enable", enabled - there), ("disable", disabled - set(ORDER))):
+    for flag, names in (("enable", enabled - available), ("disable", disabled - set(ORDER))):
         if names:
             from difflib import get_close_matches  # noqa: PLC0415 — only a wrong name needs it
 
             name = min(names)
-            nearest = get_close_matches(name, there, n=1)
+            nearest = get_close_matches(name, available, n=1)
             hint = f"; did you mean {nearest[0]}?" if nearest else ""
             raise OptionError(f'--{flag}-admission-plugins: plugin "{name}" is unknown{hint}')
     if both := enabled & disabled:

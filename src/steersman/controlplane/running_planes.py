@@ -74,13 +74,13 @@ class Announcement:
 
 def running_planes(directory: Path) -> list[RunningPlane]:
     """Return the running control planes, oldest first, and remove stale files."""
-    found = []
+    planes = []
     for path in directory.glob(f"*{_SUFFIX}"):
         with suppress(OSError, msgspec.DecodeError):
             plane = _read(path)
             if plane is not None:
-                found.append(plane)
-    return sorted(found, key=lambda plane: (plane.begun, plane.pid))
+                planes.append(plane)
+    return sorted(planes, key=lambda plane: (plane.begun, plane.pid))
 
 
 def check_name_is_free(name: str) -> None:

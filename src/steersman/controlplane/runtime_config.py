@@ -100,7 +100,7 @@ def _check_version(key: str, parts: list[str], served: set[str], *, enabled: boo
     if parts[1] not in served:
         if enabled:
             raise OptionError(f"{_FLAG}: {version} is not served, expected {parts[0]}/{'|'.join(sorted(served))}")
-    elif len(parts) == 3 and not any(each.name == parts[2] for each in table().of_version(parts[0], parts[1])):
+    elif len(parts) == 3 and not any(version.name == parts[2] for version in table().of_version(parts[0], parts[1])):
         raise OptionError(f"{_FLAG}: {version} has no resource {parts[2]}")
     elif not enabled and (len(parts) == 3 or _stage_of(parts[1]) is None):
         subject = "single resources" if len(parts) == 3 else "GA versions of built-in APIs"

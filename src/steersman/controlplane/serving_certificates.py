@@ -53,9 +53,9 @@ def read_or_make_pair(options: ServingOptions, component: str, *, now: datetime)
     directory = Path(options.cert_dir)
     certificate, key = directory / f"{component}.crt", directory / f"{component}.key"
     if not (certificate.exists() and key.exists()):
-        made = make_self_signed(component, options.bind_address, now=now)
-        write_private(key, made.key)
-        write_private(certificate, made.certificate)
+        pems = make_self_signed(component, options.bind_address, now=now)
+        write_private(key, pems.key)
+        write_private(certificate, pems.certificate)
     return PemPair(certificate.read_bytes(), key.read_bytes())
 
 
@@ -67,8 +67,8 @@ def make_self_signed(component: str, address: str, *, now: datetime) -> PemPair:
     hosts = ["localhost", socket.gethostname(), "127.0.0.1", "::1"]
     if address and address not in _ANY_ADDRESS:
         hosts.append(address)
-    made = certificates.make_server(component, list(dict.fromkeys(hosts)), authority, now=now, life=_LEAF_LIFE)
-    return PemPair(made.certificate + authority.certificate, made.key)
+    pems = certificates.make_server(component, list(dict.fromkeys(hosts)), authority, now=now, life=_LEAF_LIFE)
+    return PemPair(pems.certificate + authority.certificate, pems.key)
 
 
 def make_context(pair: PemPair, client_ca: str, *, minimum_version: str = "") -> ssl.SSLContext:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from typing import TYPE_CHECKING, Protocol, TypeGuard
 
 from steersman.apimachinery.cache_sizes import cache_sizes
 from steersman.apiserver.observability.metrics import Family, counter, gauge
-from steersman.storage.etcd.request_metrics import BUCKETS
+from steersman.storage.etcd.request_metrics import BUCKETS, merged
+from steersman.storage.partitions import parts_of
 from steersman.storage.store import StoreError
 
 if TYPE_CHECKING:
@@ -16,6 +18,13 @@ if TYPE_CHECKING:
     from steersman.apiserver.observability.metrics import Labels
     from steersman.storage.etcd.request_metrics import RequestMetrics
     from steersman.storage.store import Store
+
+
+class _EtcdStore(Protocol):
+    """An ``EtcdStore``, whose module needs an extra, as far as metrics read it."""
+
+    @property
+    def request_metrics(self) -> RequestMetrics: ...
 
 
 class StorageMetrics:
@@ -47,7 +56,7 @@ class StorageMetrics:
             gauge(
                 "apiserver_storage_size_bytes",
                 "Bytes that the store occupies.",
-                [((("storage_cluster_id", "etcd-0"),), size) for size in await self._size_bytes()],
+                await self._size_bytes(),
             ),
             counter(
                 "apiserver_storage_decode_error_total",
@@ -64,14 +73,14 @@ class StorageMetrics:
 
     def _etcd_requests(self) -> list[Family]:
         """Return the metrics of requests to etcd; none for the embedded stores."""
-        metrics: RequestMetrics | None = getattr(self._store, "request_metrics", None)
-        if metrics is None:
+        clusters = [each.request_metrics for each in map(_unencrypted, parts_of(self._store)) if _is_etcd(each)]
+        if not clusters:
             return []
         resources = {served.cache.prefix: served.resource for served in self._registry.in_use()}
         requests: dict[Labels, float] = {}
         errors: dict[Labels, float] = {}
         histogram: list[tuple[str, Labels, float]] = []
-        for (operation, folder), durations in sorted(metrics.durations.items()):
+        for (operation, folder), durations in sorted(merged(clusters).items()):
             resource = resources.get(folder)
             group, name = (resource.group, resource.name) if resource else ("", folder.strip("/").rpartition("/")[2])
             labels = (("operation", operation), ("group", group), ("resource", name))
@@ -79,7 +88,7 @@ class StorageMetrics:
             if durations.errors:
                 errors[labels] = durations.errors
             total = 0
-            for bound, count in zip((*(f"{each:g}" for each in BUCKETS), "+Inf"), durations.counts, strict=True):
+            for bound, count in zip((*(f"{bucket:g}" for bucket in BUCKETS), "+Inf"), durations.counts, strict=True):
                 total += count
                 histogram.append(("_bucket", (*labels, ("le", bound)), total))
             histogram += [("_sum", labels, durations.total_seconds), ("_count", labels, total)]
@@ -94,9 +103,19 @@ class StorageMetrics:
             ),
         ]
 
-    async def _size_bytes(self) -> list[int]:
-        """Return the size; nothing while the store does not answer: other metrics are still of use then."""
-        try:
-            return [await self._store.size_bytes()]
-        except StoreError:
-            return []
+    async def _size_bytes(self) -> list[tuple[Labels, float]]:
+        """Return the size of each cluster, but of those that do not answer: other metrics are still of use then."""
+        sizes: list[tuple[Labels, float]] = []
+        for number, store in enumerate(parts_of(self._store)):
+            with suppress(StoreError):
+                sizes.append(((("storage_cluster_id", f"etcd-{number}"),), await store.size_bytes()))
+        return sizes
+
+
+def _unencrypted(store: Store) -> Store:
+    inner: Store = getattr(store, "inner", store)  # an EncryptedStore, whose module loads cryptography
+    return inner
+
+
+def _is_etcd(store: Store) -> TypeGuard[_EtcdStore]:
+    return hasattr(store, "request_metrics")

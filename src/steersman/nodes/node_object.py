@@ -108,13 +108,13 @@ class KubeletAddress(NamedTuple):
     def set_on(self, node: Tree) -> None:
         """Set the kubelet's address and port in a node, or in a patch of one, whose status has the remaining addresses."""
         node.setdefault("metadata", {}).setdefault("annotations", {})[DIALS_PODS] = "true"
-        others = [each for each in node["status"].get("addresses") or () if each.get("type") != "Hostname"]
+        others = [address for address in node["status"].get("addresses") or () if address.get("type") != "Hostname"]
         node["status"] |= {"addresses": [*others, self._as_address], "daemonEndpoints": self._as_endpoints}
 
     def is_set_on(self, node: Tree) -> bool:
         """True if the node has the kubelet's address and port."""
         status = node.get("status") or {}
-        named = [each for each in status.get("addresses") or () if each.get("type") == "Hostname"]
+        named = [address for address in status.get("addresses") or () if address.get("type") == "Hostname"]
         dials = (node["metadata"].get("annotations") or {}).get(DIALS_PODS) == "true"
         return dials and named == [self._as_address] and status.get("daemonEndpoints") == self._as_endpoints
 
@@ -147,16 +147,16 @@ def new_node(template: NodeTemplate, name: str, *, ip: str, now: datetime) -> Tr
     }
 
 
-def new_status(template: NodeTemplate, name: str, *, ip: str, now: datetime, known: Tree | None = None) -> Tree:
+def new_status(template: NodeTemplate, name: str, *, ip: str, now: datetime, previous: Tree | None = None) -> Tree:
     """Return the status of a node that has just started; values in its ``known`` status take precedence."""
-    known = known or {}
-    capacity = {**DEFAULT_CAPACITY, **template.capacity, **(known.get("capacity") or {})}
+    previous = previous or {}
+    capacity = {**DEFAULT_CAPACITY, **template.capacity, **(previous.get("capacity") or {})}
     return {
         "capacity": capacity,
-        "allocatable": known.get("allocatable") or {**capacity, **template.allocatable},
-        "addresses": known.get("addresses")
+        "allocatable": previous.get("allocatable") or {**capacity, **template.allocatable},
+        "addresses": previous.get("addresses")
         or [{"type": "InternalIP", "address": ip}, {"type": "Hostname", "address": name}],
-        "conditions": refresh_conditions(known.get("conditions") or (), now=now),
+        "conditions": refresh_conditions(previous.get("conditions") or (), now=now),
         "nodeInfo": {
             "architecture": template.architecture,
             "operatingSystem": "linux",
@@ -169,7 +169,7 @@ def new_status(template: NodeTemplate, name: str, *, ip: str, now: datetime, kno
             "systemUUID": "",
             "bootID": "",
         },
-        "declaredFeatures": known.get("declaredFeatures") or list(DECLARED_FEATURES),
+        "declaredFeatures": previous.get("declaredFeatures") or list(DECLARED_FEATURES),
         "phase": "Running",
     }
 
@@ -187,23 +187,25 @@ def allocatable_changes(status: Tree, reserved: Collection[str] = ()) -> dict[st
         for name, amount in capacity.items()
         if name not in reserved and (name not in allocatable or (is_extended(name) and allocatable[name] != amount))
     }
-    gone = [name for name in allocatable if name not in capacity and name not in reserved and is_extended(name)]
-    return changes | dict.fromkeys(gone)
+    missing_resources = [
+        name for name in allocatable if name not in capacity and name not in reserved and is_extended(name)
+    ]
+    return changes | dict.fromkeys(missing_resources)
 
 
-def refresh_conditions(known: Any, *, now: datetime) -> list[Tree]:
+def refresh_conditions(stored: Any, *, now: datetime) -> list[Tree]:
     """Return the conditions with a heartbeat at ``now``; a condition that a user has set is preserved, which simulates
     failures.
     """
     moment = format_time(now)
-    found = {each.get("type"): dict(each) for each in known}
+    by_type = {condition.get("type"): dict(condition) for condition in stored}
     for kind, status, reason, message in HEALTHY_CONDITIONS:
         fresh = {"type": kind, "status": status, "reason": reason, "message": message, "lastTransitionTime": moment}
-        old = found.get(kind)
+        old = by_type.get(kind)
         # ``Unknown`` was set by the node lifecycle controller while heartbeats were missing.
         if old is None or old.get("status") == "Unknown":
-            found[kind] = fresh
-    return [{**each, "lastHeartbeatTime": moment} for each in found.values()]
+            by_type[kind] = fresh
+    return [{**condition, "lastHeartbeatTime": moment} for condition in by_type.values()]
 
 
 def is_simulated(node: Tree) -> bool:
@@ -218,9 +220,9 @@ def is_stopped(node: Tree) -> bool:
 
 def internal_ip(node: Tree) -> str:
     """Return the node's ``InternalIP``, the host IP of its pods; empty without one."""
-    for each in (node.get("status") or {}).get("addresses") or ():
-        if each.get("type") == "InternalIP":
-            return str(each.get("address", ""))
+    for address in (node.get("status") or {}).get("addresses") or ():
+        if address.get("type") == "InternalIP":
+            return str(address.get("address", ""))
     return ""
 
 
@@ -236,7 +238,7 @@ def read_templates(document: Any) -> list[NodeTemplate]:
         return [_read_template(document, "")]
     if not isinstance(document["nodes"], list):
         raise TemplateError("nodes: expected a list of templates")
-    return [_read_template(each, f"nodes[{index}].") for index, each in enumerate(document["nodes"])]
+    return [_read_template(template, f"nodes[{index}].") for index, template in enumerate(document["nodes"])]
 
 
 def _read_template(tree: Any, prefix: str) -> NodeTemplate:
@@ -245,8 +247,8 @@ def _read_template(tree: Any, prefix: str) -> NodeTemplate:
     except msgspec.ValidationError as error:
         message, _, place = str(error).partition(" - at `$")
         if unknown := re.fullmatch("Object contains unknown field `(.*)`", message):
-            known = ", ".join(field.encode_name for field in msgspec.structs.fields(NodeTemplate))
-            raise TemplateError(f"{prefix}{unknown[1]}: unknown field, expected one of {known}") from None
+            field_names = ", ".join(field.encode_name for field in msgspec.structs.fields(NodeTemplate))
+            raise TemplateError(f"{prefix}{unknown[1]}: unknown field, expected one of {field_names}") from None
         where = f"{prefix.removesuffix('.')}{place.removesuffix('`')}".lstrip(".") or "document"
         raise TemplateError(f"{where}: {message[0].lower()}{message[1:]}") from None
     try:

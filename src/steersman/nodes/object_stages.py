@@ -36,11 +36,11 @@ class ObjectStages(Controller):
 
     name: ClassVar[str] = "simulated-object-stages"
 
-    def __init__(self, context: ControllerContext, what: ResourceType[Tree], stages: Sequence[Stage]) -> None:
+    def __init__(self, context: ControllerContext, resource_type: ResourceType[Tree], stages: Sequence[Stage]) -> None:
         super().__init__(context, workers=_WORKERS)
         self._started = self.clock.now()
-        self._objects = self.watch(what, when=self._concerns_us)
-        self._runner = StageRunner(self, stages, what, self._objects, context.events.recorder("kwok"))
+        self._objects = self.watch(resource_type, when=self._concerns_us)
+        self._runner = StageRunner(self, stages, resource_type, self._objects, context.events.recorder("kwok"))
 
     def _concerns_us(self, change: Change[Tree]) -> bool:
         if isinstance(change, Deleted):
@@ -94,8 +94,8 @@ class DiscoveredStages:
             await self._tasks.close()
 
     async def _serve(self, api_version: str, kind: str, stages: Sequence[Stage]) -> None:
-        what = await self._discover(api_version, kind)
-        controller = ObjectStages(self._context, what, stages)
+        resource_type = await self._discover(api_version, kind)
+        controller = ObjectStages(self._context, resource_type, stages)
         self._context.informers.start()
         await controller.run()
 

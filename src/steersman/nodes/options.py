@@ -127,14 +127,14 @@ class NodesOptions(msgspec.Struct, frozen=True, kw_only=True):
         return {kind: stages for kind, stages in self._stages().items() if kind not in (_PODS, _NODES)}
 
     def _stages(self) -> dict[tuple[str, str], tuple[Stage, ...]]:
-        found: dict[tuple[str, str], dict[str, Stage]] = {}
+        stages: dict[tuple[str, str], dict[str, Stage]] = {}
         for name, file in self._files():
             if file is None:
-                found.setdefault(_PODS, {}).update({stage.name: stage for stage in STAGE_SETS[name]})
+                stages.setdefault(_PODS, {}).update({stage.name: stage for stage in STAGE_SETS[name]})
             else:
                 for of in file.stages:
-                    found.setdefault((of.api_version, of.kind), {})[of.stage.name] = of.stage
-        return {kind: tuple(stages.values()) for kind, stages in found.items()}
+                    stages.setdefault((of.api_version, of.kind), {})[of.stage.name] = of.stage
+        return {kind: tuple(stages.values()) for kind, stages in stages.items()}
 
     def usage_documents(self) -> list[Any]:
         """Return the documents about usage and metrics in the files of ``stages``. Raises TemplateError."""

@@ -66,10 +66,10 @@ class AddressPool:
 
     def _offset(self, address: str) -> int | None:
         try:
-            found = ip_address(address)
+            ip = ip_address(address)
         except ValueError:
             return None
-        return int(found) - int(self._network.network_address) if found in self._network else None
+        return int(ip) - int(self._network.network_address) if ip in self._network else None
 
 
 class PodAddresses:

@@ -3,8 +3,9 @@
 A scheduler binds pods that fit. Pods with ``spec.nodeName`` of their own, and nodes that changed meanwhile, are why a kubelet
 checks again. A rejected pod fails and is not started.
 
-``reject`` is the rule; ``PodAdmission`` counts what the accepted pods of each node use. Not here: evictions under
-pressure (``nodes.simulation``) and preemption for critical pods, which simulated kubelets do not do.
+``rejections`` is the rule; ``PodAdmission`` counts what the accepted pods of each node use. A critical pod that lacks
+nothing but resources is accepted, and waits until the pods that it preempts (``pod_preemption``) have ended. Not here:
+evictions under pressure (``nodes.simulation``).
 Upstream: pkg/kubelet/lifecycle/predicate.go and ``AdmissionCheck`` in pkg/scheduler.
 """
 
@@ -17,6 +18,7 @@ from lightkube.models.core_v1 import Node, Pod
 
 from steersman.apimachinery.timestamps import format_time
 from steersman.client.objects import name_of, uid_of
+from steersman.nodes.pod_preemption import Contender, PreemptionError, pods_to_preempt
 from steersman.nodes.pod_status import is_finished, is_terminating, spec_of, status_of
 from steersman.workloads.host_ports import HostPort, host_ports, is_taken
 from steersman.workloads.node_matching import NO_EXECUTE, required_node_affinity_matches, untolerated
@@ -33,7 +35,7 @@ from steersman.workloads.resources import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from datetime import datetime
 
     from steersman.apimachinery.trees import Tree
@@ -45,6 +47,8 @@ _WRONG_OS: Final = "Failed to admit pod as the OS field doesn't match node OS"
 _AFFINITY: Final = "node(s) didn't match Pod's node affinity/selector"
 _PORTS: Final = "node(s) didn't have free ports for the requested pod ports"
 _TAINTS: Final = "node(s) had taints that the pod didn't tolerate"
+_UNEXPECTED: Final = "Unexpected error while attempting to recover from admission failure"
+_NO_PODS: Final = "preemption: error finding a set of pods to preempt"
 _FIRST: Final = (CPU, MEMORY, EPHEMERAL_STORAGE)
 
 
@@ -53,6 +57,8 @@ class Rejection(NamedTuple):
 
     reason: str
     message: str
+    #: The resource that is short, and the missing amount; of no other rejections.
+    shortage: tuple[str, int] | None = None
 
     def status(self, pod: Tree, *, now: datetime) -> Tree:
         """Return the status that the kubelet reports. Upstream: ``Kubelet.rejectPod``."""
@@ -98,27 +104,25 @@ class NodeUsage:
                 del self.host_ports[port]
 
 
-def reject(pod: Pod, demand: Demand, node: Node, usage: NodeUsage) -> Rejection | None:
-    """Return why the node rejects the pod, the first reason in upstream's order; None if it accepts it.
+def rejections(pod: Pod, demand: Demand, node: Node, usage: NodeUsage) -> Iterator[Rejection]:
+    """Yield why the node rejects the pod, in upstream's order; nothing if it accepts it.
 
     Resources are not checked on a node that reports nothing allocatable.
     """
     spec: Any = pod.spec
     label = ((pod.metadata.labels if pod.metadata is not None else None) or {}).get(_OS_LABEL)
     if label is not None and label != _OS:
-        return Rejection("PodOSSelectorNodeLabelDoesNotMatch", _WRONG_OS_LABEL)
+        yield Rejection("PodOSSelectorNodeLabelDoesNotMatch", _WRONG_OS_LABEL)
     if spec.os is not None and spec.os.name != _OS:
-        return Rejection("PodOSNotSupported", _WRONG_OS)
-    for shortage in _shortages(demand, node, usage):
-        return shortage
+        yield Rejection("PodOSNotSupported", _WRONG_OS)
+    yield from _shortages(demand, node, usage)
     if not required_node_affinity_matches(spec, node):
-        return _predicate("NodeAffinity", _AFFINITY)
+        yield _predicate("NodeAffinity", _AFFINITY)
     if any(is_taken(port, usage.host_ports) for port in demand.host_ports):
-        return _predicate("NodePorts", _PORTS)
+        yield _predicate("NodePorts", _PORTS)
     taints = (node.spec.taints if node.spec is not None else None) or ()
     if untolerated(taints, spec.tolerations or (), effects=(NO_EXECUTE,)) is not None:
-        return _predicate("TaintToleration", _TAINTS)
-    return None
+        yield _predicate("TaintToleration", _TAINTS)
 
 
 def _predicate(name: str, description: str) -> Rejection:
@@ -144,6 +148,7 @@ def _out_of(resource: str, requested: int, used: int, capacity: int) -> Rejectio
     return Rejection(
         f"OutOf{resource}",
         f"Node didn't have enough resource: {resource}, requested: {requested}, used: {used}, capacity: {capacity}",
+        (resource, requested - (capacity - used)),
     )
 
 
@@ -151,7 +156,7 @@ def _allocations(pod: Tree) -> list[tuple[Any, Any]]:
     """Return allocated and actual resources of the containers, which change during a resize."""
     statuses = status_of(pod)
     containers = (*(statuses.get("containerStatuses") or ()), *(statuses.get("initContainerStatuses") or ()))
-    return [(each.get("allocatedResources"), each.get("resources")) for each in (statuses, *containers)]
+    return [(status.get("allocatedResources"), status.get("resources")) for status in (statuses, *containers)]
 
 
 class PodAdmission:
@@ -159,17 +164,33 @@ class PodAdmission:
 
     def __init__(self) -> None:
         self._usage: dict[str, NodeUsage] = {}
-        #: Node name and demand of each accepted pod, by UID.
-        self._accepted: dict[str, tuple[str, Demand]] = {}
+        #: Node name, demand and rank of each accepted pod, by UID.
+        self._accepted: dict[str, tuple[str, Demand, Contender]] = {}
+        #: UIDs of the running pods that each accepted pod preempts, by its UID.
+        self._preempted: dict[str, set[str]] = {}
+        self._listeners: list[Callable[[str], None]] = []
+
+    def add_listener(self, changed: Callable[[str], None]) -> None:
+        """Call ``changed`` with the key of each pod that is preempted, or that may start after a preemption."""
+        self._listeners.append(changed)
+
+    def is_preempted(self, uid: str) -> bool:
+        """Report whether the pod must end to make room for a critical one."""
+        return any(uid in victims for victims in self._preempted.values())
+
+    def is_waiting(self, uid: str) -> bool:
+        """Report whether an accepted pod must wait for the end of the pods that it preempts."""
+        return uid in self._preempted
 
     def adopt(self, pod: Tree, node: Tree) -> None:
         """Count a pod that a kubelet has accepted before."""
         if status_of(pod).get("startTime") and not is_finished(pod) and uid_of(pod) not in self._accepted:
-            self._count(uid_of(pod), name_of(node), Demand.of(msgspec.convert(pod, Pod, strict=False)))
+            self._count(pod, name_of(node), Demand.of(msgspec.convert(pod, Pod, strict=False)))
 
     def admit(self, pod: Tree, node: Tree) -> Rejection | None:
         """Accept a pod, which then uses the node's resources until ``observe`` or ``forget`` releases them, or return
         the reason of its rejection. A pod that was accepted before stays accepted; a terminating one is not checked.
+        An accepted pod may have to wait (``is_waiting``).
         """
         if uid_of(pod) in self._accepted or is_finished(pod) or is_terminating(pod):
             return None
@@ -179,10 +200,37 @@ class PodAdmission:
         typed = msgspec.convert(pod, Pod, strict=False)
         demand = Demand.of(typed)
         usage = self._usage.get(name_of(node)) or NodeUsage()
-        rejection = reject(typed, demand, msgspec.convert(node, Node, strict=False), usage)
+        reasons = list(rejections(typed, demand, msgspec.convert(node, Node, strict=False), usage))
+        rejection = reasons[0]._replace(shortage=None) if reasons else None
+        if rejection is not None and Contender.of(pod, demand.requests).is_critical:
+            rejection = self._preempt(pod, demand, name_of(node), reasons)
         if rejection is None:
-            self._count(uid_of(pod), name_of(node), demand)
+            self._count(pod, name_of(node), demand)
         return rejection
+
+    def _preempt(self, pod: Tree, demand: Demand, node_name: str, reasons: list[Rejection]) -> Rejection | None:
+        """Make room for a critical pod, or return why that is not possible. Upstream: ``HandleAdmissionFailure``."""
+        shortages = dict(each.shortage for each in reasons if each.shortage is not None)
+        if len(shortages) < len(reasons):
+            return next(each for each in reasons if each.shortage is None)
+        contenders = [rank for name, _, rank in self._accepted.values() if name == node_name]
+        # Pods that end already for another critical pod make room too; one that waits has none yet.
+        ending = [each for each in contenders if self.is_preempted(each.uid)]
+        others = [each for each in contenders if each not in ending and not self.is_waiting(each.uid)]
+        lacking = {name: amount - sum(each.amount(name) for each in ending) for name, amount in shortages.items()}
+        needed = {name: amount for name, amount in lacking.items() if amount > 0}
+        try:
+            victims = pods_to_preempt(Contender.of(pod, demand.requests), others, needed)
+        except PreemptionError as error:
+            return Rejection("UnexpectedAdmissionError", f"{_UNEXPECTED}: {_NO_PODS}: {error}")
+        self._preempted[uid_of(pod)] = {each.uid for each in (*ending, *victims)}
+        for victim in victims:
+            self._notify(victim.key)
+        return None
+
+    def _notify(self, key: str) -> None:
+        for changed in self._listeners:
+            changed(key)
 
     def observe(self, pod: Tree, *, old: Tree | None = None) -> None:
         """Update what an accepted pod uses; a finished pod uses nothing."""
@@ -192,21 +240,30 @@ class PodAdmission:
         if is_finished(pod):
             self.forget(uid)
         elif old is None or spec_of(old) != spec_of(pod) or _allocations(old) != _allocations(pod):
-            node_name, _ = self._accepted[uid]
-            self.forget(uid)
-            self._count(uid, node_name, Demand.of(msgspec.convert(pod, Pod, strict=False)))
+            node_name = self._accepted[uid][0]
+            self._release(uid)
+            self._count(pod, node_name, Demand.of(msgspec.convert(pod, Pod, strict=False)))
 
     def forget(self, uid: str) -> None:
         """Release what a pod uses. Idempotent."""
+        self._preempted.pop(uid, None)
+        self._release(uid)
+        for preemptor, victims in list(self._preempted.items()):
+            victims.discard(uid)
+            if not victims:
+                del self._preempted[preemptor]
+                self._notify(self._accepted[preemptor][2].key)
+
+    def _release(self, uid: str) -> None:
         accepted = self._accepted.pop(uid, None)
         if accepted is None:
             return
-        node_name, demand = accepted
+        node_name, demand, _ = accepted
         usage = self._usage[node_name]
         usage.add(demand, -1)
         if not usage.pods:
             del self._usage[node_name]
 
-    def _count(self, uid: str, node_name: str, demand: Demand) -> None:
+    def _count(self, pod: Tree, node_name: str, demand: Demand) -> None:
         self._usage.setdefault(node_name, NodeUsage()).add(demand)
-        self._accepted[uid] = node_name, demand
+        self._accepted[uid_of(pod)] = node_name, demand, Contender.of(pod, demand.requests)

@@ -41,14 +41,16 @@ def status_for_spec(pod: Tree, stage_context: StageContext) -> Tree:
     now = format_time(stage_context.now)
     new_status: Tree = {"observedGeneration": pod["metadata"].get("generation", 1)}
     for field, kind in (("containers", "containerStatuses"), ("initContainers", "initContainerStatuses")):
-        known = {each.get("name"): each for each in status.get(kind) or ()}
-        if spec.get(field) and known:
-            new_status[kind] = [_follow(pod, each, known.get(each["name"]), stage_context.now) for each in spec[field]]
+        previous_statuses = {status.get("name"): status for status in status.get(kind) or ()}
+        if spec.get(field) and previous_statuses:
+            new_status[kind] = [
+                _follow(pod, each, previous_statuses.get(each["name"]), stage_context.now) for each in spec[field]
+            ]
     added = spec.get("ephemeralContainers")
     if added:
-        known = {each.get("name"): each for each in status.get("ephemeralContainerStatuses") or ()}
+        previous_statuses = {status.get("name"): status for status in status.get("ephemeralContainerStatuses") or ()}
         new_status["ephemeralContainerStatuses"] = [
-            known.get(each["name"]) or _attached(pod, each, now) for each in added
+            previous_statuses.get(each["name"]) or _attached(pod, each, now) for each in added
         ]
     return new_status
 
@@ -68,8 +70,8 @@ def _follow(pod: Tree, container: Tree, status: Tree | None, now: datetime) -> T
     updated = with_resources(status, container)
     if not _restarts(container, status):
         return updated
-    begun, image = status["state"]["running"].get("startedAt"), container.get("image", "")
-    last = terminated(0, begun or format_time(now), format_time(now), status["containerID"])
+    started_at, image = status["state"]["running"].get("startedAt"), container.get("image", "")
+    last = terminated(0, started_at or format_time(now), format_time(now), status["containerID"])
     updated |= {"image": image, "imageID": image, "lastState": last}
     behavior = behavior_of(annotations_of(pod), container["name"])
     if image_problem(container, behavior, since=now, now=now) is not None:
@@ -89,9 +91,9 @@ def _restarts(container: Tree, status: Tree) -> bool:
         return True
     desired, allocated = container.get("resources") or {}, status.get("resources") or {}
     restarting = {
-        each.get("resourceName")
-        for each in container.get("resizePolicy") or ()
-        if each.get("restartPolicy") == "RestartContainer"
+        policy.get("resourceName")
+        for policy in container.get("resizePolicy") or ()
+        if policy.get("restartPolicy") == "RestartContainer"
     }
     return any(
         (desired.get(kind) or {}).get(name) != (allocated.get(kind) or {}).get(name)

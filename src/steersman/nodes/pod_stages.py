@@ -57,14 +57,14 @@ def _due(pod: Tree, now: datetime, *, ends: bool) -> datetime | float | None:
 
 def _advance(pod: Tree, stage_context: StageContext, *, ends: bool) -> Outcome:
     following = plan(pod, stage_context, ends=ends)
-    events = tuple((each.type, each.reason, each.message, _field_path(pod, each)) for each in following.events)
+    events = tuple((event.type, event.reason, event.message, _field_path(pod, event)) for event in following.events)
     return Outcome({"status": following.status} if following.status is not None else None, events=events)
 
 
 def _field_path(pod: Tree, event: Event) -> str:
     if not event.container:
         return ""
-    names = {each["name"] for each in spec_of(pod).get("initContainers") or ()}
+    names = {container["name"] for container in spec_of(pod).get("initContainers") or ()}
     return f"spec.{'initContainers' if event.container in names else 'containers'}{{{event.container}}}"
 
 

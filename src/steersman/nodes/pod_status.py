@@ -76,11 +76,11 @@ def addresses(pod: Tree, stage_context: StageContext) -> Tree:
 
 def conditions(pod: Tree, desired: Iterable[tuple[str, bool, str, str]], *, now: datetime) -> list[Tree]:
     """Return conditions from type, status, reason and message; an unchanged status keeps its transition time."""
-    known = {each.get("type"): each for each in status_of(pod).get("conditions") or ()}
+    conditions_by_type = {condition.get("type"): condition for condition in status_of(pod).get("conditions") or ()}
     new_conditions, stamp = [], format_time(now)
     for kind, holds, reason, message in desired:
         status = "True" if holds else "False"
-        old = known.get(kind)
+        old = conditions_by_type.get(kind)
         since = old.get("lastTransitionTime") if old is not None and old.get("status") == status else None
         condition: Tree = {
             "type": kind,
@@ -99,14 +99,16 @@ def readiness(pod: Tree, *, containers_ready: bool, why: str = "") -> tuple[str,
     """Return the condition ``Ready`` from the containers' readiness and the conditions in ``readinessGates``."""
     if not containers_ready:
         return "Ready", False, why, ""
-    held = {each.get("type"): each.get("status") for each in status_of(pod).get("conditions") or ()}
+    status_by_type = {
+        condition.get("type"): condition.get("status") for condition in status_of(pod).get("conditions") or ()
+    }
     missing = []
     for gate in spec_of(pod).get("readinessGates") or ():
         name = gate.get("conditionType", "")
-        if name not in held:
+        if name not in status_by_type:
             missing.append(_READY_MISSING.format(name))
-        elif held[name] != "True":
-            missing.append(_READY_FALSE.format(name, f'"{held[name]}"'))
+        elif status_by_type[name] != "True":
+            missing.append(_READY_FALSE.format(name, f'"{status_by_type[name]}"'))
     return ("Ready", False, "ReadinessGatesNotReady", ", ".join(missing)) if missing else ("Ready", True, "", "")
 
 
@@ -115,7 +117,7 @@ def readiness(pod: Tree, *, containers_ready: bool, why: str = "") -> tuple[str,
 
 def waiting(pod: Tree, stage_context: StageContext, *, reason: str, message: str) -> Tree:
     """Return the status of a pending pod whose containers cannot be created."""
-    names = ", ".join(each.get("name", "") for each in _containers(pod))
+    names = ", ".join(container.get("name", "") for container in _containers(pod))
     unready = f"containers with unready status: [{names.replace(',', '')}]"
     return {
         "phase": "Pending",
@@ -134,8 +136,8 @@ def waiting(pod: Tree, stage_context: StageContext, *, reason: str, message: str
         ),
         "containerStatuses": [
             {
-                "name": each.get("name", ""),
-                "image": each.get("image", ""),
+                "name": container.get("name", ""),
+                "image": container.get("image", ""),
                 "imageID": "",
                 "ready": False,
                 "started": False,
@@ -143,7 +145,7 @@ def waiting(pod: Tree, stage_context: StageContext, *, reason: str, message: str
                 "lastState": {},
                 "state": {"waiting": {"reason": reason, "message": message}},
             }
-            for each in _containers(pod)
+            for container in _containers(pod)
         ],
         "observedGeneration": pod["metadata"].get("generation", 1),
     }
@@ -155,7 +157,7 @@ def is_ready_condition_stale(pod: Tree) -> bool:
     Pods whose containers are not ready are skipped. The node lifecycle controller sets ``Ready`` to False when a node
     is unreachable; the kubelet resets it when the node returns (upstream: pkg/kubelet/status, needsReconcile).
     """
-    reported = {each.get("type"): each for each in status_of(pod).get("conditions") or ()}
+    reported = {condition.get("type"): condition for condition in status_of(pod).get("conditions") or ()}
     if (reported.get("ContainersReady") or {}).get("status") != "True":
         return False
     _, is_ready, _, message = readiness(pod, containers_ready=True)
@@ -188,7 +190,7 @@ def finished(
             ],
             now=stage_context.now,
         ),
-        "containerStatuses": [_ended(pod, each, stage_context.now, exit_code) for each in _containers(pod)],
+        "containerStatuses": [_ended(pod, container, stage_context.now, exit_code) for container in _containers(pod)],
         **_optional("initContainerStatuses", _ended_init_containers(pod, stage_context.now)),
         **_optional("ephemeralContainerStatuses", _ended_ephemeral_containers(pod, stage_context.now)),
         "observedGeneration": pod["metadata"].get("generation", 1),
@@ -214,15 +216,15 @@ def deadline_of(pod: Tree) -> datetime | None:
 
 
 def _optional(name: str, statuses: Iterable[Tree]) -> Tree:
-    found = list(statuses)
-    return {name: found} if found else {}
+    listed = list(statuses)
+    return {name: listed} if listed else {}
 
 
 def _status_of_container(pod: Tree, name: str) -> Tree:
     for kind in ("containerStatuses", "initContainerStatuses"):
-        for each in status_of(pod).get(kind) or ():
-            if each.get("name") == name:
-                found: Tree = each
+        for container_status in status_of(pod).get(kind) or ():
+            if container_status.get("name") == name:
+                found: Tree = container_status
                 return found
     return {}
 
@@ -261,13 +263,13 @@ def with_resources(status: Tree, container: Tree) -> Tree:
     return granted
 
 
-def terminated(exit_code: int, begun: str, ended: str, container: str) -> Tree:
+def terminated(exit_code: int, started_at: str, ended: str, container: str) -> Tree:
     """Return a terminated container state; times as texts, ``container`` is the container ID."""
     return {
         "terminated": {
             "exitCode": exit_code,
             "reason": "Completed" if exit_code == 0 else "Error",
-            "startedAt": begun,
+            "startedAt": started_at,
             "finishedAt": ended,
             "containerID": container,
         }
@@ -280,18 +282,25 @@ def _ended(pod: Tree, container: Tree, now: datetime, exit_code: int) -> Tree:
     if "terminated" in (old.get("state") or {}):
         return old
     ended = format_time(now)
-    begun = ((old.get("state") or {}).get("running") or {}).get("startedAt") or ended
+    started_at = ((old.get("state") or {}).get("running") or {}).get("startedAt") or ended
     status = {**started(pod, container, ended), "ready": False, "started": False}
-    status["state"] = terminated(exit_code, begun, ended, status["containerID"])
+    status["state"] = terminated(exit_code, started_at, ended, status["containerID"])
     return status
 
 
 def _ended_init_containers(pod: Tree, now: datetime) -> Iterator[Tree]:
-    for each in _init_containers(pod):
-        yield _ended(pod, each, now, 0)
+    for container in _init_containers(pod):
+        yield _ended(pod, container, now, 0)
 
 
 def _ended_ephemeral_containers(pod: Tree, now: datetime) -> Iterator[Tree]:
-    for each in status_of(pod).get("ephemeralContainerStatuses") or ():
-        begun = ((each.get("state") or {}).get("running") or {}).get("startedAt")
-        yield {**each, "state": terminated(0, begun, format_time(now), each.get("containerID", ""))} if begun else each
+    for container_status in status_of(pod).get("ephemeralContainerStatuses") or ():
+        started_at = ((container_status.get("state") or {}).get("running") or {}).get("startedAt")
+        yield (
+            {
+                **container_status,
+                "state": terminated(0, started_at, format_time(now), container_status.get("containerID", "")),
+            }
+            if started_at
+            else container_status
+        )

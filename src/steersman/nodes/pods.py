@@ -11,7 +11,7 @@ from steersman.client import tree
 from steersman.client.changes import Added, Deleted
 from steersman.client.objects import key_of, name_of, namespace_of, split_key, uid_of
 from steersman.client.partial_metadata import metadata_only
-from steersman.nodes import pod_status
+from steersman.nodes import pod_preemption, pod_status
 from steersman.nodes.node_object import internal_ip, is_simulated, is_stopped, kubelet_port
 from steersman.nodes.pod_addresses import PodAddresses
 from steersman.nodes.pod_admission import PodAdmission
@@ -43,6 +43,8 @@ WORKERS: Final = 32
 _REFERENCE_RESYNC_SECONDS: Final = 60.0
 #: Requeue delay of a pod whose due transition changed nothing.
 _UNCHANGED_SECONDS: Final = 0.1
+#: Exit code of a container that SIGTERM has ended.
+_SIGTERM_CODE: Final = 143
 _CONFIG_ERROR: Final = "CreateContainerConfigError"
 
 
@@ -95,6 +97,7 @@ class PodController(Controller):
         self._recorder = context.events.recorder("kubelet")
         self._addresses = addresses or PodAddresses()
         self._admission = admission or PodAdmission()
+        self._admission.add_listener(self._admission_changed)
         self._started = self.clock.now()
         #: Keys of pods that wait for a missing object, by the object's kind and key.
         self._waiting: dict[tuple[str, str], dict[str, None]] = {}
@@ -137,6 +140,10 @@ class PodController(Controller):
             for pod in self._pods.lister.by_index(BY_NODE, name_of(change.new)):
                 self.enqueue(pod)
 
+    def _admission_changed(self, key: str) -> None:
+        """Requeue a pod that is preempted, or that need not wait any longer."""
+        self.queue.add(key)
+
     def _reference_added(self, kind: str, change: Change[Any]) -> None:
         if isinstance(change, Added):
             for key in self._waiting.pop((kind, key_of(change.new)), ()):
@@ -162,9 +169,15 @@ class PodController(Controller):
             return None
         rejection = self._admission.admit(pod, node)
         if rejection is not None:
-            self._recorder.event(pod, "Warning", *rejection)
+            self._recorder.event(pod, "Warning", rejection.reason, rejection.message)
             await self._runner.write(key, pod, {"status": rejection.status(pod, now=self.clock.now())}, "status")
             return None
+        if not pod_status.is_terminating(pod):
+            if self._admission.is_waiting(uid_of(pod)):
+                return None
+            if self._admission.is_preempted(uid_of(pod)):
+                await self._end_preempted(key, pod, node)
+                return None
         if self._chaos is not None:
             pod = self._chaos.with_annotations(pod, node)
         pending = self._runner.stage_of(pod)
@@ -181,6 +194,21 @@ class PodController(Controller):
         await self._runner.run(key, pod, outcome)
         # Without a change there is no watch event that requeues the pod: the wall clock was behind the monotonic clock.
         return Result(requeue_after_seconds=_UNCHANGED_SECONDS) if outcome == Outcome() else None
+
+    async def _end_preempted(self, key: str, pod: Tree, node: Tree) -> None:
+        """Fail a pod that makes room for a critical one."""
+        stage_context = self._stage_context(pod, node)
+        status = pod_status.finished(
+            pod,
+            stage_context,
+            exit_code=_SIGTERM_CODE,
+            reason=pod_preemption.PREEMPTING,
+            message=pod_preemption.MESSAGE,
+        )
+        disrupted = [("DisruptionTarget", True, "TerminationByKubelet", pod_preemption.DISRUPTION_MESSAGE)]
+        status["conditions"] += pod_status.conditions(pod, disrupted, now=stage_context.now)
+        self._recorder.event(pod, "Warning", pod_preemption.PREEMPTING, pod_preemption.MESSAGE)
+        await self._runner.write(key, pod, {"status": status}, "status")
 
     def _stage_context(self, pod: Tree, node: Tree) -> StageContext:
         # A pod with hostNetwork has no address of its own.
@@ -200,8 +228,11 @@ class PodController(Controller):
         message = f'{kind.lower()} "{name}" not found'
         stage_context = self._stage_context(pod, node)
         status = pod_status.waiting(pod, stage_context, reason=_CONFIG_ERROR, message=message)
-        current_states = [each.get("state") for each in pod_status.status_of(pod).get("containerStatuses") or ()]
-        if current_states != [each["state"] for each in status["containerStatuses"]]:
+        current_states = [
+            container_status.get("state")
+            for container_status in pod_status.status_of(pod).get("containerStatuses") or ()
+        ]
+        if current_states != [container_status["state"] for container_status in status["containerStatuses"]]:
             await self._runner.write(key, pod, {"status": status}, "status")
             self._recorder.event(pod, "Warning", "Failed", f"Error: {message}")
         return Result(requeue_after_seconds=_REFERENCE_RESYNC_SECONDS)

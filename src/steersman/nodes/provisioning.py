@@ -52,7 +52,7 @@ class SimulatedStorage(Controller):
 
     async def _create_class(self, name: str) -> None:
         classes = self._classes.lister.list()
-        if any(name_of(each) == name for each in classes):
+        if any(name_of(storage_class) == name for storage_class in classes):
             return
         try:
             await self.client.create(volumes.new_class(classes))

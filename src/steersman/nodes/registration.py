@@ -109,8 +109,10 @@ class NodeController(Controller):
             self._stop_heartbeat(key)
             return None
         status = node.get("status") or {}
-        known = {each.get("type"): each.get("status") for each in status.get("conditions") or ()}
-        needs_status = not status.get("allocatable") or known.get("Ready") in (None, "Unknown")
+        status_by_type = {
+            condition.get("type"): condition.get("status") for condition in status.get("conditions") or ()
+        }
+        needs_status = not status.get("allocatable") or status_by_type.get("Ready") in (None, "Unknown")
         if needs_status and self._reports_status:
             await self._initialize_status(node)
         elif self._reports_status and (changes := allocatable_changes(status, self._reserved(key))):
@@ -119,7 +121,7 @@ class NodeController(Controller):
             await self._patch(key, {"addresses": status.get("addresses") or []}, kubelet=self._kubelet)
         if key not in self._heartbeats:
             self._heartbeats[key] = self._heartbeat_tasks.start(f"node {key}", self._heartbeat(node).run())
-        if known.get("Ready") == "True" and not self._first_ready.done():
+        if status_by_type.get("Ready") == "True" and not self._first_ready.done():
             self._first_ready.set_result(key)
         return None
 
@@ -153,7 +155,7 @@ class NodeController(Controller):
         name = name_of(node)
         template = self._desired.get(name) or NodeTemplate()
         ip = internal_ip(node) or self._ips.reserve(name)
-        status = new_status(template, name, ip=ip, now=self.clock.now(), known=node.get("status"))
+        status = new_status(template, name, ip=ip, now=self.clock.now(), previous=node.get("status"))
         await self._patch(name, status, kubelet=self._kubelet)
 
     async def _report_all(self) -> None:
@@ -164,8 +166,8 @@ class NodeController(Controller):
         """Update the conditions of a simulated node with a heartbeat; the queue retries a failed update."""
         node = self._nodes.lister.get(name)
         if node is not None and is_simulated(node) and not is_stopped(node) and name in self._heartbeats:
-            known = (node.get("status") or {}).get("conditions") or ()
-            await self._patch(name, {"conditions": refresh_conditions(known, now=self.clock.now())})
+            conditions = (node.get("status") or {}).get("conditions") or ()
+            await self._patch(name, {"conditions": refresh_conditions(conditions, now=self.clock.now())})
 
     async def _patch(self, name: str, status: Tree, *, kubelet: KubeletAddress | None = None) -> None:
         patch = {"status": status}

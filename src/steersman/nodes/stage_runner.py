@@ -192,6 +192,10 @@ def _with_uid_precondition(obj: Tree, patch: Any) -> Any:
 def _finalizers(obj: Tree, outcome: Outcome) -> list[str] | None:
     """Return the desired finalizers of the object; None: unchanged."""
     present = obj["metadata"].get("finalizers") or []
-    desired = [] if outcome.finalizers_emptied else [each for each in present if each not in outcome.finalizers_removed]
-    desired += [each for each in outcome.finalizers_added if each not in desired]
+    desired = (
+        []
+        if outcome.finalizers_emptied
+        else [finalizer for finalizer in present if finalizer not in outcome.finalizers_removed]
+    )
+    desired += [finalizer for finalizer in outcome.finalizers_added if finalizer not in desired]
     return None if desired == present else desired

@@ -26,14 +26,14 @@ def find_condition(conditions: Sequence[C] | None, type_: str) -> C | None:
 
 def is_condition_true(conditions: Sequence[Any] | None, type_: str) -> bool:
     """Report whether the condition exists with status ``True``."""
-    found = find_condition(conditions, type_)
-    return found is not None and field(found, "status") == "True"
+    condition = find_condition(conditions, type_)
+    return condition is not None and field(condition, "status") == "True"
 
 
 def is_condition_false(conditions: Sequence[Any] | None, type_: str) -> bool:
     """Report whether the condition exists with status ``False``."""
-    found = find_condition(conditions, type_)
-    return found is not None and field(found, "status") == "False"
+    condition = find_condition(conditions, type_)
+    return condition is not None and field(condition, "status") == "False"
 
 
 def with_condition(conditions: Sequence[C] | None, new: C, *, now: str) -> list[C]:

@@ -77,16 +77,16 @@ class Controller(ABC):
 
     # Watches
 
-    def informer(self, what: ResourceLike[T], **selection: Any) -> Informer[T]:
+    def informer(self, resource_type: ResourceLike[T], **selection: Any) -> Informer[T]:
         """Return the shared informer (see ``InformerFactory.informer``), synced before the first reconcile."""
-        informer = self.context.informers.informer(what, **selection)
+        informer = self.context.informers.informer(resource_type, **selection)
         if informer not in self._informers:
             self._informers.append(informer)
         return informer
 
     def watch(
         self,
-        what: ResourceLike[T],
+        resource_type: ResourceLike[T],
         *,
         keys: Callable[[T], Iterable[str]] | None = None,
         when: Callable[[Change[T]], bool] | None = None,
@@ -100,7 +100,7 @@ class Controller(ABC):
         referenced is reconciled too.
         """
         informer = self.informer(
-            what, namespace=namespace, label_selector=label_selector, field_selector=field_selector
+            resource_type, namespace=namespace, label_selector=label_selector, field_selector=field_selector
         )
 
         def changed(change: Change[T]) -> None:
@@ -113,11 +113,11 @@ class Controller(ABC):
     def enqueue_change(self, change: Change[T], keys: Callable[[T], Iterable[str]] | None = None) -> None:
         """Queue the keys of a change; initial lists and resyncs with low priority."""
         named = _own_key if keys is None else keys
-        found = dict.fromkeys(named(change.latest))
+        named_keys = dict.fromkeys(named(change.latest))
         if keys is not None and isinstance(change, Updated):
-            found |= dict.fromkeys(keys(change.old))
+            named_keys |= dict.fromkeys(keys(change.old))
         priority = LOW_PRIORITY if _is_no_news(change) else 0
-        for key in found:
+        for key in named_keys:
             self.queue.add(key, priority=priority)
 
     def enqueue(self, obj: Any) -> None:
@@ -166,17 +166,28 @@ class Controller(ABC):
         return queue
 
     def every(
-        self, seconds: float, work: Callable[[], Awaitable[object]], *, jitter: float = 0.0, name: str = ""
+        self,
+        seconds: float,
+        work: Callable[[], Awaitable[object]],
+        *,
+        jitter: float = 0.0,
+        name: str = "",
+        wait_until_needed: Callable[[], Awaitable[object]] | None = None,
     ) -> None:
         """Call ``work`` now and again ``seconds`` after each call has ended, plus a jitter of up to that fraction.
 
-        Failures are logged.
+        ``wait_until_needed`` is awaited before each call, e.g. until there is an object to look at. Failures are logged.
         """
         name = name or getattr(work, "__name__", "periodic")
         work = logged_periodic(self.log, work, controller=self.name, name=name, clock=self.clock)
 
+        async def call() -> None:
+            if wait_until_needed is not None:
+                await wait_until_needed()
+            await work()
+
         async def again_and_again() -> None:
-            await run_every(seconds, work, jitter=jitter, clock=self.clock, dice=self.dice, log=self.log)
+            await run_every(seconds, call, jitter=jitter, clock=self.clock, dice=self.dice, log=self.log)
 
         self._background.append((name, again_and_again))
 

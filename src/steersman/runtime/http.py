@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     RequestGuard = Callable[["Request"], Awaitable["Page | None"]]
     PageHandler = Callable[[Mapping[str, str]], Awaitable["Page"]]
+    RequestHandler = Callable[["Request"], Awaitable["Page"]]
 
 _log = logging.getLogger(__name__)
 
@@ -78,7 +79,7 @@ class Request(NamedTuple):
 
 
 class _Route(NamedTuple):
-    page: PageHandler
+    page: RequestHandler
     timeout_seconds: float
 
 
@@ -117,7 +118,15 @@ class HttpServer:
 
     def add(self, path: str, page: PageHandler, *, timeout_seconds: float = _REQUEST_TIMEOUT_SECONDS) -> None:
         """Serve ``page`` at ``path``; a page that takes longer than the timeout is cancelled, the connection closed."""
-        self._routes[path] = _Route(page, timeout_seconds)
+
+        async def handle(request: Request) -> Page:
+            return await page(request.query)
+
+        self._routes[path] = _Route(handle, timeout_seconds)
+
+    def add_for_request(self, path: str, page: RequestHandler) -> None:
+        """Serve a page at ``path`` that depends on header fields."""
+        self._routes[path] = _Route(page, _REQUEST_TIMEOUT_SECONDS)
 
     @property
     def paths(self) -> list[str]:
@@ -233,7 +242,7 @@ class HttpServer:
             if route is None:
                 return Page(404, b"404 page not found\n")
             async with Timeout(route.timeout_seconds, clock=self._clock):
-                return await route.page(request.query)
+                return await route.page(request)
         except TimeoutError:
             raise
         except Exception:  # noqa: BLE001 — a page that fails is answered with 500

@@ -41,8 +41,8 @@ class OwnWrites:
             _Write(written, "") if isinstance(written, str) else _Write(resource_version_of(written), key_of(written))
         )
         noted = self._written.setdefault(key, {})
-        known = noted.get(informer)
-        order = None if known is None else compare_versions(write.version, known.version)
+        recorded = noted.get(informer)
+        order = None if recorded is None else compare_versions(write.version, recorded.version)
         if order is None or order > 0:
             noted[informer] = write
 

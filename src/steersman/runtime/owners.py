@@ -79,8 +79,8 @@ def controller_reference(owner: Any, *, api_version: str, kind: str) -> Owner:
 
 def is_controlled_by(obj: Any, owner: Any) -> bool:
     """Report whether ``owner`` (by its UID) manages ``obj``."""
-    found = controller_of(obj)
-    return found is not None and found.uid == uid_of(owner)
+    controller = controller_of(obj)
+    return controller is not None and controller.uid == uid_of(owner)
 
 
 def without_owner(owners: Iterable[Owner], uid: str) -> list[Owner]:

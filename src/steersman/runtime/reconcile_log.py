@@ -184,8 +184,8 @@ def make_queue(
 ) -> WorkQueue[K]:
     """Return a work queue, one that records causes if reconciles are logged or recorded."""
     recorder = _RECORDER.get()
-    made: type[WorkQueue[K]] = TracedWorkQueue if log.isEnabledFor(V2) or recorder is not None else WorkQueue
-    queue = made(name, clock=clock, rate_limiter=rate_limiter, metrics=metrics)
+    queue_type: type[WorkQueue[K]] = TracedWorkQueue if log.isEnabledFor(V2) or recorder is not None else WorkQueue
+    queue = queue_type(name, clock=clock, rate_limiter=rate_limiter, metrics=metrics)
     if recorder is not None:
         recorder.queue_made(queue)
     return queue

@@ -30,16 +30,16 @@ async def slow_start_batch(
 
     After a batch in which anything failed no other is begun. A cancellation ends the running batch.
     """
-    successes, begun, size = 0, 0, min(count, initial_batch_size)
+    successes, started, size = 0, 0, min(count, initial_batch_size)
     while size > 0:
-        outcomes = await asyncio.gather(*(work(begun + n) for n in range(size)), return_exceptions=True)
-        begun += size
+        outcomes = await asyncio.gather(*(work(started + n) for n in range(size)), return_exceptions=True)
+        started += size
         for outcome in outcomes:
             if isinstance(outcome, BaseException) and not isinstance(outcome, Exception):
                 raise outcome
         errors = tuple(outcome for outcome in outcomes if isinstance(outcome, Exception))
         successes += size - len(errors)
         if errors:
-            return Batches(successes, errors, count - begun)
-        size = min(2 * size, count - begun)
+            return Batches(successes, errors, count - started)
+        size = min(2 * size, count - started)
     return Batches(successes, (), 0)

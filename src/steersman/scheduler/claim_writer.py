@@ -86,7 +86,7 @@ class ClaimWriter:
         """Delete an extended resource claim of a pod that was not bound. Raises ApiError, RequestFailed."""
         try:
             stored: Any = await self._client.get(ResourceClaim, claim.metadata.name, namespace=claim.metadata.namespace)
-            finalizers = [each for each in stored.metadata.finalizers or () if each != FINALIZER]
+            finalizers = [finalizer for finalizer in stored.metadata.finalizers or () if finalizer != FINALIZER]
             if len(finalizers) < len(stored.metadata.finalizers or ()):
                 metadata = msgspec.structs.replace(stored.metadata, finalizers=finalizers)
                 await self._client.update(msgspec.structs.replace(stored, metadata=metadata))

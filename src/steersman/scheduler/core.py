@@ -136,7 +136,7 @@ class SchedulerCore:
     def set_node(self, node: Node) -> None:
         """Add or update a node."""
         name = node.metadata.name
-        known = self.cluster.get(name) is not None
+        is_known_node = self.cluster.get(name) is not None
         if not self.cluster.set_node(node):
             return
         info = self.cluster.get(name)
@@ -147,7 +147,7 @@ class SchedulerCore:
             rejection = node_results.evaluate(pod, info, node_results.results_for(pod)).rejection
             return rejection is None or rejection.resolvable
 
-        self.on_cluster_event(ClusterEvent.NODE_CHANGED if known else ClusterEvent.NODE_ADDED, hint)
+        self.on_cluster_event(ClusterEvent.NODE_CHANGED if is_known_node else ClusterEvent.NODE_ADDED, hint)
 
     def remove_node(self, name: str) -> None:
         """Remove a deleted node."""
@@ -179,11 +179,11 @@ class SchedulerCore:
         """Add or update a pending pod in the queue."""
         if pod.scheduler not in self.profiles or self.cluster.is_assumed(pod.uid):
             return
-        known = self.queue.pod(pod.uid)
+        queued_pod = self.queue.pod(pod.uid)
         # The nomination in the status counts for new pods only: later it may be older than a decision made here.
-        if pod.nominated_node and (known is None or known.nominated_node != pod.nominated_node):
+        if pod.nominated_node and (queued_pod is None or queued_pod.nominated_node != pod.nominated_node):
             self.cycle.add_nomination(pod, pod.nominated_node)
-        elif known is not None and known.nominated_node and not pod.nominated_node:
+        elif queued_pod is not None and queued_pod.nominated_node and not pod.nominated_node:
             self.cycle.remove_nomination(pod.uid)
         self.queue.add(pod, self._monotonic())
 
@@ -274,7 +274,11 @@ class SchedulerCore:
 
         Upstream: ``getLowerPriorityNominatedPods``.
         """
-        others = [each for each in self.cycle.nominations.get(node, {}).values() if each.priority < pod.priority]
+        others = [
+            nominated
+            for nominated in self.cycle.nominations.get(node, {}).values()
+            if nominated.priority < pod.priority
+        ]
         for other in others:
             self.cycle.remove_nomination(other.uid)
             self.queue.activate([other.uid], self._monotonic())

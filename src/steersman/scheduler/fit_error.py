@@ -37,7 +37,9 @@ class FitError(Exception):
         """Return upstream's message; ``afterwards`` is the message of the PostFilter plugins."""
         if not self.nodes:
             return NO_NODES
-        reasons = self.blocked or counted(reason for each in self.rejections.values() for reason in each.reasons)
+        reasons = self.blocked or counted(
+            reason for rejection in self.rejections.values() for reason in rejection.reasons
+        )
         text = f"0/{self.nodes} nodes are available"
         text += f": {reasons}." if reasons else "."
         return f"{text} {afterwards}" if afterwards else text

@@ -27,7 +27,9 @@ def pod_queueing_hint(other: PodInfo, event: ClusterEvent, labels_of: LabelsOf) 
             case "PodTopologySpread":
                 # Default constraints may apply to pods without their own; they are not available here.
                 same = other.namespace == pod.namespace
-                return same and (not pod.spread or any(each.selector.matches(other.labels) for each in pod.spread))
+                return same and (
+                    not pod.spread or any(constraint.selector.matches(other.labels) for constraint in pod.spread)
+                )
             case "InterPodAffinity":
                 return _affinity_hint(pod, other, event, labels_of)
             case "NodeVolumeLimits":

@@ -139,9 +139,9 @@ class NodeInfo:
 
 
 def _tally(counts: dict[Any, int], key: Any, sign: int) -> None:
-    left = counts.get(key, 0) + sign
-    if left:
-        counts[key] = left
+    count = counts.get(key, 0) + sign
+    if count:
+        counts[key] = count
     else:
         counts.pop(key, None)
 

@@ -127,11 +127,15 @@ class PodInfo:
         self.nonzero_requests: Final[ResourceList] = pod_nonzero_requests(pod)
         self.is_best_effort: Final = not self.requests
         self.host_ports: Final = host_ports(pod.spec)
-        self.images: Final = tuple(each.image or "" for each in [*(spec.initContainers or ()), *spec.containers])
+        self.images: Final = tuple(
+            container.image or "" for container in [*(spec.initContainers or ()), *spec.containers]
+        )
         self.tolerations: Final[Sequence[Any]] = spec.tolerations or ()
         self.claims: Final = tuple(_claims(pod))
         #: ResourceClaims.
-        self.device_claims: Final = tuple(_device_claim(pod, each) for each in spec.resourceClaims or ())
+        self.device_claims: Final = tuple(
+            _device_claim(pod, resource_claim) for resource_claim in spec.resourceClaims or ()
+        )
         #: Node features that the pod requires (KEP-5328).
         self.required_features: Final = frozenset(_required_features(spec))
         self._read_affinity(pod)
@@ -204,13 +208,13 @@ def _required_features(spec: Any) -> Iterator[str]:
 
 def _claims(pod: Pod) -> list[str]:
     """Return the names of the pod's PersistentVolumeClaims, including those of generic ephemeral volumes."""
-    found = []
+    claims = []
     for volume in pod.spec.volumes or ():
         if volume.persistentVolumeClaim is not None:
-            found.append(volume.persistentVolumeClaim.claimName)
+            claims.append(volume.persistentVolumeClaim.claimName)
         elif volume.ephemeral is not None:
-            found.append(f"{pod.metadata.name}-{volume.name}")
-    return found
+            claims.append(f"{pod.metadata.name}-{volume.name}")
+    return claims
 
 
 def _device_claim(pod: Pod, entry: Any) -> PodResourceClaim:
@@ -222,9 +226,9 @@ def _device_claim(pod: Pod, entry: Any) -> PodResourceClaim:
         return PodResourceClaim(
             "", fault=f'pod "{key}", spec.resourceClaim "{entry.name}": none of the supported fields are set'
         )
-    for made in (pod.status.resourceClaimStatuses if pod.status is not None else None) or ():
-        if made.name == entry.name:
-            return PodResourceClaim(made.resourceClaimName or "", must_be_owned=True)
+    for status in (pod.status.resourceClaimStatuses if pod.status is not None else None) or ():
+        if status.name == entry.name:
+            return PodResourceClaim(status.resourceClaimName or "", must_be_owned=True)
     return PodResourceClaim("", fault=f'pod "{key}": ResourceClaim not created yet')
 
 
@@ -239,12 +243,12 @@ def _term(term: PodAffinityTerm, namespace: str, weight: int = 0) -> AffinityTer
 
 def _required(affinity: Any, namespace: str) -> tuple[AffinityTerm, ...]:
     terms = affinity.requiredDuringSchedulingIgnoredDuringExecution if affinity is not None else None
-    return tuple(_term(each, namespace) for each in terms or ())
+    return tuple(_term(term, namespace) for term in terms or ())
 
 
 def _preferred(affinity: Any, namespace: str) -> tuple[AffinityTerm, ...]:
     terms = affinity.preferredDuringSchedulingIgnoredDuringExecution if affinity is not None else None
-    return tuple(_term(each.podAffinityTerm, namespace, each.weight) for each in terms or ())
+    return tuple(_term(term.podAffinityTerm, namespace, term.weight) for term in terms or ())
 
 
 def _spread(constraint: TopologySpreadConstraint, labels: Mapping[str, str]) -> SpreadConstraint:
@@ -267,8 +271,12 @@ def spread_constraints(
     constraints: Iterable[TopologySpreadConstraint], labels: Mapping[str, str]
 ) -> tuple[tuple[SpreadConstraint, ...], tuple[SpreadConstraint, ...]]:
     """Return the ``DoNotSchedule`` and the ``ScheduleAnyway`` constraints for a pod with these labels."""
-    made = [(each.whenUnsatisfiable == "DoNotSchedule", _spread(each, labels)) for each in constraints]
-    return tuple(each for is_hard, each in made if is_hard), tuple(each for is_hard, each in made if not is_hard)
+    spreads = [
+        (constraint.whenUnsatisfiable == "DoNotSchedule", _spread(constraint, labels)) for constraint in constraints
+    ]
+    return tuple(spread for is_hard, spread in spreads if is_hard), tuple(
+        spread for is_hard, spread in spreads if not is_hard
+    )
 
 
 __all__ = ["EVERYTHING", "AffinityTerm", "PodInfo", "SpreadConstraint", "spread_constraints"]

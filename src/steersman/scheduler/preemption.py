@@ -201,7 +201,7 @@ def _is_terminating_by_preemption(pod: PodInfo) -> bool:
     """
     status = pod.pod.status if pod.is_terminating else None
     conditions = (status.conditions if status is not None else None) or ()
-    condition = next((each for each in conditions if each.type == DISRUPTION_TARGET), None)
+    condition = next((condition for condition in conditions if condition.type == DISRUPTION_TARGET), None)
     return condition is not None and (condition.status, condition.reason) == ("True", BY_SCHEDULER)
 
 
@@ -212,7 +212,9 @@ def importance(pod: PodInfo) -> tuple[int, float]:
 
 def _partition_by_pdb(pods: Iterable[PodInfo], budgets: Sequence[Any]) -> tuple[list[PodInfo], list[PodInfo]]:
     """Split pods into those whose eviction violates a budget and the others. Upstream: ``filterPodsWithPDBViolation``."""
-    allowed = [[each.metadata.namespace, label_selector(each.spec.selector), *_allowance(each)] for each in budgets]
+    allowed = [
+        [budget.metadata.namespace, label_selector(budget.spec.selector), *_allowance(budget)] for budget in budgets
+    ]
     protected: list[PodInfo] = []
     free: list[PodInfo] = []
     for pod in pods:

@@ -147,11 +147,16 @@ class SchedulingQueue:
 
     def counts(self) -> dict[str, int]:
         """Return the number of pods by state, for metrics."""
-        found = dict.fromkeys((_ACTIVE, _BACKOFF, _UNSCHEDULABLE, _GATED), 0)
+        counts = dict.fromkeys((_ACTIVE, _BACKOFF, _UNSCHEDULABLE, _GATED), 0)
         for queued in self._pods.values():
-            if queued.state in found:
-                found[queued.state] += 1
-        return found
+            if queued.state in counts:
+                counts[queued.state] += 1
+        return counts
+
+    @property
+    def has_unschedulable(self) -> bool:
+        """True if ``flush_unschedulable`` may have something to requeue."""
+        return bool(self._unschedulable)
 
     def unschedulable_pods(self) -> Iterator[QueuedPod]:
         """Iterate over the unschedulable pods."""

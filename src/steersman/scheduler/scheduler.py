@@ -112,7 +112,8 @@ class Scheduler:
                 if tried:
                     await asyncio.sleep(0)  # noqa: TID251 — yields to other tasks, waits for no time
                 else:
-                    await self._wait(flushed + _FLUSH_SECONDS)
+                    # Without unschedulable pods there is nothing to flush.
+                    await self._wait(flushed + _FLUSH_SECONDS if self.core.queue.has_unschedulable else None)
         finally:
             self._ready.clear()
             await self._writes.close()
@@ -123,11 +124,13 @@ class Scheduler:
         self._claims.claims_changed()
         self._wake_event.set()
 
-    async def _wait(self, latest: float) -> None:
-        """Wait for a cluster event, the end of the next backoff or ``latest``."""
-        due = self.core.queue.next_backoff_end
-        until = latest if due is None else min(latest, due)
-        timer = self._clock.timer(max(_PAUSE_MIN_SECONDS, until - self._clock.monotonic()), self._wake_event.set)
+    async def _wait(self, latest: float | None) -> None:
+        """Wait for a cluster event, the end of the next backoff, or ``latest`` if given."""
+        ends = [each for each in (latest, self.core.queue.next_backoff_end) if each is not None]
+        if not ends:
+            await self._wake_event.wait()
+            return
+        timer = self._clock.timer(max(_PAUSE_MIN_SECONDS, min(ends) - self._clock.monotonic()), self._wake_event.set)
         try:
             await self._wake_event.wait()
         finally:

@@ -84,12 +84,12 @@ class Snapshot:
 
     def domains(self, topology_key: str) -> frozenset[str]:
         """Return the values of a node label in the cluster."""
-        found = self._domains.get(topology_key)
-        if found is None:
+        domain = self._domains.get(topology_key)
+        if domain is None:
             labels = (node.labels for node in self.nodes)
-            found = frozenset(each[topology_key] for each in labels if topology_key in each)
-            self._domains[topology_key] = found
-        return found
+            domain = frozenset(label[topology_key] for label in labels if topology_key in label)
+            self._domains[topology_key] = domain
+        return domain
 
     def get(self, name: str) -> NodeInfo | None:
         """Return a node that has a Node object, or None."""
@@ -104,16 +104,16 @@ class Snapshot:
         """Add or update a node; return False for changes that no plugin reads, in particular heartbeats."""
         name = node.metadata.name
         info = self._info(name)
-        known, zone, labels = info.node is not None, info.zone, info.labels
+        had_node, zone, labels = info.node is not None, info.zone, info.labels
         self._forget_images(info)
         changed = info.set_node(node)
         for image, size in info.images.items():
             self.images.setdefault(image, {})[name] = size
         if changed:
             info.generation = next(self._generations)
-        if not known or info.zone != zone:
+        if not had_node or info.zone != zone:
             self._order = None
-        if not known or info.labels != labels:
+        if not had_node or info.labels != labels:
             self._domains.clear()
         return changed
 
@@ -217,12 +217,12 @@ class Snapshot:
         if len(term.namespaces) == 1 and term.namespace_selector is NOTHING:
             (namespace,) = term.namespaces
             return self.counts(namespace, term.selector, leaving=True)
-        found: dict[str, int] = {}
+        counts: dict[str, int] = {}
         for info in self.infos.values():
             count = sum(term.matches(pod, self.namespace_labels) for pod in info.pods.values())
             if count:
-                found[info.name] = count
-        return found
+                counts[info.name] = count
+        return counts
 
     def counts(self, namespace: str, selector: LabelSelector, *, leaving: bool = False) -> Mapping[str, int]:
         """Return the number of pods matching a namespace and selector, by node; nodes without any are omitted.
@@ -244,15 +244,15 @@ class Snapshot:
 
 
 def _tally(counts: dict[str, int], name: str, sign: int) -> None:
-    left = counts.get(name, 0) + sign
-    if left:
-        counts[name] = left
+    count = counts.get(name, 0) + sign
+    if count:
+        counts[name] = count
     else:
         counts.pop(name, None)
 
 
-def _keep(table: dict[str, NodeInfo], info: NodeInfo, wanted: bool) -> None:  # noqa: FBT001 — private
-    if wanted:
+def _keep(table: dict[str, NodeInfo], info: NodeInfo, is_present: bool) -> None:  # noqa: FBT001 — private
+    if is_present:
         table[info.name] = info
     else:
         table.pop(info.name, None)

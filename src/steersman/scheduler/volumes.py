@@ -48,15 +48,17 @@ class VolumeCatalog:
             return True
         size = _requirements(claim).size
         return any(
-            each.storageClassName == storage_class.metadata.name and _maximum_size(each) >= size and _covers(each, node)
-            for each in self.capacities.values()
+            capacity.storageClassName == storage_class.metadata.name
+            and _maximum_size(capacity) >= size
+            and _covers(capacity, node)
+            for capacity in self.capacities.values()
         )
 
-    def candidates(self, claim: PersistentVolumeClaim, taken: Iterable[str]) -> list[PersistentVolume]:
+    def candidates(self, claim: PersistentVolumeClaim, excluded: Iterable[str]) -> list[PersistentVolume]:
         """Return the volumes that match the claim, smallest first; node affinity is not considered."""
         key = f"{claim.metadata.namespace}/{claim.metadata.name}"
         required = _requirements(claim)
-        used = set(taken)
+        used = set(excluded)
         matching = [
             volume
             for name, volume in self.volumes.items()
@@ -154,6 +156,9 @@ def can_provision(storage_class: StorageClass, node: NodeInfo) -> bool:
     if not topologies:
         return True
     return any(
-        all(node.labels.get(each.key) in each.values for each in term.matchLabelExpressions or ())
+        all(
+            node.labels.get(match_label_expression.key) in match_label_expression.values
+            for match_label_expression in term.matchLabelExpressions or ()
+        )
         for term in topologies
     )

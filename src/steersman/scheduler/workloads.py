@@ -42,12 +42,12 @@ class Workloads:
     def selector_of(self, pod: PodInfo) -> LabelSelector | None:
         """Return the combined selector of the pod's Services and controller; None if it has neither."""
         labels = pod.labels
-        found: list[Requirement] = []
+        requirements: list[Requirement] = []
         for selector in self._services.get(pod.namespace, {}).values():
             if all(labels.get(key) == value for key, value in selector.items()):
-                found += [requirement(key, "=", [value]) for key, value in selector.items()]
+                requirements += [requirement(key, "=", [value]) for key, value in selector.items()]
         controller = controller_of(pod.pod)
         owner = self._owners.get(controller.uid) if controller is not None else None
         if owner is not None:
-            found += owner.requirements
-        return LabelSelector(dict.fromkeys(found)) if found else None
+            requirements += owner.requirements
+        return LabelSelector(dict.fromkeys(requirements)) if requirements else None

@@ -74,8 +74,8 @@ class Writer:
 
     async def _is_on(self, pod: PodInfo, node: str) -> bool:
         read = partial(self._client.get, Pod, pod.name, namespace=pod.namespace)
-        found: Any = await read_back(read, clock=self._client.clock)
-        return found is not None and found.metadata.uid == pod.uid and found.spec.nodeName == node
+        stored: Any = await read_back(read, clock=self._client.clock)
+        return stored is not None and stored.metadata.uid == pod.uid and stored.spec.nodeName == node
 
     async def bind_volumes(self, binding: Binding, node: str, *, timeout_seconds: float) -> None:
         """Write the volume bindings and wait until the claims are bound.
@@ -190,13 +190,13 @@ def unscheduled(pod: Any, reason: str, message: str, *, now: datetime) -> dict[s
 
 def disruption(pod: Any, message: str, *, now: datetime) -> dict[str, Any]:
     """Return the ``DisruptionTarget`` condition of a preempted pod (KEP-3329)."""
-    made = _condition(pod, DISRUPTION_TARGET, "True", BY_SCHEDULER, message, now=now)
-    return made or {"type": DISRUPTION_TARGET}
+    condition = _condition(pod, DISRUPTION_TARGET, "True", BY_SCHEDULER, message, now=now)
+    return condition or {"type": DISRUPTION_TARGET}
 
 
 def _condition(pod: Any, kind: str, status: str, reason: str, message: str, *, now: datetime) -> dict[str, Any] | None:
     present = (pod.status.conditions if pod.status is not None else None) or ()
-    old = next((each for each in present if each.type == kind), None)
+    old = next((condition for condition in present if condition.type == kind), None)
     since = format_time(now)
     if old is not None and old.status == status:
         if (old.reason, old.message) == (reason, message):

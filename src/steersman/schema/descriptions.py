@@ -46,9 +46,9 @@ def _docstring(definition: str) -> str:
     group, version = module.split(".")[-2:]
     # Modules without a version (`pkg.version`, `pkg.runtime`) are named by their last segment alone.
     for candidate in (f"{group}_{version}", version):
-        found = _docstrings(candidate).get(name)
-        if found is not None:
-            return found
+        docstring = _docstrings(candidate).get(name)
+        if docstring is not None:
+            return docstring
     return ""
 
 
@@ -69,10 +69,10 @@ def _docstrings(module: str) -> dict[str, str]:
     return {}
 
 
-def _python_name(name: str, known: dict[str, str]) -> str:
+def _python_name(name: str, by_python_name: dict[str, str]) -> str:
     """Return the models' form of a JSON name: `from` → `from_`, `$ref` → `d_ref`, `x-kubernetes-y` → `x_kubernetes_y`."""
     plain = name.replace("$", "d_").replace("-", "_")
-    return plain if plain in known else f"{plain}_"
+    return plain if plain in by_python_name else f"{plain}_"
 
 
 def _unwrap(text: str) -> str:

@@ -86,14 +86,14 @@ class _Parser:
         self.rest = self.rest[len(expected) :]
 
     def number(self, element: str, *, digits: int = 2, one_digit_allowed: bool = False) -> int:
-        taken = self.rest[:digits]
-        if one_digit_allowed and not _is_digits(taken, 2):
-            taken = self.rest[:1]
+        digits_text = self.rest[:digits]
+        if one_digit_allowed and not _is_digits(digits_text, 2):
+            digits_text = self.rest[:1]
             digits = 1
-        if not _is_digits(taken, digits):
+        if not _is_digits(digits_text, digits):
             raise self.bad(element)
         self.rest = self.rest[digits:]
-        value = int(taken)
+        value = int(digits_text)
         if element in _RANGES:
             name, low, high = _RANGES[element]
             if not low <= value < high:

@@ -22,8 +22,8 @@ _scalars: Final = {kind.value: Scalar(kind) for kind in ScalarKind}
 
 def struct(definition: str) -> Struct:
     """Return the type of a definition name (``io.k8s.api.core.v1.Pod``). Raises KeyError if there is none."""
-    found = _structs.get(definition)
-    return found if found is not None else _load(definition)
+    struct = _structs.get(definition)
+    return struct if struct is not None else _load(definition)
 
 
 @cache

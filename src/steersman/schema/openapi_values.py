@@ -130,9 +130,9 @@ def _check(schema: Tree, value: Any, path: Path | None) -> _Result:
     return result
 
 
-def _wrong_type(types: Sequence[str], found: str, path: Path | None) -> FieldError:
-    detail = f"{_text(path)} in body must be of type {','.join(types)}: {quote(found)}"
-    return field.type_invalid(_text(path), found, detail)
+def _wrong_type(types: Sequence[str], type_name: str, path: Path | None) -> FieldError:
+    detail = f"{_text(path)} in body must be of type {','.join(types)}: {quote(type_name)}"
+    return field.type_invalid(_text(path), type_name, detail)
 
 
 def json_type(value: Any) -> str:
@@ -158,9 +158,9 @@ def _check_type(types: Sequence[str], format_: str, value: Any, path: Path | Non
     kind = json_type(value)
     whole = kind == "number" and "integer" in types and abs(value) <= _EXACT_MAX and float(value).is_integer()
     fits = kind in types or whole or (kind == "integer" and "number" in types)
-    found = _GO_FORMATS.get(kind, "")
-    if format_ and kind not in ("string", "array") and not fits and found != format_:
-        result.add(path, _wrong_type([format_], found, path))
+    go_format = _GO_FORMATS.get(kind, "")
+    if format_ and kind not in ("string", "array") and not fits and go_format != format_:
+        result.add(path, _wrong_type([format_], go_format, path))
     # a format determines the type of its values
     elif not fits and not (format_ and kind in ("string", "array") and not {"number", "integer"} & set(types)):
         result.add(path, _wrong_type(types, kind, path))
@@ -170,17 +170,17 @@ def _check_type(types: Sequence[str], format_: str, value: Any, path: Path | Non
 
 def _check_enum(schema: Tree, value: Any, path: Path | None, result: _Result) -> None:
     enum = schema.get("enum")
-    if enum and not any(_is_same(value, known) for known in enum):
+    if enum and not any(_is_same(value, allowed_value) for allowed_value in enum):
         shown = "" if value is None else value
-        known = [each if isinstance(each, str) else to_json(each) for each in enum]
-        result.add(path, field.not_supported(_text(path), shown, known))
+        allowed = [value_ if isinstance(value_, str) else to_json(value_) for value_ in enum]
+        result.add(path, field.not_supported(_text(path), shown, allowed))
 
 
-def _is_same(value: Any, known: Any) -> bool:
+def _is_same(value: Any, allowed_value: Any) -> bool:
     """Report equality: numbers by value, absent equals null."""
-    if value is None or known is None or isinstance(value, bool) is not isinstance(known, bool):
+    if value is None or allowed_value is None or isinstance(value, bool) is not isinstance(allowed_value, bool):
         return False
-    return bool(value == known)
+    return bool(value == allowed_value)
 
 
 def _check_logic(schema: Tree, value: Any, path: Path | None, result: _Result) -> None:
@@ -204,26 +204,26 @@ def _check_logic(schema: Tree, value: Any, path: Path | None, result: _Result) -
 def _check_any(alternatives: Sequence[Tree], value: Any, path: Path | None, result: _Result) -> None:
     best: _Result | None = None
     for alternative in alternatives:
-        found = _check(alternative, value, path)
-        if not found.faults:
-            result.merge(found)
+        check = _check(alternative, value, path)
+        if not check.faults:
+            result.merge(check)
             return
-        best = found if best is None or found.matches > best.matches else best
+        best = check if best is None or check.matches > best.matches else best
     _add_unplaced(f"{quote(_text(path))} must validate at least one schema (anyOf)", path, result)
     if best is not None:
         result.merge(best)
 
 
 def _check_one(alternatives: Sequence[Tree], value: Any, path: Path | None, result: _Result) -> None:
-    found = [_check(alternative, value, path) for alternative in alternatives]
-    fitting = [each for each in found if not each.faults]
+    results = [_check(alternative, value, path) for alternative in alternatives]
+    fitting = [result for result in results if not result.faults]
     if len(fitting) == 1:
         result.merge(fitting[0])
         return
     many = f"Found {len(fitting)} valid alternatives" if fitting else "Found none valid"
     _add_unplaced(f"{quote(_text(path))} must validate one and only one schema (oneOf). {many}", path, result)
     if not fitting:
-        result.merge(max(found, key=lambda each: each.matches))
+        result.merge(max(results, key=lambda result: result.matches))
 
 
 def _add_unplaced(detail: str, path: Path | None, result: _Result) -> None:
@@ -279,12 +279,12 @@ def _duplicates(schema: Tree, value: Any, path: Path | None) -> Iterator[Fault]:
     list_type, keys = schema.get("x-kubernetes-list-type"), schema.get("x-kubernetes-list-map-keys") or ()
     times: dict[str, int] = {}
     for position, item in enumerate(value if list_type in ("set", "map") else ()):
-        known = {key: item.get(key) for key in keys} if list_type == "map" and isinstance(item, dict) else item
-        text = to_json(known)
+        key_fields = {key: item.get(key) for key in keys} if list_type == "map" and isinstance(item, dict) else item
+        text = to_json(key_fields)
         times[text] = times.get(text, 0) + 1
         if times[text] == 2:
             where = _index(path, position)
-            yield Fault(str(where), field.duplicate(where, known))
+            yield Fault(str(where), field.duplicate(where, key_fields))
     for position, item in enumerate(value):
         yield from _duplicates(items, item, _index(path, position))
 

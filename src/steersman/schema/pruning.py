@@ -20,32 +20,68 @@ class Pruned(NamedTuple):
 
 def prune(struct: Struct, tree: Any) -> Pruned:
     """Return a pruned copy, which may share unchanged parts with `tree`."""
+    pruner = _Pruner()
+    pruned = pruner.prune(struct, tree)
     unknown: list[str] = []
-    pruned = _prune(struct, tree, "", unknown)
-    return Pruned(pruned, sorted(unknown))
+    if pruner.has_dropped:
+        _collect_unknown(struct, tree, "", unknown)
+        unknown.sort()
+    return Pruned(pruned, unknown)
 
 
-def _prune(type_: Type, value: Any, path: str, unknown: list[str]) -> Any:
+class _Pruner:
+    """Walk that copies what is specified; it does without paths, which few objects need."""
+
+    __slots__ = ("has_dropped",)
+
+    def __init__(self) -> None:
+        self.has_dropped = False
+
+    def prune(self, type_: Type, value: Any) -> Any:
+        if isinstance(value, dict):
+            if isinstance(type_, Struct):
+                return self._prune_struct(type_, value)
+            if isinstance(type_, MapOf):
+                below = type_.value
+                return {key: self.prune(below, item) if _is_container(item) else item for key, item in value.items()}
+        elif isinstance(value, list) and isinstance(type_, ListOf):
+            below = type_.item
+            return [self.prune(below, item) if _is_container(item) else item for item in value]
+        return value
+
+    def _prune_struct(self, struct: Struct, value: dict[str, Any]) -> dict[str, Any]:
+        kept: dict[str, Any] = {}
+        fields = struct.fields
+        for key, item in value.items():
+            field = fields.get(key)
+            if field is not None:
+                kept[key] = self.prune(field.type, item) if _is_container(item) else item
+            elif struct.preserve_unknown:
+                kept[key] = item
+            else:
+                self.has_dropped = True
+        return kept
+
+
+def _is_container(value: Any) -> bool:
+    return isinstance(value, dict | list)
+
+
+def _collect_unknown(type_: Type, value: Any, path: str, unknown: list[str]) -> None:
+    """Collect the paths of fields that pruning drops."""
     if isinstance(type_, Struct) and isinstance(value, dict):
-        return _prune_struct(type_, value, path, unknown)
-    if isinstance(type_, ListOf) and isinstance(value, list):
-        return [_prune(type_.item, item, f"{path}[{index}]", unknown) for index, item in enumerate(value)]
-    if isinstance(type_, MapOf) and isinstance(value, dict):
-        return {key: _prune(type_.value, item, _join(path, key), unknown) for key, item in value.items()}
-    return value
-
-
-def _prune_struct(struct: Struct, value: dict[str, Any], path: str, unknown: list[str]) -> dict[str, Any]:
-    kept = {}
-    for key, item in value.items():
-        field = struct.fields.get(key)
-        if field is not None:
-            kept[key] = _prune(field.type, item, _join(path, key), unknown)
-        elif struct.preserve_unknown:
-            kept[key] = item
-        else:
-            unknown.append(_join(path, key))
-    return kept
+        for key, item in value.items():
+            field = type_.fields.get(key)
+            if field is not None:
+                _collect_unknown(field.type, item, _join(path, key), unknown)
+            elif not type_.preserve_unknown:
+                unknown.append(_join(path, key))
+    elif isinstance(type_, ListOf) and isinstance(value, list):
+        for index, item in enumerate(value):
+            _collect_unknown(type_.item, item, f"{path}[{index}]", unknown)
+    elif isinstance(type_, MapOf) and isinstance(value, dict):
+        for key, item in value.items():
+            _collect_unknown(type_.value, item, _join(path, key), unknown)
 
 
 def _join(path: str, key: str) -> str:

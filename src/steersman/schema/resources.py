@@ -122,10 +122,12 @@ class ResourceTable:
         """Return the table without these group versions (``apps/v1``), and without groups that become empty."""
         groups = []
         for group in self.groups:
-            versions = tuple(one for one in group.versions if f"{group.name}/{one.name}" not in disabled)
+            versions = tuple(version for version in group.versions if f"{group.name}/{version.name}" not in disabled)
             if versions:
                 groups.append(msgspec.structs.replace(group, versions=versions))
-        return ResourceTable(tuple(groups), tuple(one for one in self.resources if one.api_version not in disabled))
+        return ResourceTable(
+            tuple(groups), tuple(resource for resource in self.resources if resource.api_version not in disabled)
+        )
 
 
 @cache

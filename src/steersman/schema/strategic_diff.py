@@ -32,44 +32,44 @@ def create_two_way_merge_patch(original: Mapping[str, Any], modified: Mapping[st
     for key, value in modified.items():
         if value is None:
             continue
-        found = original.get(key)
-        if type(found) is not type(value):
+        original_value = original.get(key)
+        if type(original_value) is not type(value):
             patch[key] = copy_tree(value)
-        elif not same_tree(found, value):
-            _diff_values(patch, key, found, value, strategy_of(type_, key))
+        elif not same_tree(original_value, value):
+            _diff_values(patch, key, original_value, value, strategy_of(type_, key))
     return patch
 
 
-def _diff_values(patch: Tree, key: str, found: Any, value: Any, strategy: Strategy) -> None:
+def _diff_values(patch: Tree, key: str, original: Any, value: Any, strategy: Strategy) -> None:
     if isinstance(value, dict) and strategy.name != "replace":
-        patch[key] = create_two_way_merge_patch(found, value, strategy.type)
+        patch[key] = create_two_way_merge_patch(original, value, strategy.type)
         if strategy.retain_keys:
             patch[key][RETAIN_KEYS] = list(value)
-    elif isinstance(value, list) and strategy.name == "merge" and found:
-        _diff_lists(patch, key, found, value, strategy)
+    elif isinstance(value, list) and strategy.name == "merge" and original:
+        _diff_lists(patch, key, original, value, strategy)
     else:
         patch[key] = copy_tree(value)
 
 
-def _diff_lists(patch: Tree, key: str, found: list[Any], value: list[Any], strategy: Strategy) -> None:
+def _diff_lists(patch: Tree, key: str, original: list[Any], value: list[Any], strategy: Strategy) -> None:
     if strategy.merge_key:
-        changes = _diff_items(found, value, strategy)
+        changes = _diff_items(original, value, strategy)
         patch[f"{ORDER_PREFIX}/{key}"] = [{strategy.merge_key: item[strategy.merge_key]} for item in value]
     else:
-        before, after = set(map(tree_key, found)), set(map(tree_key, value))
+        before, after = set(map(tree_key, original)), set(map(tree_key, value))
         changes = [item for item in value if tree_key(item) not in before]
-        gone = [item for item in found if tree_key(item) not in after]
+        removed = [item for item in original if tree_key(item) not in after]
         patch[f"{ORDER_PREFIX}/{key}"] = list(value)
-        if gone:
-            patch[f"{DELETE_PREFIX}/{key}"] = gone
+        if removed:
+            patch[f"{DELETE_PREFIX}/{key}"] = removed
     if changes:
         patch[key] = changes
 
 
-def _diff_items(found: list[Tree], value: list[Tree], strategy: Strategy) -> list[Tree]:
+def _diff_items(original: list[Tree], value: list[Tree], strategy: Strategy) -> list[Tree]:
     merge_key = strategy.merge_key
     identity = identity_of(merge_key)
-    stored = {identity(item): item for item in found}
+    stored = {identity(item): item for item in original}
     changes: list[Tree] = []
     for item in value:
         before = stored.pop(identity(item), None)

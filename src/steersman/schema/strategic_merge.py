@@ -61,7 +61,7 @@ def strategy_of(type_: Type | None, key: str) -> Strategy:
     field = type_.fields.get(key) if isinstance(type_, Struct) else None
     if field is None:
         return Strategy(None)
-    name = next((each for each in field.patch_strategies if each != "retainKeys"), "")
+    name = next((strategy for strategy in field.patch_strategies if strategy != "retainKeys"), "")
     return Strategy(field.type, name, field.patch_merge_key, "retainKeys" in field.patch_strategies)
 
 
@@ -143,17 +143,17 @@ def _retain_keys(target: Tree, pending: Tree) -> None:
     listed = pending.pop(RETAIN_KEYS)
     if not isinstance(listed, list):
         raise errors.bad_request(_BAD_RETAIN_KEYS)
-    kept = {name for name in listed if isinstance(name, str)}
+    retained = {name for name in listed if isinstance(name, str)}
     for key, value in pending.items():
-        if value is not None and key not in kept and not key.startswith((DELETE_PREFIX, ORDER_PREFIX)):
+        if value is not None and key not in retained and not key.startswith((DELETE_PREFIX, ORDER_PREFIX)):
             raise errors.bad_request(_BAD_RETAIN_KEYS)
-    for key in [key for key in target if key not in kept]:
+    for key in [key for key in target if key not in retained]:
         del target[key]
 
 
 def _list_name(key: str, prefix: str, fault: str) -> str:
-    found, slash, name = key.partition("/")
-    if found != prefix or not slash:
+    list_name, slash, name = key.partition("/")
+    if list_name != prefix or not slash:
         raise errors.bad_request(fault)
     return name
 
@@ -202,13 +202,13 @@ def _check_order(patched: list[Any], order: list[Any], merge_key: str) -> None:
     """Check that the patch's items are in ``order``, in the same sequence; items to delete need not be."""
     if not patched or not order:
         return
-    wanted = [item for item in patched if not (isinstance(item, dict) and DIRECTIVE in item)]
+    desired = [item for item in patched if not (isinstance(item, dict) and DIRECTIVE in item)]
     if merge_key:
-        _require_maps([*wanted, *order])
-        _require_keys([*wanted, *order], merge_key)
+        _require_maps([*desired, *order])
+        _require_keys([*desired, *order], merge_key)
     identity = identity_of(merge_key)
     places = iter(map(identity, order))
-    if not all(identity(item) in places for item in wanted):  # ``in`` continues where it stopped
+    if not all(identity(item) in places for item in desired):  # ``in`` continues where it stopped
         raise errors.plain_error(
             f"The order in patch list:\n{to_value_text(patched)}\n doesn't match {ORDER_PREFIX} list:\n{to_value_text(order)}\n"
         )
@@ -236,8 +236,8 @@ def _are_maps(*lists: list[Any]) -> bool:
     if list in types:
         raise errors.generic_server_response(422, server_message="lists of lists are not supported")
     if len(types) != 1 or type(None) in types:
-        shown = " ".join(map(to_value_text, lists))
-        raise errors.bad_request(f"list element types are not identical: [{shown}]")
+        values_text = " ".join(map(to_value_text, lists))
+        raise errors.bad_request(f"list element types are not identical: [{values_text}]")
     return dict in types
 
 
@@ -262,7 +262,7 @@ def _apply_item_directives(stored: list[Any], patched: list[Any], merge_key: str
             raise _unknown_directive(item)
     if replaces:
         return copy_tree(plain), []
-    return [each for each in stored if identity(each) not in deleted] if deleted else stored, plain
+    return [item for item in stored if identity(item) not in deleted] if deleted else stored, plain
 
 
 def _merge_items(stored: list[Any], patched: list[Any], strategy: Strategy) -> list[Any]:
@@ -313,27 +313,27 @@ def _arranged(items: list[Any], wanted_order: list[Any], stored_order: list[Any]
     identity = identity_of(merge_key)
     wanted_places = _places(wanted_order, identity)
     stored_places = _places(stored_order, identity)
-    wanted = [item for item in items if identity(item) in wanted_places]
+    ordered = [item for item in items if identity(item) in wanted_places]
     others = [item for item in items if identity(item) not in wanted_places]
-    wanted.sort(key=lambda item: wanted_places[identity(item)])
+    ordered.sort(key=lambda item: wanted_places[identity(item)])
     others.sort(key=lambda item: stored_places.get(identity(item), len(stored_places)))
     arranged: list[Any] = []
-    left = iter(others)
-    other = next(left, _DROPPED)
-    for item in wanted:
+    remaining = iter(others)
+    other = next(remaining, _DROPPED)
+    for item in ordered:
         place = stored_places.get(identity(item), -1)
         while other is not _DROPPED and 0 <= stored_places.get(identity(other), -1) < place:
             arranged.append(other)
-            other = next(left, _DROPPED)
+            other = next(remaining, _DROPPED)
         arranged.append(item)
     if other is not _DROPPED:
-        arranged += [other, *left]
+        arranged += [other, *remaining]
     return arranged
 
 
 def _places(items: list[Any], identity: Identity) -> dict[Any, int]:
     """Return the first position of each item."""
-    found: dict[Any, int] = {}
+    places: dict[Any, int] = {}
     for place, item in enumerate(items):
-        found.setdefault(identity(item), place)
-    return found
+        places.setdefault(identity(item), place)
+    return places

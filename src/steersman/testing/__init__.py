@@ -15,11 +15,13 @@ from steersman.extras import load_attribute
 if TYPE_CHECKING:
     from steersman.testing.cluster import ControlPlane
     from steersman.testing.embedded import EmbeddedCluster
+    from steersman.testing.errors import ClockError, ClusterError
+    from steersman.testing.faults import FaultError, LeftoverFaults
     from steersman.testing.inprocess import InProcessAPIServer
     from steersman.testing.kit.cluster import Cluster, Snapshot
-    from steersman.testing.kit.errors import ClockError, ClusterError
     from steersman.testing.kit.operators import Operator, OperatorError
     from steersman.testing.kit.template import ClusterTemplate
+    from steersman.testing.waiting import SettleError, WaitError
 
 __all__ = [
     "ClockError",
@@ -28,23 +30,31 @@ __all__ = [
     "ClusterTemplate",
     "ControlPlane",
     "EmbeddedCluster",
+    "FaultError",
     "InProcessAPIServer",
+    "LeftoverFaults",
     "Operator",
     "OperatorError",
+    "SettleError",
     "Snapshot",
+    "WaitError",
 ]
 
 _MODULES: Final = {
-    "ClockError": "kit.errors",
+    "ClockError": "errors",
     "Cluster": "kit.cluster",
-    "ClusterError": "kit.errors",
+    "ClusterError": "errors",
     "ClusterTemplate": "kit.template",
     "ControlPlane": "cluster",
     "EmbeddedCluster": "embedded",
+    "FaultError": "faults",
     "InProcessAPIServer": "inprocess",
+    "LeftoverFaults": "faults",
     "Operator": "kit.operators",
     "OperatorError": "kit.operators",
+    "SettleError": "waiting",
     "Snapshot": "kit.cluster",
+    "WaitError": "waiting",
 }
 
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import msgspec
 
+from steersman.testing.errors import ClusterError
 from steersman.testing.host.options import ClusterOptionError
 from steersman.testing.kit.cluster import Cluster
-from steersman.testing.kit.errors import ClusterError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,21 +9,26 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import msgspec
 
+from steersman.apimachinery.errors import too_large_resource_version
+from steersman.apiserver.endpoints.representation import render_status
 from steersman.apiserver.filters.max_in_flight import is_long_running
 from steersman.apiserver.filters.request_info import parse, refine
 from steersman.asynckit.clock import RealClock
 from steersman.testing.faults import REASONS, FaultSet
 from steersman.testing.reconciles import CURRENT_RECONCILE
+from steersman.testing.stale_reads import LateWatch, RevisionTimes, earlier_response, exact_query
 from steersman.testing.trace import RequestRecord, RequestTrace, resource_text
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, MutableMapping
     from random import Random
 
-    from steersman.apiserver.http import Handler, Request, Response
+    from steersman.apiserver.generic.registry import Registry
+    from steersman.apiserver.http import Filter, Handler, Request, Response
     from steersman.apiserver.request import RequestInfo
     from steersman.asynckit.clock import Clock
     from steersman.testing.faults import Fault
+    from steersman.testing.stale_reads import LaggingRead
 
     Message = MutableMapping[str, Any]
     Receive = Callable[[], Awaitable[Message]]
@@ -35,6 +40,8 @@ _SCOPE_KEY: Final = "steersman.testing.request"
 #: Record of the request that is served in this context.
 CURRENT_REQUEST: Final[ContextVar[RequestRecord | None]] = ContextVar("current request", default=None)
 _SIMULATED_KEY: Final = "steersman.testing.simulated"
+#: ASGI extension with which the server writes the events of a watch from outside its task.
+_PUSH: Final = "steersman.push"
 _REAL: Final = RealClock()
 _EXPIRED: Final = {
     "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "reason": "Expired", "code": 410,
@@ -52,11 +59,14 @@ class OpenRequest:
     __slots__ = (
         "aborted",
         "info",
+        "is_held",
         "is_json_stream",
         "is_long_running",
         "is_simulated",
         "record",
         "send",
+        "stale_read",
+        "started",
         "task",
         "user_agent",
     )
@@ -66,13 +76,19 @@ class OpenRequest:
         self.user_agent: Final = record.user_agent
         self.record: Final = record
         self.task: Final = task
-        self.send: Final = send
+        self.send = send
         #: True for watches and streams of pods.
         self.is_long_running: Final = is_long_running(info)
         #: True once the headers of a streamed response in JSON were sent.
         self.is_json_stream = False
         #: True if it came through ``ClusterApplication.simulated``.
         self.is_simulated = False
+        #: True while a fault or the latency of the network delays it: it waits for the time of the cluster's clock.
+        self.is_held = False
+        #: Set for a GET or LIST that a lagging watch cache serves.
+        self.stale_read: LaggingRead | None = None
+        #: Real time of its start.
+        self.started: Final = _REAL.monotonic()
         #: True if ``abort`` cancelled it.
         self.aborted = False
 
@@ -104,13 +120,14 @@ class ClusterApplication:
         self.server: Application | None = None
         self.faults: Final = FaultSet(dice)
         self.trace: Final = RequestTrace()
-        #: Returns what is added to the query of a list that is answered from the state of so many seconds ago.
-        self.stale_query: Callable[[RequestInfo, float], bytes | None] = _no_query
+        #: Times of commits, for stale reads.
+        self.revision_times: Final = RevisionTimes(clock)
         #: Returns the seconds that a request of a component, or a piece of its watch, travels; None: they arrive at once.
         self.latency: Callable[[], float] | None = None
         #: Decides on faults of components after ``faults``; None: there are no others.
         self.injector: Injector | None = None
-        #: Real time of the latest start or end of a request that came through a socket; None: there was none.
+        #: Real time of the latest connection, start or end of a request that came through a socket, or event that was sent
+        #: through one; None: there was none.
         self.latest_outside: float | None = None
         self._clock = clock
         self._open: dict[OpenRequest, None] = {}
@@ -124,6 +141,10 @@ class ClusterApplication:
     def in_flight(self) -> list[OpenRequest]:
         """Requests that are being served, without watches and streams."""
         return [request for request in self._open if not request.is_long_running]
+
+    def note_outside_activity(self) -> None:
+        """Record that a client from outside is at work."""
+        self.latest_outside = _REAL.monotonic()
 
     def abort_all(self) -> None:
         """Close all connections."""
@@ -148,7 +169,13 @@ class ClusterApplication:
         self._open[request] = None
         is_outside = scope.get("client") is not None
         if is_outside:
-            self.latest_outside = _REAL.monotonic()
+            self.note_outside_activity()
+            if request.is_long_running:
+                request.send = self._counting(send)
+                # Events are to pass through ``send``, and not beside it.
+                scope["extensions"] = {
+                    name: extension for name, extension in scope.get("extensions", {}).items() if name != _PUSH
+                }
         try:
             await self._serve(request, scope, receive)
         except asyncio.CancelledError:
@@ -160,7 +187,17 @@ class ClusterApplication:
             del self._open[request]
             request.record.duration_seconds = self._clock.monotonic() - started
             if is_outside:
-                self.latest_outside = _REAL.monotonic()
+                self.note_outside_activity()
+
+    def _counting(self, send: Send) -> Send:
+        """Return a ``send`` that counts events for a client from outside as its activity."""
+
+        async def counted(message: Message) -> None:
+            await send(message)
+            if not is_bookmark(message.get("body", b"")):
+                self.note_outside_activity()
+
+        return counted
 
     def _record(self, info: RequestInfo, scope: Message) -> RequestRecord:
         record = RequestRecord(
@@ -179,16 +216,19 @@ class ClusterApplication:
 
     async def _serve(self, request: OpenRequest, scope: Message, receive: Receive) -> None:
         if self.latency is not None and request.is_simulated:
-            receive = await self._delayed(self.latency(), receive)
+            receive = await self._delayed(request, self.latency(), receive)
         fault = self.faults.select(request.info, request.user_agent)
         if fault is None and self.injector is not None and request.is_simulated:
             fault = self.injector.select(request.info, request.user_agent)
         if fault is not None:
             request.record.fault = str(fault)
             if fault.delay_seconds:
-                receive = await self._delayed(fault.delay_seconds, receive)
+                receive = await self._delayed(request, fault.delay_seconds, receive)
             if await self._is_answered_by(fault, request, scope, receive):
                 return
+        stale = self.faults.select_stale(request.info, request.user_agent)
+        if stale is not None and request.info.verb in ("get", "list"):
+            receive = await self._lag_behind(stale, request, scope, receive)
         server = self.server
         if server is None:
             raise ConnectionRefusedError("connection refused: the API server is down")
@@ -206,14 +246,16 @@ class ClusterApplication:
                 await self._travel(request)
             await request.send(message)
 
-        await server(scope, receive, send)
+        late = LateWatch(send, clock=self._clock, lag=lambda: self._lag_of(request))
+        try:
+            await server(scope, receive, late.send if request.info.verb == "watch" else send)
+        finally:
+            await late.close()
         if loses_answer:
             raise RequestAborted("connection reset by peer: the response was lost")
 
     async def _is_answered_by(self, fault: Fault, request: OpenRequest, scope: Message, receive: Receive) -> bool:
         """Apply a fault before the server sees the request; return True if that was all. Raises ``ConnectionError``."""
-        if fault.stale_seconds and (query := self.stale_query(request.info, fault.stale_seconds)) is not None:
-            scope["query_string"] = b"&".join(filter(None, (scope["query_string"], query)))
         match fault.respond:
             case int():
                 await _respond(request, fault.respond)
@@ -221,10 +263,34 @@ class ClusterApplication:
             case "reset":
                 raise RequestAborted("connection reset by peer")
             case "timeout":
+                request.is_held = True
                 while (await receive())["type"] != "http.disconnect":
                     pass
                 raise RequestAborted("the client has closed the connection")
         return False
+
+    async def _lag_behind(self, fault: Fault, request: OpenRequest, scope: Message, receive: Receive) -> Receive:
+        """Let a read see the state of a lagging watch cache, once that has its version; return what it receives then."""
+        read = self.revision_times.read(scope["query_string"], fault.stale_seconds)
+        if read is None:
+            return receive
+        fault.hits += 1
+        request.record.fault = str(fault)
+        if read.wait_seconds:
+            receive = await self._delayed(request, read.wait_seconds, receive)
+        request.stale_read = read
+        if read.revision and not read.missing and request.info.verb == "list":
+            scope["query_string"] = exact_query(scope["query_string"], read.revision)
+        return receive
+
+    def _lag_of(self, watch: OpenRequest) -> float:
+        """Return the seconds by which the next piece of a watch is late."""
+        fault = self.faults.select_stale(watch.info, watch.user_agent)
+        if fault is None:
+            return 0.0
+        fault.hits += 1
+        watch.record.fault = str(fault)
+        return fault.stale_seconds
 
     async def _travel(self, watch: OpenRequest) -> None:
         """Delay a piece of a watch, or break its connection."""
@@ -234,11 +300,12 @@ class ClusterApplication:
             watch.abort()
             await self._clock.sleep(0)  # the cancellation
 
-    async def _delayed(self, seconds: float, receive: Receive) -> Receive:
+    async def _delayed(self, request: OpenRequest, seconds: float, receive: Receive) -> Receive:
         """Wait; return a ``receive`` that has the body again. Raises ``RequestAborted`` if the client leaves meanwhile."""
         messages = deque([await receive()])
         while messages[-1].get("more_body"):
             messages.append(await receive())
+        request.is_held = True
         loop = asyncio.get_running_loop()
         gone = loop.create_task(_next_message(receive), name="delayed request: disconnect")
         sleep = loop.create_task(self._clock.sleep(seconds), name="delayed request")
@@ -247,6 +314,7 @@ class ClusterApplication:
             if gone.done():
                 raise RequestAborted("the client has closed the connection")
         finally:
+            request.is_held = False
             sleep.cancel()
             gone.cancel()
 
@@ -290,6 +358,34 @@ def identify(handler: Handler) -> Handler:
     return filtered
 
 
+def is_bookmark(body: bytes) -> bool:
+    """Report whether a piece of a watch is one bookmark, in JSON or protobuf; no client works because of one."""
+    if body.startswith(b'{"type":"BOOKMARK"'):
+        return body.find(b"\n") == len(body) - 1
+    return body[4:14] == b"\x0a\x08BOOKMARK" and int.from_bytes(body[:4], "big") == len(body) - 4
+
+
+def stale_reads(registry: Callable[[], Registry]) -> Filter:
+    """Return the filter of the API server that answers reads as a lagging watch cache does."""
+
+    def wrap(handler: Handler) -> Handler:
+        async def filtered(request: Request) -> Response:
+            entry: OpenRequest | None = request.scope.get(_SCOPE_KEY)
+            read = None if entry is None else entry.stale_read
+            if read is None:
+                return await handler(request)
+            if read.missing:
+                return render_status(request, too_large_resource_version(read.missing, read.revision))
+            response = await handler(request)
+            if read.revision and request.info.verb == "get":
+                return await earlier_response(registry(), request, response, read.revision)
+            return response
+
+        return filtered
+
+    return wrap
+
+
 async def _next_message(receive: Receive) -> Message:
     return await receive()
 
@@ -309,10 +405,6 @@ async def _respond(request: OpenRequest, code: int) -> None:
     headers.append((b"content-length", b"%d" % len(body)))
     await request.send({"type": "http.response.start", "status": code, "headers": headers})
     await request.send({"type": "http.response.body", "body": body})
-
-
-def _no_query(info: RequestInfo, seconds: float) -> None:
-    """Leave reads as they are."""
 
 
 def _info_of(scope: Message) -> RequestInfo:

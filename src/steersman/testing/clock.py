@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from steersman.asynckit.clock import FakeClock, RealClock
+from steersman.testing.errors import ClockError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -15,19 +16,22 @@ if TYPE_CHECKING:
 EPOCH: Final = datetime(2026, 1, 1, tzinfo=UTC)
 #: Real pause between two steps of a clock that runs.
 _STEP_SECONDS: Final = 0.02
-
-
-class ClockError(RuntimeError):
-    """The clock cannot do this: it is real, or time would go back."""
+#: Real time without a request or an event after which clients from outside count as settled.
+QUIET_SECONDS: Final = 0.05
 
 
 class VirtualClock(FakeClock):
-    """Time that stands still unless it is advanced. Timers fire in order, each after the work of the one before settled."""
+    """Time that stands still unless it is advanced. Timers fire in order, each after the work of the one before settled.
+
+    Clients in other processes work in real time: their work has settled once none of their requests is in flight, and for
+    ``quiet_seconds`` of real time they sent no request and received no event of a watch.
+    """
 
     is_virtual: Final = True
 
-    def __init__(self, start: datetime | None = None) -> None:
+    def __init__(self, start: datetime | None = None, *, quiet_seconds: float = QUIET_SECONDS) -> None:
         super().__init__(start or EPOCH)
+        self.quiet_seconds: Final = quiet_seconds
         self._running: asyncio.Task[None] | None = None
         #: Held by what moves time, so that two callers do not move it at once.
         self._moving = asyncio.Lock()
@@ -63,6 +67,11 @@ class VirtualClock(FakeClock):
         await self.advance(max(0.0, due - self.monotonic()))
         return True
 
+    @property
+    def is_running(self) -> bool:
+        """True if time passes by itself; it does not wait for clients in other processes then."""
+        return self._running is not None
+
     def run(self, speed: float = 1.0) -> None:
         """Let time pass by itself, ``speed`` times as fast as real time, until ``pause``. Raises ``ClockError``."""
         if speed <= 0:
@@ -90,6 +99,10 @@ class SteadyClock(RealClock):
     """The system's clock, with the methods of ``VirtualClock`` that raise."""
 
     is_virtual: Final = False
+    is_running: Final = True
+
+    def __init__(self, *, quiet_seconds: float = QUIET_SECONDS) -> None:
+        self.quiet_seconds: Final = quiet_seconds
 
     async def advance(
         self, seconds: float = 0.0, *, minutes: float = 0.0, hours: float = 0.0, days: float = 0.0

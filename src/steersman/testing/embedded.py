@@ -25,9 +25,10 @@ from steersman.nodes.options import NodesOptions
 from steersman.nodes.registration import RENEW_INTERVAL_SECONDS
 from steersman.runtime.reconcile_log import recording
 from steersman.storage.memory import MemoryStore
-from steersman.testing.application import ClusterApplication, identify
+from steersman.testing.application import ClusterApplication, identify, stale_reads
 from steersman.testing.clock import SteadyClock, VirtualClock
 from steersman.testing.embedded_components import make_components
+from steersman.testing.errors import ClusterError
 from steersman.testing.fault_control import Faults
 from steersman.testing.idle import IdleDetector
 from steersman.testing.kept_store import KeptStore
@@ -74,14 +75,8 @@ VIRTUAL_PERIOD_FACTOR: Final = 300.0
 VIRTUAL_RENEW_SECONDS: Final = 38.0
 #: User agent of the test's own requests.
 _TEST_AGENT: Final = "embedded-test"
-#: Real time without a request after which clients from outside count as settled.
-QUIET_SECONDS: Final = 0.05
 #: An orderly stop of the components takes at most so long, in real time.
 _STOP_SECONDS: Final = 5.0
-
-
-class ClusterError(RuntimeError):
-    """The embedded cluster is not in a state for the call, or did not reach the awaited state."""
 
 
 class EmbeddedCluster:
@@ -163,6 +158,7 @@ class EmbeddedCluster:
         self._is_started = True
         try:
             await self._start()
+            self._waits.follows_outside = True
         except BaseException:
             await self.stop()
             raise
@@ -200,7 +196,7 @@ class EmbeddedCluster:
             clock=self.clock,
             with_bootstrap_controller=True,
             loop_options=self._loop_options(),
-            filters=[identify],
+            filters=[identify, stale_reads(lambda: self.core.resources.registry)],
             dice=Random(self._dice.random()),  # noqa: S311 — names and UIDs
         )
         core.defaults.makes_service_accounts = self._has_controller_manager
@@ -267,6 +263,7 @@ class EmbeddedCluster:
 
     async def _stop(self, *, in_order: bool) -> None:
         self._is_started = False
+        self._waits.follows_outside = False
         if isinstance(self.clock, VirtualClock):
             self.clock.pause()
         core: ServerCore | None = getattr(self, "core", None)
@@ -388,16 +385,19 @@ class EmbeddedCluster:
 
     # Waits
 
-    async def settle(self, timeout: float = 10.0, *, quiet_seconds: float = QUIET_SECONDS) -> None:  # noqa: ASYNC109 — of another clock
+    async def settle(self, timeout: float = 10.0, *, quiet_seconds: float | None = None) -> None:  # noqa: ASYNC109 — of another clock
         """Wait until caches, queues and requests have nothing left to do and no timer is due; time does not pass.
 
-        ``timeout`` is real time. Clients from outside count as settled when they sent no request for ``quiet_seconds``.
+        ``timeout`` is real time. Clients from outside count as settled when they sent no request and received no event for
+        ``quiet_seconds``, by default those of the clock.
         Raises ``SettleError`` with what is still at work.
         """
         self._check_started()
         if self._starting is not None:
             await self._starting
-        await self._waits.settle(timeout, quiet_seconds=quiet_seconds)
+        await self._waits.settle(
+            timeout, quiet_seconds=self.clock.quiet_seconds if quiet_seconds is None else quiet_seconds
+        )
 
     async def wait_for(
         self,

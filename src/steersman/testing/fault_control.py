@@ -52,8 +52,13 @@ class Faults:
         return self.add(delay_seconds=seconds, **fields)
 
     def stale_reads(self, seconds: float, **fields: Any) -> Fault:
-        """Answer matching lists from the state of ``seconds`` ago, as an API server does whose cache lags behind."""
-        return self.add(stale_seconds=seconds, **{"verb": "list", **fields})
+        """Let the watch cache of the API server lag ``seconds`` behind for matching reads.
+
+        GET and LIST with a ``resourceVersion`` see an earlier state, as informers do with ``0``; for a version that the
+        cache does not have they wait up to three seconds and fail with 504. Without one they are up to date, as upstream's
+        are. Events of watches arrive so late.
+        """
+        return self.add(stale_seconds=seconds, **fields)
 
     def cut_watches(self, **patterns: Any) -> int:
         """Break the connections of open watches; return their number."""

@@ -62,7 +62,7 @@ class Fault(msgspec.Struct, kw_only=True, eq=False):
     #: Number of hits; None: until removed.
     times: int | None = None
     probability: float = 1.0
-    #: Reads are answered from the state of so long ago.
+    #: Reads that may be answered from a watch cache see the state of so long ago, and watches receive events so late.
     stale_seconds: float = 0.0
     #: True if it need not be hit.
     optional: bool = False
@@ -128,6 +128,8 @@ def make_fault(**fields: Any) -> Fault:
     for field in ("after", "delay_seconds", "stale_seconds"):
         if getattr(fault, field) < 0:
             raise FaultError(f"{field}: {getattr(fault, field):g} is negative")
+    if fault.stale_seconds and (respond is not None or fault.delay_seconds or fault.after or fault.probability < 1):
+        raise FaultError("stale_seconds: stale reads have no response, delay, spared requests or probability")
     if respond is None and not fault.delay_seconds and not fault.stale_seconds:
         raise FaultError("respond: a fault needs a response, a delay or stale reads")
     return fault
@@ -157,7 +159,7 @@ class FaultSet:
     def select(self, info: RequestInfo, user_agent: str) -> Fault | None:
         """Return the fault to apply to a request, with its hit counted; None: the request is served."""
         for fault in self._faults:
-            if not fault.is_active or not fault.matches_request(info, user_agent):
+            if fault.stale_seconds or not fault.is_active or not fault.matches_request(info, user_agent):
                 continue
             fault.matches += 1
             if fault.matches <= fault.after:
@@ -166,6 +168,13 @@ class FaultSet:
                 continue
             fault.hits += 1
             return fault
+        return None
+
+    def select_stale(self, info: RequestInfo, user_agent: str) -> Fault | None:
+        """Return the fault that makes a read stale, without counting a hit; None: the watch cache is up to date."""
+        for fault in self._faults:
+            if fault.stale_seconds and fault.is_active and fault.matches_request(info, user_agent):
+                return fault
         return None
 
     def check_leftover(self) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from typing import TYPE_CHECKING, Any, Final
 
 from steersman.testing.application import CURRENT_REQUEST
@@ -10,7 +9,6 @@ from steersman.testing.history import ObjectHistory
 from steersman.testing.reconciles import HOT_COUNT, HOT_SECONDS, ReconcileTrace
 
 if TYPE_CHECKING:
-    from steersman.apiserver.request import RequestInfo
     from steersman.asynckit.clock import Clock
     from steersman.storage.store import Store
     from steersman.testing.application import ClusterApplication
@@ -21,8 +19,6 @@ if TYPE_CHECKING:
 #: Objects whose changes ``writes_since`` leaves out, by the beginning of their keys: statuses of nodes are heartbeats.
 _HEARTBEATS: Final = ("/registry/minions/",)
 _LINES_MAX: Final = 20
-#: Revisions that are kept by time, for stale reads.
-_REVISIONS_MAX: Final = 10_000
 
 
 class Observation:
@@ -32,10 +28,6 @@ class Observation:
         self.app: Final = app
         self.history: Final = ObjectHistory(clock)
         self.reconciles: Final = ReconcileTrace(clock)
-        self._clock = clock
-        #: Monotonic time and revision of commits, oldest first.
-        self._revisions: deque[tuple[float, int]] = deque(maxlen=_REVISIONS_MAX)
-        app.stale_query = self._stale_query
 
     async def follow(self, store: Store) -> None:
         """Record the changes of a store from now on."""
@@ -43,7 +35,7 @@ class Observation:
 
     def committed(self, revision: int, operations: int) -> None:
         """Record a commit, in the task of its writer."""
-        self._revisions.append((self._clock.monotonic(), revision))
+        self.app.revision_times.committed(revision)
         record = CURRENT_REQUEST.get()
         if record is not None and operations:
             self.history.committed(range(revision - operations + 1, revision + 1), record)
@@ -95,14 +87,6 @@ class Observation:
     def hot_loops(self, *, count: int = HOT_COUNT, seconds: float = HOT_SECONDS) -> list[HotLoop]:
         """Return the keys that were reconciled too often."""
         return self.reconciles.hot_loops(count=count, seconds=seconds)
-
-    def _stale_query(self, info: RequestInfo, seconds: float) -> bytes | None:
-        """Return the query of a list at the revision of ``seconds`` ago."""
-        if info.verb != "list":
-            return None
-        limit = self._clock.monotonic() - seconds
-        revision = max((revision for time, revision in self._revisions if time <= limit), default=0)
-        return b"resourceVersion=%d&resourceVersionMatch=Exact" % revision if revision else None
 
 
 def _resource_rules(verbs: dict[tuple[str, str], set[str]]) -> list[dict[str, Any]]:

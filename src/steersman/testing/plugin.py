@@ -69,8 +69,8 @@ def cluster(request: pytest.FixtureRequest, cluster_template: ClusterTemplate) -
 
     ``@pytest.mark.cluster(...)`` sets its options.
     """
+    from steersman.testing.errors import ClusterError  # noqa: PLC0415
     from steersman.testing.host.options import ClusterOptionError  # noqa: PLC0415
-    from steersman.testing.kit.errors import ClusterError  # noqa: PLC0415
 
     if not hasattr(cluster_template, "fork"):
         pytest.fail(f"fixture 'cluster_template' returned {cluster_template!r}, which is no template", pytrace=False)

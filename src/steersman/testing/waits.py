@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 INSTANT_SECONDS: Final = 60.0
 #: Real pause between two looks at what is not on the loop, or at a real clock's cluster.
 _PAUSE_SECONDS: Final = 0.002
+#: A request in flight holds virtual time back for at most so long, in real time: it may wait for time to pass.
+IN_FLIGHT_SECONDS: Final = 10.0
 _WRITES_SHOWN: Final = 10
 
 
@@ -45,14 +47,37 @@ class Waits:
         self._observation = observation
         self._catalog = catalog
         self._real = RealClock()
+        #: True while clients from outside may work.
+        self.follows_outside = False
+        #: Latest activity of clients from outside after which they were quiet.
+        self._quiet_since: float | None = None
 
     async def settle_instant(self) -> None:
-        """Wait until the work of an instant is done. Raises ``SettleError`` if it does not end."""
+        """Wait until the work of an instant is done, also that of other processes. Raises ``SettleError`` if it does not end."""
         since = self._observation.reconciles.total
-        try:
-            await self._idle.wait(INSTANT_SECONDS)
-        except TimeoutError:
-            raise SettleError(self._report("the work of one instant does not end", since)) from None
+        deadline = self._real.monotonic() + INSTANT_SECONDS
+        while True:
+            try:
+                await self._idle.wait(max(0.001, deadline - self._real.monotonic()))
+            except TimeoutError:
+                raise SettleError(self._report("the work of one instant does not end", since)) from None
+            if not self.follows_outside or self._clock.is_running or not self._has_outside_work():
+                return
+            if self._real.monotonic() >= deadline:
+                raise SettleError(self._report("clients from outside do not become quiet", since))
+            await self._real.sleep(_PAUSE_SECONDS)
+
+    def _has_outside_work(self) -> bool:
+        """Report whether a request waits for another process, or a client from outside may still react to an event."""
+        now, app = self._real.monotonic(), self._observation.app
+        if any(not each.is_held and now - each.started < IN_FLIGHT_SECONDS for each in app.in_flight):
+            return True
+        if app.latest_outside == self._quiet_since:
+            return False
+        if not self._is_outside_quiet(self._clock.quiet_seconds):
+            return True
+        self._quiet_since = app.latest_outside
+        return False
 
     async def settle(self, timeout_seconds: float, *, quiet_seconds: float) -> None:
         """Wait until nothing is ready, in flight or queued, and clients from outside are quiet. Raises ``SettleError``."""
@@ -71,7 +96,7 @@ class Waits:
             await self._real.sleep(_PAUSE_SECONDS)
 
     def _is_outside_quiet(self, quiet_seconds: float) -> bool:
-        """Report whether clients from outside have sent no request for so long."""
+        """Report whether clients from outside have sent no request, and received no event, for so long."""
         latest = self._observation.app.latest_outside
         return latest is None or self._real.monotonic() - latest >= quiet_seconds
 

@@ -73,12 +73,12 @@ def _struct(type_name: str, value: Mapping[str, Any]) -> str:
 @cache
 def _fields(type_name: str) -> tuple[tuple[str, str, str], ...]:
     """Return Go name, JSON name (empty: embedded) and type of each field."""
-    found = []
+    fields = []
     for line in LAYOUT[type_name].split(","):
         name, field_type = line.split()
         go_name, separator, json_name = name.partition("=")
-        found.append((go_name, json_name if separator else go_name[:1].lower() + go_name[1:], field_type))
-    return tuple(found)
+        fields.append((go_name, json_name if separator else go_name[:1].lower() + go_name[1:], field_type))
+    return tuple(fields)
 
 
 def _int_or_string(value: Any) -> str:
@@ -89,10 +89,10 @@ def _int_or_string(value: Any) -> str:
 
 def _quantity(text: Any) -> str:
     """Format a quantity as Go's struct: a number, a scale, and the original text."""
-    found = _QUANTITY.fullmatch(text or "")
-    if found is None:
+    match = _QUANTITY.fullmatch(text or "")
+    if match is None:
         return _amount(0, 0, "", "")
-    number, suffix = found.groups()
+    number, suffix = match.groups()
     whole, _, fraction = number.partition(".")
     digits = int(whole + fraction)
     if suffix in _SCALES:

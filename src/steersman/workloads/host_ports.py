@@ -18,7 +18,9 @@ HostPort = tuple[str, str, int]
 
 def host_ports(spec: PodSpec) -> tuple[HostPort, ...]:
     """Return the host ports of containers and sidecars."""
-    sidecars = [each for each in spec.initContainers or () if each.restartPolicy == "Always"]
+    sidecars = [
+        init_container for init_container in spec.initContainers or () if init_container.restartPolicy == "Always"
+    ]
     return tuple(
         (port.hostIP or ANY_ADDRESS, port.protocol or "TCP", port.hostPort)
         for container in [*sidecars, *spec.containers]
@@ -27,9 +29,9 @@ def host_ports(spec: PodSpec) -> tuple[HostPort, ...]:
     )
 
 
-def is_taken(port: HostPort, taken: Collection[HostPort]) -> bool:
+def is_taken(port: HostPort, used_ports: Collection[HostPort]) -> bool:
     """Report whether a host port conflicts with one in use; 0.0.0.0 conflicts with every address."""
     address, protocol, number = port
     if address == ANY_ADDRESS:
-        return any(each[1:] == (protocol, number) for each in taken)
-    return port in taken or (ANY_ADDRESS, protocol, number) in taken
+        return any(port[1:] == (protocol, number) for port in used_ports)
+    return port in used_ports or (ANY_ADDRESS, protocol, number) in used_ports

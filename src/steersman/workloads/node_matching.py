@@ -38,15 +38,18 @@ def node_term(term: NodeSelectorTerm) -> Callable[[str, Mapping[str, str]], bool
     expressions, fields = term.matchExpressions or (), term.matchFields or ()
     try:
         labels = LabelSelector(
-            [requirement(each.key, _OPERATORS[each.operator], each.values or ()) for each in expressions]
+            [
+                requirement(expression.key, _OPERATORS[expression.operator], expression.values or ())
+                for expression in expressions
+            ]
         )
     except (SelectorError, KeyError):
         return _choose_nothing
     if not fields:
         return (lambda _, given: labels.matches(given)) if expressions else _choose_nothing
-    if any(each.key != "metadata.name" for each in fields):
+    if any(field.key != "metadata.name" for field in fields):
         return _choose_nothing
-    named = [(each.operator == "In", frozenset(each.values or ())) for each in fields]
+    named = [(field.operator == "In", frozenset(field.values or ())) for field in fields]
     return lambda name, given: all((name in names) is wanted for wanted, names in named) and labels.matches(given)
 
 
@@ -83,6 +86,6 @@ def untolerated(
 ) -> Taint | None:
     """Return the first taint with one of the effects that no toleration matches."""
     for taint in taints:
-        if taint.effect in effects and not any(tolerates(each, taint) for each in tolerations):
+        if taint.effect in effects and not any(tolerates(toleration, taint) for toleration in tolerations):
             return taint
     return None

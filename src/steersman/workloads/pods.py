@@ -102,11 +102,11 @@ def seconds_to_available(pods: Iterable[Pod], min_ready_seconds: int, *, now: da
 def deletion_cost(pod: Pod) -> int:
     """Return the Pod's deletion cost; 0 if the annotation is not a valid 32-bit integer.
 
-    Parsed as by Go's ``ParseInt``, without a leading plus or zero.
+    Parsed as by Go's ``ParseInt``, without a leading plus; leading zeros are valid only in negative costs.
     """
     text = ((pod.metadata.annotations if pod.metadata else None) or {}).get(DELETION_COST, "")
     digits = text.removeprefix("-")
-    if not (digits.isascii() and digits.isdigit()) or (digits[0] == "0" and text != "0"):
+    if not (digits.isascii() and digits.isdigit()) or (text[0] == "0" and text != "0"):
         return 0
     cost = int(text)
     return cost if -_COST_MAX <= cost < _COST_MAX else 0

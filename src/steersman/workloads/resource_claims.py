@@ -52,7 +52,7 @@ def claims_in_use(pod: Pod, claim_of: Callable[[str], ResourceClaim | None]) -> 
     for entry in entries(pod):
         name = claim_name(pod, entry)[1]
         claim = claim_of(name) if name else None
-        if claim is None or not any(is_pod(each) and each.uid == uid_of(pod) for each in consumers(claim)):
+        if claim is None or not any(is_pod(consumer) and consumer.uid == uid_of(pod) for consumer in consumers(claim)):
             continue
         if entry.resourceClaimName or is_controlled_by(claim, pod):
             yield claim

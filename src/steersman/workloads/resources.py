@@ -98,11 +98,13 @@ def _effective_requests(pod: Pod, defaults: ResourceList) -> ResourceList:
 
 
 def _container(pod: Pod, container: Container, defaults: ResourceList, *, is_infeasible: bool) -> ResourceList:
-    found = parse_resource_list(container.resources.requests if container.resources is not None else None)
+    requests = parse_resource_list(container.resources.requests if container.resources is not None else None)
     for status in _statuses(pod):
         if status.name == container.name:
-            found = _during_resize(found, status.allocatedResources, status.resources, is_infeasible=is_infeasible)
-    return {**defaults, **found} if defaults else found
+            requests = _during_resize(
+                requests, status.allocatedResources, status.resources, is_infeasible=is_infeasible
+            )
+    return {**defaults, **requests} if defaults else requests
 
 
 def _during_resize(
@@ -112,15 +114,15 @@ def _during_resize(
     status_requests = parse_resource_list(allocated)
     if actual is not None:
         _max_in_place(status_requests, parse_resource_list(actual.requests))
-    found = status_requests if is_infeasible and status_requests else dict(requested)
-    _max_in_place(found, status_requests)
-    return found
+    requests = status_requests if is_infeasible and status_requests else dict(requested)
+    _max_in_place(requests, status_requests)
+    return requests
 
 
 def _is_resize_infeasible(pod: Pod) -> bool:
     """Report whether the kubelet has declared the pending resize infeasible."""
     conditions = (pod.status.conditions if pod.status is not None else None) or ()
-    return any(each.type == "PodResizePending" and each.reason == "Infeasible" for each in conditions)
+    return any(condition.type == "PodResizePending" and condition.reason == "Infeasible" for condition in conditions)
 
 
 def _statuses(pod: Pod) -> Iterator[Any]:

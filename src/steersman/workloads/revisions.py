@@ -85,16 +85,16 @@ def find_present(revisions: Sequence[ControllerRevision], data: Any) -> Present:
 
 
 def new_revision(
-    owner: Any, template: PodTemplateSpec, *, controller: Owner, number: int, made: str, hash_label: str
+    owner: Any, template: PodTemplateSpec, *, controller: Owner, number: int, revision_name: str, hash_label: str
 ) -> ControllerRevision:
     """Return a revision to create, with the template's labels and the owner's annotations.
 
     ``made`` is the hash in its name.
     """
     metadata = ObjectMeta(
-        name=f"{name_of(owner)[:_OWNER_NAME_MAX]}-{made}",
+        name=f"{name_of(owner)[:_OWNER_NAME_MAX]}-{revision_name}",
         namespace=namespace_of(owner),
-        labels=labels_of(template) | {hash_label: made},
+        labels=labels_of(template) | {hash_label: revision_name},
         annotations=annotations_of(owner) or None,
         ownerReferences=[OwnerReference(**controller.tree())],
     )

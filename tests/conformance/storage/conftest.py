@@ -75,7 +75,7 @@ def clock():
 ENCRYPTION = ResourceTransformers({("*", "*"): ExtendedNonceGcm(bytes(range(32)))})
 
 
-@pytest.fixture(params=["memory", "sqlite", "encrypted", "etcd"])
+@pytest.fixture(params=["memory", "sqlite", "sqlite with a writer thread", "encrypted", "etcd"])
 async def open_store(request, clock, tmp_path):
     """Return a function that opens stores with options; they are closed after the test."""
     for marker in request.node.iter_markers("not_on"):
@@ -91,6 +91,9 @@ async def open_store(request, clock, tmp_path):
         async def open_sqlite(**options):
             return await SqliteStore.open(tmp_path / f"{next(numbers)}.db", clock=clock, **options)
 
+        async def open_with_thread(**options):
+            return await open_sqlite(writer="thread", **options)
+
         async def open_encrypted(**options):
             inner = MemoryStore(clock=clock, **options)
             tasks = Supervisor("encrypted store")
@@ -99,7 +102,13 @@ async def open_store(request, clock, tmp_path):
         async def open_etcd(**options):
             return await EtcdBody.open(url, prefix=f"/{uuid4().hex}:", clock=clock)
 
-        openers = {"memory": open_memory, "sqlite": open_sqlite, "encrypted": open_encrypted, "etcd": open_etcd}
+        openers = {
+            "memory": open_memory,
+            "sqlite": open_sqlite,
+            "sqlite with a writer thread": open_with_thread,
+            "encrypted": open_encrypted,
+            "etcd": open_etcd,
+        }
         opener = openers[request.param]
 
         async def open_store(**options):

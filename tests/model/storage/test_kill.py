@@ -4,12 +4,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 SCRIPT = Path(__file__).parents[3] / "scripts" / "kill_storage.py"
 
 
-def test_killed_process_loses_no_acknowledged_write():
+@pytest.mark.parametrize("writer", ["process", "thread"])
+def test_killed_process_loses_no_acknowledged_write(writer):
     """The long run is ``scripts/kill_storage.py --times 1000``."""
-    result = subprocess.run(
-        [sys.executable, SCRIPT, "--times", "20"], capture_output=True, text=True, timeout=120, check=False
-    )
+    command = [sys.executable, SCRIPT, "--times", "20", "--writer", writer]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert result.returncode == 0, result.stdout + result.stderr

@@ -1,6 +1,7 @@
 """CPU-bound steps: on the loop with an allowance, in a worker without one, interrupted with their requests."""
 
 import asyncio
+import sys
 import threading
 
 import pytest
@@ -13,6 +14,7 @@ from steersman.apiserver.workers import (
     LOOP_ALLOWANCE,
     PAUSE_UNITS,
     THREADS,
+    YIELD_UNITS,
     are_workers_busy,
     in_worker,
     is_large,
@@ -55,17 +57,26 @@ async def test_are_workers_busy_while_a_step_runs():
     assert not are_workers_busy()
 
 
-async def test_step_pauses_after_work_that_is_charged_at_once(monkeypatch):
+async def test_step_pauses_at_intervals_and_longer_after_work_that_is_charged_at_once(monkeypatch):
     pauses = []
     monkeypatch.setattr(workers.time, "sleep", pauses.append)
 
     def step():
-        spend(PAUSE_UNITS - 1)
+        spend(YIELD_UNITS - 1)
         assert pauses == []
+        spend(1)
+        spend(YIELD_UNITS - 1)
+        assert len(pauses) == 1
         spend(PAUSE_UNITS)
 
     await in_worker(step)
-    assert len(pauses) == 1
+    assert len(pauses) == 2
+    assert pauses[0] < pauses[1]
+
+
+async def test_workers_leave_the_switch_interval_of_the_process():
+    interval = sys.getswitchinterval()
+    assert await in_worker(sys.getswitchinterval) == interval
 
 
 async def test_with_allowance_stays_on_the_loop_for_small_work():

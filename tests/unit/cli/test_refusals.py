@@ -37,10 +37,6 @@ _API_SERVER = [
     ("--secure-port=x", 'invalid argument "x" for "--secure-port" flag: must be a port between 0 and 65535'),
     ("--v=x", 'invalid argument "x" for "--v" flag: must be a whole number, 0 or more'),
     (
-        "--etcd-servers-overrides=/events#http://127.0.0.1:2379",
-        'invalid argument "/events#http://127.0.0.1:2379" for "--etcd-servers-overrides" flag: one etcd keeps all resources',
-    ),
-    (
         "--request-timeout=soon",
         'invalid argument "soon" for "--request-timeout" flag: must be a duration such as 30s or 1m30s',
     ),

@@ -34,9 +34,9 @@ async def body_of(clock):
     async with HttpServer(host="127.0.0.1", clock=clock) as server:
         add_pages(server, description, clock=clock)
 
-        async def get(path):
+        async def get(path, accept=""):
             async with connected_to("127.0.0.1", server.port) as (reader, writer):
-                writer.write(f"GET {path} HTTP/1.1\r\n\r\n".encode())
+                writer.write(f"GET {path} HTTP/1.1\r\nAccept: {accept}\r\n\r\n".encode())
                 return (await reader.read()).partition(b"\r\n\r\n")[2].decode()
 
         yield get
@@ -59,3 +59,15 @@ async def test_statusz_has_the_time_since_the_start_and_all_paths(body_of, clock
     assert "Up: 1 hr 02 min 05 sec" in lines
     assert "Emulation version: 1.36" in lines
     assert lines[-1] == "Paths: /configz /flagz /statusz"
+
+
+async def test_pages_are_objects_when_they_are_asked_for(body_of, clock):
+    await clock.advance(60)
+    form = "application/json;g=config.k8s.io;v=v1beta1;as="
+    status = json.loads(await body_of("/statusz", f"{form}Statusz"))
+    assert (status["kind"], status["metadata"]["name"], status["uptimeSeconds"]) == ("Statusz", "kube-scheduler", 60)
+    assert status["paths"] == ["/configz", "/flagz", "/statusz"]
+    flags = json.loads(await body_of("/flagz", f"{form}Flagz"))
+    assert flags["flags"] == {"bind-address": "::1", "v": "2"}
+    refused = json.loads(await body_of("/flagz", "application/json"))
+    assert (refused["code"], refused["reason"]) == (406, "NotAcceptable")

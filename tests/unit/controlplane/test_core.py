@@ -3,8 +3,10 @@
 import json
 
 import pytest
+from benchmarks import event_delay
 from prometheus_client.parser import text_string_to_metric_families
 
+from steersman.asynckit.clock import FakeClock
 from steersman.client import tree
 from steersman.controlplane.bootstrap import loops  # noqa: F401 — so that the loops start at once
 from steersman.controlplane.options import APIServerOptions, OptionError
@@ -137,3 +139,12 @@ async def test_bad_options_are_refused():
     with pytest.raises(OptionError, match="service-cluster-ip-range"):
         async with InProcessAPIServer(options=APIServerOptions(service_cluster_ip_range="10.0.0.1/24")):
             pass
+
+
+async def test_watch_events_follow_the_answers_to_writes_at_once_and_in_order():
+    found = await event_delay.measure(watchers=10, writers=4, writes=20, clock=FakeClock())
+    assert set(found.delays()) <= {0, 1, 2}  # turns of the event loop
+    assert len({tuple(names) for names in found.order}) == 1
+    for writer in range(4):
+        own = [name for name in found.order[0] if name.startswith(f"w{writer}-")]
+        assert own == [f"w{writer}-{number}" for number in range(20)]

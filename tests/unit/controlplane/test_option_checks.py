@@ -55,3 +55,8 @@ async def test_server_in_process_checks_its_options_and_logs_warnings(caplog):
     with pytest.raises(OptionError, match="--authorization-mode"):
         async with InProcessAPIServer(options=APIServerOptions(ephemeral=True, authorization_mode=("ABAC",))):
             pass
+
+
+def test_overrides_of_etcd_need_its_servers():
+    with pytest.raises(OptionError, match="--etcd-servers-overrides needs --etcd-servers"):
+        check_options(APIServerOptions(etcd_servers_overrides=("/events#http://127.0.0.1:2379",)))

@@ -1,11 +1,16 @@
 """Non-resource paths."""
 
+import json
+
+import pytest
+
+from steersman.apimachinery.errors import StatusError
 from steersman.apiserver.discovery.catalog import Catalog
 from steersman.apiserver.health.checks import Check, ping
 from steersman.apiserver.http import Request
 from steersman.apiserver.server.routes import Routes
-from steersman.asynckit.clock import RealClock
-from steersman.controlplane.paths import HealthChecks, add_about, add_discovery, add_health
+from steersman.asynckit.clock import FakeClock, RealClock
+from steersman.controlplane.paths import HealthChecks, add_about, add_discovery, add_health, add_zpages
 from steersman.schema.resources import table
 
 
@@ -55,3 +60,23 @@ async def test_root_path_lists_paths_as_upstream():
         "/version",
     } <= set(listed)
     assert "/livez/shutdown" not in listed
+
+
+async def test_zpages_describe_the_api_server():
+    routes = Routes()
+    clock = FakeClock()
+    add_zpages(routes, {"v": "2"}, clock=clock)
+    await clock.advance(61)
+
+    async def get(path, accept=b""):
+        scope = {"method": "GET", "path": path, "query_string": b"", "headers": [(b"accept", accept)]}
+        return await routes.dispatch(Request(scope, receive=None))
+
+    text = (await get("/statusz")).body.decode()
+    assert text.startswith("\nkube-apiserver statusz\n")
+    assert "Up: 0 hr 01 min 01 sec\n" in text
+    assert "Paths: /flagz /statusz\n" in text
+    answer = await get("/flagz", b"application/json;g=config.k8s.io;v=v1beta1;as=Flagz")
+    assert json.loads(answer.body)["flags"] == {"v": "2"}
+    with pytest.raises(StatusError, match="only the following media types are accepted"):
+        await get("/flagz", b"application/json")

@@ -156,13 +156,6 @@ async def test_pods_and_metrics_are_served():
             assert "kubelet_running_pods 0\n" in await answer.text()
 
 
-async def test_exec_rejects_spdy_upgrade():
-    async with kubelet(Host()) as session:
-        headers = {"Connection": "Upgrade", "Upgrade": "SPDY/3.1"}
-        async with session.post("/exec/ns/p/c?command=a&output=1", headers=headers) as answer:
-            assert answer.status == 403
-
-
 async def test_exec_streams_input_and_output():
     path = "/exec/ns/p/c?command=a&command=b&input=1&output=1&error=1"
     async with kubelet(Host()) as session:
@@ -267,19 +260,6 @@ async def test_port_forward_over_spdy_frames():
                 frames += reader.feed((await websocket.receive()).data)
     assert b"".join(each.data for each in frames if isinstance(each, spdy.Data) and each.stream == 3) == b"hello"
     assert {each.type for each in frames if isinstance(each, spdy.Control)} == {spdy.SYN_REPLY, spdy.PING}
-
-
-async def test_port_forward_reports_failure_on_the_error_stream():
-    writer, reader, frames = spdy.Writer(), spdy.Reader(), []
-    async with kubelet(Host()) as session:
-        headers = {"port": "1", "requestID": "0"}
-        async with session.ws_connect("/portForward/ns/p", protocols=[SPDY_FORWARDING]) as websocket:
-            await websocket.send_bytes(writer.stream(1, {**headers, "streamType": "error"}))
-            await websocket.send_bytes(writer.stream(3, {**headers, "streamType": "data"}))
-            while sum(isinstance(each, spdy.Data) and bool(each.flags) for each in frames) < 2:
-                frames += reader.feed((await websocket.receive()).data)
-    errors = b"".join(each.data for each in frames if isinstance(each, spdy.Data) and each.stream == 1)
-    assert errors == b"error forwarding port 1 to pod: nobody there"
 
 
 @pytest.mark.parametrize("protocol", ["", V1, V1_BASE64, V4, V4_BASE64])

@@ -141,6 +141,93 @@ def test_adopt_counts_pods_that_were_started_before() -> None:
     assert admission.admit(pod("new", requests={"cpu": "1"}), node()) is not None
 
 
+CRITICAL = {"priority": 2_000_000_000}
+
+
+def test_critical_pod_waits_for_the_pods_that_it_preempts() -> None:
+    admission, keys = PodAdmission(), list[str]()
+    admission.add_listener(keys.append)
+    low = pod("low", requests={"cpu": "1500m"}, status={"phase": "Running", "qosClass": "Burstable"})
+    assert admission.admit(low, node()) is None
+    critical = pod("critical", requests={"cpu": "1"}, **CRITICAL)
+    assert admission.admit(critical, node()) is None
+    assert (admission.is_waiting("critical"), admission.is_preempted("low")) == (True, True)
+    assert admission.admit(pod("other", requests={"cpu": "1"}), node()) is not None
+    assert keys == ["default/low"]
+    admission.observe({**low, "status": {"phase": "Failed"}}, old=low)
+    assert (admission.is_waiting("critical"), admission.is_preempted("low")) == (False, False)
+    assert keys == ["default/low", "default/critical"]
+
+
+def test_critical_pod_that_is_deleted_preempts_nothing() -> None:
+    admission = PodAdmission()
+    low = pod("low", requests={"cpu": "2"}, status={"phase": "Running", "qosClass": "Burstable"})
+    assert admission.admit(low, node()) is None
+    assert admission.admit(pod("critical", requests={"cpu": "1"}, **CRITICAL), node()) is None
+    admission.forget("critical")
+    assert not admission.is_preempted("low")
+
+
+def test_two_critical_pods_preempt_different_pods() -> None:
+    admission = PodAdmission()
+    for name in ("a", "b"):
+        low = pod(name, requests={"cpu": "1"}, status={"phase": "Running", "qosClass": "Burstable"})
+        assert admission.admit(low, node(pods="9")) is None
+    for name in ("x", "y"):
+        assert admission.admit(pod(name, requests={"cpu": "1"}, **CRITICAL), node(pods="9")) is None
+    assert [admission.is_preempted(name) for name in ("a", "b")] == [True, True]
+
+
+def test_critical_pod_waits_for_pods_that_end_for_another_one() -> None:
+    admission = PodAdmission()
+    low = pod("low", requests={"cpu": "2"}, status={"phase": "Running", "qosClass": "Burstable"})
+    assert admission.admit(low, node()) is None
+    for name in ("x", "y"):
+        assert admission.admit(pod(name, requests={"cpu": "1"}, **CRITICAL), node()) is None
+        assert admission.is_waiting(name)
+    admission.forget("low")
+    assert not any(admission.is_waiting(name) for name in ("x", "y"))
+
+
+def test_critical_pod_that_cannot_fit_is_an_unexpected_admission_error() -> None:
+    rejection = PodAdmission().admit(pod("critical", requests={"cpu": "2500m"}, **CRITICAL), node())
+    assert rejection == Rejection(
+        "UnexpectedAdmissionError",
+        "Unexpected error while attempting to recover from admission failure: preemption: error finding a set of pods "
+        "to preempt: no set of running pods found to reclaim resources: [(res: cpu, q: 500), ]",
+    )
+
+
+def test_critical_pod_is_rejected_for_other_reasons_than_resources_first() -> None:
+    admission = PodAdmission()
+    critical = pod("critical", requests={"cpu": "9"}, nodeSelector={"zone": "b"}, **CRITICAL)
+    rejection = admission.admit(critical, node())
+    assert rejection is not None
+    assert rejection.reason == "NodeAffinity"
+
+
+async def test_critical_pod_starts_after_a_pod_was_preempted() -> None:
+    async with cluster() as world:
+
+        def container(cpu: str) -> Tree:
+            return {"name": "c", "image": "i", "resources": {"requests": {"cpu": cpu}}}
+
+        await world.pod("low", containers=[container("20")])
+        await world.pod("small", containers=[container("1")])
+        await world.settle(1.0)
+        await world.pod("critical", containers=[container("30")], priorityClassName="system-node-critical")
+        await world.settle(2.0)
+        assert [await world.phase(name) for name in ("low", "small", "critical")] == ["Failed", "Running", "Running"]
+        status = (await world.client.get(PODS, "low", namespace="default"))["status"]
+        assert (status["reason"], status["message"]) == ("Preempting", "Preempted in order to admit critical pod")
+        (disrupted,) = [each for each in status["conditions"] if each["type"] == "DisruptionTarget"]
+        assert (disrupted["status"], disrupted["reason"]) == ("True", "TerminationByKubelet")
+        assert status["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 143
+        events = await world.client.list_all(tree("v1", "Event"), namespace="default")
+        found = [(each["type"], each["message"]) for each in events if each["reason"] == "Preempting"]
+        assert found == [("Warning", "Preempted in order to admit critical pod")]
+
+
 async def test_pod_that_does_not_fit_fails_with_an_event() -> None:
     async with cluster() as world:
         fitting = {"name": "c", "image": "i", "ports": [port(8080)]}

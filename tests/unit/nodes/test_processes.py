@@ -8,7 +8,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from tests.unit.listening import listening
 
 from steersman.asynckit.clock import FakeClock, RealClock
 from steersman.nodes.expansion import expand
@@ -19,13 +18,13 @@ from steersman.nodes.processes.environment import Sources, command_line, contain
 from steersman.nodes.processes.fields import ContainerConfigError, field_text, resource_text
 from steersman.nodes.processes.files import VolumeFile, inside, link, write_files
 from steersman.nodes.processes.host import ProcessHost
+from steersman.nodes.processes.http import port_number
 from steersman.nodes.processes.log_file import LogFile
 from steersman.nodes.processes.pod_worker import PodWorker
-from steersman.nodes.processes.probes import ProbeThreshold, passes, port_number
 from steersman.nodes.processes.process import Guard, Launch, Process
 from steersman.nodes.processes.resources import ApiAddress
 from steersman.nodes.processes.selection import PROCESS_POD, PROCESS_PODS, is_process_pod
-from steersman.nodes.processes.statuses import ContainerFacts, Running, Terminated, Waiting, pod_status
+from steersman.nodes.processes.statuses import ContainerFacts, End, Running, Terminated, Waiting, pod_status
 from steersman.nodes.processes.volumes import TokenProjection, token_projections, volume_files
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -296,28 +295,9 @@ async def test_long_log_is_rotated(tmp_path, monkeypatch):
 # Probes
 
 
-def test_probe_result_changes_after_its_threshold():
-    verdict = ProbeThreshold({"failureThreshold": 2}, passing=False)
-    assert [verdict.count(answer) for answer in (True, False, True, False, False)] == [True, False, False, False, True]
-    assert not verdict.passing
-
-
 @pytest.mark.parametrize(("port", "number"), [(80, 80), ("web", 8080), ("81", 81), ("none", 0)])
 def test_probe_port_by_number_or_name(port, number):
     assert port_number(port, {"ports": [{"name": "web", "containerPort": 8080}]}) == number
-
-
-@pytest.mark.parametrize(("code", "holds"), [(200, True), (302, True), (404, False), (500, False)])
-async def test_http_probe(code, holds):
-    async def answer(reader, writer):
-        await reader.readuntil(b"\r\n\r\n")
-        writer.write(b"HTTP/1.1 %d X\r\n\r\n" % code)
-        writer.close()
-
-    async with listening(answer) as port:
-        probe = {"httpGet": {"port": port, "path": "/"}}
-        assert await passes(probe, {}, execute=None, clock=RealClock()) is holds
-    assert not await passes(probe, {}, execute=None, clock=RealClock())
 
 
 # Processes
@@ -410,6 +390,9 @@ class FakeContext:
 
     def event(self, kind, reason, message):
         self.events.append(f"{kind} {reason} {message}")
+
+    def grace_seconds(self):
+        return 30.0
 
     def termination_message(self, container, *, code, log):
         return f"{code}: {log.decode().strip()}" if container.get("terminationMessagePolicy") else ""
@@ -540,6 +523,20 @@ async def test_pod_fails_after_its_active_deadline(begin):
     assert status["reason"] == "DeadlineExceeded"
 
 
+async def test_pod_fails_with_its_reason_after_its_containers_have_ended(begin):
+    living = begin(pod(sh("trap 'sleep 0.3; exit 0' TERM; echo up; while true; do sleep 0.02; done")))
+    await living.until(lambda status: "running" in state(status))
+    ending = asyncio.create_task(living.life.fail(End("Preempting", "why", "because")))
+    while not ending.done():
+        status = living.status()
+        assert status["phase"] == "Running" or "terminated" in state(status)
+        await asyncio.wait([ending], timeout=0.02)
+    status = living.status()
+    assert (status["phase"], status["reason"], status["message"]) == ("Failed", "Preempting", "why")
+    (disrupted,) = [each for each in status["conditions"] if each["type"] == "DisruptionTarget"]
+    assert (disrupted["reason"], disrupted["message"]) == ("TerminationByKubelet", "because")
+
+
 async def test_config_error_is_retried_until_the_pod_is_stopped(tmp_path, watch):
     context = FakeContext(tmp_path, watch)
     context.missing = 'secret "s" not found'
@@ -566,6 +563,22 @@ async def test_failing_liveness_probe_restarts_the_container(begin):
     living = begin(pod(sh("sleep 100", livenessProbe=dead)))
     status = await living.until(lambda status: status["containerStatuses"][0]["restartCount"] == 1)
     assert status["containerStatuses"][0]["lastState"]["terminated"]["exitCode"] == 143
+    assert living.context.events[1:3] == [
+        "Warning Unhealthy Liveness probe failed: ",
+        "Normal Killing Container c0 failed liveness probe, will be restarted",
+    ]
+
+
+async def test_failing_startup_probe_runs_the_prestop_hook_and_restarts_the_container(begin, tmp_path):
+    late = {"exec": {"command": ["sh", "-c", "echo not yet; exit 1"]}, "periodSeconds": 1, "failureThreshold": 1}
+    hook = {"preStop": {"exec": {"command": ["sh", "-c", "echo hook > hooked"]}}}
+    living = begin(pod(sh("sleep 100", startupProbe=late, lifecycle=hook)))
+    await living.until(lambda status: status["containerStatuses"][0]["restartCount"] == 1)
+    assert (tmp_path / "hooked").read_text() == "hook\n"
+    assert living.context.events[1:3] == [
+        "Warning Unhealthy Startup probe failed: not yet\n",
+        "Normal Killing Container c0 failed startup probe, will be restarted",
+    ]
 
 
 async def test_containers_of_an_earlier_process_are_reported_as_killed(begin):

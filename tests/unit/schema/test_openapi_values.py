@@ -2,6 +2,7 @@
 
 import pytest
 
+from steersman.schema.openapi_acceptance import Acceptor
 from steersman.schema.openapi_values import validate, validate_value
 
 
@@ -209,3 +210,17 @@ def test_validate_matches_nested_repetition_in_linear_time():
     schema = {"type": "string", "pattern": "^(a+)+$"}
     assert faults(schema, "a" * 5_000) == []
     assert len(faults(schema, "a" * 5_000 + "b")) == 1
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        (r"^(([a-z0-9])+\.?)+$", "a" * 100_000 + "!"),
+        (r"((x+)x+){10}y", "x" * 100_000),
+        (r"^a*a*a*a*a*b$", "a" * 100_000),
+    ],
+)
+def test_patterns_that_backtracking_engines_never_finish_are_answered(pattern, text):
+    [message] = faults({"type": "string", "pattern": pattern}, text)
+    assert message.endswith(f"spec in body should match '{pattern}'")
+    assert not Acceptor({"type": "string", "pattern": pattern}).accepts(text)

@@ -7,7 +7,7 @@ import pytest
 
 from steersman.apiserver.server.loopback import Loopback
 from steersman.asynckit.clock import FakeClock
-from steersman.testing.application import ClusterApplication
+from steersman.testing.application import ClusterApplication, is_bookmark
 from steersman.testing.idle import IdleDetector
 
 
@@ -62,3 +62,18 @@ async def test_watch_is_not_in_flight():
 async def test_other_protocols_are_rejected():
     with pytest.raises(ValueError, match="only http"):
         await application(hello)({"type": "websocket"}, None, None)
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (b'{"type":"BOOKMARK","object":{}}\n', True),
+        (b'{"type":"BOOKMARK","object":{}}\n{"type":"ADDED","object":{}}\n', False),
+        (b'{"type":"ADDED","object":{}}\n', False),
+        (b"\x00\x00\x00\x0c\x0a\x08BOOKMARK\x12\x00", True),
+        (b"\x00\x00\x00\x0c\x0a\x08BOOKMARK\x12\x00\x00\x00\x00\x01\x0a", False),
+        (b"", False),
+    ],
+)
+def test_bookmark_is_recognized_unless_other_events_follow_it(body, expected):
+    assert is_bookmark(body) is expected

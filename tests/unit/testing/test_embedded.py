@@ -8,7 +8,8 @@ from steersman.client import tree
 from steersman.client.errors import NotFound
 from steersman.storage.memory import MemoryStore
 from steersman.testing.clock import ClockError, VirtualClock
-from steersman.testing.embedded import ClusterError, EmbeddedCluster
+from steersman.testing.embedded import EmbeddedCluster
+from steersman.testing.errors import ClusterError
 
 NODES, PODS, MAPS = tree("v1", "Node"), tree("v1", "Pod"), tree("v1", "ConfigMap")
 DEPLOYMENTS = tree("apps/v1", "Deployment")

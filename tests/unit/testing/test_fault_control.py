@@ -152,17 +152,88 @@ async def test_partitioned_component_works_again_when_healed(cluster):
     await cluster.wait_for("deployment/web", "condition=Available")
 
 
-async def test_stale_reads_return_the_state_of_earlier(server):
+@pytest.fixture
+async def stale(server):
+    """A server whose watch cache lags 30 seconds behind: it does not know the ConfigMap ``new``, and ``old`` has no data."""
     client = server.client()
     await client.create(config_map("old"))
     await server.clock.advance(60)
     await client.create(config_map("new"))
+    await client.apply({**config_map("old"), "data": {"a": "b"}}, field_manager="t", force=True)
     server.faults.stale_reads(30, resource="configmaps")
-    answer = await raw(server, "GET", MAPS_PATH, None)
-    assert [each["metadata"]["name"] for each in answer.json()["items"]] == ["old"]
-    server.faults.clear()
-    answer = await raw(server, "GET", MAPS_PATH, None)
-    assert [each["metadata"]["name"] for each in answer.json()["items"]] == ["new", "old"]
+    return server
+
+
+async def names_of(server, query=""):
+    answer = await raw(server, "GET", MAPS_PATH + query, None)
+    return [each["metadata"]["name"] for each in answer.json()["items"]]
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("", ["new", "old"]),
+        ("?resourceVersion=0", ["old"]),
+        ("?resourceVersion=0&limit=1", ["old"]),
+        ("?resourceVersion=1&resourceVersionMatch=NotOlderThan", ["old"]),
+    ],
+)
+async def test_stale_list_is_from_the_cache_only_with_a_resource_version(stale, query, expected):
+    assert await names_of(stale, query) == expected
+    stale.faults.clear()
+    assert await names_of(stale, query) == ["new", "old"]
+
+
+async def test_stale_get_is_from_the_cache_only_with_a_resource_version(stale):
+    fresh = await raw(stale, "GET", f"{MAPS_PATH}/old", None)
+    assert fresh.json()["data"] == {"a": "b"}
+    earlier = (await raw(stale, "GET", f"{MAPS_PATH}/old?resourceVersion=0", None)).json()
+    assert (earlier["kind"], earlier.get("data")) == ("ConfigMap", None)
+    assert int(earlier["metadata"]["resourceVersion"]) < int(fresh.json()["metadata"]["resourceVersion"])
+    assert (await raw(stale, "GET", f"{MAPS_PATH}/new", None)).code == 200
+    assert (await raw(stale, "GET", f"{MAPS_PATH}/new?resourceVersion=0", None)).code == 404
+
+
+async def test_stale_read_fails_for_a_version_that_the_cache_lacks(stale):
+    version = (await raw(stale, "GET", f"{MAPS_PATH}/new", None)).json()["metadata"]["resourceVersion"]
+    request = asyncio.ensure_future(raw(stale, "GET", f"{MAPS_PATH}?resourceVersion={version}", None))
+    await stale.clock.advance(4)
+    answer = await request
+    assert (answer.code, answer.json()["details"]["causes"][0]["reason"]) == (504, "ResourceVersionTooLarge")
+
+
+async def test_stale_read_waits_for_a_version_that_the_cache_has_soon(stale):
+    version = (await raw(stale, "GET", f"{MAPS_PATH}/new", None)).json()["metadata"]["resourceVersion"]
+    await stale.clock.advance(28)
+    request = asyncio.ensure_future(names_of(stale, f"?resourceVersion={version}"))
+    await stale.clock.advance(1)
+    assert not request.done()
+    await stale.clock.advance(2)
+    assert await request == ["new", "old"]
+
+
+async def test_events_of_stale_watches_are_late_and_in_order(server):
+    names = []
+
+    async def follow():
+        async with server.client().watch(tree("v1", "ConfigMap"), namespace="default", bookmarks=False) as events:
+            async for event in events:
+                names.append(event.object["metadata"]["name"])  # noqa: PERF401 — the test reads it meanwhile
+
+    watch = asyncio.ensure_future(follow())
+    await server.clock.advance(0)
+    fault = server.faults.stale_reads(30, verb="watch", resource="configmaps")
+    await server.client().create(config_map("a"))
+    await server.clock.advance(10)
+    await server.client().create(config_map("b"))
+    await server.clock.advance(19)
+    assert names == []
+    await server.clock.advance(2)
+    assert names == ["a"]
+    await server.clock.advance(10)
+    assert (names, fault.hits) == (["a", "b"], 2)
+    watch.cancel()
+    await asyncio.wait([watch])
 
 
 async def test_leftover_fault_is_an_error(server):

@@ -27,10 +27,10 @@ import pytest
 
 from steersman.asynckit.clock import RealClock
 from steersman.client import tree
+from steersman.testing.errors import ClockError, ClusterError
 from steersman.testing.faults import FaultError, LeftoverFaults
 from steersman.testing.host.options import ClusterOptionError
 from steersman.testing.kit.cluster import Cluster
-from steersman.testing.kit.errors import ClockError, ClusterError
 from steersman.testing.kit.manifests import read_manifests
 from steersman.testing.kit.operators import OperatorError, kopf_command
 from steersman.testing.kit.report import sections_of
@@ -548,3 +548,73 @@ def test_everything_ends_with_a_killed_test_process():
         process.kill()
     assert [pid for pid in pids if not has_ended(int(pid))] == []
     assert not Path(directory).exists()
+
+
+_OPERATOR = """\
+import json, os, ssl, urllib.request
+
+def send(path, body=None):
+    headers = {"Authorization": "Bearer " + os.environ["TOKEN"], "Content-Type": "application/json", "User-Agent": "copier"}
+    made = urllib.request.Request(os.environ["URL"] + path, body and json.dumps(body).encode(), headers)
+    return urllib.request.urlopen(made, context=ssl.create_default_context(cafile=os.environ["CA"]))
+
+version = "0"
+while True:  # the server ends a watch after some time
+    for line in send(f"/apis/batch/v1/jobs?watch=1&allowWatchBookmarks=true&resourceVersion={version}"):
+        event = json.loads(line)
+        version = event["object"]["metadata"]["resourceVersion"]
+        if event["type"] == "ADDED":
+            made = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": event["object"]["metadata"]["name"]}}
+            send("/api/v1/namespaces/default/configmaps", made).read()
+"""
+
+
+def test_virtual_time_waits_for_the_work_of_an_operator_in_another_process():
+    job = "{template: {spec: {restartPolicy: Never, containers: [{name: a, image: a}]}}}"
+    options: dict[str, Any] = {"nodes": 0, "controllers": ["cronjob-controller"], "scheduler": False}
+    with Cluster(clock="virtual", quiet_seconds=1.0, **options) as cluster:
+        environment = {"TOKEN": cluster.token, "URL": cluster.url, "CA": str(cluster.ca)}
+        cluster.run_command([sys.executable, "-c", _OPERATOR], environment=environment)
+        cluster.wait_for_request(verb="watch", user_agent="copier")
+        cluster.apply(
+            "{apiVersion: batch/v1, kind: CronJob, metadata: {name: hourly, namespace: default},"
+            f" spec: {{schedule: '0 * * * *', jobTemplate: {{spec: {job}}}}}}}"
+        )
+        cluster.clock.advance(hours=3)
+        copies = request(cluster, "/api/v1/namespaces/default/configmaps")["items"]
+        created = [each["metadata"] for each in copies if each["metadata"]["name"].startswith("hourly-")]
+        assert sorted(each["creationTimestamp"][11:] for each in created) == ["01:00:00Z", "02:00:00Z", "03:00:00Z"]
+
+
+def test_negative_quiet_time_is_an_error():
+    with pytest.raises(ClusterOptionError, match="quiet_seconds: -1 is negative"):
+        Cluster(quiet_seconds=-1.0)
+
+
+def test_wait_for_a_request_that_is_not_sent_fails(shared):
+    with pytest.raises(WaitError, match=r"no request with user_agent='nobody' within 0\.1 seconds"):
+        shared.wait_for_request(user_agent="nobody", timeout=0.1)
+
+
+_WATCHER = """\
+import json, os, ssl, urllib.request
+
+path = "/api/v1/namespaces/default/configmaps?watch=1&fieldSelector=metadata.name=late"
+made = urllib.request.Request(os.environ["URL"] + path, None, {"Authorization": "Bearer " + os.environ["TOKEN"]})
+with urllib.request.urlopen(made, context=ssl.create_default_context(cafile=os.environ["CA"])) as events:
+    print(json.loads(events.readline())["type"])
+"""
+
+
+def test_events_of_stale_watches_are_late_for_clients_of_other_processes():
+    with Cluster(clock="virtual", **BARE) as cluster:
+        environment = {"TOKEN": cluster.token, "URL": cluster.url, "CA": str(cluster.ca)}
+        operator = cluster.run_command([sys.executable, "-c", _WATCHER], environment=environment)
+        cluster.wait_for_request(verb="watch", user_agent="Python-urllib")
+        cluster.faults.stale_reads(30, verb="watch")
+        cluster.apply(config_map("late"))
+        cluster.clock.advance(29)
+        assert operator.exit_code is None
+        cluster.clock.advance(2)
+        assert operator.wait(SECONDS) == 0
+        assert operator.output == "ADDED\n"

@@ -57,6 +57,7 @@ def test_seconds_to_available_is_none_without_waiting_pods():
         ("0", 0),
         ("+5", 0),
         ("05", 0),
+        ("-05", -5),
         ("1.5", 0),
         ("", 0),
         ("2147483648", 0),

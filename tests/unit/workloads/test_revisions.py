@@ -75,7 +75,7 @@ def test_new_revision_is_named_after_owner_and_hash():
         {"metadata": {"name": "x" * 250, "namespace": "ns", "uid": "u", "annotations": {"a": "b"}}}, DaemonSet
     )
     reference = controller_reference(owner, api_version="apps/v1", kind="DaemonSet")
-    made = new_revision(owner, template(), controller=reference, number=3, made="abc", hash_label="hash")
+    made = new_revision(owner, template(), controller=reference, number=3, revision_name="abc", hash_label="hash")
     assert made.metadata.name == f"{'x' * 223}-abc"
     assert made.metadata.labels == {"v": "1", "hash": "abc"}
     assert (made.revision, made.metadata.annotations) == (3, {"a": "b"})

@@ -182,12 +182,12 @@ def _entry(owner: Owner, owned: Owned) -> dict[str, Any]:
 def cap_update_managers(managed: Managed) -> None:
     """Merge the oldest update managers, version by version, down to the limit. Upstream: ``capmanagers.go``."""
     updaters = [owner for owner in managed if owner.operation == UPDATE]
-    left = len(updaters)
-    if left <= UPDATE_MANAGERS_MAX:
+    remaining = len(updaters)
+    if remaining <= UPDATE_MANAGERS_MAX:
         return
     oldest: dict[str, Owner] = {}
     for owner in sorted(updaters, key=lambda owner: (managed[owner].time, owner.identifier())):
-        if left <= UPDATE_MANAGERS_MAX:
+        if remaining <= UPDATE_MANAGERS_MAX:
             return
         version = managed[owner].api_version
         bucket = Owner(ANCIENT, UPDATE, version, "")
@@ -197,4 +197,4 @@ def cap_update_managers(managed: Managed) -> None:
         fields = reduce(union, (part.fields for part in parts))
         managed[bucket] = Owned(fields, version, max(part.time for part in parts))
         oldest[version] = bucket
-        left -= len(parts) - 1
+        remaining -= len(parts) - 1

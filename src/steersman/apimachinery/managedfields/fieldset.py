@@ -117,12 +117,12 @@ def _join(left: Node, right: Node) -> Node:
     out = dict(left)
     grown = False
     for element, below in right.items():
-        mine = left.get(element)
-        if mine is None:
+        left_child = left.get(element)
+        if left_child is None:
             out[element] = below
             grown = True
-        elif mine is not below:
-            out[element] = _join_below(mine, below)
+        elif left_child is not below:
+            out[element] = _join_below(left_child, below)
     return in_order(out) if grown else out
 
 
@@ -163,10 +163,10 @@ def _subtract(left: Node, right: Node, *, whole: bool) -> Node | None:
 
 
 def _rest(left: Node, right: Node, *, whole: bool) -> Node | None:
-    taken = not right or SELF in right
+    is_removed = not right or SELF in right
     if not left:
-        return None if taken else left
-    if taken and whole:
+        return None if is_removed else left
+    if is_removed and whole:
         return None
     out = _subtract(left, right or {SELF: {}}, whole=whole)
     return None if out is None else _normal(out)
@@ -199,8 +199,10 @@ def excluding(reset: Node) -> Filter:
 
 def including(patterns: Iterable[Path]) -> Filter:
     """Return a filter that keeps only these paths and everything below them; ``*`` matches any one element."""
-    wanted = [tuple(step if step == "*" or step[1:2] == ":" else f"f:{step}" for step in path) for path in patterns]
-    return lambda node: _included(node, wanted)
+    included_paths = [
+        tuple(step if step == "*" or step[1:2] == ":" else f"f:{step}" for step in path) for path in patterns
+    ]
+    return lambda node: _included(node, included_paths)
 
 
 def _included(node: Node, patterns: list[Path]) -> Node:
@@ -212,11 +214,11 @@ def _included(node: Node, patterns: list[Path]) -> Node:
         if () in rests:
             out[element] = below
         elif below:
-            kept = _included(below, rests)
+            children = _included(below, rests)
             if SELF in below:
-                out[element] = _normal({SELF: {}, **kept})
-            elif kept:
-                out[element] = kept
+                out[element] = _normal({SELF: {}, **children})
+            elif children:
+                out[element] = children
         else:
             out[element] = below
     return out

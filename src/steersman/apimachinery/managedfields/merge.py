@@ -47,7 +47,7 @@ def _merge_lists(live: list[Any], applied: list[Any], shape: ListShape) -> list[
     """
     live_elements, applied_elements = shape.keys.elements_of(live), shape.keys.elements_of(applied)
     lives = _unless_repeated(live_elements, live)
-    wanted = dict(zip(applied_elements, applied, strict=True))
+    applied_by_element = dict(zip(applied_elements, applied, strict=True))
     shared = [element for element in applied_elements if element in lives]
     shared.reverse()  # taken from the end
     out: list[Any] = []
@@ -56,7 +56,9 @@ def _merge_lists(live: list[Any], applied: list[Any], shape: ListShape) -> list[
     def take(element: str) -> None:
         """Emit an applied item, merged into its live item if there is exactly one."""
         was = lives.get(element)
-        out.append(_copy(wanted[element]) if was is None else _merge(was, wanted[element], shape.item))
+        out.append(
+            _copy(applied_by_element[element]) if was is None else _merge(was, applied_by_element[element], shape.item)
+        )
         merged.add(element)
         if shared and shared[-1] == element:
             shared.pop()
@@ -65,7 +67,7 @@ def _merge_lists(live: list[Any], applied: list[Any], shape: ListShape) -> list[
     while at < len(live) or next_applied < len(applied):
         if at < len(live):
             element = live_elements[at]
-            if element not in wanted:
+            if element not in applied_by_element:
                 out.append(_copy(live[at]))
                 at += 1
                 continue
@@ -92,7 +94,7 @@ def _copy(value: Any) -> Any:
 
 def _unless_repeated(elements: list[str], items: list[Any]) -> dict[str, Any]:
     """Map elements to items, and to None if an item is duplicated: duplicates are not merged into."""
-    found: dict[str, Any] = {}
+    by_element: dict[str, Any] = {}
     for element, item in zip(elements, items, strict=True):
-        found[element] = None if element in found else item
-    return found
+        by_element[element] = None if element in by_element else item
+    return by_element

@@ -83,7 +83,7 @@ def settle(
     comparisons = {schema.api_version: _compare(live, new, schema.struct, reset)}
     lost: dict[Owner, Node] = {}
     conflicts: dict[Owner, Node] = {}
-    gone: list[Owner] = []
+    emptied_owners: list[Owner] = []
     for owner, owned in managed.items():
         if owner == own:
             continue
@@ -92,19 +92,19 @@ def settle(
             try:
                 comparison = _compare_in(owned.api_version, live, new, schema, reset)
             except UnknownVersionError:
-                gone.append(owner)
+                emptied_owners.append(owner)
                 continue
             comparisons[owned.api_version] = comparison
-        taken = intersection(owned.fields, comparison.changed) if comparison.changed else {}
-        if taken:
-            conflicts[owner] = taken
+        lost_fields = intersection(owned.fields, comparison.changed) if comparison.changed else {}
+        if lost_fields:
+            conflicts[owner] = lost_fields
         if comparison.removed:
-            taken = union(taken, intersection(owned.fields, comparison.removed))
-        if taken:
-            lost[owner] = taken
+            lost_fields = union(lost_fields, intersection(owned.fields, comparison.removed))
+        if lost_fields:
+            lost[owner] = lost_fields
     if conflicts and not force:
         raise OwnershipError(conflicts)
-    for owner in gone:
+    for owner in emptied_owners:
         del managed[owner]
     for owner, fields in lost.items():
         owned = managed[owner]
@@ -170,8 +170,8 @@ def _with_owned(whole: Tree, cut: Tree, named: Node, managed: Managed, *, versio
         if target != version:
             named = _named(whole, shape)
         at = target
-        kept = union(_named(cut, shape), with_named_fields(fields, shape))
-        cut = remove_fields(whole, difference(named, kept), shape)
+        cut_fields = union(_named(cut, shape), with_named_fields(fields, shape))
+        cut = remove_fields(whole, difference(named, cut_fields), shape)
     return schema.convert(cut, source=at, target=version)
 
 

@@ -54,9 +54,9 @@ def entries_for_parent(
         if not has(owned.fields, path) or scalers.pop(scaler, None) is not None:
             managed[owner] = owned
         else:
-            left = difference(owned.fields, _set(path))
-            if left:
-                managed[owner] = Owned(left, owned.api_version, owned.time)
+            remaining = difference(owned.fields, _set(path))
+            if remaining:
+                managed[owner] = Owned(remaining, owned.api_version, owned.time)
     for scaler, owned in scalers.items():
         if has(owned.fields, _REPLICAS):
             owner = scaler if scaler.operation == APPLY else scaler._replace(api_version=api_version)

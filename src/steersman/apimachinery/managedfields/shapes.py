@@ -75,13 +75,13 @@ class FieldsShape(ObjectShape):
         self.steps: dict[str, tuple[str, Shape]] = {}
 
     def step(self, name: str) -> tuple[str, Shape]:
-        found = self.steps.get(name)
-        if found is None:
+        step = self.steps.get(name)
+        if step is None:
             field = self._struct.fields.get(name)
             if field is None:
                 return f"f:{name}", DEDUCED
-            found = self.steps[name] = (f"f:{name}", shape_of(field.type))
-        return found
+            step = self.steps[name] = (f"f:{name}", shape_of(field.type))
+        return step
 
     def declares(self, element: str) -> bool:
         """Report whether the element is a field of the struct."""

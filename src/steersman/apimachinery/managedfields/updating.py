@@ -95,9 +95,13 @@ def take_over(
     reconcile_all(managed, schema)
     changed, removed = settle(before, new, managed, schema=schema, reset=reset, own=owner, force=True)
     previous = managed.pop(owner, None)
-    kept = {} if previous is None else difference(previous.fields, removed)
+    previous_fields = {} if previous is None else difference(previous.fields, removed)
     if changed:
-        managed[owner] = Owned(union(kept, changed), schema.api_version, time)
-    elif previous is not None and kept:
-        managed[owner] = previous if kept is previous.fields else Owned(kept, schema.api_version, previous.time)
+        managed[owner] = Owned(union(previous_fields, changed), schema.api_version, time)
+    elif previous is not None and previous_fields:
+        managed[owner] = (
+            previous
+            if previous_fields is previous.fields
+            else Owned(previous_fields, schema.api_version, previous.time)
+        )
     entries.cap_update_managers(managed)

@@ -67,8 +67,8 @@ def operations_of(tree: Any) -> list[dict[str, Any]]:
         raise DecodeError(f"json: cannot unmarshal {json_type(tree)} into Go value of type []handlers.jsonPatchOp")
     for operation in tree:
         if operation is not None and not isinstance(operation, dict):
-            found = json_type(operation)
-            raise DecodeError(f"json: cannot unmarshal {found} into Go value of type handlers.jsonPatchOp")
+            type_name = json_type(operation)
+            raise DecodeError(f"json: cannot unmarshal {type_name} into Go value of type handlers.jsonPatchOp")
         for name in _MEMBERS[:3]:
             value = (operation or {}).get(name)
             if value is not None and not isinstance(value, str):
@@ -160,11 +160,11 @@ class _Document:
     def _test(self, operation: dict[str, Any]) -> None:
         path = operation.get("path")
         if path == "":
-            found = self.root
+            current = self.root
         else:
             container, key = self._place(operation, "path")
-            found = _look_up(container, key)
-        if not same_tree(found, operation.get("value")):
+            current = _look_up(container, key)
+        if not same_tree(current, operation.get("value")):
             raise NotApplicableError(f"testing value {path} failed")
 
     def _place(self, operation: dict[str, Any], member: str) -> tuple[Any, str]:

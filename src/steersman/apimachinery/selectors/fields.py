@@ -51,9 +51,9 @@ class FieldSelector:
 
     def exact_value(self, field: str) -> str | None:
         """Return the only value that a field may have, or ``None`` if it is not restricted to one."""
-        for each in self.requirements:
-            if each.field == field and each.equal:
-                return each.value
+        for requirement in self.requirements:
+            if requirement.field == field and requirement.equal:
+                return requirement.value
         return None
 
     def __str__(self) -> str:
@@ -72,7 +72,7 @@ class FieldSelector:
 @text_cache(512, length_max=2048)
 def parse_field_selector(text: str) -> FieldSelector:
     r"""Parse a field selector; ``\``, ``,`` and ``=`` in values are escaped. Raises ``SelectorError``."""
-    found: list[FieldRequirement] = []
+    requirements: list[FieldRequirement] = []
     # Sorted as upstream: of several malformed terms this decides which is reported.
     for term in sorted(_split(text)):
         if not term:
@@ -80,8 +80,8 @@ def parse_field_selector(text: str) -> FieldSelector:
         field, operator, value = _divide(term)
         if not operator:
             raise SelectorError(f"invalid selector: '{text}'; can't understand '{term}'")
-        found.append(FieldRequirement(field, _unescape(value), operator != "!="))
-    return FieldSelector(found)
+        requirements.append(FieldRequirement(field, _unescape(value), operator != "!="))
+    return FieldSelector(requirements)
 
 
 def _split(text: str) -> list[str]:

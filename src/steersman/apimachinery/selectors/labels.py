@@ -65,8 +65,8 @@ class Requirement(NamedTuple):
         if self.operator is Operator.EXISTS:
             return self.key
         joined = ",".join(self.values)
-        shown = f"({joined})" if self.operator in _SET else joined
-        return f"{self.key}{_SIGNS.get(self.operator, self.operator.value)}{shown}"
+        operand = f"({joined})" if self.operator in _SET else joined
+        return f"{self.key}{_SIGNS.get(self.operator, self.operator.value)}{operand}"
 
     def matches(self, labels: Labels) -> bool:
         """Report whether labels satisfy the requirement."""
@@ -133,8 +133,8 @@ def _integer(text: str) -> int | None:
 def _compile(condition: Requirement) -> Test:
     key, operator, values = condition
     if operator in (Operator.EQUALS, Operator.DOUBLE_EQUALS):
-        wanted = values[0]
-        return lambda labels: labels.get(key) == wanted
+        limit = values[0]
+        return lambda labels: labels.get(key) == limit
     if operator is Operator.NOT_EQUALS:
         unwanted = values[0]
         return lambda labels: labels.get(key) != unwanted
@@ -151,8 +151,8 @@ def _compile(condition: Requirement) -> Test:
     greater = operator is Operator.GREATER_THAN
 
     def compare(labels: Mapping[str, str]) -> bool:
-        found = _integer(labels.get(key, ""))
-        return found is not None and (found > bound if greater else found < bound)
+        number = _integer(labels.get(key, ""))
+        return number is not None and (number > bound if greater else number < bound)
 
     return compare
 
@@ -174,9 +174,9 @@ class LabelSelector:
 
     def matches(self, labels: Labels) -> bool:
         """Report whether an object with these labels matches; ``None`` counts as no labels."""
-        given = labels or {}
+        present_labels = labels or {}
         for test in self._tests:  # noqa: SIM110 — runs for every object; a generator costs twice
-            if not test(given):
+            if not test(present_labels):
                 return False
         return True
 
@@ -233,14 +233,16 @@ def from_label_selector(tree: Mapping[str, Any] | None) -> LabelSelector:
     """
     if tree is None:
         return NOTHING
-    found = [requirement(key, Operator.EQUALS, [value]) for key, value in (tree.get("matchLabels") or {}).items()]
+    requirements = [
+        requirement(key, Operator.EQUALS, [value]) for key, value in (tree.get("matchLabels") or {}).items()
+    ]
     for expression in tree.get("matchExpressions") or ():
         operator = expression.get("operator", "")
         if operator not in _OBJECT_OPERATORS:
             raise SelectorError(f"{quote(operator)} is not a valid label selector operator")
         values = expression.get("values") or ()
-        found.append(requirement(expression.get("key", ""), _OBJECT_OPERATORS[operator], values))
-    return LabelSelector(found) if found else EVERYTHING
+        requirements.append(requirement(expression.get("key", ""), _OBJECT_OPERATORS[operator], values))
+    return LabelSelector(requirements) if requirements else EVERYTHING
 
 
 def validate_label_selector(

@@ -39,8 +39,8 @@ _END: Final = ""
 def parse_label_selector(text: str) -> LabelSelector:
     """Parse a label selector; an empty text matches everything. Raises ``SelectorError``."""
     parser = _Parser(text)
-    found = parser.requirements()
-    return LabelSelector(found) if found else EVERYTHING
+    requirements = parser.requirements()
+    return LabelSelector(requirements) if requirements else EVERYTHING
 
 
 class _Parser:
@@ -58,16 +58,16 @@ class _Parser:
         return symbol
 
     def requirements(self) -> list[Requirement]:
-        found: list[Requirement] = []
+        requirements: list[Requirement] = []
         while self._next() != _END:
             if not (_is_word(self._next()) or self._next() == "!"):
                 raise SelectorError(f"found '{self._next()}', expected: !, identifier, or 'end of string'")
             try:
-                found.append(self._requirement())
+                requirements.append(self._requirement())
             except SelectorError as error:
                 raise SelectorError(f"unable to parse requirement: {error}") from None
             self._after_requirement()
-        return found
+        return requirements
 
     def _after_requirement(self) -> None:
         symbol = self._take()

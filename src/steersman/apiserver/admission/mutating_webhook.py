@@ -65,7 +65,10 @@ class MutatingAdmissionWebhook(Plugin):
         candidates = self._caller.cached_candidates(attributes)
         if candidates is None:
             return self._load(attributes)
-        return self._dispatch(candidates, attributes) if candidates else None
+        # A webhook that is called may change labels, so that others match: then each is evaluated in its turn.
+        if not candidates or self._caller.are_excluded(candidates, attributes):
+            return None
+        return self._dispatch(candidates, attributes)
 
     async def _load(self, attributes: Attributes) -> None:
         await self._dispatch(await self._caller.candidates(attributes), attributes)

@@ -94,7 +94,7 @@ def selects_object(selector: LabelSelector, attributes: Attributes) -> bool:
     if selector.is_empty:
         return True
     trees = (attributes.object, attributes.old_object)
-    return any(tree is not None and selector.matches(_labels(tree)) for tree in trees)
+    return any(tree is not None and selector.matches(labels_of(tree)) for tree in trees)
 
 
 async def selects_namespace(selector: LabelSelector, attributes: Attributes, find: FindNamespace) -> bool:
@@ -103,11 +103,11 @@ async def selects_namespace(selector: LabelSelector, attributes: Attributes, fin
     if selector.is_empty or (not attributes.namespace and not itself):
         return True
     if itself and attributes.operation in (Operation.CREATE, Operation.UPDATE) and attributes.object is not None:
-        return selector.matches(_labels(attributes.object))
+        return selector.matches(labels_of(attributes.object))
     namespace = await find(attributes.namespace)
     if namespace is None:
         raise not_found("namespaces", attributes.namespace)
-    return selector.matches(_labels(namespace))
+    return selector.matches(labels_of(namespace))
 
 
 def matching_resource(
@@ -126,8 +126,9 @@ def matching_resource(
     return None
 
 
-def _labels(tree: Tree) -> dict[str, str]:
-    labels: dict[str, str] = (tree.get("metadata") or {}).get("labels") or {}
+def labels_of(tree: Tree | None) -> dict[str, str]:
+    """Return the labels of an object; none without an object."""
+    labels: dict[str, str] = ((tree or {}).get("metadata") or {}).get("labels") or {}
     return labels
 
 

@@ -13,6 +13,7 @@ from steersman.apiserver.admission.webhook_calls import CallError, WebhookCaller
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Sequence
 
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.admission.lookups import Lookup
     from steersman.apiserver.admission.webhook_calls import WebhookServices
     from steersman.apiserver.admission.webhook_configuration import Candidate, Webhook
@@ -42,15 +43,20 @@ class ValidatingAdmissionWebhook(Plugin):
         candidates = self._caller.cached_candidates(attributes)
         if candidates is None:
             return self._load(attributes)
-        return self._dispatch(candidates, attributes) if candidates else None
+        if not candidates or self._caller.are_excluded(candidates, attributes):
+            return None
+        return self._dispatch(candidates, attributes)
 
     async def _load(self, attributes: Attributes) -> None:
         await self._dispatch(await self._caller.candidates(attributes), attributes)
 
     async def _dispatch(self, candidates: Sequence[Candidate], attributes: Attributes) -> None:
         caller = self._caller
+        known: dict[str, Tree] = {}
         matching = [
-            (webhook, matched) for webhook, matched in candidates if await caller.matches(webhook, matched, attributes)
+            (webhook, matched)
+            for webhook, matched in candidates
+            if await caller.matches(webhook, matched, attributes, known)
         ]
         #: In order of completion.
         errors: list[StatusError] = []

@@ -13,7 +13,7 @@ from steersman.apimachinery.gotext import quote
 from steersman.apiserver.admission.admission_request import objects_in_version
 from steersman.apiserver.admission.lookups import Lookup
 from steersman.apiserver.admission.validating_policy import PolicySources, variables_of
-from steersman.apiserver.admission.validating_policy_match import selects_namespace, selects_object
+from steersman.apiserver.admission.validating_policy_match import is_namespace, selects_namespace, selects_object
 from steersman.apiserver.admission.webhook_configuration import WebhookIndex, webhooks_of
 from steersman.apiserver.admission.webhook_metrics import RejectionError, WebhookMetrics
 from steersman.apiserver.admission.webhook_review import (
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from random import Random
 
+    from steersman.apimachinery.trees import Tree
     from steersman.apiserver.admission.interface import Attributes
     from steersman.apiserver.admission.webhook_configuration import Candidate, Webhook
     from steersman.apiserver.admission.webhook_review import Response
@@ -93,7 +94,7 @@ class WebhookCaller:
         """Rebuild the index when served resources change: others may be equivalent then."""
         self._indexed = None
 
-    def cached_candidates(self, attributes: Attributes) -> Sequence[Candidate] | None:
+    def cached_candidates(self, attributes: Attributes) -> tuple[Candidate, ...] | None:
         """Return the webhooks with a rule for the write; None if the configurations are not known yet."""
         configurations = self.configurations.list_cached()
         if configurations is None:
@@ -103,13 +104,29 @@ class WebhookCaller:
             self._indexed = configurations
         return self._index.candidates(attributes)
 
+    def are_excluded(self, candidates: tuple[Candidate, ...], attributes: Attributes) -> bool:
+        """True if selectors exclude all cached candidates for certain; evaluated once for each combination of labels."""
+        if is_namespace(attributes):
+            return False
+        namespace = None
+        if attributes.namespace:
+            namespace = self.services.sources.cached_namespace(attributes.namespace)
+            if namespace is None:
+                return False
+        return self._index.are_excluded(candidates, attributes, namespace)
+
     async def candidates(self, attributes: Attributes) -> Sequence[Candidate]:
         """Return the webhooks with a rule for the write."""
         await self.configurations.all()
         return self.cached_candidates(attributes) or ()
 
-    async def matches(self, webhook: Webhook, matched: Resource, attributes: Attributes) -> bool:
-        """Evaluate selectors and match conditions. Raises 403 for an error in a condition, 404 without the namespace."""
+    async def matches(
+        self, webhook: Webhook, matched: Resource, attributes: Attributes, known: dict[str, Tree] | None = None
+    ) -> bool:
+        """Evaluate selectors and match conditions. Raises 403 for an error in a condition, 404 without the namespace.
+
+        ``known``: variables of match conditions by the API version of ``matched``, kept while the object is the same.
+        """
         sources = self.services.sources
         if not selects_object(webhook.objects, attributes):
             return False
@@ -119,7 +136,11 @@ class WebhookCaller:
             return True
         from steersman.apiserver.admission.validating_policy_rules import EvaluationError  # noqa: PLC0415 — loads CEL
 
-        variables = await variables_of(attributes, matched, sources)
+        variables = None if known is None else known.get(matched.api_version)
+        if variables is None:
+            variables = await variables_of(attributes, matched, sources)
+            if known is not None:
+                known[matched.api_version] = variables
         operation = attributes.operation.value
         try:
             if await with_allowance(webhook.holds, variables):

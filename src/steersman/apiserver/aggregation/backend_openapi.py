@@ -1,14 +1,16 @@
-"""OpenAPI documents of one backend: the address of its version 3 document, and its part of version 2."""
+"""OpenAPI documents of one backend: its part of version 2, and the address of version 3 or version 2 converted to it."""
 
 from __future__ import annotations
 
 import logging
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from steersman.apimachinery.cache_sizes import CacheSize
 from steersman.apiserver.aggregation.backend import BackendTLSError
+from steersman.apiserver.openapi.handlers import document_address
 from steersman.apiserver.proxying.connections import DialError
 from steersman.apiserver.workers import in_worker
 from steersman.asynckit.timeouts import wait_for
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from steersman.apiserver.aggregation.backend import Backend
     from steersman.apiserver.aggregation.controller import Aggregator
     from steersman.apiserver.http import Request, Response
+    from steersman.apiserver.openapi.document import Document
     from steersman.apiserver.openapi.remote import RemoteSwagger
     from steersman.apiserver.proxying.kubelet import Location
     from steersman.asynckit.clock import Clock
@@ -49,11 +52,16 @@ def address_in(body: bytes, path: str) -> str:
     return "" if address is None else address.url
 
 
-def read_swagger(body: bytes, prefix: str) -> RemoteSwagger:
-    """Return the part of a group version. Runs in a worker. Raises ``UNREADABLE``."""
-    from steersman.apiserver.openapi.remote import select_paths  # noqa: PLC0415 — slow, and of no use without backends
+def read_swagger(body: bytes, prefix: str, *, has_v3: bool) -> tuple[RemoteSwagger, Document | None]:
+    """Return the part of a group version, and the document in version 3 if the backend has none.
 
-    return select_paths(msgspec.json.decode(body), prefix)
+    Runs in a worker. Raises ``UNREADABLE``.
+    """
+    from steersman.apiserver.openapi.remote import select_paths  # noqa: PLC0415 — slow, and of no use without backends
+    from steersman.apiserver.openapi.v2_to_v3 import convert_document  # noqa: PLC0415 — as above
+
+    tree = msgspec.json.decode(body)
+    return select_paths(tree, prefix), None if has_v3 else convert_document(tree)
 
 
 class BackendOpenAPI:
@@ -64,6 +72,9 @@ class BackendOpenAPI:
         self.url = ""
         #: None if the backend has no version 2.
         self.swagger: RemoteSwagger | None = None
+        #: Version 2 as version 3, of a backend that does not serve ``/openapi/v3``.
+        self.converted: Document | None = None
+        self._has_v3 = True
         self._etag = b""
         self._size = CacheSize("OpenAPI documents of backends")
 
@@ -79,17 +90,21 @@ class BackendOpenAPI:
         answer = await backend.get(location, "/openapi/v3", size_max=_INDEX_BYTES_MAX)
         if answer.code == 200:
             self.url = address_in(answer.body, backend.spec.path)
+            self._has_v3, self.converted = True, None
         elif answer.code == 404:
             self.url = ""
+            if self._has_v3:
+                self._has_v3, self._etag = False, b""  # to be read again, for its conversion
 
     async def _read_swagger(self, backend: Backend, location: Location) -> None:
         answer = await backend.get(location, "/openapi/v2", size_max=_SWAGGER_BYTES_MAX, if_none_match=self._etag)
         if answer.code == 200:
-            self.swagger = await in_worker(read_swagger, answer.body, backend.spec.path)
+            read = partial(read_swagger, answer.body, backend.spec.path, has_v3=self._has_v3)
+            self.swagger, self.converted = await in_worker(read)
             self._etag = answer.etag
             self._size.size_bytes = len(answer.body)
         elif answer.code == 404:
-            self.swagger, self._etag = None, b""
+            self.swagger, self.converted, self._etag = None, None, b""
             self._size.size_bytes = 0
 
 
@@ -101,8 +116,19 @@ class AggregatedDocuments:
 
     def urls(self) -> Mapping[str, str]:
         """Return the addresses of version 3 documents, by path below ``/openapi/v3/``."""
+        urls = {}
+        for backend, each in self._aggregator.documents():
+            path = backend.spec.path.removeprefix("/")
+            if each.url:
+                urls[path] = each.url
+            elif each.converted is not None:
+                urls[path] = document_address(path, each.converted.etag)
+        return urls
+
+    def document(self, path: str) -> Document | None:
+        """Return the converted document of a backend that serves version 2 only."""
         documents = self._aggregator.documents()
-        return {backend.spec.path.removeprefix("/"): each.url for backend, each in documents if each.url}
+        return next((each.converted for backend, each in documents if backend.spec.path == f"/{path}"), None)
 
     def swaggers(self) -> tuple[RemoteSwagger, ...]:
         """Return the parts of version 2, ordered by group version."""

@@ -150,7 +150,7 @@ class Aggregator:
         cache = self._api_services.cache
         await cache.ready()
         bell = _Bell()
-        cache.wakeups.add(cache.prefix, bell)
+        cache.wakeups.add_controller(bell)
         try:
             while True:
                 bell.event.clear()
@@ -158,7 +158,7 @@ class Aggregator:
                 self.synced.set()
                 await bell.event.wait()
         finally:
-            cache.wakeups.remove(cache.prefix, bell)
+            cache.wakeups.remove_controller(bell)
             for watched in self._watched.values():
                 watched.backend.close()
             await self._tasks.close()

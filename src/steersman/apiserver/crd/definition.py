@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
 
-import msgspec
-
-from steersman.apiserver.crd import structure
-from steersman.schema.openapi_types import from_openapi
+from steersman.apiserver.crd.lazy_schema import LazySchema
 from steersman.schema.resources import Resource, Subresource
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from steersman.apimachinery.trees import Tree
     from steersman.apimachinery.typemodel import Struct
+    from steersman.apiserver.crd.shape import Shape
 
 
 #: Verbs in upstream's order.
@@ -21,22 +22,52 @@ _SUBRESOURCE_VERBS: Final = ("get", "patch", "update")
 _ANYTHING: Final = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 
 
-class CustomVersion(msgspec.Struct, frozen=True):
-    """One version of a custom resource."""
+class CustomVersion:
+    """One version of a custom resource. Its schema is decoded and compiled on first use."""
 
-    resource: Resource
-    struct: Struct
-    #: The structural schema of the whole object.
-    schema: Tree
-    columns: tuple[Tree, ...]
-    selectable_fields: tuple[str, ...]
-    #: ``specReplicasPath`` and so on, None without the scale subresource.
-    scale: Tree | None
-    has_status: bool
-    has_defaults: bool
-    #: True for the storage version.
-    is_stored: bool
-    is_served: bool
+    __slots__ = (
+        "columns",
+        "defaults_status",
+        "has_status",
+        "is_served",
+        "is_stored",
+        "resource",
+        "scale",
+        "schema",
+        "selectable_fields",
+    )
+
+    def __init__(self, resource: Resource, version: Tree, schema: LazySchema) -> None:
+        """``version``: item of ``spec.versions``."""
+        subresources = version.get("subresources") or {}
+        self.resource: Final = resource
+        #: The structural schema of the whole object.
+        self.schema: Final = schema
+        self.columns: Final[tuple[Tree, ...]] = tuple(version.get("additionalPrinterColumns") or ())
+        self.selectable_fields: Final = tuple(str(f["jsonPath"]) for f in version.get("selectableFields") or ())
+        #: ``specReplicasPath`` and so on, None without the scale subresource.
+        self.scale: Final[Tree | None] = subresources.get("scale")
+        self.has_status: Final = "status" in subresources
+        #: True if objects without a status have one when they are read, although their creation drops it.
+        self.defaults_status: Final = self.has_status and _has_status_default(version)
+        #: True for the storage version.
+        self.is_stored: Final = bool(version.get("storage"))
+        self.is_served: Final = bool(version.get("served"))
+
+    @property
+    def has_defaults(self) -> bool:
+        """True if the schema has defaults."""
+        return self.schema.has_defaults
+
+    @property
+    def struct(self) -> Struct:
+        """Return the type of the objects."""
+        return self.schema.struct
+
+    @property
+    def shape(self) -> Shape:
+        """Return the schema for defaulting and dropping of nulls."""
+        return self.schema.shape
 
 
 def _storage_version(definition: Tree) -> str:
@@ -45,9 +76,13 @@ def _storage_version(definition: Tree) -> str:
     return next((str(v["name"]) for v in versions if v.get("storage")), "")
 
 
-def all_versions(definition: Tree) -> dict[str, CustomVersion]:
-    """Return all versions, served or not, by apiVersion."""
-    versions = [_version(definition, version) for version in definition["spec"]["versions"]]
+def all_versions(definition: Tree, load: Callable[[], Tree] | None = None) -> dict[str, CustomVersion]:
+    """Return all versions, served or not, by apiVersion.
+
+    ``load`` returns the definition as it is stored; with it, schemas are not kept but loaded on their first use.
+    """
+    load = load or partial(_same, definition)
+    versions = [_version(definition, number, load) for number in range(len(definition["spec"]["versions"]))]
     return {version.resource.api_version: version for version in versions}
 
 
@@ -62,13 +97,22 @@ def condition_is(definition: Tree, type_: str, status: str) -> bool:
     return any(c.get("type") == type_ and c.get("status") == status for c in conditions)
 
 
-def _version(definition: Tree, version: Tree) -> CustomVersion:
+def _same(definition: Tree) -> Tree:
+    return definition
+
+
+def _schema(load: Callable[[], Tree], number: int) -> Tree:
+    """Return the schema of a version."""
+    spec = load()["spec"]
+    schema: Tree = (spec["versions"][number].get("schema") or {}).get("openAPIV3Schema") or _ANYTHING
+    return {**schema, "x-kubernetes-preserve-unknown-fields": True} if spec.get("preserveUnknownFields") else schema
+
+
+def _version(definition: Tree, number: int, load: Callable[[], Tree]) -> CustomVersion:
     spec = definition["spec"]
+    version = spec["versions"][number]
     group, name = spec["group"], version["name"]
     names = definition["status"].get("acceptedNames") or spec["names"]
-    schema = (version.get("schema") or {}).get("openAPIV3Schema") or _ANYTHING
-    if spec.get("preserveUnknownFields"):
-        schema = {**schema, "x-kubernetes-preserve-unknown-fields": True}
     subresources = version.get("subresources") or {}
     kind = names["kind"]
     stored = _storage_version(definition)
@@ -87,18 +131,24 @@ def _version(definition: Tree, version: Tree) -> CustomVersion:
         storage_api_version=f"{group}/{stored}",
         deprecation_warning=_deprecation(version, group, kind),
     )
-    return CustomVersion(
-        resource,
-        from_openapi(schema, kind),
-        schema,
-        columns=tuple(version.get("additionalPrinterColumns") or ()),
-        selectable_fields=tuple(f["jsonPath"] for f in version.get("selectableFields") or ()),
-        scale=subresources.get("scale"),
-        has_status="status" in subresources,
-        has_defaults=structure.has_defaults(schema),
-        is_stored=bool(version.get("storage")),
-        is_served=bool(version.get("served")),
-    )
+    schema = LazySchema(partial(_schema, load, number), kind, has_defaults=_has_defaults(version.get("schema")))
+    return CustomVersion(resource, version, schema)
+
+
+def _has_status_default(version: Tree) -> bool:
+    schema = (version.get("schema") or {}).get("openAPIV3Schema") or {}
+    status = (schema.get("properties") or {}).get("status") or {}
+    return status.get("default") is not None
+
+
+def _has_defaults(schema: Any) -> bool:
+    """True if fields of a schema, or of one in ``openAPIV3Schema``, have defaults."""
+    if not isinstance(schema, dict):
+        return False
+    properties = (schema.get("properties") or {}).values()
+    if any(below.get("default") is not None or _has_defaults(below) for below in properties):
+        return True
+    return any(_has_defaults(schema.get(name)) for name in ("openAPIV3Schema", "items", "additionalProperties"))
 
 
 def _subresources(kind: str, group: str, version: str, subresources: Tree) -> tuple[Subresource, ...]:

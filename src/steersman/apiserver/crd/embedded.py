@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
     from steersman.apimachinery.field import FieldError
     from steersman.apimachinery.trees import Tree
+    from steersman.apiserver.crd.shape import Shape
 
 
-_EMBEDDED: Final = "x-kubernetes-embedded-resource"
 #: Name under which an embedded object without a name is validated.
 _SOME_NAME: Final = "fakename"
 
 
-def type_embedded(schema: Tree, value: Any) -> None:
+def type_embedded(shape: Shape, value: Any) -> None:
     """Coerce type and metadata of embedded objects as Go's types do. Raises DecodeError for values of the wrong type."""
-    for place, found in _embedded(schema, value, None):
+    for place, found in _embedded(shape, value, None):
         for name in ("apiVersion", "kind"):
             if name in found and not isinstance(found[name], str):
                 raise DecodeError(str(field.invalid(place.child(name), found[name], "must be a string")))
@@ -37,9 +37,9 @@ def type_embedded(schema: Tree, value: Any) -> None:
             raise DecodeError(str(field.invalid(place.child("metadata"), found["metadata"], str(error)))) from None
 
 
-def validate_embedded(schema: Tree, value: Any) -> Iterator[FieldError]:
+def validate_embedded(shape: Shape, value: Any) -> Iterator[FieldError]:
     """Yield the errors of type and metadata of embedded objects."""
-    for place, found in _embedded(schema, value, None):
+    for place, found in _embedded(shape, value, None):
         api_version, kind = found.get("apiVersion", ""), found.get("kind", "")
         for name, text in (("apiVersion", api_version), ("kind", kind)):
             if name not in found:
@@ -62,16 +62,17 @@ def validate_embedded(schema: Tree, value: Any) -> Iterator[FieldError]:
             )
 
 
-def _embedded(schema: Tree, value: Any, path: Path | None) -> Iterator[tuple[Path, Tree]]:
+def _embedded(shape: Shape, value: Any, path: Path | None) -> Iterator[tuple[Path, Tree]]:
     """Yield the embedded objects in a value with their paths."""
+    if not shape.has_embedded:
+        return
     if isinstance(value, dict):
-        if schema.get(_EMBEDDED) and path is not None:
+        if shape.is_embedded and path is not None:
             yield path, value
-        properties, others = schema.get("properties") or {}, schema.get("additionalProperties")
         for name, item in value.items():
-            below = properties.get(name, others)
-            if isinstance(below, dict):
+            below = shape.properties.get(name, shape.others)
+            if below is not None and below.has_embedded:
                 yield from _embedded(below, item, path.child(name) if path is not None else Path(name))
-    elif isinstance(value, list) and isinstance(schema.get("items"), dict) and path is not None:
+    elif isinstance(value, list) and shape.items is not None and path is not None:
         for position, item in enumerate(value):
-            yield from _embedded(schema["items"], item, path.index(position))
+            yield from _embedded(shape.items, item, path.index(position))

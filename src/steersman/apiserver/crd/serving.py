@@ -1,12 +1,13 @@
 """Controller of CustomResourceDefinitions: accepts names, serves resources, finalizes deleted definitions.
 
-One level-triggered loop: after any change, every definition with a new version is synced. Statuses are written through
+Level-triggered: after any change, every definition with a new version is synced. Statuses are written through
 the API (``DefinitionWriter``), like those of upstream's controllers.
 """
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import logging
 from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
@@ -33,9 +34,10 @@ from steersman.apiserver.request import SERVER_USER, RequestContext
 from steersman.storage.store import StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from steersman.apimachinery.trees import Tree
+    from steersman.apiserver.crd.lazy_schema import LazySchema
     from steersman.apiserver.discovery.catalog import Catalog
     from steersman.apiserver.generic.entry import Entry
     from steersman.apiserver.generic.registry import Kept, Registry
@@ -66,11 +68,31 @@ class DefinitionWriter(Protocol):
         ...
 
 
+class _StoredDefinition:
+    """Latest entry of a definition whose fields that affect serving are unchanged; schemas are read from it."""
+
+    __slots__ = ("entry",)
+
+    def __init__(self, entry: Entry) -> None:
+        self.entry = entry
+
+    def tree(self) -> Tree:
+        return self.entry.tree()
+
+
 class _Custom:
     """An established definition, with its storage and served versions."""
 
-    def __init__(self, source: Tree, kept: Kept, life: Life, versions: dict[str, CustomVersion]) -> None:
-        #: Fields of the definition that affect serving.
+    def __init__(
+        self,
+        source: bytes,
+        definition: _StoredDefinition,
+        kept: Kept,
+        life: Life,
+        versions: dict[str, CustomVersion],
+    ) -> None:
+        self.definition = definition
+        #: Digest of the definition's fields that affect serving.
         self.source = source
         self.kept = kept
         self.life = life
@@ -78,14 +100,24 @@ class _Custom:
         self.versions = versions
 
 
-class _Bell:
-    """Wakes the loop when a definition has changed (a ``WatchWaiter``)."""
+class _Starter:
+    """Starts syncs of the definitions that are due, at each change (a ``WatchWaiter``).
 
-    def __init__(self) -> None:
-        self.rung = asyncio.Event()
+    They start in the turn of the loop in which the change is applied, so that a client that waits for the response to its
+    write finds names accepted soon after.
+    """
+
+    def __init__(self, start: Callable[[], None]) -> None:
+        self._start = start
+        self._is_stopped = False
 
     def wake(self) -> None:
-        self.rung.set()
+        if not self._is_stopped:
+            self._start()
+
+    def stop(self) -> None:
+        """Start nothing more."""
+        self._is_stopped = True
 
 
 class CustomResources:
@@ -110,12 +142,14 @@ class CustomResources:
         self._seen: dict[str, int] = {}
         #: Revision and earliest time of the next try, by the name of a definition whose sync failed.
         self._retries: dict[str, tuple[int, float]] = {}
+        #: Revision, group and accepted names of definitions: decoding all of a group for each would be quadratic.
+        self._names: dict[str, tuple[int, str, Tree]] = {}
         #: Groups with a running sync.
         self._busy: set[str] = set()
         self._custom: dict[str, _Custom] = {}
         self.synced = asyncio.Event()
 
-    def schema(self, resource: Resource) -> Tree | None:
+    def schema(self, resource: Resource) -> LazySchema | None:
         """Return the schema of a custom resource (``openapi.sources.CustomSchemas``)."""
         custom = self._custom.get(resource.group_resource)
         version = custom.versions.get(resource.version) if custom is not None else None
@@ -125,23 +159,27 @@ class CustomResources:
         """Sync the definitions until cancelled: those of a group one after the other, the groups side by side."""
         cache = self._definitions.cache
         await cache.ready()
-        bell = _Bell()
-        cache.wakeups.add(cache.prefix, bell)
         try:
             async with asyncio.TaskGroup() as tasks:
-                while True:
-                    bell.rung.clear()
-                    due = self._due_by_group()
-                    for group, names in due.items():
-                        self._busy.add(group)
-                        tasks.create_task(self._sync_group(group, names, bell), name=f"definitions of {group}")
-                    if not due and not self._busy:
-                        self.synced.set()
-                    await bell.rung.wait()
+                starter = _Starter(lambda: self._start_due(tasks, starter))
+                cache.wakeups.add_controller(starter)
+                try:
+                    starter.wake()
+                    await asyncio.get_running_loop().create_future()  # until cancelled
+                finally:
+                    starter.stop()
+                    cache.wakeups.remove_controller(starter)
         finally:
-            cache.wakeups.remove(cache.prefix, bell)
             for custom in self._custom.values():
                 custom.kept.cache.close()
+
+    def _start_due(self, tasks: asyncio.TaskGroup, starter: _Starter) -> None:
+        due = self._due_by_group()
+        for group, names in due.items():
+            self._busy.add(group)
+            tasks.create_task(self._sync_group(group, names, starter), name=f"definitions of {group}")
+        if not due and not self._busy:
+            self.synced.set()
 
     def _due_by_group(self) -> dict[str, list[str]]:
         """Return the names of new, changed and deleted definitions by group, without those of groups being synced."""
@@ -160,22 +198,23 @@ class CustomResources:
                 due.setdefault(group, []).append(name)
         return due
 
-    async def _sync_group(self, group: str, names: Iterable[str], bell: _Bell) -> None:
+    async def _sync_group(self, group: str, names: Iterable[str], starter: _Starter) -> None:
         """Sync definitions of one group, whose names must not conflict; those that fail are due again after a pause."""
         try:
             for name in names:
-                await self._sync(name, bell)
+                await self._sync(name, starter)
         finally:
             self._busy.discard(group)
-            bell.wake()
+            starter.wake()
 
-    async def _sync(self, name: str, bell: _Bell) -> None:
+    async def _sync(self, name: str, starter: _Starter) -> None:
         self._retries.pop(name, None)
         cache = self._definitions.cache
         entry = cache.get(cache.key("", name))
         if entry is None:
             self._stop_serving(name)
             self._seen.pop(name, None)
+            self._names.pop(name, None)
             return
         try:
             is_settled = await self._look(name, entry)
@@ -189,36 +228,46 @@ class CustomResources:
             self._seen[name] = entry.revision
         else:
             self._retries[name] = (entry.revision, self._clock.monotonic() + _RETRY_SECONDS)
-            self._clock.timer(_RETRY_SECONDS, bell.wake)
+            self._clock.timer(_RETRY_SECONDS, starter.wake)
 
     async def _look(self, name: str, entry: Entry) -> bool:
         definition = self._definitions.cache.layout.tree(entry)
         now = self._clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
         if definition["metadata"].get("deletionTimestamp"):
-            return await self._empty(name, definition, now=now)
+            return await self._empty(name, definition, entry, now=now)
         group = definition["spec"]["group"]
-        others = [
-            tree
-            for other in self._definitions.cache.snapshot()
-            if other.name != name and other.name.endswith(f".{group}")
-            if (tree := other.tree())["spec"]["group"] == group
-        ]
-        status = naming.plan_status(definition, others, now=now)
+        status = naming.plan_status(definition, self._others(name, group), now=now)
         if status is not None:
             definition["status"] = status
             await self._writer.put_status(definition)
         if is_established(definition):
-            self._serve(name, definition)
+            self._serve(name, definition, entry)
         else:
             self._stop_serving(name)
         return True
 
-    async def _empty(self, name: str, definition: Tree, *, now: str) -> bool:
+    def _others(self, name: str, group: str) -> list[Tree]:
+        """Return the accepted names of the group's other definitions, as definitions without anything else."""
+        others = []
+        for entry in self._definitions.cache.snapshot():
+            if entry.name == name or not entry.name.endswith(f".{group}"):
+                continue
+            revision, others_group, named = self._names.get(entry.name, (0, "", {}))
+            if revision != entry.revision:
+                tree = entry.tree()
+                others_group = tree["spec"]["group"]
+                named = {"status": {"acceptedNames": (tree.get("status") or {}).get("acceptedNames")}}
+                self._names[entry.name] = (entry.revision, others_group, named)
+            if others_group == group:
+                others.append(named)
+        return others
+
+    async def _empty(self, name: str, definition: Tree, entry: Entry, *, now: str) -> bool:
         """Delete the objects of a terminating definition, then remove its finalizer. Each step is written to the status
         first.
         """
         if is_established(definition):
-            self._serve(name, definition)  # what holds its objects must be able to release them
+            self._serve(name, definition, entry)  # what holds its objects must be able to release them
         if CLEANUP_FINALIZER not in (definition["metadata"].get("finalizers") or ()):
             return True
         custom = self._custom.get(name)
@@ -255,19 +304,21 @@ class CustomResources:
         await cache.wait_fresh()
         return len(cache)
 
-    def _serve(self, name: str, definition: Tree) -> None:
+    def _serve(self, name: str, definition: Tree, entry: Entry) -> None:
         known = self._custom.get(name)
-        source = {"spec": definition["spec"], "names": definition["status"].get("acceptedNames")}
+        source = _digest(definition)
         if known is not None and known.source == source:
+            known.definition.entry = entry  # releases the previous one
             self._tell_life(known, definition)
             return  # keeps its watches
-        form = _Form(definition, self._conversions)
+        source_definition = _StoredDefinition(entry)
+        form = _Form(definition, self._conversions, source_definition.tree)
         life = Life()
         strategy = CustomResourceStrategy(form.stored, form.stored, labels_of(form.served), life, form.versions)
         kept = self._registry.keep(form.stored.resource, strategy, keeps_api_version=True)
         if known is not None:
             self._withdraw(known)
-        custom = _Custom(source, kept, life, {v.resource.version: v for v in form.served})
+        custom = _Custom(source, source_definition, kept, life, {v.resource.version: v for v in form.served})
         for version in form.served:
             served = form.served_resource(version, kept, life)
             custom.served.append(served)
@@ -299,11 +350,21 @@ class CustomResources:
         custom.kept.cache.close()
 
 
+def _digest(definition: Tree) -> bytes:
+    """Return a digest of the fields that affect serving; the fields themselves would take more memory than anything else."""
+    source = {"spec": definition["spec"], "names": definition["status"].get("acceptedNames")}
+    return hashlib.sha256(msgspec.json.encode(source, order="deterministic")).digest()
+
+
+def _decode(schema: LazySchema, tree: Tree) -> tuple[Tree, list[str]]:
+    return structure.decode(schema.struct, schema.shape, tree)
+
+
 class _Form:
     """The versions of a definition, and how each is served."""
 
-    def __init__(self, definition: Tree, conversions: ConversionServices) -> None:
-        self.versions: Final = all_versions(definition)
+    def __init__(self, definition: Tree, conversions: ConversionServices, load: Callable[[], Tree]) -> None:
+        self.versions: Final = all_versions(definition, load)
         self.stored: Final = next(version for version in self.versions.values() if version.is_stored)
         self.served: Final = [version for version in self.versions.values() if version.is_served]
         self._labels: Final = labels_of(self.served)
@@ -331,22 +392,23 @@ class _Form:
             return tree
 
         other = version is not stored
-        # defaults of the schema apply to objects stored before it had them
-        is_shown_as_stored = self._is_unchanged and not other and not stored.has_defaults
+        # Defaults of the schema apply to objects stored before it had them, and to fields that no write of a whole object sets.
+        has_all_defaults = not (stored.has_defaults and (stored.scale is not None or stored.defaults_status))
+        is_shown_as_stored = self._is_unchanged and not other and has_all_defaults
         strategy = CustomResourceStrategy(version, stored, self._labels, life, self.versions)
         return ServedResource(
             resource,
             storage=kept.objects.under(strategy),
             cache=kept.cache,
             strategy=strategy,
-            struct=version.struct,
+            struct=version.schema.load_struct,
             to_storage=store if other else None,
             from_storage=None
             if is_shown_as_stored
             else partial(structure.shown, version, stored, versions=self.versions),
             is_custom=True,
             field_labels={label: label for label in labels_of([version])},
-            decode=partial(structure.decode, version.struct, version.schema),
+            decode=partial(_decode, version.schema),
         )
 
     def _converted(self, version: CustomVersion, kept: Kept, life: Life, webhook: ConversionWebhook) -> ServedResource:
@@ -367,10 +429,10 @@ class _Form:
             storage=ConvertingStore(kept.objects, strategy, layout, converter),
             cache=kept.cache,
             strategy=strategy,
-            struct=version.struct,
+            struct=version.schema.load_struct,
             is_custom=True,
             field_labels={label: label for label in labels},
-            decode=partial(structure.decode, version.struct, version.schema),
+            decode=partial(_decode, version.schema),
             converter=converter,
             layout=layout,
         )

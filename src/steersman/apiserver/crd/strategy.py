@@ -16,7 +16,6 @@ from steersman.apiserver.crd.ratcheting import new_faults
 from steersman.apiserver.crd.scaling import validate_scale_spec, validate_scale_status
 from steersman.apiserver.generic import columns
 from steersman.apiserver.generic.strategy import Column, ScalePaths, Strategy
-from steersman.apiserver.kinds.apiextensions.customresourcedefinition.object_rules import ObjectRules
 from steersman.schema import openapi_values
 from steersman.schema.gotime import normalize_seconds
 from steersman.schema.openapi_values import placed
@@ -75,11 +74,10 @@ class CustomResourceStrategy(Strategy):
         self.field_labels = field_labels  # type: ignore[misc]
         if not version.has_status:
             self.reset_fields = {}  # type: ignore[misc]
-        self._rules: Final = ObjectRules(version.schema)
 
     def default(self, obj: Tree, version: str) -> None:
         if self._version.has_defaults:
-            structure.fill_defaults(self._version.schema, obj)
+            structure.fill_defaults(self._version.shape, obj)
 
     def prepare_for_create(self, ctx: RequestContext, obj: Tree) -> None:
         if self._life.is_terminating:
@@ -110,32 +108,33 @@ class CustomResourceStrategy(Strategy):
         """Validate in the version of the request, to which ``obj`` and ``old`` are converted."""
         version = self._version
         obj = {**obj, "apiVersion": version.resource.api_version}
-        faults: Sequence[Fault] = openapi_values.validate(version.schema, obj)
+        schema = version.schema
+        faults: Sequence[Fault] = () if schema.acceptor.accepts(obj) else openapi_values.validate(schema.tree, obj)
         if old is not None:
             old = structure.shown(version, self._stored, copy_tree(old), self._versions)
-            faults = new_faults(version.schema, faults, obj, old)
+            faults = new_faults(schema.tree, faults, obj, old)
         errors = [
             *(placed(fault.error) for fault in faults if fault.error.type is not ErrorType.DUPLICATE),
             *validate_scale_spec(version.scale, obj),
             *validate_scale_status(version.scale, obj),
-            *validate_embedded(version.schema, obj),
+            *validate_embedded(version.shape, obj),
             *(fault.error for fault in faults if fault.error.type is ErrorType.DUPLICATE),
         ]
-        return self._rules.validate(obj, old, faults=errors, warn=ctx.warn)
+        return version.schema.rules.validate(obj, old, faults=errors, warn=ctx.warn)
 
     def validate_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
         """Validate the status; messages name its fields relative to the object."""
         version = self._version
         obj = {**obj, "apiVersion": version.resource.api_version}
         old = structure.shown(version, self._stored, copy_tree(old), self._versions)
-        schema = (version.schema.get("properties") or {}).get("status")
+        schema = (version.schema.tree.get("properties") or {}).get("status")
         errors: list[FieldError] = []
         if schema is not None and "status" in obj:
             found = openapi_values.validate(schema, obj["status"])
             new = new_faults(schema, found, obj["status"], old.get("status"))
             errors += [placed(fault.error, "status") for fault in new]
         errors += validate_scale_status(version.scale, obj)
-        return self._rules.validate(obj, old, faults=errors, warn=ctx.warn)
+        return version.schema.rules.validate(obj, old, faults=errors, warn=ctx.warn)
 
     def canonicalize(self, obj: Tree) -> None:
         """Prune fields that the storage version does not specify."""
@@ -154,7 +153,7 @@ class CustomResourceStrategy(Strategy):
         left_out = ("apiVersion", "kind", "metadata", "status") if self._version.has_status else _ENVELOPE
         if self._stored.has_defaults:  # an object stored before the schema had them
             obj = copy_tree(obj)
-            structure.fill_defaults(self._stored.schema, obj)
+            structure.fill_defaults(self._stored.shape, obj)
         return {key: value for key, value in obj.items() if key not in left_out}
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:

@@ -19,21 +19,23 @@ if TYPE_CHECKING:
     from steersman.apimachinery.trees import Tree
     from steersman.apimachinery.typemodel import Struct
     from steersman.apiserver.crd.definition import CustomVersion
+    from steersman.apiserver.crd.shape import Shape
 
 
 _INT64_END: Final = 2**63
 #: Floats, and values that may contain them.
 _NUMBERS_WITHIN: Final = (dict, list, float)
+_CONTAINERS: Final = (dict, list)
 
 
-def decode(struct: Struct, schema: Tree, tree: Tree) -> tuple[Tree, list[str]]:
+def decode(struct: Struct, shape: Shape, tree: Tree) -> tuple[Tree, list[str]]:
     """Return an object for storage, and the paths of unspecified fields. Raises DecodeError."""
     metadata = decoding.decode(loader.struct(loader.OBJECT_META), tree.get("metadata") or {}).tree
     pruned = prune(struct, tree)
-    drop_nulls(schema, pruned.tree)
+    drop_nulls(shape, pruned.tree)
     if "metadata" in tree:
         pruned.tree["metadata"] = metadata
-    type_embedded(schema, pruned.tree)
+    type_embedded(shape, pruned.tree)
     unknown = sorted(pruned.unknown, key=_is_below_metadata, reverse=True)  # stable: metadata is decoded first
     return whole_numbers(pruned.tree), unknown
 
@@ -64,7 +66,7 @@ def shown(version: CustomVersion, stored: CustomVersion, tree: Tree, versions: M
     """
     source = versions.get(tree.get("apiVersion", ""), stored)
     if source.has_defaults:
-        fill_defaults(source.schema, tree)
+        fill_defaults(source.shape, tree)
     if source is not stored:  # fields that only its version specifies were never visible in the storage version
         tree = prune(source.struct, tree).tree
     kept: Tree = prune(version.struct, tree).tree
@@ -72,52 +74,48 @@ def shown(version: CustomVersion, stored: CustomVersion, tree: Tree, versions: M
     return kept
 
 
-def fill_defaults(schema: Tree, value: Any) -> None:
+def fill_defaults(shape: Shape, value: Any) -> None:
     """Apply the schema's defaults in existing objects, and in objects that are defaults."""
+    if not shape.has_defaults:
+        return
     if isinstance(value, dict):
-        for name, below in (schema.get("properties") or {}).items():
-            if name not in value and below.get("default") is not None:
-                value[name] = copy.deepcopy(below["default"])
-            if name in value:
-                fill_defaults(below, value[name])
-        others = schema.get("additionalProperties")
-        if isinstance(others, dict):
-            for name, item in value.items():
-                if name not in (schema.get("properties") or {}):
-                    fill_defaults(others, item)
-    elif isinstance(value, list) and isinstance(schema.get("items"), dict):
+        for name, default in shape.defaults:
+            if name not in value:
+                value[name] = copy.deepcopy(default) if isinstance(default, _CONTAINERS) else default
+        properties, others = shape.properties, shape.others
+        for name, item in value.items():
+            below = properties.get(name, others)
+            if below is not None and below.has_defaults and isinstance(item, _CONTAINERS):
+                fill_defaults(below, item)
+    elif isinstance(value, list) and shape.items is not None:
         for item in value:
-            fill_defaults(schema["items"], item)
+            fill_defaults(shape.items, item)
 
 
-def drop_nulls(schema: Tree, value: Any) -> None:
+def drop_nulls(shape: Shape, value: Any) -> None:
     """Drop nulls of non-nullable fields; in lists and maps with additionalProperties, a default replaces them."""
     if isinstance(value, dict):
-        properties, others = schema.get("properties") or {}, schema.get("additionalProperties")
-        for name, item in list(value.items()):
+        dropped = []
+        properties, others = shape.properties, shape.others
+        for name, item in value.items():
             below = properties.get(name, others)
-            if not isinstance(below, dict):
+            if below is None:
                 continue
-            if item is not None or below.get("nullable"):
-                drop_nulls(below, item)
-            elif name not in properties and below.get("default") is not None:
-                value[name] = copy.deepcopy(below["default"])
+            if item is not None:
+                if isinstance(item, _CONTAINERS):
+                    drop_nulls(below, item)
+            elif below.is_nullable:
+                continue
+            elif name not in properties and below.default is not None:
+                value[name] = copy.deepcopy(below.default)
             else:
-                del value[name]
-    elif isinstance(value, list) and isinstance(schema.get("items"), dict):
-        items = schema["items"]
+                dropped.append(name)
+        for name in dropped:
+            del value[name]
+    elif isinstance(value, list) and shape.items is not None:
+        items = shape.items
         for position, item in enumerate(value):
-            if item is None and not items.get("nullable") and items.get("default") is not None:
-                value[position] = copy.deepcopy(items["default"])
-            drop_nulls(items, item)
-
-
-def has_defaults(schema: Any) -> bool:
-    """True if the schema has defaults."""
-    if not isinstance(schema, dict):
-        return False
-    if any(
-        below.get("default") is not None or has_defaults(below) for below in (schema.get("properties") or {}).values()
-    ):
-        return True
-    return has_defaults(schema.get("items")) or has_defaults(schema.get("additionalProperties"))
+            if item is None and not items.is_nullable and items.default is not None:
+                value[position] = copy.deepcopy(items.default)
+            elif isinstance(item, _CONTAINERS):
+                drop_nulls(items, item)

@@ -86,7 +86,7 @@ class VersionConverter:
             if version is None:
                 raise invalid_version(tree["apiVersion"])
             if version.has_defaults:
-                structure.fill_defaults(version.schema, tree)
+                structure.fill_defaults(version.shape, tree)
             tree = prune(version.struct, tree).tree
             tree["metadata"].pop("resourceVersion", None)
             sources.append(tree)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from steersman.apimachinery.errors import Reason, failure, not_acceptable
-from steersman.apimachinery.text_cache import text_cache
+from steersman.apimachinery.text_cache import text_and_options_cache, text_cache
 from steersman.schema.protobuf import MEDIA_TYPE
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def is_true(text: str) -> bool:
     return text in _TRUE
 
 
-@text_cache(256, length_max=512)
+@text_and_options_cache(256, length_max=512)
 def _negotiated(accept: str, stream: bool, is_custom: bool, has_table: bool) -> Form | None:  # noqa: FBT001 — keys of the cache
     if not accept:
         return PLAIN

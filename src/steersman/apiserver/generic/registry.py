@@ -17,6 +17,7 @@ from steersman.apiserver.generic.store import ObjectStore
 from steersman.apiserver.generic.watch_cache import WatchCache
 from steersman.apiserver.spec_facts import SpecFactsCache
 from steersman.schema.loader import struct
+from steersman.storage.partitions import store_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -157,8 +158,9 @@ class Registry:
         ``keeps_api_version``: see ``Layout``.
         """
         kind, api_version = resource.kind, resource.storage_api_version
+        store = store_of(self.store, f"{resource.key_prefix}/")
         cache = WatchCache(
-            self.store,
+            store,
             f"{resource.key_prefix}/",
             layout=Layout(kind, api_version, codec, keeps_api_version=keeps_api_version),
             clock=self.clock,
@@ -168,7 +170,7 @@ class Registry:
             min_request_timeout_seconds=self._min_request_timeout_seconds,
         )
         objects = ObjectStore(
-            self.store,
+            store,
             cache,
             strategy,
             group=api_version.rpartition("/")[0],
@@ -223,7 +225,8 @@ class Registry:
 
     def _lifetimes(self, resource: Resource) -> Lifetimes | None:
         ttl_seconds = self._kinds.ttl_seconds(resource)
-        return None if ttl_seconds is None else Lifetimes(self.store, self.clock, ttl_seconds=ttl_seconds)
+        store = store_of(self.store, f"{resource.key_prefix}/")
+        return None if ttl_seconds is None else Lifetimes(store, self.clock, ttl_seconds=ttl_seconds)
 
     def siblings(self, served: ServedResource) -> dict[str, ServedResource]:
         """Return the resource in all versions in which it is served, by apiVersion."""

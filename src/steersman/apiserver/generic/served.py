@@ -32,6 +32,8 @@ class ServedResource:
     """
 
     __slots__ = (
+        "_load_struct",
+        "_struct",
         "cache",
         "clock",
         "conversions",
@@ -49,7 +51,6 @@ class ServedResource:
         "spec_facts",
         "storage",
         "strategy",
-        "struct",
         "to_storage",
     )
 
@@ -60,7 +61,7 @@ class ServedResource:
         storage: Any,
         cache: WatchCache | None,
         strategy: Strategy,
-        struct: Struct | None,
+        struct: Struct | Callable[[], Struct] | None,
         to_storage: Callable[[Tree], Tree] | None = None,
         from_storage: Callable[[Tree], Tree] | None = None,
         is_custom: bool = False,
@@ -73,7 +74,10 @@ class ServedResource:
         converter: Converter | None = None,
         layout: Layout | None = None,
     ) -> None:
-        """``cache`` is None for resources that are not stored (reviews); they need a ``clock``."""
+        """``cache`` is None for resources that are not stored (reviews); they need a ``clock``.
+
+        ``struct`` may be a function that returns the type, called when it is first needed.
+        """
         #: In the version served.
         self.resource = resource
         #: ``pods``, ``deployments.apps``.
@@ -87,8 +91,8 @@ class ServedResource:
         assert clock is not None
         self.clock = clock
         self.strategy = strategy
-        #: Type of the object in the version served; None when anything goes.
-        self.struct = struct
+        self._struct: Struct | None = None if callable(struct) else struct
+        self._load_struct: Callable[[], Struct] | None = struct if callable(struct) else None
         #: From the version served to the storage version and back, kind and apiVersion included. They may change the
         #: tree that they get. None when both are the same, so that bytes can be served as they are.
         self.to_storage = to_storage
@@ -111,6 +115,14 @@ class ServedResource:
         self.random = random
         #: Goes before an entry's ``raw[1:]`` to make a whole object in this version (when ``from_storage`` is None).
         self.head = object_head(resource.kind, resource.api_version)
+
+    @property
+    def struct(self) -> Struct | None:
+        """Return the type of the object in the version served; None when anything goes."""
+        struct = self._struct
+        if struct is None and self._load_struct is not None:
+            struct = self._struct = self._load_struct()
+        return struct
 
     def object_bytes(self, entry: Entry) -> bytes:
         """Return the whole object, encoded, in the version served."""

@@ -3,6 +3,9 @@
 A change that wakes 200 watchers costs 200 writes to sockets. At 500 changes a second that is more than a core can do, so
 changes that follow each other closely share a round, which wakes all waiters of their keys; the next one begins no
 sooner than the cost of the last one allows. A single change wakes its waiters at once.
+
+Control loops of the server write no sockets, and clients expect their results soon after the change: they are woken with
+each change, outside of the rounds.
 """
 
 from __future__ import annotations
@@ -38,6 +41,7 @@ class Wakeups:
 
     __slots__ = (
         "_clock",
+        "_controllers",
         "_next_round",
         "_prefix",
         "_round",
@@ -54,6 +58,8 @@ class Wakeups:
         self._clock = clock
         #: Scope → those who wait, the longest first; no entry is empty.
         self._waiting: dict[str, dict[WatchWaiter, None]] = {}
+        #: Control loops of the server, in the order in which they were added.
+        self._controllers: dict[WatchWaiter, None] = {}
         #: Scopes touched since the last round began, in that order: a seed of a simulation decides on it, not a hash.
         self._touched: dict[str, None] = {}
         #: Those that the round under way has not woken yet, last first; None between rounds.
@@ -81,6 +87,14 @@ class Wakeups:
             if not waiting:
                 del self._waiting[scope]
 
+    def add_controller(self, waiter: WatchWaiter) -> None:
+        """Wake the control loop of ``waiter`` with each change of the cache, until ``remove_controller``."""
+        self._controllers[waiter] = None
+
+    def remove_controller(self, waiter: WatchWaiter) -> None:
+        """Wake the control loop no more. Idempotent."""
+        self._controllers.pop(waiter, None)
+
     def touch(self, key: str) -> None:
         """Note that a key has changed; ``wake`` then wakes its waiters. Waiters that are added later have seen the change."""
         waiting = self._waiting
@@ -91,7 +105,12 @@ class Wakeups:
                 self._touched[scope] = None
 
     def wake(self) -> None:
-        """Wake those concerned by what was touched: with the next pass of the loop, or when the next round is due."""
+        """Wake control loops now, and those concerned by what was touched with the next pass of the loop, or when the next round is due."""
+        for controller in self._controllers:
+            controller.wake()
+        self._schedule_round()
+
+    def _schedule_round(self) -> None:
         if not self._touched or self._timer is not None or self._round is not None:
             return
         delay = self._next_round - self._clock.monotonic()
@@ -103,6 +122,8 @@ class Wakeups:
 
     def end(self) -> None:
         """Wake all waiters."""
+        for controller in list(self._controllers):
+            controller.wake()
         for waiting in list(self._waiting.values()):
             for waiter in list(waiting):
                 waiter.wake()
@@ -136,4 +157,4 @@ class Wakeups:
             took = self._clock.monotonic() - self._round_began
         pause = max(min(took / _IDLE_SHARE, ROUND_SECONDS_MIN), took / _ROUND_SHARE)
         self._next_round = self._round_began + min(pause, ROUND_SECONDS_MAX)
-        self.wake()
+        self._schedule_round()

@@ -207,23 +207,27 @@ async def decode_body(write: Write) -> None:
 
 async def read(write: Write) -> None:
     """Run the steps from ``decode`` to ``after_mutation``."""
-    try:
-        if write.ctx.is_large:
-            await in_worker(decode_and_convert, write)
-        else:
+    if write.ctx.is_large:
+        await _decode_and_wait(write)
+    else:
+        try:
             decode_and_convert(write)
-    except PendingConversionError as pending:
-        await _convert_and_repeat(write, pending)
+        except PendingConversionError as pending:
+            await _decode_and_wait(write, pending)
     waiting = write.mutate()
     if waiting is not None:
         await waiting
     write.after_mutation()
 
 
-async def _convert_and_repeat(write: Write, pending: PendingConversionError) -> None:
-    """Make a conversion that the steps up to ``convert`` wait for, and repeat them from ``decode`` on. Raises 500."""
+async def _decode_and_wait(write: Write, pending: PendingConversionError | None = None) -> None:
+    """Run the steps up to ``convert``, from ``decode`` on again after each conversion that they wait for. Raises 500.
+
+    ``pending`` is the conversion that an earlier run waits for.
+    """
     for _ in range(_CONVERSIONS_MAX):
-        await pending.resolve()
+        if pending is not None:
+            await pending.resolve()
         try:
             if write.ctx.is_large:
                 await in_worker(decode_and_convert, write)
@@ -245,17 +249,7 @@ async def admit(write: Write) -> None:
 
 async def attempt(write: Write) -> Entry:
     """Run all steps on the stored object ``write.old``. Raises ``Conflict`` when another writer has replaced that."""
-    try:
-        if write.ctx.is_large:
-            await in_worker(decode_and_convert, write)
-        else:
-            decode_and_convert(write)
-    except PendingConversionError as pending:
-        await _convert_and_repeat(write, pending)
-    waiting = write.mutate()
-    if waiting is not None:
-        await waiting
-    write.after_mutation()
+    await read(write)
     write.identify()
     run = write.objects.runner(is_large=write.ctx.is_large)
     if run is None:

@@ -92,7 +92,7 @@ class Builder:
     def _encode_custom(self, source: GroupVersionSource, *, v3: bool) -> dict[str, bytes]:
         library = self._libraries[v3]
         return {
-            resource.name: library.encode_custom(source.schemas[resource.name], _kind_of(resource))
+            resource.name: library.encode_custom(source.schemas[resource.name].load(), _kind_of(resource))
             for resource in source.resources
             if resource.name in source.schemas
         }

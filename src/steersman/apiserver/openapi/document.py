@@ -32,11 +32,19 @@ _SECURITY_SCHEMES = {
 class Document:
     """A document of either OpenAPI version as JSON. ``paths`` and ``definitions`` map names to encoded JSON."""
 
-    __slots__ = ("_is_v3", "definitions", "etag", "json", "paths", "size")
+    __slots__ = ("_is_v3", "_other_frame", "definitions", "etag", "json", "paths", "size")
 
     def __init__(
-        self, paths: Mapping[str, bytes], definitions: Mapping[str, bytes], *, is_v3: bool, etag: str = ""
+        self,
+        paths: Mapping[str, bytes],
+        definitions: Mapping[str, bytes],
+        *,
+        is_v3: bool,
+        etag: str = "",
+        frame: dict[str, Any] | None = None,
     ) -> None:
+        """``frame``: all but paths and definitions, whose places in it are empty objects; None: that of this server."""
+        self._other_frame = frame
         self._is_v3 = is_v3
         self.paths = dict(sorted(paths.items()))
         self.definitions = dict(sorted(definitions.items()))
@@ -55,6 +63,8 @@ class Document:
 
     def _frame(self) -> dict[str, Any]:
         """Return the document without its paths and definitions."""
+        if self._other_frame is not None:
+            return self._other_frame
         if self._is_v3:
             schemes: dict[str, Any] = {"schemas": {}, "securitySchemes": _SECURITY_SCHEMES}
             return {"openapi": "3.0.0", "info": _INFO, "paths": {}, "components": schemes, "security": _SECURITY}

@@ -109,7 +109,7 @@ class OpenAPIHandlers:
         for path in self._cache.paths():
             etag = await self._cache.etag(path)
             if etag is not None:
-                paths[path] = {"serverRelativeURL": _address(path, etag)}
+                paths[path] = {"serverRelativeURL": document_address(path, etag)}
         if self._remote is not None:
             paths |= {path: {"serverRelativeURL": url} for path, url in self._remote.urls().items()}
             paths = dict(sorted(paths.items()))
@@ -119,24 +119,38 @@ class OpenAPIHandlers:
     async def v3(self, request: Request) -> Response:
         """Serve ``GET /openapi/v3/<path>``; redirect to the current hash if the request has another one."""
         path = request.path.removeprefix("/openapi/v3/")
+        converted = None
         if self._remote is not None:
             response = await self._remote.serve(request, path)
             if response is not None:
                 return response
+            converted = self._remote.document(path)
         form = _negotiate(request, 3)
         if form is None:
             return Response(406, content_type=b"")
-        etag = await self._cache.etag(path)
+        etag = await self._cache.etag(path) if converted is None else converted.etag
         if etag is None:
             return page_not_found()
         requested_hash = request.param("hash")
         caching: Headers = []
         if requested_hash:
             if requested_hash != etag:
-                return Response(301, headers=[(b"location", _address(path, etag).encode())])
+                return Response(301, headers=[(b"location", document_address(path, etag).encode())])
             expires = (self._clock.now() + _IMMUTABLE_FOR).strftime("%a, %d %b %Y %H:%M:%S GMT")
             caching = [(b"cache-control", b"public, immutable"), (b"expires", expires.encode())]
+        if converted is not None:
+            return await self._serve_converted(request, converted, form, caching)
         return await self._serve(request, path, etag, form, caching)
+
+    async def _serve_converted(
+        self, request: Request, document: Document, form: tuple[bytes, bool], caching: Headers
+    ) -> Response:
+        content_type, is_protobuf = form
+        headers = _about(document.etag, caching)
+        if _matches(request.header(b"if-none-match"), f'"{document.etag}"'):
+            return Response(304, content_type=b"", headers=headers)
+        fragments = await asyncio.to_thread(document.protobuf) if is_protobuf else document.json
+        return self._respond(fragments, content_type, headers)
 
     async def _serve(
         self, request: Request, path: str, etag: str, form: tuple[bytes, bool], caching: Headers
@@ -167,7 +181,8 @@ class OpenAPIHandlers:
             await self._clock.sleep(0)
 
 
-def _address(path: str, etag: str) -> str:
+def document_address(path: str, etag: str) -> str:
+    """Return the URL of a version 3 document with its hash."""
     return f"/openapi/v3/{path}?hash={etag}"
 
 

@@ -43,6 +43,10 @@ class RemoteDocuments(Protocol):
         """Return the parts of version 2; a part is the same object until it changes."""
         ...
 
+    def document(self, path: str) -> Document | None:
+        """Return the version 3 document of a backend that serves version 2 only; None if no such backend has the path."""
+        ...
+
     async def serve(self, request: Request, path: str) -> Response | None:
         """Forward a request for a document of version 3; None if no backend has the path."""
         ...

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from steersman.apimachinery.trees import Tree
     from steersman.apiserver.discovery.catalog import Catalog, GroupVersion
@@ -20,13 +20,22 @@ if TYPE_CHECKING:
 _ROOTS = ("api", "apis", "version", ".well-known/openid-configuration", "openid/v1/jwks")
 
 
+class CustomSchema(Protocol):
+    """Structural schema of a custom resource, compared by identity."""
+
+    @property
+    def load(self) -> Callable[[], Tree]:
+        """Return the function that returns the schema, which is never modified. It may be called in any thread."""
+        ...
+
+
 class CustomSchemas(Protocol):
     """Return the structural schema of a custom resource, None when there is none.
 
-    The same object is returned until the definition changes, and it is never modified.
+    The same object is returned until the definition changes.
     """
 
-    def __call__(self, resource: Resource) -> Tree | None: ...
+    def __call__(self, resource: Resource) -> CustomSchema | None: ...
 
 
 class GroupVersionSource:
@@ -39,7 +48,7 @@ class GroupVersionSource:
         self.version = version.version
         self.resources = tuple(version.resources.values())
         #: Schemas of custom resources by resource name.
-        self.schemas: Mapping[str, Tree] = {
+        self.schemas: Mapping[str, CustomSchema] = {
             resource.name: schema
             for resource in self.resources
             if not resource.definition and (schema := custom(resource)) is not None

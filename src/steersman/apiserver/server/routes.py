@@ -80,10 +80,14 @@ class Routes:
             route = next((prefix for prefix in self._prefixes if path.startswith(prefix.path)), None)
         return route
 
-    async def index(self, request: Request) -> Response:
-        """Serve ``/``: all listed paths, sorted."""
+    def paths(self) -> list[str]:
+        """Return all listed paths, sorted."""
         paths = set(self._listed)
         for more in self._more_paths:
             paths.update(more())
-        body = msgspec.json.encode({"paths": sorted(paths)})
+        return sorted(paths)
+
+    async def index(self, request: Request) -> Response:
+        """Serve ``/``: all listed paths, sorted."""
+        body = msgspec.json.encode({"paths": self.paths()})
         return Response(200, msgspec.json.format(body, indent=2))

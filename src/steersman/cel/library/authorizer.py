@@ -108,9 +108,9 @@ def request_resource(
 
 
 def _with_attribute(
-    made: type[_AuthorizationCheck], part: str
+    check_type: type[_AuthorizationCheck], part: str
 ) -> Callable[[_AuthorizationCheck, str], _AuthorizationCheck]:
-    return lambda pending, value: made(
+    return lambda pending, value: check_type(
         pending.authorize, CheckAttributes(**{**pending.attributes._asdict(), part: value})
     )
 

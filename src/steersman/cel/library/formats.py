@@ -114,8 +114,10 @@ def _cost(args: Sequence[Any], _: Any) -> int:
 def functions() -> Iterator[Function]:
     """Return the functions of the library."""
     for name in _CHECKS:
-        known = FormatValue(name)
-        yield Function(f"format.{name}", [Overload(f"format-{name}", (), FORMAT, lambda known=known: known)])
+        format_value = FormatValue(name)
+        yield Function(
+            f"format.{name}", [Overload(f"format-{name}", (), FORMAT, lambda format_value=format_value: format_value)]
+        )
     yield Function("format.named", [Overload("format-named", (STRING,), optional_of(FORMAT), _named)])
     validate = member("format-validate", (FORMAT, STRING), optional_of(list_of(STRING)), _validate)
     yield Function("validate", [validate], cost=_cost)

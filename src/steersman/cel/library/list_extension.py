@@ -48,10 +48,10 @@ def _range(count: int) -> list[int]:
 
 
 def _distinct(items: list[Any]) -> list[Any]:
-    known: dict[Any, Any] = {}
+    values_by_key: dict[Any, Any] = {}
     for item in items:
-        known.setdefault(v.freeze(item), item)
-    return list(known.values())
+        values_by_key.setdefault(v.freeze(item), item)
+    return list(values_by_key.values())
 
 
 def _reverse(items: list[Any]) -> list[Any]:

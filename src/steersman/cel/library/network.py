@@ -73,16 +73,16 @@ class CIDRValue(Opaque):
 def _address(text: str) -> _Address:
     """Parse as Go's ``netip.ParseAddr``, without zones and IPv4-mapped IPv6. Raises EvalError."""
     try:
-        found = ip_address(text)
+        ip = ip_address(text)
     except ValueError:
         raise EvalError(
             f"IP Address {quote(text)} parse error during conversion from string: {_parse_error(text)}"
         ) from None
     if "%" in text:
         raise EvalError(f"IP address {quote(text)} with zone value is not allowed")
-    if isinstance(found, IPv6Address) and found.ipv4_mapped is not None:
+    if isinstance(ip, IPv6Address) and ip.ipv4_mapped is not None:
         raise EvalError(f"IPv4-mapped IPv6 address {quote(text)} is not allowed")
-    return found
+    return ip
 
 
 def _parse_error(text: str) -> str:
@@ -117,12 +117,12 @@ def _cidr(text: str) -> CIDRValue:
     )
     if not slash:
         raise fault
-    found = _address(address)
+    ip = _address(address)
     plain = bits.isascii() and bits.isdigit() and str(int(bits)) == bits
-    if not plain or int(bits) > found.max_prefixlen:
+    if not plain or int(bits) > ip.max_prefixlen:
         detail = f"netip.ParsePrefix({quote(text)}): bad bits after slash: {quote(bits)}"
         raise EvalError(f"network address parse error during conversion from string: {detail}")
-    return CIDRValue(found, int(bits))
+    return CIDRValue(ip, int(bits))
 
 
 def _contains_ip(cidr: CIDRValue, other: Any) -> bool:

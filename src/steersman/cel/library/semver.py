@@ -59,10 +59,10 @@ def _normalized(text: str) -> str:
 
 
 def _parse(text: str, normalize: bool = False) -> SemverValue:  # noqa: FBT001, FBT002 — CEL calls by position
-    found = read(_normalized(text) if normalize else text)
-    if found is None:
+    version = read(_normalized(text) if normalize else text)
+    if version is None:
         raise EvalError(f"semver parse error: {_parse_error(text)}")
-    return found
+    return version
 
 
 def _parse_error(text: str) -> str:

@@ -61,8 +61,8 @@ def _last_index_of(text: str, part: str, last: int | None = None) -> int:
 
 
 def _replace(text: str, old: str, new: str, count: int = -1) -> str:
-    found = text.count(old) if old else len(text) + 1
-    times = found if count < 0 else min(found, count)
+    occurrences = text.count(old) if old else len(text) + 1
+    times = occurrences if count < 0 else min(occurrences, count)
     if len(text) + times * len(new) > _RESULT_MAX:
         raise CostError
     return text.replace(old, new, times)

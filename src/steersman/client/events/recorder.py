@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,7 +17,7 @@ from steersman.client.events.sink import EventSink
 
 if TYPE_CHECKING:
     from steersman.apimachinery.trees import Tree
-    from steersman.asynckit.clock import Clock
+    from steersman.asynckit.clock import Clock, Timer
     from steersman.client import Client
 
 
@@ -27,6 +28,7 @@ CORE: Final = "v1"
 EVENTS_API: Final = "events.k8s.io/v1"
 #: Limit of the API for ``note`` and ``message``; longer texts are truncated.
 NOTE_BYTES_MAX: Final = 1024
+_PERIODS_PER_REFRESH: Final = round(REFRESH_SECONDS / FINISH_SECONDS)
 
 
 class EventBroadcaster:
@@ -41,6 +43,9 @@ class EventBroadcaster:
         self._correlator = EventCorrelator(make_bucket=self._bucket)
         self._series = SeriesCache()
         self._last_nanos = 0
+        #: Start of the periods in which series are finished; None unless ``run`` is running.
+        self._periods_since: float | None = None
+        self._timer: Timer | None = None
 
     def recorder(self, component: str, *, host: str = "") -> EventRecorder:
         """Return a recorder of core/v1 events, for controllers."""
@@ -52,12 +57,15 @@ class EventBroadcaster:
 
     async def run(self) -> None:
         """Write events until cancelled; finish and refresh series meanwhile."""
-        self._refreshed_at = self._clock.monotonic()
-        self._timer = self._clock.timer(FINISH_SECONDS, self._maintain_series)
+        self._periods_since = self._clock.monotonic()
+        self._schedule_maintenance()
         try:
             await self._sink.run()
         finally:
-            self._timer.cancel()
+            self._periods_since = None
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
 
     async def flush(self) -> None:
         """Wait until all recorded events are written or dropped; ``run`` must be running."""
@@ -90,6 +98,7 @@ class EventBroadcaster:
     def record_series(self, event: Tree) -> None:
         """Count or submit an events.k8s.io/v1 event."""
         to_send = self._series.observe(event, now=self._clock.now(), elapsed_seconds=self._clock.monotonic())
+        self._schedule_maintenance()
         if to_send is not None:
             self._submit_series(to_send)
 
@@ -109,15 +118,25 @@ class EventBroadcaster:
 
         self._sink.submit(write)
 
-    def _maintain_series(self) -> None:
-        now = self._clock.monotonic()
-        for event in self._series.finish(elapsed_seconds=now):
+    def _schedule_maintenance(self) -> None:
+        """Set a timer for the end of the present period while there are series: without them nothing is to be done then."""
+        if self._timer is not None or self._periods_since is None or not len(self._series):
+            return
+        elapsed = self._clock.monotonic() - self._periods_since
+        periods = int(elapsed // FINISH_SECONDS) + 1
+        is_refresh = periods % _PERIODS_PER_REFRESH == 0
+        self._timer = self._clock.timer(
+            periods * FINISH_SECONDS - elapsed, partial(self._maintain_series, is_refresh=is_refresh)
+        )
+
+    def _maintain_series(self, *, is_refresh: bool) -> None:
+        self._timer = None
+        for event in self._series.finish(elapsed_seconds=self._clock.monotonic()):
             self._submit_series(event)
-        if now - self._refreshed_at >= REFRESH_SECONDS:
-            self._refreshed_at = now
+        if is_refresh:
             for event in self._series.refresh():
                 self._submit_series(event)
-        self._timer = self._clock.timer(FINISH_SECONDS, self._maintain_series)
+        self._schedule_maintenance()
 
     def _bucket(self) -> TokenBucket:
         return TokenBucket(SPAM_RATE_PER_SECOND, SPAM_BURST, clock=self._clock)

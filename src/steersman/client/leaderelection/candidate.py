@@ -175,8 +175,8 @@ class LeaseCandidate:
 
     def _observe(self, event: WatchEvent[Tree]) -> None:
         """Record a watch event unless it is older than the last write."""
-        known = resource_version_of(self._observed) if self._observed is not None else ""
-        order = compare_versions(resource_version_of(event.object), known)
+        observed_version = resource_version_of(self._observed) if self._observed is not None else ""
+        order = compare_versions(resource_version_of(event.object), observed_version)
         if order is not None and order <= 0:
             return
         self._observed = None if event.type == DELETED else event.object

@@ -109,10 +109,10 @@ class Contender:
         """Read if necessary, decide, write; return the action, or None if the attempt failed."""
         bound = self._timing.renew_deadline_seconds / 2
         if self._view.leads_until is not None:
-            left = self._view.leads_until - self._clock.monotonic()
-            if left <= 0:
+            remaining = self._view.leads_until - self._clock.monotonic()
+            if remaining <= 0:
                 return self._decide()
-            bound = min(bound, left)
+            bound = min(bound, remaining)
         try:
             async with Timeout(bound, clock=self._clock):
                 return await self._attempt_unbounded()

@@ -50,9 +50,9 @@ class PolicyStatus(ManagedController):
         kinds: dict[str, Type] = {}
         for resource in matched(spec):
             kind = await types.kind_of(resource)
-            found = await types.type_of(resource.group, resource.version, kind) if kind else None
-            if found is not None and len(kinds) < TYPES_MAX:
-                kinds[shown_kind(resource.group, resource.version, kind)] = found
+            resource_type = await types.type_of(resource.group, resource.version, kind) if kind else None
+            if resource_type is not None and len(kinds) < TYPES_MAX:
+                kinds[shown_kind(resource.group, resource.version, kind)] = resource_type
         if not kinds:
             return []
         param_kind = spec.get("paramKind")

@@ -31,14 +31,14 @@ def is_checked(policy: ValidatingAdmissionPolicy) -> bool:
 
 def matched(spec: Tree) -> list[Matched]:
     """Return the resources that the rules match, without subresources; rules with wildcards are skipped."""
-    found: set[Matched] = set()
+    matched_types: set[Matched] = set()
     for rule in (spec.get("matchConstraints") or {}).get("resourceRules") or ():
         groups, versions = rule.get("apiGroups") or (), rule.get("apiVersions") or ()
         if any("*" in text for text in (*groups, *versions)):
             continue
         resources = [name for name in rule.get("resources") or () if not set("*/") & set(name)]
-        found.update(Matched(*names) for names in product(groups, versions, resources))
-    return sorted(found)
+        matched_types.update(Matched(*names) for names in product(groups, versions, resources))
+    return sorted(matched_types)
 
 
 def shown_kind(group: str, version: str, kind: str) -> str:
@@ -51,7 +51,11 @@ def schema_of(document: Tree, group: str, version: str, kind: str) -> Tree | Non
     wanted = {"group": group, "version": version, "kind": kind}
     for schema in ((document.get("components") or {}).get("schemas") or {}).values():
         if wanted in (schema.get("x-kubernetes-group-version-kind") or ()):
-            properties = {name: each for name, each in (schema.get("properties") or {}).items() if name != "metadata"}
+            properties = {
+                name: property_schema
+                for name, property_schema in (schema.get("properties") or {}).items()
+                if name != "metadata"
+            }
             return {**schema, "properties": properties}
     return None
 

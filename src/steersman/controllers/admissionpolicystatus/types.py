@@ -51,14 +51,14 @@ class Types:
         return None if schema is None else declare(schema, is_resource=True)
 
     async def _document(self, group: str, version: str) -> dict[str, Any]:
-        known = self._documents.get((group, version))
-        if known is None:
+        cached = self._documents.get((group, version))
+        if cached is None:
             path = f"/openapi/v3/apis/{group}/{version}" if group else f"/openapi/v3/api/{version}"
             try:
                 answer = await self._client.raw(requests.read(path))
             except NotFound:
-                known = {}
+                cached = {}
             else:
-                known = msgspec.json.decode(answer.body, type=dict)
-            self._documents[group, version] = known
-        return known
+                cached = msgspec.json.decode(answer.body, type=dict)
+            self._documents[group, version] = cached
+        return cached

@@ -127,7 +127,7 @@ class AttachDetach(ManagedController):
 
     def _wanted_by(self, pod: Pod) -> dict[str, PersistentVolume]:
         """Return the CSI volumes of a pod that need attaching, by name."""
-        found: dict[str, PersistentVolume] = {}
+        volumes: dict[str, PersistentVolume] = {}
         for name in claims_of(pod):
             claim = self._claims.lister.get(name, namespace=namespace_of(pod))
             bound = claim.spec.volumeName if claim is not None and claim.spec is not None else None
@@ -136,8 +136,8 @@ class AttachDetach(ManagedController):
             if volume is None or reference is None or claim is None or reference.uid != uid_of(claim):
                 continue
             if self._is_attachable(volume):
-                found[name_of(volume)] = volume
-        return found
+                volumes[name_of(volume)] = volume
+        return volumes
 
     def _is_attachable(self, volume: PersistentVolume) -> bool:
         csi = volume.spec.csi if volume.spec else None
@@ -151,12 +151,18 @@ class AttachDetach(ManagedController):
         node = self._nodes.lister.get(key)
         if node is not None and not is_managed(node):
             return None
-        attachments = [each for each in self._attachments.lister.by_index(_OF_NODE, key) if _OURS.match(name_of(each))]
-        wanted = self._wanted_on(node) if node is not None else {}
+        attachments = [
+            attachment
+            for attachment in self._attachments.lister.by_index(_OF_NODE, key)
+            if _OURS.match(name_of(attachment))
+        ]
+        desired_volumes = self._wanted_on(node) if node is not None else {}
         volumes = {
-            name: volume for each in attachments if (volume := self._volumes.lister.get(name := volume_of(each)))
+            name: volume
+            for attachment in attachments
+            if (volume := self._volumes.lister.get(name := volume_of(attachment)))
         }
-        waited = self._waited(attachments, wanted)
+        waited = self._waited(attachments, desired_volumes)
         if node is None:
             in_use = self._left_in_use.get(key) if attachments else self._left_in_use.pop(key, None)
             plan = plan_gone(
@@ -165,36 +171,40 @@ class AttachDetach(ManagedController):
         else:
             plan = plan_node(
                 node,
-                wanted,
+                desired_volumes,
                 attachments,
-                others={name: self._other_nodes(name, key) for name in wanted},
-                volumes=volumes | wanted,
+                others={name: self._other_nodes(name, key) for name in desired_volumes},
+                volumes=volumes | desired_volumes,
                 waited=waited,
                 force_seconds=self._force_seconds,
             )
         # Before anything is awaited, so that no other Node is given the same volume meanwhile.
-        self._asked |= {volume_of(each): key for each in plan.attach if not is_shared(wanted[volume_of(each)])}
-        await self._drop_unneeded(key, wanted)
+        self._asked |= {
+            volume_of(attachment): key
+            for attachment in plan.attach
+            if not is_shared(desired_volumes[volume_of(attachment)])
+        }
+        await self._drop_unneeded(key, desired_volumes)
         await self._apply(key, node, plan)
         return self._next_check(plan)
 
     def _wanted_on(self, node: Node) -> dict[str, PersistentVolume]:
-        wanted: dict[str, PersistentVolume] = {}
+        desired_volumes: dict[str, PersistentVolume] = {}
         for pod in self._pods.lister.by_index(BY_NODE, name_of(node)):
             if needs_volumes(pod, node):
-                wanted |= self._wanted_by(pod)
-        return wanted
+                desired_volumes |= self._wanted_by(pod)
+        return desired_volumes
 
     def _other_nodes(self, volume: str, node: str) -> list[str]:
         """Return the other Nodes that a volume is attached to, or is about to be."""
-        there = [each.spec.nodeName for each in self._attachments.lister.by_index(_OF_VOLUME, volume)]
-        return [name for name in (*there, self._asked.get(volume, node)) if name != node]
+        nodes = [attachment.spec.nodeName for attachment in self._attachments.lister.by_index(_OF_VOLUME, volume)]
+        return [name for name in (*nodes, self._asked.get(volume, node)) if name != node]
 
-    async def _drop_unneeded(self, key: str, wanted: Container[str]) -> None:
+    async def _drop_unneeded(self, key: str, desired_volumes: Container[str]) -> None:
         """Check with the server whether requested attachments that are no longer needed were created."""
-        for volume in [name for name, node in self._asked.items() if node == key and name not in wanted]:
-            known = self._volumes.lister.get(volume)
-            csi = known.spec.csi if known is not None and known.spec is not None else None
+        for volume in [name for name, node in self._asked.items() if node == key and name not in desired_volumes]:
+            cached_volume = self._volumes.lister.get(volume)
+            csi = cached_volume.spec.csi if cached_volume is not None and cached_volume.spec is not None else None
             if csi is not None and await self._exists(attachment_name(csi.volumeHandle, csi.driver, key)):
                 continue
             self._asked.pop(volume, None)
@@ -207,21 +217,23 @@ class AttachDetach(ManagedController):
             return False
         return True
 
-    def _waited(self, attachments: Iterable[VolumeAttachment], wanted: dict[str, PersistentVolume]) -> dict[str, float]:
+    def _waited(
+        self, attachments: Iterable[VolumeAttachment], desired_volumes: dict[str, PersistentVolume]
+    ) -> dict[str, float]:
         now = self.clock.monotonic()
-        for each in attachments:
-            if volume_of(each) in wanted:
-                self._idle.pop(name_of(each), None)
+        for attachment in attachments:
+            if volume_of(attachment) in desired_volumes:
+                self._idle.pop(name_of(attachment), None)
             else:
-                self._idle.setdefault(name_of(each), now)
-        return {name_of(each): now - self._idle.get(name_of(each), now) for each in attachments}
+                self._idle.setdefault(name_of(attachment), now)
+        return {name_of(attachment): now - self._idle.get(name_of(attachment), now) for attachment in attachments}
 
     def _next_check(self, plan: NodePlan) -> Result | None:
         """Return when the first forced detach is due."""
         now = self.clock.monotonic()
-        waits = [self._idle[name_of(each)] + self._force_seconds - now for each in plan.held]
-        left = [seconds for seconds in waits if 0 < seconds < float("inf")]
-        return Result(requeue_after_seconds=min(left)) if left else None
+        waits = [self._idle[name_of(attachment)] + self._force_seconds - now for attachment in plan.held]
+        remaining = [seconds for seconds in waits if 0 < seconds < float("inf")]
+        return Result(requeue_after_seconds=min(remaining)) if remaining else None
 
     async def _apply(self, key: str, node: Node | None, plan: NodePlan) -> None:
         """Write the plan. Node status is patched before a detach, so that the kubelet does not rely on the volume."""

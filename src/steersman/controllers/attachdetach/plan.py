@@ -101,7 +101,7 @@ class NodePlan:
 
 def plan_node(
     node: Node,
-    wanted: Mapping[str, PersistentVolume],
+    desired_volumes: Mapping[str, PersistentVolume],
     attachments: Sequence[VolumeAttachment],
     *,
     others: Mapping[str, Iterable[str]],
@@ -115,8 +115,12 @@ def plan_node(
     out of service, or has been unready for ``force_seconds``.
     """
     plan = NodePlan()
-    there = {volume_of(each): each for each in attachments if metadata_field(each, "deletionTimestamp") is None}
-    for name, volume in wanted.items():
+    there = {
+        volume_of(attachment): attachment
+        for attachment in attachments
+        if metadata_field(attachment, "deletionTimestamp") is None
+    }
+    for name, volume in desired_volumes.items():
         if name in there:
             continue
         if not is_shared(volume) and list(others.get(name, ())):
@@ -128,9 +132,9 @@ def plan_node(
         known = volumes.get(name)
         unique = volume_name(known) if known is not None else ""
         is_held = unique in in_use and not _may_force(node, waited.get(name_of(attachment), 0.0), force_seconds)
-        if name not in wanted:
+        if name not in desired_volumes:
             (plan.held if is_held else plan.detach).append(attachment)
-        if unique and is_attached(attachment) and (name in wanted or is_held):
+        if unique and is_attached(attachment) and (name in desired_volumes or is_held):
             plan.attached.append(unique)
     plan.attached.sort()
     return plan
@@ -149,13 +153,13 @@ def plan_gone(
     Volumes that may be in use are detached as from an unready Node.
     """
     plan = NodePlan()
-    for each in attachments:
-        if metadata_field(each, "deletionTimestamp") is not None:
+    for attachment in attachments:
+        if metadata_field(attachment, "deletionTimestamp") is not None:
             continue
-        known = volumes.get(volume_of(each))
-        is_used = in_use is None or (known is not None and volume_name(known) in in_use)
-        is_held = is_used and waited.get(name_of(each), 0.0) < force_seconds
-        (plan.held if is_held else plan.detach).append(each)
+        volume = volumes.get(volume_of(attachment))
+        is_used = in_use is None or (volume is not None and volume_name(volume) in in_use)
+        is_held = is_used and waited.get(name_of(attachment), 0.0) < force_seconds
+        (plan.held if is_held else plan.detach).append(attachment)
     return plan
 
 
@@ -170,10 +174,10 @@ def _may_force(node: Node, waited_seconds: float, force_seconds: float) -> bool:
 def attached_patch(node: Node, attached: Sequence[str]) -> Tree | None:
     """Return the merge patch of ``status.volumesAttached`` for this version of the Node; None if it is up to date."""
     listed = (node.status.volumesAttached if node.status else None) or ()
-    rows = [{"name": each.name, "devicePath": each.devicePath} for each in listed]
-    kept = [row for row in rows if not row["name"].startswith("kubernetes.io/csi/") or row["name"] in attached]
-    names = {row["name"] for row in kept}
-    merged = kept + [{"name": name, "devicePath": ""} for name in attached if name not in names]
+    rows = [{"name": attached_volume.name, "devicePath": attached_volume.devicePath} for attached_volume in listed]
+    kept_rows = [row for row in rows if not row["name"].startswith("kubernetes.io/csi/") or row["name"] in attached]
+    names = {row["name"] for row in kept_rows}
+    merged = kept_rows + [{"name": name, "devicePath": ""} for name in attached if name not in names]
     if merged == rows:
         return None
     return {

@@ -33,11 +33,11 @@ class TokenCleaner(ManagedController):
     async def reconcile(self, key: str) -> Result | None:
         """Wait or delete."""
         secret = self._tokens.lister.by_key(key)
-        left = seconds_to_expiry(secret, now=self.clock.now()) if secret is not None else None
-        if secret is None or left is None:
+        remaining_seconds = seconds_to_expiry(secret, now=self.clock.now()) if secret is not None else None
+        if secret is None or remaining_seconds is None:
             return None
-        if left > 0:
-            return Result(requeue_after_seconds=left)
+        if remaining_seconds > 0:
+            return Result(requeue_after_seconds=remaining_seconds)
         await self.delete_seen(secret)
         return None
 

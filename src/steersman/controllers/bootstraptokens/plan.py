@@ -44,8 +44,8 @@ def signing_token(secret: Secret, *, now: datetime) -> tuple[str, str] | None:
         return None
     if name_of(secret) != _NAME + token_id or _text(secret, "usage-bootstrap-signing") != "true":
         return None
-    left = seconds_to_expiry(secret, now=now)
-    return None if left is not None and left <= 0 else (token_id, token)
+    remaining_seconds = seconds_to_expiry(secret, now=now)
+    return None if remaining_seconds is not None and remaining_seconds <= 0 else (token_id, token)
 
 
 def signed(info: ConfigMap, tokens: Mapping[str, str]) -> ConfigMap | None:

@@ -45,8 +45,8 @@ class BootstrapSigner(ManagedController):
         new = signed(info, tokens)
         if new is not None:
             self.own_writes.note(key, self._infos, await self.client.update(new))
-        left = [seconds for secret in self._tokens.lister if (seconds := seconds_to_expiry(secret, now=now))]
-        waits = [seconds for seconds in left if seconds > 0]
+        expirations = [seconds for secret in self._tokens.lister if (seconds := seconds_to_expiry(secret, now=now))]
+        waits = [seconds for seconds in expirations if seconds > 0]
         return Result(requeue_after_seconds=min(waits)) if waits else None
 
 

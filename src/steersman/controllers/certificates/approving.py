@@ -33,10 +33,10 @@ class Approver(ManagedController):
         if csr is None or not is_undecided(csr):
             return None
         try:
-            asked = Request(csr.spec.request).asked
+            requested = Request(csr.spec.request).asked
         except ValueError as error:
             raise TerminalError(f'unable to parse csr "{key}": {error}') from error
-        candidates = recognized(csr, asked)
+        candidates = recognized(csr, requested)
         for candidate in candidates:
             if await self._may(csr, candidate.subresource):
                 approved = with_condition(csr, "Approved", "AutoApproved", candidate.message)

@@ -66,8 +66,8 @@ class Request:
             return None
 
     def _names(self) -> x509.SubjectAlternativeName | None:
-        found = self.names_extension()
-        return found.value if found else None
+        names_extension = self.names_extension()
+        return names_extension.value if names_extension else None
 
 
 class Authority:
@@ -105,8 +105,8 @@ class Authority:
         if names is not None:
             builder = builder.add_extension(names.value, critical=names.critical)
         plain = isinstance(self._key, (ed25519.Ed25519PrivateKey, ed448.Ed448PrivateKey))
-        made = builder.sign(self._key, None if plain else hashes.SHA256())
-        return base64.b64encode(made.public_bytes(serialization.Encoding.PEM)).decode()
+        certificate = builder.sign(self._key, None if plain else hashes.SHA256())
+        return base64.b64encode(certificate.public_bytes(serialization.Encoding.PEM)).decode()
 
 
 def certificate_end(encoded: str | None) -> datetime | None:
@@ -127,11 +127,11 @@ def _authority_key(certificate: x509.Certificate) -> x509.AuthorityKeyIdentifier
 
 def _key_usage(usages: Iterable[str]) -> x509.KeyUsage | None:
     """Return the extension; None without a usage, as in Go: OpenSSL rejects certificates with an empty one."""
-    wanted = {_KEY_USAGES[usage] for usage in usages if usage in _KEY_USAGES}
-    if not wanted:
+    key_usages = {_KEY_USAGES[usage] for usage in usages if usage in _KEY_USAGES}
+    if not key_usages:
         return None
-    agreed = "key_agreement" in wanted  # the last two mean nothing without it
-    flags = {name: name in wanted for name in dict.fromkeys(_KEY_USAGES.values())}
+    agreed = "key_agreement" in key_usages  # the last two mean nothing without it
+    flags = {name: name in key_usages for name in dict.fromkeys(_KEY_USAGES.values())}
     flags["encipher_only"] &= agreed
     flags["decipher_only"] &= agreed
     return x509.KeyUsage(**flags)
@@ -142,8 +142,8 @@ def _extended_usage(usages: Iterable[str]) -> x509.ExtendedKeyUsage | None:
     unknown = [usage for usage in listed if usage not in _KEY_USAGES and usage not in _EXTENDED_USAGES]
     if unknown:
         raise ValueError(f"unrecognized usage values: {unknown}")
-    found = list(dict.fromkeys(_EXTENDED_USAGES[usage] for usage in listed if usage in _EXTENDED_USAGES))
-    return x509.ExtendedKeyUsage(found) if found else None
+    extended_usages = list(dict.fromkeys(_EXTENDED_USAGES[usage] for usage in listed if usage in _EXTENDED_USAGES))
+    return x509.ExtendedKeyUsage(extended_usages) if extended_usages else None
 
 
 def _texts(name: x509.Name, oid: x509.ObjectIdentifier) -> list[str]:

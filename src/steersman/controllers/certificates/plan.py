@@ -63,38 +63,38 @@ class NotForSigner(ValueError):  # noqa: N818 — named by the condition
     """The request violates a rule of its signer; the text names it."""
 
 
-def kubelet_client_fault(asked: Asked, usages: Collection[str]) -> str:
+def kubelet_client_fault(requested: Asked, usages: Collection[str]) -> str:
     """Return why this is no valid kubelet client certificate; empty if it is."""
-    if list(asked.organizations) != [_NODES]:
+    if list(requested.organizations) != [_NODES]:
         return "subject organization is not system:nodes"
-    for found, text in (
-        (asked.dns_names, "DNS subjectAltNames are not allowed"),
-        (asked.emails, "Email subjectAltNames are not allowed"),
-        (asked.ip_addresses, "IP subjectAltNames are not allowed"),
-        (asked.uris, "URI subjectAltNames are not allowed"),
+    for values, text in (
+        (requested.dns_names, "DNS subjectAltNames are not allowed"),
+        (requested.emails, "Email subjectAltNames are not allowed"),
+        (requested.ip_addresses, "IP subjectAltNames are not allowed"),
+        (requested.uris, "URI subjectAltNames are not allowed"),
     ):
-        if found:
+        if values:
             return text
-    if not asked.common_name.startswith(_NODE_PREFIX):
+    if not requested.common_name.startswith(_NODE_PREFIX):
         return "subject common name does not begin with system:node:"
     if not _exactly(usages, _CLIENT_USAGES):
         return "usages did not match [key encipherment digital signature client auth]"
     return ""
 
 
-def kubelet_serving_fault(asked: Asked, usages: Collection[str]) -> str:
+def kubelet_serving_fault(requested: Asked, usages: Collection[str]) -> str:
     """Return why this is no valid kubelet serving certificate; empty if it is."""
-    if list(asked.organizations) != [_NODES]:
+    if list(requested.organizations) != [_NODES]:
         return "subject organization is not system:nodes"
-    if not (asked.dns_names or asked.ip_addresses):
+    if not (requested.dns_names or requested.ip_addresses):
         return "DNS or IP subjectAltName is required"
-    if asked.emails:
+    if requested.emails:
         return "Email subjectAltNames are not allowed"
-    if asked.uris:
+    if requested.uris:
         return "URI subjectAltNames are not allowed"
     if not _exactly(usages, _SERVER_USAGES):
         return "usages did not match [key encipherment digital signature server auth]"
-    if not asked.common_name.startswith(_NODE_PREFIX):
+    if not requested.common_name.startswith(_NODE_PREFIX):
         return "subject common name does not begin with system:node:"
     return ""
 
@@ -108,28 +108,28 @@ def api_client_fault(usages: Iterable[str]) -> str:
     return "" if "client auth" in listed else "missing required usage for client certificate: client auth"
 
 
-def signer_fault(signer: str, asked: Asked, usages: Collection[str]) -> str:
+def signer_fault(signer: str, requested: Asked, usages: Collection[str]) -> str:
     """Return why a signer refuses a request; empty if it accepts it."""
     match signer:
         case "kubernetes.io/kubelet-serving":
-            return kubelet_serving_fault(asked, usages)
+            return kubelet_serving_fault(requested, usages)
         case "kubernetes.io/kube-apiserver-client-kubelet":
-            return kubelet_client_fault(asked, usages)
+            return kubelet_client_fault(requested, usages)
         case "kubernetes.io/kube-apiserver-client":
             return api_client_fault(usages)
     return ""
 
 
-def recognized(csr: CertificateSigningRequest, asked: Asked) -> list[Recognized]:
+def recognized(csr: CertificateSigningRequest, requested: Asked) -> list[Recognized]:
     """Return the approvals that apply to a request, the more specific permission first."""
-    if csr.spec.signerName != KUBELET_CLIENT or kubelet_client_fault(asked, csr.spec.usages or ()):
+    if csr.spec.signerName != KUBELET_CLIENT or kubelet_client_fault(requested, csr.spec.usages or ()):
         return []
-    found = []
-    if csr.spec.username == asked.common_name:
+    signers = []
+    if csr.spec.username == requested.common_name:
         message = "Auto approving self kubelet client certificate after SubjectAccessReview."
-        found.append(Recognized("selfnodeclient", message))
+        signers.append(Recognized("selfnodeclient", message))
     message = "Auto approving kubelet client certificate after SubjectAccessReview."
-    return [*found, Recognized("nodeclient", message)]
+    return [*signers, Recognized("nodeclient", message)]
 
 
 def is_undecided(csr: CertificateSigningRequest) -> bool:
@@ -152,10 +152,10 @@ def with_condition(
 ) -> CertificateSigningRequest:
     """Return the request with an added condition of status ``True``."""
     status = csr.status or CertificateSigningRequestStatus()
-    made = CertificateSigningRequestCondition(
+    certificate_signing_request_condition = CertificateSigningRequestCondition(
         type=type_, status="True", reason=reason, message=message, lastUpdateTime=now
     )
-    conditions = [*(status.conditions or ()), made]
+    conditions = [*(status.conditions or ()), certificate_signing_request_condition]
     return msgspec.structs.replace(csr, status=msgspec.structs.replace(status, conditions=conditions))
 
 

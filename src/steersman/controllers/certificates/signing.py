@@ -76,16 +76,16 @@ class Signer(ManagedController):
 
 def authorities(options: ControllerOptions) -> dict[str, Authority]:
     """Return the CA of each signer: its own files or those for all. Raises OSError, ValueError."""
-    found: dict[str, Authority] = {}
+    authorities_by_signer: dict[str, Authority] = {}
     for signer, part in _FLAGS.items():
         certificate = getattr(options, f"cluster_signing_{part}_cert_file") or options.cluster_signing_cert_file
         key = getattr(options, f"cluster_signing_{part}_key_file") or options.cluster_signing_key_file
         if certificate and key:
-            found[signer] = Authority(Path(certificate).read_bytes(), Path(key).read_bytes())
-    return found
+            authorities_by_signer[signer] = Authority(Path(certificate).read_bytes(), Path(key).read_bytes())
+    return authorities_by_signer
 
 
 def build(context: ControllerContext) -> Signer | None:
     """Construct the controller; None without ``--cluster-signing-*`` files."""
-    found = authorities(context.options)
-    return Signer(context, authorities=found) if found else None
+    authorities_by_signer = authorities(context.options)
+    return Signer(context, authorities=authorities_by_signer) if authorities_by_signer else None

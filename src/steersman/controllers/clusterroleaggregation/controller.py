@@ -50,8 +50,8 @@ class ClusterRoleAggregation(ManagedController):
         self.own_writes.note(key, self._roles, written)
 
     async def _apply(self, name: str, rules: list[PolicyRule] | None) -> ClusterRole:
-        wanted = ClusterRole(metadata=ObjectMeta(name=name), rules=rules)
-        return await self.client.apply(wanted, field_manager=self.name, force=True)
+        cluster_role = ClusterRole(metadata=ObjectMeta(name=name), rules=rules)
+        return await self.client.apply(cluster_role, field_manager=self.name, force=True)
 
 
 def _aggregating(role: ClusterRole) -> tuple[str, ...]:

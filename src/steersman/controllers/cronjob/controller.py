@@ -101,33 +101,33 @@ class CronJobController(ManagedController):
 
     async def _without_lost(self, cron: CronJob, status: CronJobStatus, jobs: Sequence[Job]) -> CronJobStatus:
         """Remove active Jobs that do not exist from the status; the server is read, as the cache may be behind."""
-        for each in plan.absent(status, jobs):
+        for reference in plan.absent(status, jobs):
             try:
-                await self.client.get(Job, each.name or "", namespace=namespace_of(cron))
+                await self.client.get(Job, reference.name or "", namespace=namespace_of(cron))
             except NotFound:
-                self.events.event(cron, "Normal", "MissingJob", f"Active job went missing: {each.name}")
-                status = plan.without(status, [each.uid or ""])
+                self.events.event(cron, "Normal", "MissingJob", f"Active job went missing: {reference.name}")
+                status = plan.without(status, [reference.uid or ""])
         return status
 
     async def _start(self, key: str, cron: CronJob, status: CronJobStatus, start: plan.Start) -> CronJobStatus:
         assert start.at is not None
         if start.replaces:
-            for each in status.active or ():
-                if not await self._delete(cron, each.name or "", each.uid or ""):
-                    raise _CouldNotReplace(f"could not replace job {each.namespace}/{each.name}")
-                status = plan.without(status, [each.uid or ""])
+            for reference in status.active or ():
+                if not await self._delete(cron, reference.name or "", reference.uid or ""):
+                    raise _CouldNotReplace(f"could not replace job {reference.namespace}/{reference.name}")
+                status = plan.without(status, [reference.uid or ""])
         job = await self._create(key, cron, start.at)
-        if job is None or any(each.uid == uid_of(job) for each in status.active or ()):
+        if job is None or any(reference.uid == uid_of(job) for reference in status.active or ()):
             return status
         return plan.with_started(status, job, start.at)
 
     async def _create(self, key: str, cron: CronJob, at: datetime) -> Job | None:
         """Create the Job of a scheduled time; return None if a foreign Job has its name."""
-        wanted = plan.new_job(cron, at)
+        desired_job = plan.new_job(cron, at)
         try:
-            job = await self.client.create(wanted)
+            job = await self.client.create(desired_job)
         except AlreadyExists:
-            existing = await self.client.get(Job, name_of(wanted), namespace=namespace_of(wanted))
+            existing = await self.client.get(Job, name_of(desired_job), namespace=namespace_of(desired_job))
             return existing if is_controlled_by(existing, cron) else None
         except Exception as error:
             if not is_namespace_terminating(error):

@@ -43,10 +43,12 @@ def find_due(schedule: Schedule, *, since: datetime, now: datetime) -> Due:
 def _latest(schedule: Schedule, since: datetime, now: datetime) -> datetime | None:
     """Search backwards in growing steps, so that years of minutes are not enumerated."""
     look = _FIRST_LOOK
-    found = schedule.next(now - look)
-    while (found is None or found > now) and now - look > since:
+    latest = schedule.next(now - look)
+    while (latest is None or latest > now) and now - look > since:
         look *= 2
-        found = schedule.next(max(since, now - look))
-    while found is not None and found <= now and (following := schedule.next(found)) is not None and following <= now:
-        found = following
-    return found if found is not None and found <= now else None
+        latest = schedule.next(max(since, now - look))
+    while (
+        latest is not None and latest <= now and (following := schedule.next(latest)) is not None and following <= now
+    ):
+        latest = following
+    return latest if latest is not None and latest <= now else None

@@ -79,8 +79,10 @@ def _began(job: Job) -> tuple[bool, float, str]:
 
 def without(status: CronJobStatus, uids: Iterable[str]) -> CronJobStatus:
     """Return the status without these active Jobs."""
-    gone = set(uids)
-    return replaced(status, active=[each for each in status.active or () if each.uid not in gone] or None)
+    removed_uids = set(uids)
+    return replaced(
+        status, active=[reference for reference in status.active or () if reference.uid not in removed_uids] or None
+    )
 
 
 def with_started(status: CronJobStatus, job: Job, at: datetime) -> CronJobStatus:
@@ -99,13 +101,13 @@ def with_started(status: CronJobStatus, job: Job, at: datetime) -> CronJobStatus
 def absent(status: CronJobStatus, jobs: Iterable[Job]) -> list[ObjectReference]:
     """Return active Jobs that the cache does not have; the caller reads the server."""
     present = set(map(uid_of, jobs))
-    return [each for each in status.active or () if each.uid not in present]
+    return [reference for reference in status.active or () if reference.uid not in present]
 
 
 def take_in(status: CronJobStatus, jobs: Sequence[Job]) -> tuple[CronJobStatus, list[Event]]:
     """Return the status after removing finished active Jobs and recording the last success."""
     events: list[Event] = []
-    active = {each.uid for each in status.active or ()}
+    active = {reference.uid for reference in status.active or ()}
     for job in jobs:
         how = ended_as(job)
         if how and uid_of(job) in active:
@@ -206,7 +208,7 @@ def _earliest(cron: CronJob, status: CronJobStatus, now: datetime) -> datetime:
 
 def _is_done(cron: CronJob, status: CronJobStatus, at: datetime) -> bool:
     name = job_name(cron, at)
-    return status.lastScheduleTime == at or any(each.name == name for each in status.active or ())
+    return status.lastScheduleTime == at or any(reference.name == name for reference in status.active or ())
 
 
 def _refusal(cron: CronJob, status: CronJobStatus, at: datetime, now: datetime) -> Event | None:

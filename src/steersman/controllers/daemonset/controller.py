@@ -137,11 +137,11 @@ class DaemonSetController(ManagedController):
         """Relabel the Pods of duplicate revisions to the present one, then delete the duplicates."""
         if not present.duplicates:
             return
-        wanted = labels_of(present.revision)[rules.REVISION_HASH]
+        revision_hash = labels_of(present.revision)[rules.REVISION_HASH]
         others = {labels_of(revision).get(rules.REVISION_HASH) for revision in present.duplicates}
         for pod in pods:
             if labels_of(pod).get(rules.REVISION_HASH) in others:
-                patch = {"metadata": {"uid": uid_of(pod), "labels": {rules.REVISION_HASH: wanted}}}
+                patch = {"metadata": {"uid": uid_of(pod), "labels": {rules.REVISION_HASH: revision_hash}}}
                 written = await self.client.patch(Pod, name_of(pod), patch, namespace=namespace_of(pod))
                 self.own_writes.note(key, self.pods, written)
         await self.revisions.delete(present.duplicates)
@@ -175,9 +175,9 @@ class DaemonSetController(ManagedController):
             node = rules.target_node(pod)
             observed = world.ds.status.observedGeneration if world.ds.status else None
             key = (uid_of(world.ds), observed, node)
-            left = self.failed.seconds_left(key, now=now)
-            if left > 0:
-                waits.append(left)
+            seconds_left = self.failed.seconds_left(key, now=now)
+            if seconds_left > 0:
+                waits.append(seconds_left)
                 continue
             self.failed.note(key, now=now)
             message = f"Found failed daemon pod {key_of(pod)} on node {node}, will try to kill it"
@@ -204,8 +204,8 @@ class DaemonSetController(ManagedController):
     ) -> None:  # fmt: skip
         """Delete unused revisions beyond ``revisionHistoryLimit``."""
         living = {labels_of(pod).get(rules.REVISION_HASH) for pods in world.pods.values() for pod in pods}
-        kept = {uid_of(present.revision), *map(uid_of, present.duplicates)}
-        old = [revision for revision in revisions if uid_of(revision) not in kept]
+        kept_uids = {uid_of(present.revision), *map(uid_of, present.duplicates)}
+        old = [revision for revision in revisions if uid_of(revision) not in kept_uids]
         unused = [revision for revision in old if labels_of(revision).get(rules.REVISION_HASH) not in living]
         limit = rules.spec_of(world.ds).revisionHistoryLimit
         surplus = len(old) - (10 if limit is None else limit)

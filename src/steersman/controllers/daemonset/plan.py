@@ -172,11 +172,11 @@ def _surge(world: World, of_nodes: Mapping[str, Sequence[Pod]], desired: Collect
     leaving: list[Pod] = []
     surging = available = 0
     for name, pods in of_nodes.items():
-        found = _new_and_old(world, pods)
-        if found is None:
+        new_and_old = _new_and_old(world, pods)
+        if new_and_old is None:
             surging += 1
             continue
-        new, old = found
+        new, old = new_and_old
         counted = old or new
         available += counted is not None and world.available(counted)
         if old is None:

@@ -61,17 +61,21 @@ def pod_spec_of(ds: DaemonSet) -> PodSpec:
 
 def tolerations(spec: PodSpec) -> list[Toleration]:
     """Return the template's and the standard tolerations; with hostNetwork also that of an unavailable network."""
-    wanted = [Toleration(key=_TAINTS + name, operator="Exists", effect=effect) for name, effect in _TOLERATED]
+    defaults = [Toleration(key=_TAINTS + name, operator="Exists", effect=effect) for name, effect in _TOLERATED]
     if spec.hostNetwork:
-        wanted.append(Toleration(key=f"{_TAINTS}network-unavailable", operator="Exists", effect=NO_SCHEDULE))
-    found = list(spec.tolerations or ())
-    for toleration in wanted:
-        alike = [number for number, each in enumerate(found) if _same_but_for_time(each, toleration)]
+        defaults.append(Toleration(key=f"{_TAINTS}network-unavailable", operator="Exists", effect=NO_SCHEDULE))
+    existing = list(spec.tolerations or ())
+    for toleration in defaults:
+        alike = [
+            number
+            for number, toleration_index in enumerate(existing)
+            if _same_but_for_time(toleration_index, toleration)
+        ]
         if alike:
-            found[alike[0]] = toleration
+            existing[alike[0]] = toleration
         else:
-            found.append(toleration)
-    return found
+            existing.append(toleration)
+    return existing
 
 
 def _same_but_for_time(one: Toleration, other: Toleration) -> bool:
@@ -150,12 +154,12 @@ def target_node(pod: Pod) -> str:
 
 def by_node(pods: Iterable[Pod]) -> dict[str, list[Pod]]:
     """Return Pods by target node, bound ones first, then by age."""
-    found: dict[str, list[Pod]] = {}
+    pods_by_node: dict[str, list[Pod]] = {}
     for pod in pods:
-        found.setdefault(target_node(pod), []).append(pod)
-    for of_node in found.values():
+        pods_by_node.setdefault(target_node(pod), []).append(pod)
+    for of_node in pods_by_node.values():
         of_node.sort(key=_standing)
-    return found
+    return pods_by_node
 
 
 def _standing(pod: Pod) -> tuple[bool, float, str]:

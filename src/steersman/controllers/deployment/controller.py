@@ -61,8 +61,8 @@ class DeploymentController(ManagedController):
         namespace = namespace_of(rs)
         owner = controller_of(rs)
         if owner is not None:
-            found = self._resolve(namespace, owner)
-            return () if found is None else (f"{namespace}/{owner.name}",)
+            deployment = self._resolve(namespace, owner)
+            return () if deployment is None else (f"{namespace}/{owner.name}",)
         return [
             f"{namespace}/{name_of(deployment)}"
             for deployment in self.deployments.lister.list(namespace=namespace)
@@ -72,8 +72,8 @@ class DeploymentController(ManagedController):
     def _resolve(self, namespace: str, owner: Owner) -> Deployment | None:
         if owner.kind != "Deployment":
             return None
-        found = self.deployments.lister.get(owner.name, namespace=namespace)
-        return found if found is not None and uid_of(found) == owner.uid else None
+        deployment = self.deployments.lister.get(owner.name, namespace=namespace)
+        return deployment if deployment is not None and uid_of(deployment) == owner.uid else None
 
     def _pod_changed(self, change: Change[Pod]) -> None:
         """Enqueue a Recreate Deployment whose Pod was deleted; ReplicaSets scaled to 0 do not show it."""
@@ -160,11 +160,11 @@ class DeploymentController(ManagedController):
 
     async def _is_ours(self, deployment: Deployment, rs: ReplicaSet) -> bool:
         """Report whether the existing ReplicaSet is this Deployment's for this template: the cache was stale."""
-        there = await self.client.get(ReplicaSet, name_of(rs), namespace=namespace_of(rs))
-        template = template_of(there)
+        live = await self.client.get(ReplicaSet, name_of(rs), namespace=namespace_of(rs))
+        template = template_of(live)
         assert deployment.spec is not None
         return (
-            is_controlled_by(there, deployment)
+            is_controlled_by(live, deployment)
             and template is not None
             and same_template(template, deployment.spec.template)
         )

@@ -328,15 +328,15 @@ def new_set(deployment: Deployment, replicas: int) -> ReplicaSet:
     """Return a ReplicaSet of the current template; name and labels have the template's hash."""
     assert deployment.spec is not None
     template: PodTemplateSpec = deployment.spec.template
-    made = template_hash(template, (deployment.status.collisionCount if deployment.status else None))
-    labels = labels_of(template) | {HASH_LABEL: made}
+    hash_ = template_hash(template, (deployment.status.collisionCount if deployment.status else None))
+    labels = labels_of(template) | {HASH_LABEL: hash_}
     selector = deployment.spec.selector
     owner = controller_reference(deployment, api_version="apps/v1", kind="Deployment")
     return ReplicaSet(
         apiVersion="apps/v1",
         kind="ReplicaSet",
         metadata=ObjectMeta(
-            name=set_name(name_of(deployment), made),
+            name=set_name(name_of(deployment), hash_),
             namespace=namespace_of(deployment),
             labels=labels,
             ownerReferences=[owner.typed()],
@@ -345,7 +345,7 @@ def new_set(deployment: Deployment, replicas: int) -> ReplicaSet:
             replicas=replicas,
             minReadySeconds=deployment.spec.minReadySeconds,
             selector=LabelSelector(
-                matchLabels=(selector.matchLabels or {}) | {HASH_LABEL: made},
+                matchLabels=(selector.matchLabels or {}) | {HASH_LABEL: hash_},
                 matchExpressions=selector.matchExpressions,
             ),
             template=with_metadata(template, labels=labels),

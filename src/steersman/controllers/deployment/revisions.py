@@ -73,10 +73,10 @@ def by_revision(sets: Iterable[ReplicaSet]) -> list[ReplicaSet]:
 
 def with_replica_annotations(rs: ReplicaSet, *, desired: int, most: int) -> ReplicaSet:
     """Return the ReplicaSet with the desired and maximum replicas annotations; itself if up to date."""
-    wanted = {DESIRED_REPLICAS: str(desired), MAX_REPLICAS: str(most)}
-    if wanted.items() <= annotations_of(rs).items():
+    annotations = {DESIRED_REPLICAS: str(desired), MAX_REPLICAS: str(most)}
+    if annotations.items() <= annotations_of(rs).items():
         return rs
-    return with_metadata(rs, annotations=annotations_of(rs) | wanted)
+    return with_metadata(rs, annotations=annotations_of(rs) | annotations)
 
 
 def as_newest(rs: ReplicaSet, deployment_annotations: Mapping[str, str], revision: int) -> ReplicaSet:

@@ -98,10 +98,10 @@ def active_or_latest(new: ReplicaSet | None, old: Sequence[ReplicaSet]) -> Repli
 
     None if several are active, or there are none.
     """
-    found = active([*reversed(by_age(old)), new])
-    if len(found) == 1:
-        return found[0]
-    if found:
+    active_sets = active([*reversed(by_age(old)), new])
+    if len(active_sets) == 1:
+        return active_sets[0]
+    if active_sets:
         return None
     return new or next(iter(reversed(by_age(old))), None)
 
@@ -160,16 +160,16 @@ def _fraction(rs: ReplicaSet, deployment: Deployment) -> int:
 
 def unhealthy_reductions(old: Sequence[ReplicaSet], most: int) -> list[tuple[ReplicaSet, int]]:
     """Return new sizes that remove unavailable replicas first, at most ``most``."""
-    found: list[tuple[ReplicaSet, int]] = []
+    reductions: list[tuple[ReplicaSet, int]] = []
     for rs in by_age(old):
-        taken = min(most, size(rs) - available(rs))
+        reduction = min(most, size(rs) - available(rs))
         if most <= 0:
             break
-        if taken <= 0:
+        if reduction <= 0:
             continue
-        found.append((rs, size(rs) - taken))
-        most -= taken
-    return found
+        reductions.append((rs, size(rs) - reduction))
+        most -= reduction
+    return reductions
 
 
 def rolling_reductions(
@@ -182,15 +182,15 @@ def rolling_reductions(
     """
     kept = sum(min(available(rs), size(rs)) for rs in (*old, new))
     spare = kept - (wanted(deployment) - max_unavailable(deployment))
-    found: list[tuple[ReplicaSet, int]] = []
+    reductions: list[tuple[ReplicaSet, int]] = []
     for rs in by_age(old):
         if spare <= 0:
             break
-        taken = min(size(rs), spare)
-        if taken:
-            found.append((rs, size(rs) - taken))
-        spare -= taken
-    return found
+        reduction = min(size(rs), spare)
+        if reduction:
+            reductions.append((rs, size(rs) - reduction))
+        spare -= reduction
+    return reductions
 
 
 def most_to_reduce(deployment: Deployment, new: ReplicaSet, old: Sequence[ReplicaSet]) -> int:

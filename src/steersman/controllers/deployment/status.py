@@ -81,19 +81,19 @@ def count(
 ) -> DeploymentStatus:
     """Return the status with the ReplicaSets' counts and the condition Available. ``sets`` includes ``new``."""
     sets = list(sets)
-    there = sum(map(available, sets))
+    total = sum(map(available, sets))
     counted = DeploymentStatus(
         observedGeneration=(deployment.metadata.generation if deployment.metadata else None),
         replicas=sum(map(_replicas, sets)) or None,
         updatedReplicas=(_replicas(new) if new else 0) or None,
         readyReplicas=sum((rs.status.readyReplicas if rs.status else None) or 0 for rs in sets) or None,
-        availableReplicas=there or None,
-        unavailableReplicas=max(0, sum(map(size, sets)) - there) or None,
+        availableReplicas=total or None,
+        unavailableReplicas=max(0, sum(map(size, sets)) - total) or None,
         terminatingReplicas=_terminating(sets),
         collisionCount=status.collisionCount,
         conditions=status.conditions,
     )
-    if there >= wanted(deployment) - max_unavailable(deployment):
+    if total >= wanted(deployment) - max_unavailable(deployment):
         condition = new_condition(
             AVAILABLE, "True", "MinimumReplicasAvailable", "Deployment has minimum availability.", now=now
         )  # fmt: skip
@@ -164,19 +164,19 @@ def watch_progress(
     settled = (counted.replicas or 0) == (counted.updatedReplicas or 0)
     if settled and condition is not None and condition.reason == NEW_SET_AVAILABLE:
         return counted
-    who = f'ReplicaSet "{name_of(new)}"' if new is not None else f'Deployment "{name_of(deployment)}"'
+    subject = f'ReplicaSet "{name_of(new)}"' if new is not None else f'Deployment "{name_of(deployment)}"'
     if is_complete(deployment, counted):
-        message = f"{who} has successfully progressed."
+        message = f"{subject} has successfully progressed."
         return with_deployment_condition(counted, progressing("True", NEW_SET_AVAILABLE, message, now=now))
     if has_progressed(before, counted):
-        fresh = progressing("True", SETS_UPDATED, f"{who} is progressing.", now=now)
+        fresh = progressing("True", SETS_UPDATED, f"{subject} is progressing.", now=now)
         if condition is not None and condition.status == "True":
             fresh = replaced(fresh, lastTransitionTime=condition.lastTransitionTime)
         # Replaced even for an equal reason: lastUpdateTime is the time of the last progress.
         return with_deployment_condition(without_deployment_condition(counted, PROGRESSING), fresh)
     if has_timed_out(deployment, counted, now=now):
         return with_deployment_condition(
-            counted, progressing("False", TIMED_OUT, f"{who} has timed out progressing.", now=now)
+            counted, progressing("False", TIMED_OUT, f"{subject} has timed out progressing.", now=now)
         )
     return counted
 

@@ -66,7 +66,7 @@ class DeviceTaintEviction(ManagedController):
         self._claims = self.watch(ResourceClaim, keys=plan.pod_keys)
         self._claims.add_index(_BY_POOL, plan.pools_of)
         self._slices = self.informer(ResourceSlice)
-        self._slices.add_index(_BY_POOL, lambda each: (plan.pool_of(each),))
+        self._slices.add_index(_BY_POOL, lambda slice_: (plan.pool_of(slice_),))
         self._slices.add_callback(self._slice_changed)
         self._rules: Informer[DeviceTaintRule] | None = None
         self._rule_queue = self.add_queue("device_taint_rules", self._reconcile_rule)
@@ -104,8 +104,8 @@ class DeviceTaintEviction(ManagedController):
         else:
             self._rule_queue.add(name_of(rule))
         states = [rule, change.old] if isinstance(change, Updated) else [rule]
-        for each in filter(plan.is_evicting, states):
-            self._enqueue_pods(self._selected(each))
+        for state in filter(plan.is_evicting, states):
+            self._enqueue_pods(self._selected(state))
 
     def _selected(self, rule: DeviceTaintRule) -> list[ResourceClaim]:
         """Return the claims with a device that the rule selects."""
@@ -122,16 +122,16 @@ class DeviceTaintEviction(ManagedController):
     async def reconcile(self, key: str) -> Result | None:
         """Let it stay, let it wait, or send it away."""
         pod = self._pods.lister.by_key(key)
-        found = None if pod is None else self._eviction(pod, list(self._rules.lister) if self._rules else ())
-        self._blame(key, found.rules if found is not None else frozenset())
-        if pod is None or found is None:
+        eviction = None if pod is None else self._eviction(pod, list(self._rules.lister) if self._rules else ())
+        self._blame(key, eviction.rules if eviction is not None else frozenset())
+        if pod is None or eviction is None:
             self._let_stay(key, pod)
             return None
-        wait = (found.when - self.clock.now()).total_seconds()
+        wait = (eviction.when - self.clock.now()).total_seconds()
         if wait > 0:
             self._waiting[key] = uid_of(pod)
             return Result(requeue_after_seconds=wait)
-        await self._evict(pod, found)
+        await self._evict(pod, eviction)
         self._waiting.pop(key, None)
         return None
 
@@ -155,7 +155,7 @@ class DeviceTaintEviction(ManagedController):
         if pod is not None and uid == uid_of(pod) and is_active(pod):
             self.events.event(pod, "Normal", _EVENT, "Cancelling deletion")
 
-    async def _evict(self, pod: Pod, found: plan.Eviction) -> None:
+    async def _evict(self, pod: Pod, eviction: plan.Eviction) -> None:
         """Delete the pod. It is read from the server first, so that no event is recorded for a terminating one."""
         try:
             latest = await self.client.get(Pod, name_of(pod), namespace=namespace_of(pod))
@@ -170,8 +170,8 @@ class DeviceTaintEviction(ManagedController):
         except NotFound:
             return
         self._deletions.inc()
-        self._latency.observe((self.clock.now() - found.when).total_seconds())
-        for rule in found.rules:
+        self._latency.observe((self.clock.now() - eviction.when).total_seconds())
+        for rule in eviction.rules:
             self._evicted[rule] = self._evicted.get(rule, 0) + 1
 
     # Rules
@@ -186,9 +186,9 @@ class DeviceTaintEviction(ManagedController):
         wait = seconds_to_update(rule, now=now)
         if wait > 0:
             return Result(requeue_after_seconds=wait)
-        wanted = status_to_apply(rule, self._extent(rule), now=now)
-        if wanted is not None:
-            await self.client.apply(wanted, field_manager=self.name, force=True, subresource="status")
+        status = status_to_apply(rule, self._extent(rule), now=now)
+        if status is not None:
+            await self.client.apply(status, field_manager=self.name, force=True, subresource="status")
         return None
 
     def _extent(self, rule: DeviceTaintRule) -> Extent:
@@ -198,7 +198,7 @@ class DeviceTaintEviction(ManagedController):
         claims = self._selected(rule)
         keys = {key for claim in claims for key in plan.pod_keys(claim)}
         pods = [pod for key in keys if (pod := self._pods.lister.by_key(key)) is not None]
-        affected = [pod for pod in pods if (found := self._eviction(pod, [evicting])) and found.rules]
+        affected = [pod for pod in pods if (eviction := self._eviction(pod, [evicting])) and eviction.rules]
         return Extent(
             pods=len(affected),
             namespaces=len({namespace_of(pod) for pod in affected}),
@@ -208,12 +208,12 @@ class DeviceTaintEviction(ManagedController):
         )
 
     def _published(self, rule: DeviceTaintRule) -> int:
-        pools = {plan.pool_of(each) for each in self._slices.lister}
+        pools = {plan.pool_of(slice_) for slice_ in self._slices.lister}
         return sum(
-            plan.is_selected(rule, driver=each.spec.driver, pool=each.spec.pool.name, device=device.name)
+            plan.is_selected(rule, driver=slice_.spec.driver, pool=slice_.spec.pool.name, device=device.name)
             for pool in pools
-            for each in plan.newest(self._slices.lister.by_index(_BY_POOL, pool))
-            for device in each.spec.devices or ()
+            for slice_ in plan.newest(self._slices.lister.by_index(_BY_POOL, pool))
+            for device in slice_.spec.devices or ()
         )
 
 

@@ -43,9 +43,9 @@ def pool_key(driver: str, pool: str) -> str:
     return f"{driver}/{pool}"
 
 
-def pool_of(each: ResourceSlice) -> str:
+def pool_of(slice_: ResourceSlice) -> str:
     """Return the pool of a slice."""
-    return pool_key(each.spec.driver, each.spec.pool.name)
+    return pool_key(slice_.spec.driver, slice_.spec.pool.name)
 
 
 def results_of(claim: ResourceClaim) -> list[DeviceRequestAllocationResult]:
@@ -63,13 +63,13 @@ def pod_keys(claim: ResourceClaim) -> list[str]:
     """Return the keys of the pods that an allocated claim is reserved for."""
     if not results_of(claim):
         return []
-    return [f"{namespace_of(claim)}/{each.name}" for each in consumers(claim) if is_pod(each)]
+    return [f"{namespace_of(claim)}/{consumer.name}" for consumer in consumers(claim) if is_pod(consumer)]
 
 
-def evicting_taints(each: ResourceSlice) -> tuple[int, dict[str, list[DeviceTaint]]]:
+def evicting_taints(slice_: ResourceSlice) -> tuple[int, dict[str, list[DeviceTaint]]]:
     """Return the pool generation of a slice and the ``NoExecute`` taints by device."""
-    tainted = {device.name: _evicting(device.taints) for device in each.spec.devices or ()}
-    return each.spec.pool.generation, {name: taints for name, taints in tainted.items() if taints}
+    tainted = {device.name: _evicting(device.taints) for device in slice_.spec.devices or ()}
+    return slice_.spec.pool.generation, {name: taints for name, taints in tainted.items() if taints}
 
 
 def _evicting(taints: Sequence[DeviceTaint] | None) -> list[DeviceTaint]:
@@ -79,8 +79,8 @@ def _evicting(taints: Sequence[DeviceTaint] | None) -> list[DeviceTaint]:
 def newest(slices: Iterable[ResourceSlice]) -> list[ResourceSlice]:
     """Return the slices of the latest generation of a pool; others are outdated."""
     listed = list(slices)
-    latest = max((each.spec.pool.generation for each in listed), default=0)
-    return [each for each in listed if each.spec.pool.generation == latest]
+    latest = max((listed_slice.spec.pool.generation for listed_slice in listed), default=0)
+    return [listed_slice for listed_slice in listed if listed_slice.spec.pool.generation == latest]
 
 
 def is_selected(rule: DeviceTaintRule, *, driver: str, pool: str, device: str) -> bool:
@@ -89,7 +89,7 @@ def is_selected(rule: DeviceTaintRule, *, driver: str, pool: str, device: str) -
     if selector is None:
         return False
     named = ((selector.driver, driver), (selector.pool, pool), (selector.device, device))
-    return all(wanted is None or wanted == found for wanted, found in named)
+    return all(expected is None or expected == actual for expected, actual in named)
 
 
 def selects(rule: DeviceTaintRule, result: DeviceRequestAllocationResult) -> bool:
@@ -110,12 +110,15 @@ def evicted_at(taint: AnyTaint, tolerations: Sequence[Any]) -> datetime | None:
     """
     if taint.timeAdded is None:
         return None
-    seconds = [each.tolerationSeconds for each in tolerations if tolerates(each, taint)]
-    shortest = min((_SECONDS_MAX if each is None else max(0, each) for each in seconds), default=0)
+    seconds = [toleration.tolerationSeconds for toleration in tolerations if tolerates(toleration, taint)]
+    shortest = min(
+        (_SECONDS_MAX if toleration_seconds is None else max(0, toleration_seconds) for toleration_seconds in seconds),
+        default=0,
+    )
     if None in seconds or shortest >= _SECONDS_MAX:
         return None
-    found: datetime = taint.timeAdded + timedelta(seconds=shortest)
-    return found
+    eviction_time: datetime = taint.timeAdded + timedelta(seconds=shortest)
+    return eviction_time
 
 
 def eviction(claims: Iterable[ResourceClaim], slices_of: SlicesOf, rules: Sequence[DeviceTaintRule]) -> Eviction | None:
@@ -136,8 +139,8 @@ def _taints(
     result: DeviceRequestAllocationResult, slices_of: SlicesOf, rules: Iterable[DeviceTaintRule]
 ) -> Iterator[tuple[AnyTaint, str]]:
     """Yield the taints of an allocated device with the name of their rule; empty for the driver's own."""
-    for each in newest(slices_of(pool_key(result.driver, result.pool))):
-        for device in each.spec.devices or ():
+    for pool_slice in newest(slices_of(pool_key(result.driver, result.pool))):
+        for device in pool_slice.spec.devices or ():
             if device.name == result.device:
                 yield from ((taint, "") for taint in _evicting(device.taints))
     for rule in rules:

@@ -44,10 +44,10 @@ class Extent:
 
 def seconds_to_update(rule: DeviceTaintRule, *, now: datetime) -> float:
     """Return the seconds until the condition may be updated; 0 if the spec is newer than the condition."""
-    found = _present(rule)
-    if found is None or found.observedGeneration != metadata_field(rule, "generation"):
+    present = _present(rule)
+    if present is None or present.observedGeneration != metadata_field(rule, "generation"):
         return 0.0
-    since: timedelta = now - found.lastTransitionTime
+    since: timedelta = now - present.lastTransitionTime
     return max(0.0, PERIOD_SECONDS - since.total_seconds())
 
 
@@ -58,9 +58,9 @@ def status_to_apply(rule: DeviceTaintRule, extent: Extent, *, now: datetime) -> 
     """
     status, reason, message = _condition_fields(rule, extent)
     generation = metadata_field(rule, "generation") or 0
-    found = _present(rule)
-    if found is not None:
-        stored = (found.status, found.reason, found.message, found.observedGeneration or 0)
+    present = _present(rule)
+    if present is not None:
+        stored = (present.status, present.reason, present.message, present.observedGeneration or 0)
         if stored == (status, reason, message, generation):
             return None
     condition: Tree = {

@@ -76,10 +76,10 @@ class Disruption(ManagedController):
     def _pod_changed(self, change: Change[Pod]) -> None:
         pod = change.latest
         budgets = self._budgets.lister.list(namespace=namespace_of(pod))
-        found = matching(budgets, labels_of(pod)) if budgets else []
+        matching_budgets = matching(budgets, labels_of(pod)) if budgets else []
         if isinstance(change, Updated) and labels_of(change.old) != labels_of(change.new):
-            found += matching(budgets, labels_of(change.old))
-        for budget in found:
+            matching_budgets += matching(budgets, labels_of(change.old))
+        for budget in matching_budgets:
             self.enqueue(budget)
         if not isinstance(change, Deleted):
             wait = seconds_to_stale(pod, now=self.clock.now())
@@ -133,9 +133,9 @@ class Disruption(ManagedController):
 
     def _report_unmanaged(self, budget: PodDisruptionBudget) -> None:
         selector = budget.spec.selector if budget.spec else None
-        shown = label_selector_text(None if selector is None else msgspec.to_builtins(selector))
+        selector_text = label_selector_text(None if selector is None else msgspec.to_builtins(selector))
         text = (
-            f"Pods selected by this PodDisruptionBudget (selector: {shown}) were found to be unmanaged. As a result, "
+            f"Pods selected by this PodDisruptionBudget (selector: {selector_text}) were found to be unmanaged. As a result, "
             "the status of the PDB cannot be calculated correctly, which may result in undefined behavior. To account "
             'for these pods please set ".spec.minAvailable" field of the PDB to an integer value.'
         )
@@ -154,14 +154,14 @@ class Disruption(ManagedController):
         informer = self._scaled.get((owner.group, owner.kind))
         if informer is None:
             return await self._scale_of_other(owner, namespace)
-        found: Any = informer.lister.get(owner.name, namespace=namespace)
-        if found is None or uid_of(found) != owner.uid:
+        controller: Any = informer.lister.get(owner.name, namespace=namespace)
+        if controller is None or uid_of(controller) != owner.uid:
             return None
-        above = controller_of(found)
+        above = controller_of(controller)
         if owner.kind == "ReplicaSet" and above is not None and above.kind == "Deployment":
             deployment: Any = self._scaled["apps", "Deployment"].lister.get(above.name, namespace=namespace)
-            found = deployment if deployment is not None and uid_of(deployment) == above.uid else None
-        return Scale(uid_of(found), _replicas(found)) if found is not None else None
+            controller = deployment if deployment is not None and uid_of(deployment) == above.uid else None
+        return Scale(uid_of(controller), _replicas(controller)) if controller is not None else None
 
     async def _scale_of_other(self, owner: Owner, namespace: str) -> Scale | None:
         """Raise NoController where the kind can have none."""

@@ -60,14 +60,14 @@ class EndpointsController(ManagedController):
         if not has_endpoints(service):
             return
         pods = [pod for pod in self._pods.lister.list(namespace=namespace_of(service)) if selects(service, pod)]
-        wanted = plan_endpoints(service, pods, current, self._times.last_change_trigger_time(key, service, pods))
-        if wanted is not None:
-            await self._write(key, wanted)
+        desired = plan_endpoints(service, pods, current, self._times.last_change_trigger_time(key, service, pods))
+        if desired is not None:
+            await self._write(key, desired)
 
-    async def _write(self, key: str, wanted: Endpoints) -> None:
-        creates = not resource_version_of(wanted)
+    async def _write(self, key: str, desired: Endpoints) -> None:
+        creates = not resource_version_of(desired)
         try:
-            written = await (self.client.create(wanted) if creates else self.client.update(wanted))
+            written = await (self.client.create(desired) if creates else self.client.update(desired))
         except Conflict:
             raise
         except ApiError as error:
@@ -75,7 +75,7 @@ class EndpointsController(ManagedController):
                 return
             reason = "FailedToCreateEndpoint" if creates else "FailedToUpdateEndpoint"
             operation = f"create endpoint for service {key}" if creates else f"update endpoint {key}"
-            self.events.event(wanted, "Warning", reason, f"Failed to {operation}: {error}")
+            self.events.event(desired, "Warning", reason, f"Failed to {operation}: {error}")
             raise
         (self.record_created if creates else self.own_writes.note)(key, self._endpoints, written)
 

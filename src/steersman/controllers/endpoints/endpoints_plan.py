@@ -66,7 +66,7 @@ def plan_endpoints(
 def _subsets(service: Service, pods: Iterable[Pod]) -> list[EndpointSubset]:
     """Return one subset for each pod and port."""
     publishes = bool(service.spec and service.spec.publishNotReadyAddresses)
-    found: list[EndpointSubset] = []
+    subsets: list[EndpointSubset] = []
     for pod in pods:
         ip = address_of(pod, families(service)[0]) if may_be_endpoint(pod, terminating=publishes) else ""
         if not ip:
@@ -77,18 +77,18 @@ def _subsets(service: Service, pods: Iterable[Pod]) -> list[EndpointSubset]:
         ready = publishes or is_ready(pod)
         for ports in _ports(service, pod):
             place = {"addresses": [address]} if ready else {"notReadyAddresses": [address]}
-            found.append(EndpointSubset(ports=ports, **place))
-    return found
+            subsets.append(EndpointSubset(ports=ports, **place))
+    return subsets
 
 
 def _ports(service: Service, pod: Pod) -> list[list[EndpointPort] | None]:
     ports = (service.spec.ports if service.spec else None) or ()
     if not ports:
         return [None] if may_lack_ports(service) else []
-    found = [(port, port_number(pod, port)) for port in ports]
+    numbered_ports = [(port, port_number(pod, port)) for port in ports]
     return [
         [EndpointPort(name=port.name or None, port=number, protocol=port.protocol, appProtocol=port.appProtocol)]
-        for port, number in found
+        for port, number in numbered_ports
         if number is not None
     ]
 
@@ -102,14 +102,14 @@ def _truncated(subsets: list[EndpointSubset]) -> tuple[list[EndpointSubset], boo
     cuts_ready = ready > CAPACITY
     room = CAPACITY if cuts_ready else CAPACITY - ready
     total = ready if cuts_ready else unready
-    left = room
+    remaining = room
     cut: list[EndpointSubset] = []
     for subset in subsets:
         listed = (subset.addresses if cuts_ready else subset.notReadyAddresses) or []
-        share = min(left, -(-len(listed) * room // total))
-        left -= min(share, len(listed))
-        kept = listed[:share] or None
-        fields = {"addresses": kept, "notReadyAddresses": None} if cuts_ready else {"notReadyAddresses": kept}
+        share = min(remaining, -(-len(listed) * room // total))
+        remaining -= min(share, len(listed))
+        truncated = listed[:share] or None
+        fields = {"addresses": truncated, "notReadyAddresses": None} if cuts_ready else {"notReadyAddresses": truncated}
         cut.append(replaced(subset, **fields))
     return [subset for subset in cut if subset.addresses or subset.notReadyAddresses], True
 
@@ -119,8 +119,8 @@ def _comparable(subsets: Iterable[EndpointSubset] | None) -> list[EndpointSubset
     return repacked(
         replaced(
             subset,
-            addresses=[_plain(each) for each in subset.addresses or ()],
-            notReadyAddresses=[_plain(each) for each in subset.notReadyAddresses or ()],
+            addresses=[_plain(address) for address in subset.addresses or ()],
+            notReadyAddresses=[_plain(address) for address in subset.notReadyAddresses or ()],
         )
         for subset in subsets or ()
     )

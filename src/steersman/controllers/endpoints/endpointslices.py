@@ -74,9 +74,9 @@ class EndpointSlices(ManagedController):
         pods = [pod for pod in self._pods.lister.list(namespace=namespace_of(service)) if selects(service, pod)]
         nodes = {name: node for pod in pods if (node := self._nodes.lister.get(name := node_of(pod))) is not None}
         slices = [
-            each
-            for each in of_service(self._slices, key, manager=CONTROLLER)
-            if metadata_field(each, "deletionTimestamp") is None
+            slice_
+            for slice_ in of_service(self._slices, key, manager=CONTROLLER)
+            if metadata_field(slice_, "deletionTimestamp") is None
         ]
         trigger = self._times.last_change_trigger_time(key, service, pods)
         plan = plan_slices(service, pods, slices, nodes, max_endpoints=self.options.max_endpoints_per_slice)
@@ -97,8 +97,8 @@ class EndpointSlices(ManagedController):
 
 
 def _is_ours(change: Change[EndpointSlice]) -> bool:
-    found = [change.latest, change.old] if isinstance(change, Updated) else [change.latest]
-    return any(labels_of(each).get(MANAGED_BY) == CONTROLLER for each in found)
+    versions = [change.latest, change.old] if isinstance(change, Updated) else [change.latest]
+    return any(labels_of(slice_).get(MANAGED_BY) == CONTROLLER for slice_ in versions)
 
 
 def build(context: ControllerContext) -> EndpointSlices:

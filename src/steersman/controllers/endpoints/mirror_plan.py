@@ -58,11 +58,11 @@ def plan_mirror(endpoints: Endpoints, slices: Sequence[EndpointSlice], *, max_pe
     for subset in repacked(endpoints.subsets or ()):
         _add(plan, mirrors, subset, max_per_subset)
     existing: dict[object, list[EndpointSlice]] = {}
-    for each in slices:
-        existing.setdefault((each.addressType, ports_key(each.ports)), []).append(each)
+    for slice_ in slices:
+        existing.setdefault((slice_.addressType, ports_key(slice_.ports)), []).append(slice_)
     for key, mirror in mirrors.items():
         _settle(plan.changes, endpoints, mirror, existing.pop(key, []))
-    plan.changes.delete += [each for rest in existing.values() for each in rest]
+    plan.changes.delete += [slice_ for rest in existing.values() for slice_ in rest]
     if metadata_field(endpoints, "deletionTimestamp") is not None:
         plan.changes.create.clear()
     plan.changes = recycle(plan.changes, owner_uid=uid_of(endpoints))
@@ -74,8 +74,8 @@ def _add(plan: MirrorPlan, mirrors: dict[object, _Mirror], subset: EndpointSubse
         EndpointPort(name=each.name or "", port=each.port, protocol=each.protocol, appProtocol=each.appProtocol)
         for each in subset.ports or ()
     ]
-    rows = [(each, True) for each in subset.addresses or ()]
-    rows += [(each, False) for each in subset.notReadyAddresses or ()]
+    rows = [(address, True) for address in subset.addresses or ()]
+    rows += [(address, False) for address in subset.notReadyAddresses or ()]
     added = 0
     for address, ready in rows:
         if added >= max_per_subset:
@@ -114,8 +114,12 @@ def _settle(changes: Changes, endpoints: Endpoints, mirror: _Mirror, existing: l
         return
     first, *rest = existing
     changes.delete += rest
-    held = {identity_of(each): each for each in endpoints_of(first)}
-    if held == mirror.endpoints and labels_of(first) == labels_of(new) and annotations_of(first) == annotations_of(new):
+    endpoints_by_identity = {identity_of(endpoint): endpoint for endpoint in endpoints_of(first)}
+    if (
+        endpoints_by_identity == mirror.endpoints
+        and labels_of(first) == labels_of(new)
+        and annotations_of(first) == annotations_of(new)
+    ):
         return
     written = replaced(first, endpoints=new.endpoints, ports=new.ports)
     changes.update.append(with_metadata(written, labels=labels_of(new), annotations=annotations_of(new) or None))

@@ -60,8 +60,8 @@ class Mirroring(ManagedController):
 
 
 def _is_ours(change: Change[EndpointSlice]) -> bool:
-    found = [change.latest, change.old] if isinstance(change, Updated) else [change.latest]
-    return any(labels_of(each).get(MANAGED_BY) == CONTROLLER for each in found)
+    versions = [change.latest, change.old] if isinstance(change, Updated) else [change.latest]
+    return any(labels_of(slice_).get(MANAGED_BY) == CONTROLLER for slice_ in versions)
 
 
 def build(context: ControllerContext) -> Mirroring:

@@ -40,18 +40,18 @@ def identity_of(endpoint: Endpoint) -> Identity:
 
 def ports_key(ports: Iterable[EndpointPort] | None) -> tuple[object, ...]:
     """Return a key that is equal for slices with the same ports in any order."""
-    rows = [(each.name or "", each.port or 0, each.protocol or "", each.appProtocol or "") for each in ports or ()]
+    rows = [(port.name or "", port.port or 0, port.protocol or "", port.appProtocol or "") for port in ports or ()]
     return tuple(sorted(rows))
 
 
-def endpoints_of(found: EndpointSlice) -> list[Endpoint]:
+def endpoints_of(slice_: EndpointSlice) -> list[Endpoint]:
     """Return ``endpoints``."""
-    return list(found.endpoints or ())
+    return list(slice_.endpoints or ())
 
 
 def pack(
     existing: Sequence[EndpointSlice],
-    wanted: Sequence[Endpoint],
+    desired: Sequence[Endpoint],
     *,
     labels: dict[str, str],
     make: Callable[[list[Endpoint]], EndpointSlice],
@@ -62,25 +62,25 @@ def pack(
     Existing endpoints stay in their slice; new ones go into slices that change anyway, the fullest first; then, if the
     rest fits into one slice, into the one it fills best; else into new slices from ``make``.
     """
-    rest: dict[Identity, Endpoint] = {identity_of(endpoint): endpoint for endpoint in wanted}
+    rest: dict[Identity, Endpoint] = {identity_of(endpoint): endpoint for endpoint in desired}
     changed: list[EndpointSlice] = []
     unchanged: list[EndpointSlice] = []
     changes = Changes()
-    for found in existing:
-        old = endpoints_of(found)
-        kept = [rest.pop(same) for same in map(identity_of, old) if same in rest]
-        if not kept and old:
-            changes.delete.append(found)
-        elif kept != old or labels_of(found) != labels:
-            changed.append(_with(found, kept, labels))
+    for slice_ in existing:
+        old = endpoints_of(slice_)
+        kept_endpoints = [rest.pop(same) for same in map(identity_of, old) if same in rest]
+        if not kept_endpoints and old:
+            changes.delete.append(slice_)
+        elif kept_endpoints != old or labels_of(slice_) != labels:
+            changed.append(_with(slice_, kept_endpoints, labels))
         else:
-            unchanged.append(found)
+            unchanged.append(slice_)
     left = list(rest.values())
-    changed.sort(key=lambda each: -len(endpoints_of(each)))
-    for found in changed:
-        has = endpoints_of(found)
+    changed.sort(key=lambda slice_: -len(endpoints_of(slice_)))
+    for slice_ in changed:
+        has = endpoints_of(slice_)
         room = max(0, max_endpoints - len(has))
-        changes.update.append(replaced(found, endpoints=has + left[:room]))
+        changes.update.append(replaced(slice_, endpoints=has + left[:room]))
         left = left[room:]
     _place_rest(changes, left, unchanged, labels=labels, make=make, max_endpoints=max_endpoints)
     return changes
@@ -96,17 +96,17 @@ def _place_rest(
     max_endpoints: int,
 ) -> None:
     while left:
-        room = [each for each in unchanged if len(endpoints_of(each)) + len(left) <= max_endpoints]
+        room = [slice_ for slice_ in unchanged if len(endpoints_of(slice_)) + len(left) <= max_endpoints]
         if room:
-            fullest = max(room, key=lambda each: len(endpoints_of(each)))
+            fullest = max(room, key=lambda slice_: len(endpoints_of(slice_)))
             changes.update.append(_with(fullest, endpoints_of(fullest) + left, labels))
             return
         changes.create.append(make(left[:max_endpoints]))
         left = left[max_endpoints:]
 
 
-def _with(found: EndpointSlice, endpoints: list[Endpoint], labels: dict[str, str]) -> EndpointSlice:
-    return with_metadata(replaced(found, endpoints=endpoints), labels=labels)
+def _with(slice_: EndpointSlice, endpoints: list[Endpoint], labels: dict[str, str]) -> EndpointSlice:
+    return with_metadata(replaced(slice_, endpoints=endpoints), labels=labels)
 
 
 def recycle(changes: Changes, *, owner_uid: str) -> Changes:
@@ -123,7 +123,7 @@ def recycle(changes: Changes, *, owner_uid: str) -> Changes:
     return Changes(create, update, delete)
 
 
-def is_owned(found: EndpointSlice, uid: str) -> bool:
+def is_owned(slice_: EndpointSlice, uid: str) -> bool:
     """Report whether that object is one of its owners."""
-    references = (found.metadata.ownerReferences if found.metadata else None) or ()
+    references = (slice_.metadata.ownerReferences if slice_.metadata else None) or ()
     return any(reference.uid == uid for reference in references)

@@ -29,7 +29,7 @@ def addresses_of(pod: Pod) -> list[str]:
     """Return all pod IPs."""
     if pod.status is None:
         return []
-    many = [each.ip for each in pod.status.podIPs or () if each.ip]
+    many = [pod_ip.ip for pod_ip in pod.status.podIPs or () if pod_ip.ip]
     return many or ([pod.status.podIP] if pod.status.podIP else [])
 
 
@@ -54,11 +54,11 @@ def port_number(pod: Pod, port: ServicePort) -> int | None:
         return int(target) if target else port.port
     if pod.spec is None:
         return None
-    sidecars = [each for each in pod.spec.initContainers or () if each.restartPolicy == "Always"]
+    sidecars = [container for container in pod.spec.initContainers or () if container.restartPolicy == "Always"]
     for container in [*pod.spec.containers, *sidecars]:
-        for found in container.ports or ():
-            if found.name == target and (found.protocol or "TCP") == (port.protocol or "TCP"):
-                return found.containerPort
+        for container_port in container.ports or ():
+            if container_port.name == target and (container_port.protocol or "TCP") == (port.protocol or "TCP"):
+                return container_port.containerPort
     return None
 
 

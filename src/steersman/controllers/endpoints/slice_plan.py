@@ -78,9 +78,9 @@ def plan_slices(
     wanted = families(service)
     for family in wanted:
         work = _Family(service, family, list(pods), nodes, max_endpoints)
-        plan.changes.add(work.plan([each for each in slices if each.addressType == family]))
+        plan.changes.add(work.plan([slice_ for slice_ in slices if slice_.addressType == family]))
         plan.homeless += [text for text in work.homeless if text not in plan.homeless]
-    plan.changes.delete += [each for each in slices if each.addressType not in wanted]
+    plan.changes.delete += [slice_ for slice_ in slices if slice_.addressType not in wanted]
     if metadata_field(service, "deletionTimestamp") is not None:
         plan.changes.create.clear()
     return plan
@@ -100,14 +100,14 @@ class _Family:
     def plan(self, slices: list[EndpointSlice]) -> Changes:
         """Return the changes from the existing slices."""
         uid = uid_of(self.service)
-        changes = Changes(delete=[each for each in slices if not is_owned(each, uid)])
+        changes = Changes(delete=[slice_ for slice_ in slices if not is_owned(slice_, uid)])
         by_ports: dict[object, list[EndpointSlice]] = {}
-        for each in slices:
-            if is_owned(each, uid):
-                by_ports.setdefault(ports_key(each.ports), []).append(each)
+        for slice_ in slices:
+            if is_owned(slice_, uid):
+                by_ports.setdefault(ports_key(slice_.ports), []).append(slice_)
         for key, group in self._groups().items():
             changes.add(self._pack(by_ports.pop(key, []), group))
-        changes.delete += [each for rest in by_ports.values() for each in rest]
+        changes.delete += [slice_ for rest in by_ports.values() for slice_ in rest]
         if len(changes.delete) == len(slices) and not changes.create:
             _keep_one(changes, new_slice(self.service, self.family, [], []))
         return recycle(changes, owner_uid=uid)
@@ -141,29 +141,29 @@ class _Family:
 
 def _keep_one(changes: Changes, empty: EndpointSlice) -> None:
     """Keep or create one empty slice for a Service without endpoints."""
-    for found in changes.delete:
+    for slice_ in changes.delete:
         if (
-            not endpoints_of(found)
-            and not found.ports
-            and labels_of(found) == labels_of(empty)
-            and _same_owner(found, empty)
+            not endpoints_of(slice_)
+            and not slice_.ports
+            and labels_of(slice_) == labels_of(empty)
+            and _same_owner(slice_, empty)
         ):
-            changes.delete.remove(found)
+            changes.delete.remove(slice_)
             return
     changes.create.append(empty)
 
 
-def _same_owner(found: EndpointSlice, empty: EndpointSlice) -> bool:
+def _same_owner(slice_: EndpointSlice, empty: EndpointSlice) -> bool:
     owners = (empty.metadata.ownerReferences if empty.metadata else None) or ()
-    return all(is_owned(found, owner.uid) for owner in owners)
+    return all(is_owned(slice_, owner.uid) for owner in owners)
 
 
 def slice_ports(service: Service, pod: Pod) -> list[EndpointPort]:
     """Return the Service's ports that the pod has."""
-    found = [(port, port_number(pod, port)) for port in (service.spec.ports if service.spec else None) or ()]
+    numbered_ports = [(port, port_number(pod, port)) for port in (service.spec.ports if service.spec else None) or ()]
     return [
         EndpointPort(name=port.name or "", port=number, protocol=port.protocol, appProtocol=port.appProtocol)
-        for port, number in found
+        for port, number in numbered_ports
         if number is not None
     ]
 

@@ -43,18 +43,20 @@ async def write_slices(
         await controller.delete_seen(old)
 
 
-def _as_written(found: EndpointSlice, notes: dict[str, str | None]) -> EndpointSlice:
+def _as_written(slice_: EndpointSlice, notes: dict[str, str | None]) -> EndpointSlice:
     """Return the slice without empty endpoints: the writer of an empty list would own the field."""
-    merged = {key: value for key, value in {**annotations_of(found), **notes}.items() if value is not None}
-    return with_metadata(replaced(found, endpoints=found.endpoints or None), annotations=merged or None)
+    merged = {key: value for key, value in {**annotations_of(slice_), **notes}.items() if value is not None}
+    return with_metadata(replaced(slice_, endpoints=slice_.endpoints or None), annotations=merged or None)
 
 
-def key_of_slice(found: EndpointSlice) -> list[str]:
+def key_of_slice(slice_: EndpointSlice) -> list[str]:
     """Return the key of the slice's Service."""
-    name = labels_of(found).get(SERVICE_NAME)
-    return [f"{namespace_of(found)}/{name}"] if name else []
+    name = labels_of(slice_).get(SERVICE_NAME)
+    return [f"{namespace_of(slice_)}/{name}"] if name else []
 
 
 def of_service(informer: Informer[EndpointSlice], key: str, *, manager: str) -> list[EndpointSlice]:
     """Return the manager's slices of a Service."""
-    return [each for each in informer.lister.by_index(BY_SERVICE, key) if labels_of(each).get(MANAGED_BY) == manager]
+    return [
+        slice_ for slice_ in informer.lister.by_index(BY_SERVICE, key) if labels_of(slice_).get(MANAGED_BY) == manager
+    ]

@@ -19,17 +19,17 @@ def repacked(subsets: Iterable[EndpointSubset]) -> list[EndpointSubset]:
 
     Addresses are sorted by their text.
     """
-    known: dict[_Key, EndpointAddress] = {}
+    addresses_by_key: dict[_Key, EndpointAddress] = {}
     ports: dict[tuple[object, ...], EndpointPort | None] = {}
     offered: dict[tuple[object, ...], dict[_Key, bool]] = {}
     for subset in subsets:
-        rows = [(each, True) for each in subset.addresses or ()]
-        rows += [(each, False) for each in subset.notReadyAddresses or ()]
+        rows = [(address, True) for address in subset.addresses or ()]
+        rows += [(address, False) for address in subset.notReadyAddresses or ()]
         for port in subset.ports or (None,):
             of_port = offered.setdefault(_port_key(port), {})
             ports.setdefault(_port_key(port), port)
             for address, ready in rows:
-                known.setdefault(_key(address), address)
+                addresses_by_key.setdefault(_key(address), address)
                 of_port[_key(address)] = of_port.get(_key(address), True) and ready
     groups: dict[tuple[tuple[_Key, bool], ...], list[tuple[object, ...]]] = {}
     for port_key, addresses in offered.items():
@@ -37,8 +37,8 @@ def repacked(subsets: Iterable[EndpointSubset]) -> list[EndpointSubset]:
             groups.setdefault(tuple(sorted(addresses.items())), []).append(port_key)
     return [
         EndpointSubset(
-            addresses=[known[key] for key, ready in addresses if ready] or None,
-            notReadyAddresses=[known[key] for key, ready in addresses if not ready] or None,
+            addresses=[addresses_by_key[key] for key, ready in addresses if ready] or None,
+            notReadyAddresses=[addresses_by_key[key] for key, ready in addresses if not ready] or None,
             ports=[port for key in keys if (port := ports[key]) is not None] or None,
         )
         for addresses, keys in sorted(groups.items(), key=lambda entry: sorted(entry[1]))

@@ -35,15 +35,15 @@ class TriggerTimes:
 
         None if no change has a time.
         """
-        made = metadata_field(service, "creationTimestamp")
+        created = metadata_field(service, "creationTimestamp")
         moments = {name_of(pod): since for pod in pods if (since := _moment(pod)) is not None}
         before = self._seen.get(key)
-        self._seen[key] = _Seen(made, moments)
+        self._seen[key] = _Seen(created, moments)
         if before is None:
-            return format_time(made) if made is not None else None
+            return format_time(created) if created is not None else None
         news = [since for name, since in moments.items() if name not in before.pods or since > before.pods[name]]
-        if made is not None and (before.service is None or made > before.service):
-            news.append(made)
+        if created is not None and (before.service is None or created > before.service):
+            news.append(created)
         return format_time(min(news)) if news else None
 
 

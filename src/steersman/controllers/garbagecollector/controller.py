@@ -203,19 +203,19 @@ class GarbageCollector(ManagedController):
         if resource.info.namespaced and not namespace:
             raise _Misplaced
         identity = candidates[1] if resource.info.namespaced else candidates[0]
-        found = self._cached(identity) or await self._get(identity)
-        if found is None or uid_of(found) != owner.uid:
+        obj = self._cached(identity) or await self._get(identity)
+        if obj is None or uid_of(obj) != owner.uid:
             self._absent.put(identity, True)
             return DANGLING
-        return standing_of(found)
+        return standing_of(obj)
 
     # Requests
 
     def _resource(self, api_version: str, kind: str) -> ResourceType[Any]:
-        found = self._metadata.served.kinds.get((api_version, kind))
-        if found is None:
+        resource_type = self._metadata.served.kinds.get((api_version, kind))
+        if resource_type is None:
             raise _UnknownKind(f'no matches for kind "{kind}" in version "{api_version}"')
-        return found
+        return resource_type
 
     def _cached(self, identity: Identity) -> Any | None:
         """Return the observed state of an object; None if it is unknown or another object, and must be read.
@@ -225,8 +225,8 @@ class GarbageCollector(ManagedController):
         """
         resource = self._resource(identity.api_version, identity.kind)
         informer = self._metadata.informers.get(resource.info.group_resource)
-        found = informer.lister.get(identity.name, namespace=identity.namespace) if informer is not None else None
-        return found if found is not None and uid_of(found) == identity.uid else None
+        cached = informer.lister.get(identity.name, namespace=identity.namespace) if informer is not None else None
+        return cached if cached is not None and uid_of(cached) == identity.uid else None
 
     async def _get(self, identity: Identity) -> Any | None:
         resource = self._resource(identity.api_version, identity.kind)

@@ -189,17 +189,17 @@ class Graph:
     def _link(self, node: Node, owners: Iterable[Owner], effects: Effects) -> None:
         suspicious = False
         for owner in owners:
-            known = self.nodes.get(owner.uid)
-            if known is None:
+            owner_node = self.nodes.get(owner.uid)
+            if owner_node is None:
                 claimed = _claimed(owner, node.identity.namespace)
                 self.nodes[owner.uid] = Node(claimed, dependents={node.identity.uid: None}, virtual=True)
                 effects.delete[owner.uid] = None
                 continue
-            known.dependents[node.identity.uid] = None
-            foreign = bool(known.identity.namespace) and known.identity.namespace != node.identity.namespace
-            if foreign and not known.virtual:
+            owner_node.dependents[node.identity.uid] = None
+            foreign = bool(owner_node.identity.namespace) and owner_node.identity.namespace != node.identity.namespace
+            if foreign and not owner_node.virtual:
                 self._report(node, owner.uid, effects)
-            suspicious = suspicious or foreign or not _fits(owner, known.identity)
+            suspicious = suspicious or foreign or not _fits(owner, owner_node.identity)
         if suspicious:
             effects.delete[node.identity.uid] = None
 
@@ -237,8 +237,8 @@ class Graph:
     def _remove(self, node: Node, identity: Identity, effects: Effects) -> None:
         uid = node.identity.uid
         for owner in node.owners:
-            known = self.nodes.get(owner.uid)
-            if known is not None and known.deleting_dependents:
+            owner_node = self.nodes.get(owner.uid)
+            if owner_node is not None and owner_node.deleting_dependents:
                 effects.delete[owner.uid] = None
             self._unlink(node, owner.uid)
         if node.dependents:

@@ -51,14 +51,14 @@ def decide(
     """Return the decision. ``standings``: state of each owner; ``in_circle``: a dependent waits in foreground too."""
     listed = list(standings)
     by_standing = {
-        wanted: [owner.uid for owner, standing in listed if standing == wanted] for wanted in (DANGLING, WAITING)
+        group: [owner.uid for owner, standing in listed if standing == group] for group in (DANGLING, WAITING)
     }
     if not listed:
         return Keep()
     if len(by_standing[DANGLING]) + len(by_standing[WAITING]) < len(listed):
         # A reference to an owner that waits must go, too: else that owner would wait for an object that stays.
-        gone = (*by_standing[DANGLING], *by_standing[WAITING])
-        return Release(gone) if gone else Keep()
+        dangling_or_waiting = (*by_standing[DANGLING], *by_standing[WAITING])
+        return Release(dangling_or_waiting) if dangling_or_waiting else Keep()
     if by_standing[WAITING] and dependents:
         return Delete("Foreground", unblock=in_circle)
     finalizers = metadata_field(obj, "finalizers") or ()
@@ -80,10 +80,10 @@ def release_patch(obj: Any, uids: Iterable[str], *, strategic: bool) -> Tree:
     if strategic:
         references: list[Tree] = [{"$patch": "delete", "uid": uid} for uid in uids]
         return {"metadata": {"uid": uid_of(obj), "ownerReferences": references}}
-    left = owners_of(obj)
+    remaining = owners_of(obj)
     for uid in uids:
-        left = without_owner(left, uid)
-    return _versioned(obj, {"ownerReferences": [owner.tree() for owner in left]})
+        remaining = without_owner(remaining, uid)
+    return _versioned(obj, {"ownerReferences": [owner.tree() for owner in remaining]})
 
 
 def unblock_patch(obj: Any, *, strategic: bool) -> Tree:
@@ -106,8 +106,8 @@ def finalizer_patch(obj: Any, finalizer: str) -> Tree | None:
 
 def owner_candidates(owner: Owner, namespace: str) -> tuple[Identity, Identity]:
     """Return the identities that an owner may have while its scope is unknown: cluster-scoped or namespaced."""
-    found = Identity(owner.api_version, owner.kind, namespace, owner.name, owner.uid)
-    return found._replace(namespace=""), found
+    identity = Identity(owner.api_version, owner.kind, namespace, owner.name, owner.uid)
+    return identity._replace(namespace=""), identity
 
 
 def seen(resource: ResourceType[Any], obj: Any) -> Seen:

@@ -180,6 +180,6 @@ def with_suspension(status: JobStatus, *, suspended: bool, now: datetime) -> tup
         return status, ""
     event = "Suspended" if suspended else "Resumed"
     new = condition(facts.SUSPENDED, f"Job{event}", f"Job {event.lower()}", now=now, status=wanted)
-    kept = [new if each.type == facts.SUSPENDED else each for each in status.conditions or ()]
-    status = replaced(status, conditions=kept if old is not None else [*kept, new])
+    conditions = [new if condition.type == facts.SUSPENDED else condition for condition in status.conditions or ()]
+    status = replaced(status, conditions=conditions if old is not None else [*conditions, new])
     return (status if suspended else replaced(status, startTime=now)), event

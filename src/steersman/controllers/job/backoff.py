@@ -64,11 +64,11 @@ def _containers_ended(pod: Pod) -> datetime | None:
         return None
     init = (pod.spec.initContainers if pod.spec else None) or ()
     sidecars = {container.name for container in init if container.restartPolicy == "Always"}
-    asked = [
+    statuses = [
         *(pod.status.containerStatuses or ()),
         *(status for status in pod.status.initContainerStatuses or () if status.name in sidecars),
     ]
-    moments = [_ended(status) for status in asked]
+    moments = [_ended(status) for status in statuses]
     return _latest(moments)
 
 

@@ -165,8 +165,8 @@ class JobController(ManagedController):
 
     def _still_shown(self, key: str, pods: Iterable[Pod]) -> set[str]:
         """Return Pods without finalizer that the cache still shows with it."""
-        shown = {uid_of(pod) for pod in pods if has_finalizer(pod, facts.TRACKING)}
-        still = self._untracked.pop(key, set()) & shown
+        tracked_uids = {uid_of(pod) for pod in pods if has_finalizer(pod, facts.TRACKING)}
+        still = self._untracked.pop(key, set()) & tracked_uids
         if still:
             self._untracked[key] = still
         return still
@@ -235,12 +235,12 @@ class JobController(ManagedController):
         if not pods.create:
             return _Written(created=(), deleted=(), managed=True)
         owner = controller_reference(seen.job, api_version="batch/v1", kind="Job")
-        wanted = [
+        new_pods = [
             new_pod(seen.job, owner, index, last=None if index is None else seen.last_failed.get(index))
             for index in pods.create
         ]
-        self.control.expectations.expect(key, creations=len(wanted))
-        made = await self.control.create(key, seen.job, wanted)
+        self.control.expectations.expect(key, creations=len(new_pods))
+        made = await self.control.create(key, seen.job, new_pods)
         return _Written(created=made.pods, deleted=(), error=made.error, managed=True)
 
     async def _delete(self, key: str, seen: Observed, pods: Sequence[Pod], *, count: bool) -> _Written:
@@ -256,17 +256,19 @@ class JobController(ManagedController):
     async def _keep_account(self, key: str, seen: Observed, accounting: Accounting) -> None:
         job = await self._write(key, seen.job, accounting.status)
         self._failures[key] = seen.failures
-        gone = await self._untrack_all(key, accounting.to_untrack)
-        tracked = {uid_of(pod) for pod in seen.tracked} - gone
+        untracked_uids = await self._untrack_all(key, accounting.to_untrack)
+        tracked = {uid_of(pod) for pod in seen.tracked} - untracked_uids
         status = settle(job.status or JobStatus(), tracked)
-        all_gone = len(gone) == len(accounting.to_untrack)
+        all_gone = len(untracked_uids) == len(accounting.to_untrack)
         if all_gone:
             status = finish(status, accounting.final)
         job = await self._write(key, job, status)
         if facts.is_finished(job):
             self._record_end(job)
         if not all_gone:
-            raise _UntrackError(f"finalizers of {len(accounting.to_untrack) - len(gone)} pods of {key} are still there")
+            raise _UntrackError(
+                f"finalizers of {len(accounting.to_untrack) - len(untracked_uids)} pods of {key} are still there"
+            )
 
     async def _write(self, key: str, job: Job, status: JobStatus) -> Job:
         """Write the status if it changed; return the Job."""
@@ -279,13 +281,13 @@ class JobController(ManagedController):
     async def _untrack_all(self, key: str, pods: Sequence[Pod]) -> set[str]:
         """Remove the tracking finalizers; return the UIDs of the Pods for which it succeeded."""
         outcomes = await asyncio.gather(*map(self._untrack, pods), return_exceptions=True)
-        gone = {uid_of(pod) for pod, outcome in zip(pods, outcomes, strict=True) if outcome is None}
-        if gone:
-            self._untracked.setdefault(key, set()).update(gone)
+        untracked_uids = {uid_of(pod) for pod, outcome in zip(pods, outcomes, strict=True) if outcome is None}
+        if untracked_uids:
+            self._untracked.setdefault(key, set()).update(untracked_uids)
         for outcome in outcomes:
             if isinstance(outcome, BaseException):
                 self.log.info("a pod of %s keeps its finalizer for now: %s", key, outcome)
-        return gone
+        return untracked_uids
 
     def _record_end(self, job: Job) -> None:
         mode = facts.spec_of(job).completionMode or "NonIndexed"

@@ -112,10 +112,10 @@ def fails_its_index(pod: Pod, job: Job) -> bool:
     """Report whether this failure exceeds the index's backoff limit."""
     if not has_failed(pod, job):
         return False
-    found = match_failure(spec_of(job).podFailurePolicy, pod)
-    if found.action == FAIL_INDEX:
+    matched_rule = match_failure(spec_of(job).podFailurePolicy, pod)
+    if matched_rule.action == FAIL_INDEX:
         return True
-    return found.counts and failures_of_index(pod) >= (spec_of(job).backoffLimitPerIndex or 0)
+    return matched_rule.counts and failures_of_index(pod) >= (spec_of(job).backoffLimitPerIndex or 0)
 
 
 def next_failures(last: Pod | None, job: Job) -> tuple[int, int]:

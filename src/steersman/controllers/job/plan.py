@@ -75,8 +75,8 @@ def _fails_by_limits(seen: Observed, start: datetime | None, now: datetime) -> t
     limit = facts.spec_of(seen.job).backoffLimit
     if limit is not None and (seen.failed > limit or _restarts_exceed(seen, limit)):
         return "BackoffLimitExceeded", "Job has reached the specified backoff limit"
-    left = seconds_to_deadline(seen.job, start, now=now)
-    if left is not None and left <= 0:
+    seconds_left = seconds_to_deadline(seen.job, start, now=now)
+    if seconds_left is not None and seconds_left <= 0:
         return "DeadlineExceeded", "Job was active longer than specified deadline"
     return None
 
@@ -143,19 +143,19 @@ def plan_pods(seen: Observed, *, now: datetime, burst: int = BURST) -> PodsPlan:
     """Return the Pods to create and delete for a running Job."""
     if facts.is_suspended(seen.job):
         return PodsPlan(delete=seen.active)
-    wanted = _wanted(seen)
-    surplus = _surplus(seen, max(0, len(seen.active) - wanted))
+    desired_indexes = _wanted(seen)
+    surplus = _surplus(seen, max(0, len(seen.active) - desired_indexes))
     if surplus:
         return PodsPlan(delete=tuple(surplus[:burst]))
     waiting = seen.terminating if facts.waits_for_the_end(seen.job) else 0
-    missing = min(wanted - waiting - len(seen.active), burst)
+    missing = min(desired_indexes - waiting - len(seen.active), burst)
     if missing <= 0:
         return PodsPlan()
     if facts.counts_per_index(seen.job):
         return _plan_indexes(seen, missing, now)
-    left = seen.failures.seconds_left(now)
-    if left > 0:
-        return PodsPlan(requeue_after_seconds=left)
+    seconds_left = seen.failures.seconds_left(now)
+    if seconds_left > 0:
+        return PodsPlan(requeue_after_seconds=seconds_left)
     if facts.is_indexed(seen.job):
         return PodsPlan(create=tuple(islice(_pending(seen), missing)))
     return PodsPlan(create=(None,) * missing)
@@ -202,8 +202,8 @@ def _pending(seen: Observed) -> Iterable[int]:
     present: Sequence[Pod] = seen.active
     if facts.waits_for_the_end(seen.job):
         present = [*present, *filter(is_terminating, seen.pods)]
-    taken = Indexes.of(index for pod in present if (index := facts.index_of(pod)) is not None)
-    done = seen.succeeded_indexes | taken | (seen.failed_indexes or Indexes())
+    used_indexes = Indexes.of(index for pod in present if (index := facts.index_of(pod)) is not None)
+    done = seen.succeeded_indexes | used_indexes | (seen.failed_indexes or Indexes())
     return done.missing(facts.spec_of(seen.job).completions or 0)
 
 
@@ -212,9 +212,9 @@ def _plan_indexes(seen: Observed, missing: int, now: datetime) -> PodsPlan:
     at_once: list[int] = []
     waits: list[float] = []
     for index in islice(_pending(seen), missing):
-        left = _seconds_left_of(seen.last_failed.get(index), now)
-        if left > 0:
-            waits.append(left)
+        seconds_left = _seconds_left_of(seen.last_failed.get(index), now)
+        if seconds_left > 0:
+            waits.append(seconds_left)
         else:
             at_once.append(index)
     return PodsPlan(create=tuple(at_once), requeue_after_seconds=min(waits, default=None))

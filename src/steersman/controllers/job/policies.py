@@ -39,9 +39,9 @@ class FailureMatch(NamedTuple):
 def match_failure(policy: PodFailurePolicy | None, pod: Pod) -> FailureMatch:
     """Return the action of the first rule that matches a failed Pod."""
     for number, rule in enumerate(policy.rules if policy else ()):
-        found = _match(rule, pod)
-        if found:
-            message = f"{found} matching {rule.action} rule at index {number}" if rule.action == FAIL_JOB else ""
+        matched = _match(rule, pod)
+        if matched:
+            message = f"{matched} matching {rule.action} rule at index {number}" if rule.action == FAIL_JOB else ""
             return FailureMatch(rule.action, message)
     return FailureMatch()
 
@@ -71,10 +71,10 @@ def _exit_code(status: ContainerStatus) -> int:
     return ended.exitCode if ended else 0
 
 
-def _wants(asked: PodFailurePolicyOnExitCodesRequirement, container: str, code: int) -> bool:
-    if asked.containerName is not None and asked.containerName != container:
+def _wants(exit_codes: PodFailurePolicyOnExitCodesRequirement, container: str, code: int) -> bool:
+    if exit_codes.containerName is not None and exit_codes.containerName != container:
         return False
-    return (code in asked.values) is (asked.operator == "In")
+    return (code in exit_codes.values) is (exit_codes.operator == "In")
 
 
 def met_success_policy(policy: SuccessPolicy | None, succeeded: Indexes, completions: int) -> str:
@@ -88,6 +88,6 @@ def met_success_policy(policy: SuccessPolicy | None, succeeded: Indexes, complet
 def _is_met(rule: SuccessPolicyRule, succeeded: Indexes, completions: int) -> bool:
     if rule.succeededIndexes is None:
         return rule.succeededCount is not None and len(succeeded) >= rule.succeededCount
-    asked = Indexes.parse(rule.succeededIndexes, completions)
-    enough = len(asked) if rule.succeededCount is None else rule.succeededCount
-    return asked.in_common(succeeded) >= enough
+    required = Indexes.parse(rule.succeededIndexes, completions)
+    enough = len(required) if rule.succeededCount is None else rule.succeededCount
+    return required.in_common(succeeded) >= enough

@@ -138,8 +138,8 @@ async def wait_for_server(client: Client, *, seconds: float | None = SERVER_WAIT
 
 def missing(entry: Registration, served: Served) -> list[str]:
     """Return the resources that the controller needs and the server does not serve."""
-    there = resources_of(served)
-    return [need for need in entry.needs if need not in there]
+    served_resources = resources_of(served)
+    return [need for need in entry.needs if need not in served_resources]
 
 
 def resources_of(served: Served) -> frozenset[str]:
@@ -158,9 +158,14 @@ def selected(options: ManagerOptions, served: Served) -> Iterable[Registration]:
         elif not entry.is_available:
             level = logging.WARNING if entry.name in options.controllers else logging.INFO
             _log.log(level, "controller %s is not part of this release", entry.name)
-        elif gone := missing(entry, served):
+        elif missing_resources := missing(entry, served):
             level = logging.WARNING if entry.name in options.controllers else logging.INFO
-            _log.log(level, "controller %s is skipped: the server does not serve %s", entry.name, ", ".join(gone))
+            _log.log(
+                level,
+                "controller %s is skipped: the server does not serve %s",
+                entry.name,
+                ", ".join(missing_resources),
+            )
         else:
             yield entry
 

@@ -39,10 +39,10 @@ _LEFT: Final = 0.2
 _ACCOUNTS: Final = tree("v1", "ServiceAccount")
 
 
-def user_agent(who: str = "") -> str:
+def user_agent(component: str = "") -> str:
     """Return the user agent; its first word is the field manager of all writes, as for kube-controller-manager."""
     agent = f"kube-controller-manager/{KUBERNETES_VERSION} steersman/{__version__}"
-    return f"{agent}/{who}" if who else agent
+    return f"{agent}/{component}" if component else agent
 
 
 class Identities(Protocol):
@@ -67,7 +67,9 @@ class OneIdentity:
 
     def __init__(self, transport: Transport, options: ManagerOptions, *, clock: Clock) -> None:
         self.metrics: RuntimeMetrics = RuntimeMetrics()
-        self._make: Callable[[str], Client] = lambda who: self._client(transport, who, options=options, clock=clock)
+        self._make: Callable[[str], Client] = lambda component: self._client(
+            transport, component, options=options, clock=clock
+        )
         self._root = self._make("")
 
     def root(self) -> Client:
@@ -82,10 +84,12 @@ class OneIdentity:
         """Close the transport, which all clients share."""
         await self._root.close()
 
-    def _client(self, transport: Transport, who: str, *, options: ManagerOptions, clock: Clock) -> Client:
+    def _client(self, transport: Transport, component: str, *, options: ManagerOptions, clock: Clock) -> Client:
         qps = options.kube_api_qps
         limiter = TokenBucket(qps, max(1, options.kube_api_burst), clock=clock) if qps > 0 else None
-        return Client(transport, clock=clock, user_agent=user_agent(who), limiter=limiter, metrics=self.metrics.client)
+        return Client(
+            transport, clock=clock, user_agent=user_agent(component), limiter=limiter, metrics=self.metrics.client
+        )
 
 
 class ServiceAccounts(OneIdentity):
@@ -106,10 +110,10 @@ class ServiceAccounts(OneIdentity):
         transport = AiohttpTransport(
             msgspec.structs.replace(self._access, credentials=tokens), connections_max=CONNECTIONS_MAX
         )
-        made = self._client(transport, f"system:serviceaccount:{NAMESPACE}:{service_account}", options=self._options,
+        client = self._client(transport, f"system:serviceaccount:{NAMESPACE}:{service_account}", options=self._options,
                        clock=self._clock)  # fmt: skip
-        self._clients.append(made)
-        return made
+        self._clients.append(client)
+        return client
 
     async def close(self) -> None:
         """Close the connections of all clients; the root's last, as it requests tokens."""

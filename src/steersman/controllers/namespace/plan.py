@@ -141,11 +141,11 @@ def seconds_to_next_pass(progress: Progress) -> float:
 
 def conditions(progress: Progress) -> list[NamespaceCondition]:
     """Return the conditions of a pass."""
-    found: list[NamespaceCondition] = []
+    conditions: list[NamespaceCondition] = []
     if progress.discovery_failed:
         listed = ", ".join(f"{version}: {why}" for version, why in sorted(progress.discovery_failed.items()))
         count = len(progress.discovery_failed)
-        found.append(
+        conditions.append(
             _condition(
                 DISCOVERY_FAILURE,
                 "DiscoveryFailed",
@@ -156,12 +156,14 @@ def conditions(progress: Progress) -> list[NamespaceCondition]:
     if progress.errors:
         listed = progress.errors[0] if len(progress.errors) == 1 else f"[{', '.join(progress.errors)}]"
         text = f"Failed to delete all resource types, {len(progress.errors)} remaining: {listed}"
-        found.append(_condition(CONTENT_FAILURE, "ContentDeletionFailed", text))
+        conditions.append(_condition(CONTENT_FAILURE, "ContentDeletionFailed", text))
     if progress.remains:
         listed = ", ".join(
             f"{name} has {remains.count} resource instances" for name, remains in sorted(progress.remains.items())
         )
-        found.append(_condition(CONTENT_REMAINING, "SomeResourcesRemain", f"Some resources are remaining: {listed}"))
+        conditions.append(
+            _condition(CONTENT_REMAINING, "SomeResourcesRemain", f"Some resources are remaining: {listed}")
+        )
     finalizers: dict[str, int] = {}
     for remains in progress.remains.values():
         for name, count in remains.finalizers.items():
@@ -169,15 +171,15 @@ def conditions(progress: Progress) -> list[NamespaceCondition]:
     if finalizers:
         listed = ", ".join(f"{name} in {count} resource instances" for name, count in sorted(finalizers.items()))
         text = f"Some content in the namespace has finalizers remaining: {listed}"
-        found.append(_condition(FINALIZERS_REMAINING, "SomeFinalizersRemain", text))
-    return found
+        conditions.append(_condition(FINALIZERS_REMAINING, "SomeFinalizersRemain", text))
+    return conditions
 
 
-def with_conditions(namespace: Namespace, found: list[NamespaceCondition], *, now: datetime) -> Namespace | None:
+def with_conditions(namespace: Namespace, conditions: list[NamespaceCondition], *, now: datetime) -> Namespace | None:
     """Return the namespace with all conditions; None if they are up to date."""
     status = namespace.status or NamespaceStatus()
     listed = list(status.conditions or ())
-    by_type = {condition.type: condition for condition in found}
+    by_type = {condition.type: condition for condition in conditions}
     changed = False
     for type_, (reason, message) in _WELL.items():
         new = by_type.get(type_) or NamespaceCondition(type=type_, status="False", reason=reason, message=message)
@@ -199,8 +201,8 @@ def with_conditions(namespace: Namespace, found: list[NamespaceCondition], *, no
 def finalized(namespace: Namespace) -> Namespace:
     """Return the namespace without this controller's finalizer, for its ``finalize`` subresource."""
     assert namespace.spec is not None
-    left = [name for name in namespace.spec.finalizers or () if name != FINALIZER]
-    return msgspec.structs.replace(namespace, spec=msgspec.structs.replace(namespace.spec, finalizers=left))
+    remaining = [name for name in namespace.spec.finalizers or () if name != FINALIZER]
+    return msgspec.structs.replace(namespace, spec=msgspec.structs.replace(namespace.spec, finalizers=remaining))
 
 
 def _condition(type_: str, reason: str, message: str) -> NamespaceCondition:

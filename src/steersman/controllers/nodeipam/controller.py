@@ -59,14 +59,14 @@ class NodeIPAM(ManagedController):
 
     def _occupy(self, node: Node) -> None:
         for cidr in cidrs_of(node):
-            if not any(each.occupy(cidr) for each in self._ranges):
+            if not any(node_range.occupy(cidr) for node_range in self._ranges):
                 self.log.warning("Node %s has %s, which is none of the cluster's ranges", name_of(node), cidr)
 
     def _release(self, cidrs: Iterable[str]) -> None:
         """Release CIDRs and enqueue Nodes that could not get one."""
         for cidr in cidrs:
-            for each in self._ranges:
-                each.release(cidr)
+            for node_range in self._ranges:
+                node_range.release(cidr)
         for node in self._nodes.lister:
             if not cidrs_of(node):
                 self.queue.add(name_of(node))
@@ -83,10 +83,10 @@ class NodeIPAM(ManagedController):
                 self._release(unused)
             return
         if key not in self._offered:
-            if any(each.is_full for each in self._ranges):
+            if any(node_range.is_full for node_range in self._ranges):
                 self._record(node, "CIDRNotAvailable")
                 return
-            self._offered[key] = [each.take() for each in self._ranges]
+            self._offered[key] = [node_range.take() for node_range in self._ranges]
         patch = cidr_patch(uid_of(node), self._offered[key])
         try:
             written = await self.client.patch(Node, key, patch, patch_type=PatchType.STRATEGIC)
@@ -108,7 +108,7 @@ def ranges(options: ControllerOptions) -> list[NodeRanges]:
     if options.cidr_allocator_type != "RangeAllocator":
         raise ValueError(f"--cidr-allocator-type: {options.cidr_allocator_type!r} needs a cloud")
     networks = parse_cluster(options.cluster_cidr)
-    found = [
+    node_ranges = [
         NodeRanges(
             network,
             prefix_for(
@@ -122,9 +122,9 @@ def ranges(options: ControllerOptions) -> list[NodeRanges]:
         for network in networks
     ]
     for text in filter(None, options.service_cluster_ip_range.split(",")):
-        for each in found:
-            each.occupy(text.strip())
-    return found
+        for node_range in node_ranges:
+            node_range.occupy(text.strip())
+    return node_ranges
 
 
 def build(context: ControllerContext) -> NodeIPAM | None:

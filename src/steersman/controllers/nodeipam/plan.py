@@ -58,9 +58,9 @@ class NodeRanges:
 
     def occupy(self, text: str) -> bool:
         """Mark a CIDR as allocated; return False if it is not within the cluster CIDR."""
-        found = self._indexes(text)
-        self._taken.update(found)
-        return bool(found)
+        indexes = self._indexes(text)
+        self._taken.update(indexes)
+        return bool(indexes)
 
     def release(self, text: str) -> None:
         """Release a CIDR."""
@@ -78,18 +78,18 @@ class NodeRanges:
 
 def parse_cluster(text: str) -> list[IPNetwork]:
     """Parse ``--cluster-cidr``: one CIDR, or one of each family. Raises ValueError."""
-    found: list[IPNetwork] = []
+    networks: list[IPNetwork] = []
     for part in text.split(",") if text else ():
         network = parse_cidr(part.strip())
         if network is None:
             raise ValueError(f"--cluster-cidr: {part!r} is no CIDR")
-        found.append(network)
-    if not found:
+        networks.append(network)
+    if not networks:
         raise ValueError("--cluster-cidr is needed where Nodes are to get ranges")
-    versions = [network.version for network in found]
+    versions = [network.version for network in networks]
     if len(set(versions)) != len(versions):
         raise ValueError("--cluster-cidr: two ranges must be of two families")
-    return found
+    return networks
 
 
 def prefix_for(network: IPNetwork, *, general: int, ipv4: int, ipv6: int, dual: bool) -> int:

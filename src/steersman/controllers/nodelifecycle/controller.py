@@ -203,10 +203,10 @@ class NodeLifecycle(ManagedController):
         return Result(requeue_after_seconds=left_seconds) if left_seconds > 0 else None
 
     async def _mark_silent(self, key: str, node: Node) -> Node:
-        wanted = silent(node, now=self.now())
-        if wanted is None:
+        desired_status = silent(node, now=self.now())
+        if desired_status is None:
             return node
-        written = await self.client.update_status(wanted)
+        written = await self.client.update_status(desired_status)
         self.own_writes.note(key, self._nodes, written)
         self._observe(written)  # its zone must know before anything follows from it
         if ready_status(node) == "True":

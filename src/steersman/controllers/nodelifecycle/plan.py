@@ -88,15 +88,17 @@ def wanted_taints(node: Node, *, evict: bool, now: datetime) -> list[Taint] | No
 
     ``evict``: the zone's rate limiter admits the eviction of the pods of a Node that is not ready.
     """
-    wanted: dict[Named, None] = dict.fromkeys((key, NO_SCHEDULE) for key in scheduling_keys(node))
+    desired_taints: dict[Named, None] = dict.fromkeys((key, NO_SCHEDULE) for key in scheduling_keys(node))
     if evict and eviction_key(node):
-        wanted[eviction_key(node), NO_EXECUTE] = None
+        desired_taints[eviction_key(node), NO_EXECUTE] = None
     have = taints_of(node)
-    kept = [taint for taint in have if taint.key not in _OURS.get(taint.effect, ()) or _named(taint) in wanted]
-    missing = [named for named in wanted if named not in set(map(_named, kept))]
-    if not missing and len(kept) == len(have):
+    kept_taints = [
+        taint for taint in have if taint.key not in _OURS.get(taint.effect, ()) or _named(taint) in desired_taints
+    ]
+    missing = [named for named in desired_taints if named not in set(map(_named, kept_taints))]
+    if not missing and len(kept_taints) == len(have):
         return None
-    return kept + [Taint(key=key, effect=effect, timeAdded=now) for key, effect in missing]
+    return kept_taints + [Taint(key=key, effect=effect, timeAdded=now) for key, effect in missing]
 
 
 def _named(taint: Taint) -> Named:

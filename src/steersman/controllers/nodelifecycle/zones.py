@@ -100,10 +100,10 @@ class Zones:
 
     def remove(self, name: str) -> bool:
         """Remove a Node; return whether it was counted."""
-        found = self._nodes.pop(name, None)
-        if found is None:
+        node = self._nodes.pop(name, None)
+        if node is None:
             return False
-        zone, ready = found
+        zone, ready = node
         self._add(zone, ready=ready, by=-1)
         return True
 

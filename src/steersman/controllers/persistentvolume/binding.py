@@ -59,12 +59,12 @@ def unbound_volume(volume: PersistentVolume) -> PersistentVolume:
     """Return the volume without the controller's ``claimRef``; of a user's one only the UID is removed."""
     assert volume.spec is not None
     if BOUND_BY_CONTROLLER in annotations_of(volume):
-        left = {key: value for key, value in annotations_of(volume).items() if key != BOUND_BY_CONTROLLER}
+        annotations = {key: value for key, value in annotations_of(volume).items() if key != BOUND_BY_CONTROLLER}
         spec = msgspec.structs.replace(volume.spec, claimRef=None)
-        return with_metadata(msgspec.structs.replace(volume, spec=spec), annotations=left or None)
+        return with_metadata(msgspec.structs.replace(volume, spec=spec), annotations=annotations or None)
     reference = volume.spec.claimRef
-    kept = msgspec.structs.replace(reference, uid=None) if reference is not None else None
-    return msgspec.structs.replace(volume, spec=msgspec.structs.replace(volume.spec, claimRef=kept))
+    kept_reference = msgspec.structs.replace(reference, uid=None) if reference is not None else None
+    return msgspec.structs.replace(volume, spec=msgspec.structs.replace(volume.spec, claimRef=kept_reference))
 
 
 def volume_in_phase(volume: PersistentVolume, phase: str, message: str = "") -> PersistentVolume | None:

@@ -127,7 +127,7 @@ class PersistentVolumeBinder(ManagedController):
 
     async def _reconcile_claim(self, claim: PersistentVolumeClaim) -> None:
         volumes = {name_of(volume): volume for volume in self._volumes.lister}
-        classes = {name_of(found): found for found in self._classes.lister}
+        classes = {name_of(storage_class): storage_class for storage_class in self._classes.lister}
         plan = plan_claim(claim, volumes, classes, waiting_pods=self._waiting_pods(claim))
         match plan:
             case Bind(volume):
@@ -207,11 +207,11 @@ class PersistentVolumeBinder(ManagedController):
         reference = volume.spec.claimRef if volume.spec else None
         if reference is None or not reference.uid or not reference.namespace or not reference.name:
             return None
-        known = self._claims.lister.get(reference.name, namespace=reference.namespace)
-        if known is not None and uid_of(known) == reference.uid:
-            return known
+        claim = self._claims.lister.get(reference.name, namespace=reference.namespace)
+        if claim is not None and uid_of(claim) == reference.uid:
+            return claim
         phase = volume.status.phase if volume.status else None
-        if known is None and phase in ("Released", "Failed"):
+        if claim is None and phase in ("Released", "Failed"):
             return None
         try:
             live = await self.client.get(PersistentVolumeClaim, reference.name, namespace=reference.namespace)

@@ -43,15 +43,19 @@ def class_of_volume(volume: PersistentVolume) -> str:
 
 def default_class(classes: Iterable[StorageClass]) -> StorageClass | None:
     """Return the newest default class; ties are broken by name."""
-    marked = [each for each in classes if any(annotations_of(each).get(name) == "true" for name in _DEFAULT_CLASS)]
+    marked = [
+        storage_class
+        for storage_class in classes
+        if any(annotations_of(storage_class).get(name) == "true" for name in _DEFAULT_CLASS)
+    ]
     marked.sort(key=name_of)
-    marked.sort(key=lambda each: metadata_field(each, "creationTimestamp"), reverse=True)
+    marked.sort(key=lambda storage_class: metadata_field(storage_class, "creationTimestamp"), reverse=True)
     return marked[0] if marked else None
 
 
-def is_delayed(found: StorageClass | None) -> bool:
+def is_delayed(storage_class: StorageClass | None) -> bool:
     """Report whether the class binds when the first pod is scheduled."""
-    return found is not None and found.volumeBindingMode == "WaitForFirstConsumer"
+    return storage_class is not None and storage_class.volumeBindingMode == "WaitForFirstConsumer"
 
 
 def has_selected_node(claim: PersistentVolumeClaim) -> bool:
@@ -97,7 +101,7 @@ def best_volume(
     Volumes with fewer access modes come first. ``delayed``: the scheduler selects, so only a reserved one qualifies.
     """
     selector = claim.spec.selector if claim.spec else None
-    wanted = from_label_selector(msgspec.to_builtins(selector)) if selector is not None else None
+    selector_rules = from_label_selector(msgspec.to_builtins(selector)) if selector is not None else None
     best: PersistentVolume | None = None
     best_rank: tuple[int, Quantity] | None = None
     for volume in volumes:
@@ -106,7 +110,7 @@ def best_volume(
         if is_reserved_for(volume, claim):
             return volume
         free = not delayed and volume.status is not None and volume.status.phase == "Available"
-        if not free or (wanted is not None and not wanted.matches(labels_of(volume))):
+        if not free or (selector_rules is not None and not selector_rules.matches(labels_of(volume))):
             continue
         if class_of_volume(volume) != class_of_claim(claim):
             continue

@@ -149,9 +149,9 @@ def plan_claim(
             return AssignClass(name_of(default))
     if delayed and not has_selected_node(claim):
         return Wait(_first_consumer(waiting_pods))
-    wanted = class_of_claim(claim)
-    if wanted:
-        return _provision(wanted, classes.get(wanted))
+    class_name = class_of_claim(claim)
+    if class_name:
+        return _provision(class_name, classes.get(class_name))
     text = "no persistent volumes available for this claim and no storage class is set"
     return Wait(Event("Normal", "FailedBinding", text))
 
@@ -181,12 +181,12 @@ def _plan_named(claim: PersistentVolumeClaim, volume: PersistentVolume | None) -
         return Wait(Event("Warning", "VolumeMismatch", f'Cannot bind to requested volume "{name_of(volume)}": {why}'))
     if is_reserved_for(volume, claim):
         return Bind(volume)
-    taken = f'volume "{name_of(volume)}" already bound to a different claim'
+    message = f'volume "{name_of(volume)}" already bound to a different claim'
     if BOUND_BY_CONTROLLER not in annotations_of(claim):
-        return Wait(Event("Warning", "FailedBinding", f"{taken}."))
+        return Wait(Event("Warning", "FailedBinding", f"{message}."))
     by = f"{volume.spec.claimRef.namespace}/{volume.spec.claimRef.name}"
     return Broken(
-        Event("Warning", "FailedBinding", f'{taken} "{by}" by controller'),
+        Event("Warning", "FailedBinding", f'{message} "{by}" by controller'),
         f'invalid binding to volume "{name_of(volume)}": volume already claimed by "{by}"',
     )
 
@@ -199,11 +199,11 @@ def _first_consumer(waiting_pods: Sequence[str]) -> Event:
     return Event("Normal", "WaitForPodScheduled", f"waiting for {word} {','.join(waiting_pods)} to be scheduled")
 
 
-def _provision(name: str, found: StorageClass | None) -> ClaimPlan:
-    if found is None:
+def _provision(name: str, storage_class: StorageClass | None) -> ClaimPlan:
+    if storage_class is None:
         text = f'storageclass.storage.k8s.io "{name}" not found'
         return Wait(Event("Warning", "ProvisioningFailed", text), pending=False)
-    provisioner = _MIGRATED.get(found.provisioner, found.provisioner)
+    provisioner = _MIGRATED.get(storage_class.provisioner, storage_class.provisioner)
     if provisioner.startswith(_BUILT_IN):
         text = f"no volume plugin matched name: {provisioner}"
         return Wait(Event("Warning", "ProvisioningFailed", text), pending=False)
@@ -222,10 +222,10 @@ def plan_volume(volume: PersistentVolume, claim: PersistentVolumeClaim | None) -
         return InPhase("Available")
     if claim is None:
         return InPhase(_released(volume), reclaim=True)
-    wanted = (claim.spec.volumeName if claim.spec else None) or ""
-    if not wanted:
+    claimed_name = (claim.spec.volumeName if claim.spec else None) or ""
+    if not claimed_name:
         return _mismatch(volume, claim) if modes_differ(volume, claim) else LookAtClaim()
-    if wanted == name_of(volume):
+    if claimed_name == name_of(volume):
         return InPhase("Bound")
     provisioned = _PROVISIONED_BY in annotations_of(volume)
     if provisioned and volume.spec is not None and volume.spec.persistentVolumeReclaimPolicy == "Delete":

@@ -158,28 +158,28 @@ class PodAutoscaler(ManagedController):
 
     async def _follow_metrics(self, case: _Case, scaled: _Scaled, limits: Limits) -> None:
         try:
-            wanted = await self._measure(case, scaled)
+            proposal = await self._measure(case, scaled)
         except MetricError as error:
             self.events.event(case.autoscaler, "Warning", "FailedComputeMetricsReplicas", str(error))
             raise
         current, state = scaled.spec_replicas, case.state
-        found = self._normalized(case, current, wanted.replicas, limits)
-        state.set_condition("AbleToScale", *found.able, status=True)
-        state.set_condition("ScalingLimited", *found.limited, status=found.is_limited)
-        if found.replicas == current:
+        normalized = self._normalized(case, current, proposal.replicas, limits)
+        state.set_condition("AbleToScale", *normalized.able, status=True)
+        state.set_condition("ScalingLimited", *normalized.limited, status=normalized.is_limited)
+        if normalized.replicas == current:
             state.desired = current
         else:
-            await self._scale(case, scaled, found.replicas, _rescale_reason(wanted, current))
-        if wanted.error is not None:
-            raise wanted.error
+            await self._scale(case, scaled, normalized.replicas, _rescale_reason(proposal, current))
+        if proposal.error is not None:
+            raise proposal.error
 
-    def _normalized(self, case: _Case, current: int, wanted: int, limits: Limits) -> Normalized:
+    def _normalized(self, case: _Case, current: int, proposed_replicas: int, limits: Limits) -> Normalized:
         window_seconds = self.options.horizontal_pod_autoscaler_downscale_stabilization_seconds
         history, now, behavior = self._histories[case.key], self.clock.monotonic(), case.spec.behavior
         if behavior is None:
-            return normalize(history, current, wanted, limits, window_seconds=window_seconds, now=now)
+            return normalize(history, current, proposed_replicas, limits, window_seconds=window_seconds, now=now)
         return normalize_with_behavior(
-            history, current, wanted, limits, behavior, window_seconds=window_seconds, now=now
+            history, current, proposed_replicas, limits, behavior, window_seconds=window_seconds, now=now
         )
 
     async def _scale(self, case: _Case, scaled: _Scaled, replicas: int, reason: str) -> None:
@@ -252,8 +252,8 @@ class PodAutoscaler(ManagedController):
         pods = [pod for pod in self._pods.lister.list(namespace=case.namespace) if selector.matches(labels_of(pod))]
         rivals = sorted(
             other
-            for other, wanted in self._selectors.items()
-            if split_key(other)[0] == case.namespace and any(wanted.matches(labels_of(pod)) for pod in pods)
+            for other, selector in self._selectors.items()
+            if split_key(other)[0] == case.namespace and any(selector.matches(labels_of(pod)) for pod in pods)
         )
         if len(rivals) > 1:
             fault = f"pods by selector {text} are controlled by multiple HPAs: [{' '.join(rivals)}]"
@@ -282,21 +282,21 @@ class PodAutoscaler(ManagedController):
         )
 
     async def _write(self, key: str, autoscaler: HorizontalPodAutoscaler, state: State) -> None:
-        wanted = state.status()
-        if wanted == autoscaler.status:
+        desired_status = state.status()
+        if desired_status == autoscaler.status:
             return
         try:
-            written = await self.client.update_status(replaced(autoscaler, status=wanted))
+            written = await self.client.update_status(replaced(autoscaler, status=desired_status))
         except NotFound:
             return
         self.own_writes.note(key, self._autoscalers, written)
 
 
-def _rescale_reason(wanted: _Wanted, current: int) -> str:
+def _rescale_reason(proposal: _Wanted, current: int) -> str:
     """Return the reason in the event; empty if only stabilization or a bound changes the size."""
-    if wanted.replicas > current:
-        return f"{wanted.metric} above target"
-    return "All metrics below target" if wanted.replicas < current else ""
+    if proposal.replicas > current:
+        return f"{proposal.metric} above target"
+    return "All metrics below target" if proposal.replicas < current else ""
 
 
 def _summed_up(faults: list[tuple[str, str, str]], total: int) -> MetricError | None:

@@ -36,7 +36,7 @@ class MetricsAPI:
         """Return the usage of a resource by pod, or of one named container of each."""
         path = f"{_RESOURCE}/namespaces/{namespace}/pods"
         items = await self._items(path, "resource", "pods.metrics.k8s.io", labelSelector=selector)
-        found: dict[str, Measured] = {}
+        values: dict[str, Measured] = {}
         for item in items:
             rows = item.get("containers") or []
             if container:
@@ -48,10 +48,10 @@ class MetricsAPI:
                     )
             used = [row["usage"][name] for row in rows if name in (row.get("usage") or {})]
             if len(used) == len(rows):
-                found[item["metadata"]["name"]] = _measured(
+                values[item["metadata"]["name"]] = _measured(
                     sum(map(_milli, used)), item.get("timestamp"), item.get("window")
                 )
-        return found
+        return values
 
     async def of_pods(self, metric: MetricIdentifier, namespace: str, selector: str) -> dict[str, Measured]:
         """Return a metric by pod."""
@@ -87,9 +87,9 @@ class MetricsAPI:
         return sum(_milli(item["value"]) for item in items)
 
     async def _items(self, path: str, api: str, what: str, **query: str) -> list[Tree]:
-        given = tuple((key, value) for key, value in query.items() if value)
+        parameters = tuple((key, value) for key, value in query.items() if value)
         try:
-            answer = await self._client.raw(requests.read(path, query=given))
+            answer = await self._client.raw(requests.read(path, query=parameters))
             items: list[Tree] = msgspec.json.decode(answer.body).get("items") or []
         except ApiError as error:
             raise MetricError(f"unable to fetch metrics from {api} metrics API: {_error_text(error, what)}") from error

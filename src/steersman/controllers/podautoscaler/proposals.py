@@ -137,9 +137,9 @@ class Measuring:
             raise MetricError(f"unable to get metrics for resource {name}: {error}") from error
         here, pods = self.target, self.target.pods
         if target.averageValue is not None:
-            wanted = _milli(target.averageValue)
+            target_milli = _milli(target.averageValue)
             return by_average(
-                here.spec_replicas, wanted, pods, measured, name, tolerance=self.tolerance, timing=self.timing
+                here.spec_replicas, target_milli, pods, measured, name, tolerance=self.tolerance, timing=self.timing
             )
         return by_utilization(
             here.spec_replicas,
@@ -159,10 +159,10 @@ class Measuring:
             measured = await self.api.of_pods(source.metric, self.target.namespace, self.target.selector)
         except MetricError as error:
             raise MetricError(f"unable to get metric {source.metric.name}: {error}") from error
-        wanted = _milli(source.target.averageValue)
+        target_milli = _milli(source.target.averageValue)
         outcome = by_average(
             self.target.spec_replicas,
-            wanted,
+            target_milli,
             self.target.pods,
             measured,
             tolerance=self.tolerance,

@@ -117,7 +117,7 @@ def _request(pod: Pod, resource: str, container: str) -> int:
     of_pod = _asked(spec.resources, resource) if not container else None
     if of_pod is not None:
         return of_pod
-    sidecars = [each for each in spec.initContainers or () if each.restartPolicy == "Always"]
+    sidecars = [container for container in spec.initContainers or () if container.restartPolicy == "Always"]
     counted = [each for each in [*spec.containers, *sidecars] if not container or each.name == container]
     if container and not counted:
         raise MetricError(f"container {container} not found in Pod {name_of(pod)}")
@@ -149,15 +149,15 @@ def by_utilization(
     """Return the replicas for an average utilization of ``percent``. Raises MetricError."""
 
     def rate(values: Mapping[str, int]) -> tuple[float, int, int]:
-        known = [name for name in values if name in requests]
-        total = sum(requests[name] for name in known)
+        requested_names = [name for name in values if name in requests]
+        total = sum(requests[name] for name in requested_names)
         if not total:
             raise MetricError("no metrics returned matched known pods")
-        used = sum(values[name] for name in known)
+        used = sum(values[name] for name in requested_names)
         share = used * 100 // total
-        return share / percent, used // len(known), share
+        return share / percent, used // len(requested_names), share
 
-    fallback = {name: asked * max(100, percent) // 100 for name, asked in requests.items()}
+    fallback = {name: request * max(100, percent) // 100 for name, request in requests.items()}
     return _by_pods(current, pods, measured, resource, rate=rate, fallback=fallback, tolerance=tolerance, timing=timing)
 
 
@@ -197,7 +197,7 @@ def _by_pods(
         raise MetricError("no pods returned by selector while calculating replica count")
     groups = group(pods, measured, resource, timing)
     left_out = groups.ignored | groups.unready
-    values = {name: each.milli for name, each in measured.items() if name not in left_out}
+    values = {name: measured_value.milli for name, measured_value in measured.items() if name not in left_out}
     if not values:
         raise MetricError("did not receive metrics for targeted pods (pods might be unready)")
     ratio, milli, percent = rate(values)
@@ -209,11 +209,11 @@ def _by_pods(
         values |= {name: fallback.get(name, 0) if ratio < 1.0 else 0 for name in groups.missing}
     if unready_count:
         values |= dict.fromkeys(groups.unready, 0)
-    again = rate(values)[0]
-    if tolerance.covers(again) or (ratio < 1.0) != (again < 1.0):
+    repeated_rate = rate(values)[0]
+    if tolerance.covers(repeated_rate) or (ratio < 1.0) != (repeated_rate < 1.0):
         return keep
-    replicas = ceil(again * len(values))
-    if (again < 1.0 and replicas > current) or (again > 1.0 and replicas < current):
+    replicas = ceil(repeated_rate * len(values))
+    if (repeated_rate < 1.0 and replicas > current) or (repeated_rate > 1.0 and replicas < current):
         return keep
     return Outcome(replicas, milli, percent)
 

@@ -75,27 +75,31 @@ class History:
         if behavior is None:
             return
         events, change = (self.ups, after - before) if after > before else (self.downs, before - after)
-        rules = [each for each in (behavior.scaleUp, behavior.scaleDown) if each is not None]
-        longest = max((policy.periodSeconds for each in rules for policy in each.policies or ()), default=0)
-        events[:] = [each for each in events if each.at > now - longest]
+        rules = [rule for rule in (behavior.scaleUp, behavior.scaleDown) if rule is not None]
+        longest = max((policy.periodSeconds for rule in rules for policy in rule.policies or ()), default=0)
+        events[:] = [event for event in events if event.at > now - longest]
         events.append(Moment(now, change))
 
-    def remember(self, wanted: int, *, window_seconds: float, now: float) -> None:
+    def remember(self, proposed_replicas: int, *, window_seconds: float, now: float) -> None:
         """Record a recommendation before stabilization and bounds."""
-        self.recommendations[:] = [each for each in self.recommendations if each.at > now - window_seconds]
-        self.recommendations.append(Moment(now, wanted))
+        self.recommendations[:] = [
+            recommendation for recommendation in self.recommendations if recommendation.at > now - window_seconds
+        ]
+        self.recommendations.append(Moment(now, proposed_replicas))
 
 
 def normalize(
-    history: History, current: int, wanted: int, limits: Limits, *, window_seconds: float, now: float
+    history: History, current: int, proposed_replicas: int, limits: Limits, *, window_seconds: float, now: float
 ) -> Normalized:
     """Return the replicas without ``behavior``: stabilized down by the window's maximum, limited up by step."""
-    recent = [each.value for each in history.recommendations if each.at > now - window_seconds]
-    stable = max([wanted, *recent])
-    history.remember(wanted, window_seconds=window_seconds, now=now)
+    recent = [
+        recommendation.value for recommendation in history.recommendations if recommendation.at > now - window_seconds
+    ]
+    stable = max([proposed_replicas, *recent])
+    history.remember(proposed_replicas, window_seconds=window_seconds, now=now)
     step = max(_STEP_FACTOR * current, _STEP_MIN)
     most, reason = (step, _UP_LIMIT) if limits.most > step else (limits.most, _TOO_MANY)
-    able = _READY if stable == wanted else _DOWN_STABLE
+    able = _READY if stable == proposed_replicas else _DOWN_STABLE
     return _clamped(stable, _Bounds(limits.least, _TOO_FEW, most, reason), able)
 
 
@@ -119,7 +123,7 @@ def _clamped(stable: int, bounds: _Bounds, able: tuple[str, str]) -> Normalized:
 def normalize_with_behavior(
     history: History,
     current: int,
-    wanted: int,
+    proposed_replicas: int,
     limits: Limits,
     behavior: HorizontalPodAutoscalerBehavior,
     *,
@@ -132,11 +136,29 @@ def normalize_with_behavior(
     """
     up_window = _window(behavior.scaleUp, 0.0)
     down_window = _window(behavior.scaleDown, window_seconds)
-    lowest = min([wanted, *(each.value for each in history.recommendations if each.at > now - up_window)])
-    highest = max([wanted, *(each.value for each in history.recommendations if each.at > now - down_window)])
+    lowest = min(
+        [
+            proposed_replicas,
+            *(
+                recommendation.value
+                for recommendation in history.recommendations
+                if recommendation.at > now - up_window
+            ),
+        ]
+    )
+    highest = max(
+        [
+            proposed_replicas,
+            *(
+                recommendation.value
+                for recommendation in history.recommendations
+                if recommendation.at > now - down_window
+            ),
+        ]
+    )
     stable = min(max(current, lowest), highest)
-    history.remember(wanted, window_seconds=max(up_window, down_window), now=now)
-    able = _READY if stable == wanted else _UP_STABLE if wanted >= current else _DOWN_STABLE
+    history.remember(proposed_replicas, window_seconds=max(up_window, down_window), now=now)
+    able = _READY if stable == proposed_replicas else _UP_STABLE if proposed_replicas >= current else _DOWN_STABLE
     if stable > current:
         limit = max(current, _up_limit(history, current, behavior.scaleUp, now))
         most, reason = (limit, _UP_LIMIT) if limits.most > limit else (limits.most, _TOO_MANY)
@@ -160,7 +182,7 @@ def _start(history: History, current: int, policy: HPAScalingPolicy, now: float)
 
 
 def _sum(events: Iterable[Moment], since: float) -> int:
-    return sum(each.value for each in events if each.at > since)
+    return sum(event.value for event in events if event.at > since)
 
 
 def _up_limit(history: History, current: int, rules: HPAScalingRules | None, now: float) -> int:

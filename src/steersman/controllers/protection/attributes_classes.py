@@ -37,15 +37,15 @@ class AttributesClassProtection(ManagedController):
 
     async def reconcile(self, key: str) -> None:
         """Add the finalizer, or remove it from a deleted class that is not in use."""
-        found = self._classes.lister.get(key)
-        if found is None:
+        attributes_class = self._classes.lister.get(key)
+        if attributes_class is None:
             return
-        match step(found, CLASS_FINALIZER):
+        match step(attributes_class, CLASS_FINALIZER):
             case Step.ADD:
-                await add(self, key, self._classes, found, CLASS_FINALIZER)
+                await add(self, key, self._classes, attributes_class, CLASS_FINALIZER)
             case Step.RELEASE:
                 if not any(informer.lister.by_index(_BY_CLASS, key) for informer in self._users):
-                    await remove_finalizer(self, key, self._classes, found, CLASS_FINALIZER)
+                    await remove_finalizer(self, key, self._classes, attributes_class, CLASS_FINALIZER)
             case Step.NOTHING:
                 pass
 

@@ -69,9 +69,9 @@ def classes_named(obj: PersistentVolume | PersistentVolumeClaim) -> list[str]:
     """Return the VolumeAttributesClasses that a claim or volume has or requests."""
     status: Any = obj.status
     target = getattr(getattr(status, "modifyVolumeStatus", None), "targetVolumeAttributesClassName", None)
-    found = (
+    class_names = (
         obj.spec.volumeAttributesClassName if obj.spec else None,
         getattr(status, "currentVolumeAttributesClassName", None),
         target,
     )
-    return [name for name in dict.fromkeys(found) if name]
+    return [name for name in dict.fromkeys(class_names) if name]

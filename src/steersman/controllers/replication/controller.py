@@ -162,7 +162,7 @@ class ReplicationBase(ManagedController):
         new = plan.plan_status(
             old,
             counts,
-            wanted=self.wanted(obj),
+            desired_replicas=self.wanted(obj),
             failure=None if failure is None else str(failure),
             new_condition=self.condition,
             now=self.now(),
@@ -196,10 +196,10 @@ class ReplicationBase(ManagedController):
     async def _fresh(self, obj: Any) -> Any:
         """Return the live object; None if it does not exist or was recreated."""
         try:
-            found = await self.client.get(self.model, name_of(obj), namespace=namespace_of(obj))
+            live = await self.client.get(self.model, name_of(obj), namespace=namespace_of(obj))
         except NotFound:
             return None
-        return found if uid_of(found) == uid_of(obj) else None
+        return live if uid_of(live) == uid_of(obj) else None
 
     def _next_look(self, obj: Any, active: Sequence[Pod], counts: plan.Counts) -> Result | None:
         least = obj.spec.minReadySeconds or 0

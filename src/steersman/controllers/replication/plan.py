@@ -35,7 +35,7 @@ class Plan:
 
 def plan_replicas(
     active: Sequence[Pod],
-    wanted: int,
+    desired_replicas: int,
     *,
     related: Sequence[Pod],
     now: datetime,
@@ -45,7 +45,7 @@ def plan_replicas(
 
     ``related``: Pods of siblings, the object's own included; Pods on a node with many of them are deleted first.
     """
-    surplus = len(active) - wanted
+    surplus = len(active) - desired_replicas
     if surplus < 0:
         return Plan(create=min(-surplus, burst))
     if surplus == 0:
@@ -103,7 +103,7 @@ class Status:
 
 
 def plan_status(
-    old: Status, counts: Counts, *, wanted: int, failure: str | None, new_condition: type[Any], now: datetime
+    old: Status, counts: Counts, *, desired_replicas: int, failure: str | None, new_condition: type[Any], now: datetime
 ) -> Status:
     """Return the next status, still with the old observed generation.
 
@@ -115,7 +115,7 @@ def plan_status(
     if failure is None and failed is not None:
         conditions = without_condition(conditions, REPLICA_FAILURE)
     elif failure is not None and failed is None:
-        missing = wanted - counts.replicas
+        missing = desired_replicas - counts.replicas
         reason = "FailedCreate" if missing > 0 else "FailedDelete" if missing < 0 else None
         conditions.append(
             new_condition(

@@ -45,12 +45,12 @@ class ReplicaSetController(ReplicationBase):
         owner = controller_of(obj)
         if owner is None:
             return ()
-        found: dict[str, Pod] = {}
+        pods: dict[str, Pod] = {}
         in_namespace = self.pods.lister.list(namespace=namespace_of(obj))
         for sibling in controlled_by(self.objects.lister, owner.uid):
             selector = self.selector_of(sibling)
-            found |= {uid_of(pod): pod for pod in in_namespace if selector.matches(labels_of(pod))}
-        return list(found.values())
+            pods |= {uid_of(pod): pod for pod in in_namespace if selector.matches(labels_of(pod))}
+        return list(pods.values())
 
     def terminating(self, pods: Iterable[Pod], obj: ReplicaSet, selector: LabelSelector) -> int:
         """Return the number of owned matching Pods that are terminating."""

@@ -117,41 +117,41 @@ class ResourceClaims(ManagedController):
 
     async def _reconcile_pod(self, key: str, pod: Pod) -> None:
         namespace = namespace_of(pod)
-        made: dict[str, str] = {}
+        claim_names: dict[str, str] = {}
         current = ""
         try:
-            for wanted in missing(pod, lambda name: self._claims.lister.get(name, namespace=namespace)):
-                current = wanted.entry
-                made[wanted.entry] = await self._make(key, pod, wanted)
+            for missing_claim in missing(pod, lambda name: self._claims.lister.get(name, namespace=namespace)):
+                current = missing_claim.entry
+                claim_names[missing_claim.entry] = await self._make(key, pod, missing_claim)
         except (ApiError, NoTemplate) as error:
             self.events.event(pod, "Warning", "FailedResourceClaimCreation", f"PodResourceClaim {current}: {error}")
             if isinstance(error, ApiError):
                 raise
             raise ClientError(f"PodResourceClaim {current}: {error}") from error
-        if made:
+        if claim_names:
             written = await self.client.apply(
-                status_patch(pod, made), field_manager=_MANAGER, force=True, subresource="status"
+                status_patch(pod, claim_names), field_manager=_MANAGER, force=True, subresource="status"
             )
             self.own_writes.note(key, self._pods, written)
         if node_of(pod):
             await self._reserve(key, pod)
 
-    async def _make(self, key: str, pod: Pod, wanted: Missing) -> str:
-        asked = (uid_of(pod), wanted.entry)
+    async def _make(self, key: str, pod: Pod, missing_claim: Missing) -> str:
+        claim_id = (uid_of(pod), missing_claim.entry)
         claims: Iterable[ResourceClaim] = self._claims.lister.by_index(_BY_POD, key_of(pod))
-        if asked in self._asked:
+        if claim_id in self._asked:
             claims = await self.client.list_all(ResourceClaim, namespace=namespace_of(pod))
-        known = already_made(pod, wanted.entry, claims)
-        if known is not None:
-            return name_of(known)
-        template = self._templates.lister.get(wanted.template, namespace=namespace_of(pod))
+        existing_claim = already_made(pod, missing_claim.entry, claims)
+        if existing_claim is not None:
+            return name_of(existing_claim)
+        template = self._templates.lister.get(missing_claim.template, namespace=namespace_of(pod))
         if template is None:
             raise NoTemplate(
-                f'resource claim template "{wanted.template}": '
-                f'resourceclaimtemplate.resource.k8s.io "{wanted.template}" not found'
+                f'resource claim template "{missing_claim.template}": '
+                f'resourceclaimtemplate.resource.k8s.io "{missing_claim.template}" not found'
             )
-        self._asked.add(asked)
-        created = await self.client.create(from_template(pod, wanted.entry, template))
+        self._asked.add(claim_id)
+        created = await self.client.create(from_template(pod, missing_claim.entry, template))
         self.record_created(key, self._claims, created)
         return name_of(created)
 
@@ -165,8 +165,10 @@ class ResourceClaims(ManagedController):
     # Claims
 
     async def _reconcile_claim(self, key: str, claim: ResourceClaim) -> None:
-        gone = [consumer for consumer in consumers(claim) if is_pod(consumer) and await self._is_gone(claim, consumer)]
-        new = freed(claim, gone)
+        gone_consumers = [
+            consumer for consumer in consumers(claim) if is_pod(consumer) and await self._is_gone(claim, consumer)
+        ]
+        new = freed(claim, gone_consumers)
         if new is not None:
             claim = await self.client.update_status(new)
             self.own_writes.note(key, self._claims, claim)

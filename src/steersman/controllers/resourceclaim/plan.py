@@ -47,17 +47,17 @@ def is_done(pod: Pod) -> bool:
 
 def missing(pod: Pod, claim_of: Callable[[str], ResourceClaim | None]) -> list[Missing]:
     """Return the claims to create: also for those in the pod's status that were deleted or that it does not own."""
-    found: list[Missing] = []
+    missing_claims: list[Missing] = []
     for entry in entries(pod):
         if not entry.resourceClaimTemplateName:
             continue
-        known, name = claim_name(pod, entry)
-        if known and name is None:
+        is_named, name = claim_name(pod, entry)
+        if is_named and name is None:
             continue
         claim = claim_of(name) if name else None
         if claim is None or not is_controlled_by(claim, pod):
-            found.append(Missing(entry.name, entry.resourceClaimTemplateName))
-    return found
+            missing_claims.append(Missing(entry.name, entry.resourceClaimTemplateName))
+    return missing_claims
 
 
 def already_made(pod: Pod, entry: str, claims: Iterable[ResourceClaim]) -> ResourceClaim | None:
@@ -97,10 +97,10 @@ def _base(pod: str, entry: str) -> str:
     return f"{pod[: len(pod) * _BASE_MAX // length]}-{entry[: len(entry) * _BASE_MAX // length]}"
 
 
-def status_patch(pod: Pod, made: dict[str, str]) -> dict[str, Any]:
+def status_patch(pod: Pod, claim_names: dict[str, str]) -> dict[str, Any]:
     """Return the pod status for server-side apply, with existing and created claims by entry."""
     old = (pod.status.resourceClaimStatuses if pod.status else None) or ()
-    listed = {status.name: status.resourceClaimName for status in old} | made
+    listed = {status.name: status.resourceClaimName for status in old} | claim_names
     rows = [{"name": name} | ({"resourceClaimName": claim} if claim else {}) for name, claim in listed.items()]
     return {
         "apiVersion": "v1",
@@ -122,16 +122,16 @@ def reserved(claim: ResourceClaim, pod: Pod) -> ResourceClaim | None:
     return msgspec.structs.replace(claim, status=msgspec.structs.replace(status, reservedFor=[*listed, consumer]))
 
 
-def freed(claim: ResourceClaim, gone: Iterable[ResourceClaimConsumerReference]) -> ResourceClaim | None:
+def freed(claim: ResourceClaim, removed: Iterable[ResourceClaimConsumerReference]) -> ResourceClaim | None:
     """Return the claim without these consumers; without any it is deallocated, if this controller is responsible.
 
     None if the status stays.
     """
     status = claim.status or ResourceClaimStatus()
-    gone_uids = {consumer.uid for consumer in gone}
-    left = [consumer for consumer in status.reservedFor or () if consumer.uid not in gone_uids]
-    new = msgspec.structs.replace(status, reservedFor=left or None)
-    is_free = not left and (gone_uids or is_being_deleted(claim))
+    gone_uids = {consumer.uid for consumer in removed}
+    remaining = [consumer for consumer in status.reservedFor or () if consumer.uid not in gone_uids]
+    new = msgspec.structs.replace(status, reservedFor=remaining or None)
+    is_free = not remaining and (gone_uids or is_being_deleted(claim))
     if is_free and has_finalizer(claim, FINALIZER):
         new = msgspec.structs.replace(new, allocation=None, devices=None)
     return None if new == status else msgspec.structs.replace(claim, status=new)

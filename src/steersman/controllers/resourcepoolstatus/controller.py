@@ -41,10 +41,14 @@ class ResourcePoolStatus(ManagedController):
         self._slices = self.watch(ResourceSlice, keys=self._waiting)
         self._claims = self.informer(ResourceClaim)
 
-    def _waiting(self, each: ResourceSlice) -> list[str]:
+    def _waiting(self, slice_: ResourceSlice) -> list[str]:
         """Return the requests that may wait for the slice."""
         requests = self._requests.lister
-        return [key_of(one) for one in requests if one.status is None and one.spec.driver == each.spec.driver]
+        return [
+            key_of(request)
+            for request in requests
+            if request.status is None and request.spec.driver == slice_.spec.driver
+        ]
 
     async def reconcile(self, key: str) -> Result | None:
         """Answer it, or delete it when it has been there for long enough."""
@@ -52,12 +56,12 @@ class ResourcePoolStatus(ManagedController):
         if request is None:
             return None
         now = self.clock.now()
-        left = seconds_to_cleanup(request, now=now)
-        if left <= 0:
+        seconds_left = seconds_to_cleanup(request, now=now)
+        if seconds_left <= 0:
             await self.delete_seen(request)
             return None
         if request.status is not None:
-            return Result(requeue_after_seconds=left)
+            return Result(requeue_after_seconds=seconds_left)
         status = answer(request, self._slices.lister, self._claims.lister, now=self.now())
         wait = seconds_to_answer(request, now=now)
         if wait > 0 and not is_whole(status):

@@ -37,20 +37,20 @@ def answer(
     now: datetime,
 ) -> ResourcePoolStatusRequestStatus:
     """Return the status of a request. ``slices`` and ``claims``: all of the cluster."""
-    asked = request.spec
+    requested = request.spec
     pools: dict[str, list[ResourceSlice]] = {}
-    for each in slices:
-        if each.spec.driver == asked.driver and asked.poolName in (None, "", each.spec.pool.name):
-            pools.setdefault(each.spec.pool.name, []).append(each)
-    allocated = _allocated(asked.driver, claims)
-    found = [_pool(name, members, allocated[name]) for name, members in sorted(pools.items())]
-    listed = found[: _LIMIT if asked.limit is None else asked.limit]
+    for slice_ in slices:
+        if slice_.spec.driver == requested.driver and requested.poolName in (None, "", slice_.spec.pool.name):
+            pools.setdefault(slice_.spec.pool.name, []).append(slice_)
+    allocated = _allocated(requested.driver, claims)
+    pool_statuses = [_pool(name, members, allocated[name]) for name, members in sorted(pools.items())]
+    listed = pool_statuses[: _LIMIT if requested.limit is None else requested.limit]
     incomplete = sum(pool.validationError is not None for pool in listed)
     message = f"Calculated status for {len(listed)} pools" + (f" ({incomplete} incomplete)" if incomplete else "")
     condition = Condition(
         type=_COMPLETE, status="True", reason="CalculationComplete", message=message, lastTransitionTime=now
     )
-    return ResourcePoolStatusRequestStatus(poolCount=len(found), pools=listed or None, conditions=[condition])
+    return ResourcePoolStatusRequestStatus(poolCount=len(pool_statuses), pools=listed or None, conditions=[condition])
 
 
 def is_whole(status: ResourcePoolStatusRequestStatus) -> bool:
@@ -61,27 +61,29 @@ def is_whole(status: ResourcePoolStatusRequestStatus) -> bool:
 def _allocated(driver: str, claims: Iterable[ResourceClaim]) -> Counter[str]:
     """Return the allocated devices of a driver by pool."""
     allocations = [claim.status.allocation for claim in claims if claim.status and claim.status.allocation]
-    results = [result for each in allocations if each.devices for result in each.devices.results or ()]
+    results = [
+        result for allocation in allocations if allocation.devices for result in allocation.devices.results or ()
+    ]
     return Counter(result.pool for result in results if result.driver == driver)
 
 
 def _pool(name: str, slices: Sequence[ResourceSlice], allocated: int) -> PoolStatus:
     """Return the status of a pool from the slices of its latest generation."""
-    generation = max(each.spec.pool.generation for each in slices)
-    latest = [each for each in slices if each.spec.pool.generation == generation]
-    nodes = {each.spec.nodeName or "" for each in latest}
-    driver, wanted = latest[0].spec.driver, latest[0].spec.pool.resourceSliceCount
+    generation = max(slice_.spec.pool.generation for slice_ in slices)
+    latest = [slice_ for slice_ in slices if slice_.spec.pool.generation == generation]
+    nodes = {slice_.spec.nodeName or "" for slice_ in latest}
+    driver, slice_count = latest[0].spec.driver, latest[0].spec.pool.resourceSliceCount
     status = PoolStatus(
         driver=driver,
         poolName=name,
         generation=generation,
         nodeName=(nodes.pop() or None) if len(nodes) == 1 else None,
     )
-    if len(latest) < wanted:
-        error = f"pool {driver}/{name} is incomplete: observed {len(latest)}/{wanted} slices at generation {generation}"
+    if len(latest) < slice_count:
+        error = f"pool {driver}/{name} is incomplete: observed {len(latest)}/{slice_count} slices at generation {generation}"
         status.validationError = error.encode()[:_ERROR_BYTES_MAX].decode(errors="ignore")
         return status
-    total = sum(len(each.spec.devices or ()) for each in latest)
+    total = sum(len(slice_.spec.devices or ()) for slice_ in latest)
     status.resourceSliceCount = len(latest)
     status.totalDevices = total
     status.allocatedDevices = allocated

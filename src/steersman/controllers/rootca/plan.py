@@ -71,7 +71,7 @@ def bundle_name(bundle: str) -> str:
 def plan_bundles(present: Iterable[ClusterTrustBundle], bundle: str) -> Bundles:
     """Return the writes. ``present``: all bundles of the signer; exactly one stays."""
     name = bundle_name(bundle)
-    by_name = {name_of(each): each for each in present}
+    by_name = {name_of(config_map): config_map for config_map in present}
     right = by_name.pop(name, None)
     obsolete = tuple(by_name.values())
     spec = ClusterTrustBundleSpec(signerName=SIGNER, trustBundle=bundle)

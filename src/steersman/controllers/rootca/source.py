@@ -12,5 +12,5 @@ if TYPE_CHECKING:
 def root_ca(context: ControllerContext) -> str:
     """Return ``--root-ca-file``, or the CA of the client, in PEM; empty without either."""
     file = context.options.root_ca_file
-    found = Path(file).read_bytes() if file else context.client.trusted_ca
-    return (found or b"").decode()
+    ca_bundle = Path(file).read_bytes() if file else context.client.trusted_ca
+    return (ca_bundle or b"").decode()

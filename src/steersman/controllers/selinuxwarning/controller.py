@@ -67,7 +67,7 @@ class SELinuxWarning(ManagedController):
                 self.events.event(concerned, "Normal", conflict.reason, conflict.message)
 
     def _uses_of(self, pod: Pod) -> dict[tuple[str, str], Use]:
-        found = {}
+        uses = {}
         for claim, (name, labels) in mounted(pod).items():
             volume = self._volume_of(namespace_of(pod), claim)
             identity = volume_id(volume) if volume is not None else None
@@ -79,8 +79,8 @@ class SELinuxWarning(ManagedController):
                 continue
             driver = self._drivers.lister.get(identity[0])
             mounts_labels = bool(driver is not None and driver.spec.seLinuxMount)
-            found[identity] = use_of(pod, "".join(labels), driver=identity[0], mounts_labels=mounts_labels)
-        return found
+            uses[identity] = use_of(pod, "".join(labels), driver=identity[0], mounts_labels=mounts_labels)
+        return uses
 
     def _volume_of(self, namespace: str, name: str) -> PersistentVolume | None:
         """Return the volume of a claim if both are bound to each other."""
@@ -102,8 +102,14 @@ class _Conflicts(Collector):
     def collect(self) -> Iterator[GaugeMetricFamily]:
         (family,) = self.describe()
         samples = {}
-        for each in self._uses.conflicts():
-            labels = (each.what, *split_key(each.pod), each.value, *split_key(each.other), each.other_value)
+        for conflict in self._uses.conflicts():
+            labels = (
+                conflict.what,
+                *split_key(conflict.pod),
+                conflict.value,
+                *split_key(conflict.other),
+                conflict.other_value,
+            )
             samples[labels] = 1.0
         for labels, value in samples.items():
             family.add_metric(labels, value)

@@ -88,15 +88,15 @@ def mounted(pod: Pod) -> dict[str, Mounted]:
         return {}
     claims = {volume.name: claim_of(pod, volume) for volume in spec.volumes or ()}
     of_pod = spec.securityContext.seLinuxOptions if spec.securityContext else None
-    found: dict[str, Mounted] = {}
+    mounts: dict[str, Mounted] = {}
     for container in (*(spec.initContainers or ()), *spec.containers, *(spec.ephemeralContainers or ())):
         own = container.securityContext
         options = (own.seLinuxOptions if own else None) or of_pod
         label = "" if own and own.privileged else label_of(options)
         for mount in container.volumeMounts or ():
             if claims.get(mount.name):
-                found.setdefault(claims[mount.name], Mounted(mount.name, set())).labels.update({label} - {""})
-    return found
+                mounts.setdefault(claims[mount.name], Mounted(mount.name, set())).labels.update({label} - {""})
+    return mounts
 
 
 def use_of(pod: Pod, label: str, *, driver: str, mounts_labels: bool) -> Use:
@@ -123,18 +123,18 @@ class Uses:
 
     def put(self, pod: str, uses: Mapping[tuple[str, str], Use]) -> list[Conflict]:
         """Replace the uses of a pod; return new conflicts, once for each of both pods."""
-        known = self._by_pod.get(pod, {})
+        previous_uses = self._by_pod.get(pod, {})
         self.drop(pod)
-        found: list[Conflict] = []
+        conflicts: list[Conflict] = []
         for volume, use in uses.items():
             others = self._by_volume.setdefault(volume, {})
-            if known.get(volume) != use:
+            if previous_uses.get(volume) != use:
                 for other, theirs in others.items():
-                    found += [*_conflicts(pod, use, other, theirs), *_conflicts(other, theirs, pod, use)]
+                    conflicts += [*_conflicts(pod, use, other, theirs), *_conflicts(other, theirs, pod, use)]
             others[pod] = use
         if uses:
             self._by_pod[pod] = uses
-        return found
+        return conflicts
 
     def drop(self, pod: str) -> None:
         """Remove a pod."""

@@ -61,10 +61,10 @@ class ServiceAccountTokens(ManagedController):
 
     async def reconcile(self, key: str) -> None:
         """Fill a Secret, or delete it where its account is not there; take a gone one off its account's list."""
-        gone = self._gone.get(key)
-        if gone is not None:
-            await self._unlist(gone)
-            if self._gone.get(key) is gone:
+        removed = self._gone.get(key)
+        if removed is not None:
+            await self._unlist(removed)
+            if self._gone.get(key) is removed:
                 del self._gone[key]
         secret = self._secrets.lister.by_key(key)
         if secret is None or not account_key(secret):
@@ -78,9 +78,9 @@ class ServiceAccountTokens(ManagedController):
     async def _account(self, secret: Secret) -> ServiceAccount | None:
         """Return the Secret's account; a cache miss is verified with the server."""
         namespace, name = split_key(account_key(secret))
-        known = self._accounts.lister.get(name, namespace=namespace)
-        if known is not None and is_for(secret, known):
-            return known
+        account = self._accounts.lister.get(name, namespace=namespace)
+        if account is not None and is_for(secret, account):
+            return account
         try:
             live = await self.client.get(ServiceAccount, name, namespace=namespace)
         except NotFound:

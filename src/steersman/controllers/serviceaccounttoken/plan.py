@@ -73,14 +73,14 @@ def claims(account: ServiceAccount, secret: Secret) -> dict[str, Any]:
 def without_reference(account: ServiceAccount, secret_name: str) -> ServiceAccount | None:
     """Return the account without the Secret in its list; None if up to date."""
     listed = account.secrets or []
-    left = [reference for reference in listed if reference.name != secret_name]
-    return None if len(left) == len(listed) else msgspec.structs.replace(account, secrets=left or None)
+    remaining = [reference for reference in listed if reference.name != secret_name]
+    return None if len(remaining) == len(listed) else msgspec.structs.replace(account, secrets=remaining or None)
 
 
 def _missing(secret: Secret, root_ca: bytes) -> list[str]:
     data = secret.data or {}
-    found: list[str] = []
+    missing_names: list[str] = []
     if root_ca and data.get(CA_KEY) != base64.b64encode(root_ca).decode():
-        found.append(CA_KEY)
-    found.extend(key for key in (NAMESPACE_KEY, TOKEN_KEY) if not data.get(key))
-    return found
+        missing_names.append(CA_KEY)
+    missing_names.extend(key for key in (NAMESPACE_KEY, TOKEN_KEY) if not data.get(key))
+    return missing_names

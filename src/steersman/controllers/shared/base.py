@@ -70,15 +70,26 @@ class ManagedController(Controller):
         return self.clock.now().replace(microsecond=0)
 
     def resync_every(self, seconds: float, keys: Callable[[], Iterable[str]]) -> None:
-        """Queue the keys now and after every period, behind keys of changes; 0 for never."""
+        """Queue the keys now and after every period, behind keys of changes; 0 for never.
+
+        Call it after the informers were requested: without keys there are no periods until one of them has a change.
+        """
         if seconds <= 0:
             return
+        changed = asyncio.Event()
+        for informer in self._informers:
+            informer.add_callback(lambda _: changed.set())
+
+        async def wait_for_keys() -> None:
+            while not any(True for _ in keys()):
+                changed.clear()
+                await changed.wait()
 
         async def resync() -> None:
             for key in keys():
                 self.queue.add(key, priority=LOW_PRIORITY)
 
-        self.every(seconds, resync, name="resync")
+        self.every(seconds, resync, name="resync", wait_until_needed=wait_for_keys)
 
     def record_created(self, key: str, informer: Informer[Any], created: Any) -> None:
         """Record an own write like ``own_writes.note``, and requeue ``key`` after a delay.

@@ -116,7 +116,9 @@ class MetadataWatch:
         """Ask the server now. Raises ClientError."""
         self.served = served = await ask(self._client)
         wanted = {
-            name: found for name, found in served.supporting("list", "watch", "delete").items() if name not in _IGNORED
+            name: resource_type
+            for name, resource_type in served.supporting("list", "watch", "delete").items()
+            if name not in _IGNORED
         }
         broken = {version.rpartition("/")[0] for version in served.failed}
         for name, informer in list(self._informers.items()):
@@ -128,17 +130,17 @@ class MetadataWatch:
                 if name in self._awaiting:
                     self._awaiting.pop(name).cancel()
                 await self._factory.discard(informer)
-        for name, found in wanted.items():
+        for name, resource_type in wanted.items():
             if name not in self._informers:
-                self._add(name, found)
+                self._add(name, resource_type)
         self._first.set()
         return served
 
-    def _add(self, name: str, found: ResourceType[Any]) -> None:
-        informer = self._factory.informer(object_part(found))
-        self._informers[name], self._watched[name] = informer, found
+    def _add(self, name: str, resource_type: ResourceType[Any]) -> None:
+        informer = self._factory.informer(object_part(resource_type))
+        self._informers[name], self._watched[name] = informer, resource_type
         for listener in self._listeners:
-            self._connect(informer, found, listener)
+            self._connect(informer, resource_type, listener)
         informer.start()
         if self._synced_listeners and self._supervisor is not None:
             self._awaiting[name] = self._supervisor.start(f"first list of {name}", self._notify_synced(name, informer))
@@ -149,8 +151,8 @@ class MetadataWatch:
         for listener in self._synced_listeners:
             listener(name)
 
-    def _connect(self, informer: Informer[ObjectPart], found: ResourceType[Any], listener: Listener) -> None:
-        informer.add_callback(lambda change: listener(found, change))
+    def _connect(self, informer: Informer[ObjectPart], resource_type: ResourceType[Any], listener: Listener) -> None:
+        informer.add_callback(lambda change: listener(resource_type, change))
 
     async def _follow(self) -> None:
         wait: float = 0.0
@@ -189,7 +191,7 @@ class MetadataWatch:
 
 def shared(client: Client, informers: InformerFactory, *, clock: Clock) -> MetadataWatch:
     """Return the instance of this factory, created with the first caller's client; held by weak reference."""
-    known = _shared.get(id(informers))
-    if known is None:
-        known = _shared[id(informers)] = MetadataWatch(client, informers, clock=clock)
-    return known
+    metadata_watch = _shared.get(id(informers))
+    if metadata_watch is None:
+        metadata_watch = _shared[id(informers)] = MetadataWatch(client, informers, clock=clock)
+    return metadata_watch

@@ -56,7 +56,7 @@ class PodControl:
         self.expectations.delete(key)
         self._newest.pop(key, None)
 
-    async def is_up_to_date(self, key: str, there: Iterable[Pod]) -> bool:
+    async def is_up_to_date(self, key: str, pods: Iterable[Pod]) -> bool:
         """Report whether the cache shows the writes of the key; ``there``: the owner's cached Pods.
 
         Events may be missed: a Pod that was deleted while the watch was disconnected, or released by another client,
@@ -65,7 +65,7 @@ class PodControl:
         if self.expectations.satisfied(key):
             return True
         creations, deletions = self.expectations.pending(key)
-        for uid in deletions - {uid_of(pod) for pod in there if is_active(pod)}:
+        for uid in deletions - {uid_of(pod) for pod in pods if is_active(pod)}:
             self.expectations.deletion_observed(key, uid)
         newest = self._newest.get(key)
         if creations and newest is not None and await self._has_seen(newest):

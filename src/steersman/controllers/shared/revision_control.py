@@ -85,15 +85,15 @@ class RevisionControl:
         for tried in range(collisions, collisions + _COLLISIONS_MAX):
             revision = new_revision(
                 owner, owner.spec.template, controller=reference, number=number,
-                made=self._hashed(owner.spec.template, tried), hash_label=self._hash_label,
+                revision_name=self._hashed(owner.spec.template, tried), hash_label=self._hash_label,
             )  # fmt: skip
             try:
                 created = await self._client.create(revision)
             except AlreadyExists:
-                there = await self._client.get(ControllerRevision, name_of(revision), namespace=namespace_of(owner))
-                if there.data != revision.data or not self._may_be_taken(there, owner):
+                existing = await self._client.get(ControllerRevision, name_of(revision), namespace=namespace_of(owner))
+                if existing.data != revision.data or not self._may_be_taken(existing, owner):
                     continue  # two templates, or two owners, have one hash
-                created = there  # the cache is behind
+                created = existing  # the cache is behind
             self._controller.record_created(key, self.informer, created)
             return Present(created, (), tried)
         raise _TooManyCollisions(f"no free name for a revision of {key}")

@@ -42,8 +42,12 @@ class Served:
 
     def supporting(self, *verbs: str) -> dict[str, ResourceType[Tree]]:
         """Return the preferred resources that support all of the verbs."""
-        wanted = set(verbs)
-        return {name: known for name, known in self.preferred.items() if wanted <= set(known.info.verbs)}
+        required_verbs = set(verbs)
+        return {
+            name: resource_type
+            for name, resource_type in self.preferred.items()
+            if required_verbs <= set(resource_type.info.verbs)
+        }
 
 
 async def ask(client: Client) -> Served:
@@ -68,7 +72,7 @@ def _take(served: Served, group: str, version: Tree) -> None:
         served.failed[api_version] = f"stale GroupVersion discovery: {api_version}"
     for row in version.get("resources") or ():
         kind = (row.get("responseKind") or {}).get("kind", "")
-        made: ResourceType[Tree] = custom(
+        resource_type: ResourceType[Tree] = custom(
             api_version,
             kind,
             plural=row["resource"],
@@ -76,8 +80,8 @@ def _take(served: Served, group: str, version: Tree) -> None:
             singular=row.get("singularResource", ""),
             verbs=row.get("verbs") or (),
         )
-        served.kinds.setdefault((api_version, kind), made)
-        served.preferred.setdefault(made.info.group_resource, made)
+        served.kinds.setdefault((api_version, kind), resource_type)
+        served.preferred.setdefault(resource_type.info.group_resource, resource_type)
 
 
 def _plain_groups(document: Tree) -> Iterable[tuple[str, list[str]]]:

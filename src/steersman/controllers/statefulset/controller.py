@@ -136,8 +136,8 @@ class StatefulSetController(ManagedController):
 
     async def _claim(self, sts: StatefulSet, selector: LabelSelector) -> list[Pod]:
         references = ReferenceManager(self.client, sts, controller_resource=StatefulSet, dependents=Pod)
-        mine = [pod for pod in candidates(self.pods.lister, sts) if identity.belongs_to(pod, sts)]
-        return await references.claim(mine, lambda pod: selector.matches(labels_of(pod)))
+        own_pods = [pod for pod in candidates(self.pods.lister, sts) if identity.belongs_to(pod, sts)]
+        return await references.claim(own_pods, lambda pod: selector.matches(labels_of(pod)))
 
     def _deletions_seen(self, key: str, pods: Iterable[Pod]) -> bool:
         """Report whether the cache shows all own deletions; checked directly, as an event may have been missed."""
@@ -153,11 +153,13 @@ class StatefulSetController(ManagedController):
         current_name = sts.status.currentRevision if sts.status else None
         current = next((revision for revision in revisions if name_of(revision) == current_name), update)
         namespace = namespace_of(sts)
-        found = {name: self.claims.lister.get(name, namespace=namespace) for name in names_of_claims(sts, pods)}
+        claims_by_name = {
+            name: self.claims.lister.get(name, namespace=namespace) for name in names_of_claims(sts, pods)
+        }
         return World(
             sts=sts,
             pods=tuple(pods),
-            claims={name: claim for name, claim in found.items() if claim is not None},
+            claims={name: claim for name, claim in claims_by_name.items() if claim is not None},
             current=(name_of(current), template_of(current)),
             update=(name_of(update), identity.spec_of(sts).template),
             now=self.clock.now(),
@@ -251,22 +253,22 @@ class StatefulSetController(ManagedController):
     async def _make_claims(self, key: str, sts: StatefulSet, action: MakePod) -> None:
         """Create all claims of a Pod. Raises _ClaimError with the errors of all of them."""
         errors: list[str] = []
-        for each in action.claims:
+        for claim in action.claims:
             try:
-                await self._make_claim(key, sts, each.claim, action.pod)
+                await self._make_claim(key, sts, claim.claim, action.pod)
             except ApiError as error:
                 if is_namespace_terminating(error):
                     raise
-                errors.append(f"failed to create PVC {name_of(each.claim)}: {error}")
+                errors.append(f"failed to create PVC {name_of(claim.claim)}: {error}")
         if errors or action.obstacles:
             raise _ClaimError(join_messages([*action.obstacles, *errors]), is_retried=bool(errors))
 
     async def _accept_existing_pod(self, key: str, sts: StatefulSet, pod: Pod, error: Exception) -> None:
         """Accept an existing Pod of the set that the cache lacks; otherwise raise ``error`` until that Pod is deleted."""
-        there = await self.client.get(Pod, name_of(pod), namespace=namespace_of(pod))
-        if not is_controlled_by(there, sts):
+        existing = await self.client.get(Pod, name_of(pod), namespace=namespace_of(pod))
+        if not is_controlled_by(existing, sts):
             raise error
-        self.own_writes.note(key, self.pods, there)
+        self.own_writes.note(key, self.pods, existing)
 
     async def _change_pod(self, key: str, sts: StatefulSet, pod: Pod) -> None:
         try:

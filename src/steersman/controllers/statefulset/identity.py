@@ -161,15 +161,15 @@ def with_owner(claim: PersistentVolumeClaim, sts: StatefulSet, pod: Pod) -> Pers
     if controller is not None and controller.uid not in ours and not _is_former_pod(controller, pod):
         return claim
     with_set, with_pod = _policies(sts)
-    wanted: list[Owner] = []
+    owners: list[Owner] = []
     if with_pod and ordinal_of(pod) not in ordinals(sts):
-        wanted = [controller_reference(pod, api_version="v1", kind="Pod")]
+        owners = [controller_reference(pod, api_version="v1", kind="Pod")]
     elif with_set:
-        wanted = [controller_reference(sts, api_version="apps/v1", kind="StatefulSet")]
+        owners = [controller_reference(sts, api_version="apps/v1", kind="StatefulSet")]
     before = owners_of(claim)
-    if {owner.uid: owner for owner in before if owner.uid in ours} == {owner.uid: owner for owner in wanted}:
+    if {owner.uid: owner for owner in before if owner.uid in ours} == {owner.uid: owner for owner in owners}:
         return claim
-    after = [*(owner for owner in before if owner.uid not in ours), *wanted]
+    after = [*(owner for owner in before if owner.uid not in ours), *owners]
     return with_metadata(claim, ownerReferences=_typed(after) or None)
 
 

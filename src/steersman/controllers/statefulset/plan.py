@@ -121,9 +121,13 @@ def _by_ordinal(world: World) -> dict[int, Pod]:
 
 def _condemned(world: World) -> list[Pod]:
     """Return the Pods outside the desired ordinals, the highest first."""
-    wanted = identity.ordinals(world.sts)
-    found = _by_ordinal(world)
-    return [found[ordinal] for ordinal in sorted(found, reverse=True) if ordinal >= 0 and ordinal not in wanted]
+    ordinals = identity.ordinals(world.sts)
+    pods_by_ordinal = _by_ordinal(world)
+    return [
+        pods_by_ordinal[ordinal]
+        for ordinal in sorted(pods_by_ordinal, reverse=True)
+        if ordinal >= 0 and ordinal not in ordinals
+    ]
 
 
 # Replicas
@@ -156,7 +160,7 @@ def _maintain(world: World, pod: Pod) -> tuple[list[Action], bool]:
     if world.ordered and (is_being_deleted(pod) or not world.is_available(pod)):
         return actions, True
     if changes or not identity.has_identity(pod) or not identity.has_storage(pod, world.sts):
-        actions += [each for each in _missing_claims(world, pod)[0] if each not in actions]
+        actions += [action for action in _missing_claims(world, pod)[0] if action not in actions]
         # A Pod is written also where only its claims differ, which records the event ``SuccessfulUpdate``.
         actions += [*changes, ChangePod(identity.with_storage(identity.with_identity(pod), world.sts))]
     return actions, False
@@ -239,14 +243,14 @@ def _updates(world: World) -> list[Action]:
     strategy = identity.spec_of(world.sts).updateStrategy
     if strategy is not None and strategy.type == "OnDelete":
         return []
-    wanted = identity.ordinals(world.sts)
+    ordinals = identity.ordinals(world.sts)
     rolling = strategy.rollingUpdate if strategy else None
     partition = (rolling.partition if rolling else None) or 0
     present = _by_ordinal(world)
-    targets = [present.get(ordinal) for ordinal in reversed(wanted) if ordinal >= wanted.start + partition]
+    targets = [present.get(ordinal) for ordinal in reversed(ordinals) if ordinal >= ordinals.start + partition]
     if rolling is None or rolling.maxUnavailable is None:
         return _next_update(world, targets)
-    return _updates_within(world, targets, max_unavailable(rolling.maxUnavailable, len(wanted)))
+    return _updates_within(world, targets, max_unavailable(rolling.maxUnavailable, len(ordinals)))
 
 
 def _next_update(world: World, targets: Iterable[Pod | None]) -> list[Action]:
@@ -271,12 +275,14 @@ def _is_old(world: World, pod: Pod) -> bool:
     return identity.revision_of(pod) != world.update[0] and not is_being_deleted(pod)
 
 
-def max_unavailable(asked: int | str, replicas: int) -> int:
+def max_unavailable(setting: int | str, replicas: int) -> int:
     """Return ``maxUnavailable`` as a number; at least 1."""
-    return max(1, scaled_value(asked, replicas, round_up=True))
+    return max(1, scaled_value(setting, replicas, round_up=True))
 
 
 def names_of_claims(sts: StatefulSet, pods: Iterable[Pod]) -> set[str]:
     """Return the names of the claims of existing and desired Pods."""
-    wanted = [identity.new_pod(sts, identity.spec_of(sts).template, "", ordinal) for ordinal in identity.ordinals(sts)]
-    return {name_of(claim) for pod in (*pods, *wanted) for claim in identity.claims_of(sts, pod).values()}
+    expected_pods = [
+        identity.new_pod(sts, identity.spec_of(sts).template, "", ordinal) for ordinal in identity.ordinals(sts)
+    ]
+    return {name_of(claim) for pod in (*pods, *expected_pods) for claim in identity.claims_of(sts, pod).values()}

@@ -62,5 +62,7 @@ def seconds_to_requeue(world: World) -> float | None:
     waiting = [pod for pod in world.pods if world.runs(pod) and not world.is_available(pod)]
     if not least or not waiting:
         return None
-    known = [(since - world.now).total_seconds() + least for pod in waiting if (since := ready_since(pod)) is not None]
-    return min([float(least), *(seconds for seconds in known if seconds > 0)])
+    remaining = [
+        (since - world.now).total_seconds() + least for pod in waiting if (since := ready_since(pod)) is not None
+    ]
+    return min([float(least), *(seconds for seconds in remaining if seconds > 0)])

@@ -44,12 +44,12 @@ def decide(obj: Tree, living: Container[str], *, now: str) -> Keep | Delete | Wr
     """Return the action. ``living``: ids of API servers, the names of their Leases."""
     status = obj.get("status") or {}
     listed = status.get("storageVersions") or []
-    left = [entry for entry in listed if entry.get("apiServerID") in living]
-    if len(left) == len(listed):
+    remaining = [entry for entry in listed if entry.get("apiServerID") in living]
+    if len(remaining) == len(listed):
         return Keep()
-    if not left:
+    if not remaining:
         return Delete()
-    encodings = {entry.get("encodingVersion") for entry in left}
+    encodings = {entry.get("encodingVersion") for entry in remaining}
     common = encodings.pop() if len(encodings) == 1 else None
     word = "set" if common else "unset"
     condition = {
@@ -61,7 +61,7 @@ def decide(obj: Tree, living: Container[str], *, now: str) -> Keep | Delete | Wr
     }
     new = {
         **status,
-        "storageVersions": left,
+        "storageVersions": remaining,
         "conditions": with_condition(status.get("conditions"), condition, now=now),
     }
     if common:

@@ -92,11 +92,11 @@ class StorageVersionMigrator(ManagedController):
     async def _resource(self, key: str) -> ResourceType[Tree] | None:
         """Return the resource in the preferred version; None if it is not served."""
         served = await ask(self.client)
-        found = served.preferred.get(key)
+        resource_type = served.preferred.get(key)
         group = key.partition(".")[2]
-        if found is None and any(version.rpartition("/")[0] == group for version in served.failed):
+        if resource_type is None and any(version.rpartition("/")[0] == group for version in served.failed):
             raise ClientError(f"it is not known whether {key} is served: {served.failed}")
-        return found
+        return resource_type
 
     async def _rewrite(self, resource: ResourceType[Tree], version: str, listed: Sequence[Any]) -> None:
         info = resource.info
@@ -120,7 +120,7 @@ class StorageVersionMigrator(ManagedController):
 
     async def _end(self, key: str, migration: StorageVersionMigration, *, succeeded: bool, failure: str = "") -> None:
         """Complete a migration; the definition's status first, since a completed migration is not reconciled again."""
-        await self._mark(key, lambda found: plan.definition_ended(found, succeeded=succeeded, now=self.now()))
+        await self._mark(key, lambda migration: plan.definition_ended(migration, succeeded=succeeded, now=self.now()))
         await self._write(key, plan.ended(migration, failure=failure, now=self.now()))
 
     async def _mark(self, key: str, applied: Callable[[Tree], Tree]) -> None:

@@ -80,15 +80,17 @@ def resource_of(migration: StorageVersionMigration) -> str:
 
 def next_step(migrations: Iterable[StorageVersionMigration]) -> Step | None:
     """Return the next step of a resource's migrations, one at a time, oldest first; None: nothing to do."""
-    listed = sorted(migrations, key=lambda each: (metadata_field(each, "creationTimestamp"), name_of(each)))
-    running = [each for each in listed if _is(each, _RUNNING)]
-    for each in running:
-        if _has_ended(each):
-            return End(each, _is(each, _SUCCEEDED))
+    listed = sorted(
+        migrations, key=lambda migration: (metadata_field(migration, "creationTimestamp"), name_of(migration))
+    )
+    running = [migration for migration in listed if _is(migration, _RUNNING)]
+    for migration in running:
+        if _has_ended(migration):
+            return End(migration, _is(migration, _SUCCEEDED))
     if running:
         version = (running[0].status.resourceVersion if running[0].status else None) or ""
         return Migrate(running[0], version) if version else Note(running[0])
-    waiting = [each for each in listed if not _has_ended(each)]
+    waiting = [migration for migration in listed if not _has_ended(migration)]
     return Begin(waiting[0]) if waiting else None
 
 
@@ -181,9 +183,9 @@ def definition_ended(definition: Tree, *, succeeded: bool, now: datetime) -> Tre
     """
     if not succeeded:
         return _applied(definition, "False", "MigrationFailed", "The migration has failed", now)
-    found = find_condition((definition.get("status") or {}).get("conditions"), _MIGRATING) or {}
+    condition = find_condition((definition.get("status") or {}).get("conditions"), _MIGRATING) or {}
     generation = definition["metadata"].get("generation")
-    is_same = bool(found) and found.get("observedGeneration") == generation
+    is_same = bool(condition) and condition.get("observedGeneration") == generation
     message = "The migration has succeeded " + (
         "and the stored versions have been updated"
         if is_same

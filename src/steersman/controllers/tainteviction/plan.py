@@ -48,11 +48,11 @@ def tolerated_seconds(taints: Sequence[Taint], tolerations: Sequence[Toleration]
     """
     seconds = FOREVER
     for taint in taints:
-        found = next((each for each in tolerations if tolerates(each, taint)), None)
-        if found is None:
+        matching = next((toleration for toleration in tolerations if tolerates(toleration, taint)), None)
+        if matching is None:
             return 0.0
-        if found.tolerationSeconds is not None:
-            seconds = min(seconds, max(0.0, found.tolerationSeconds))
+        if matching.tolerationSeconds is not None:
+            seconds = min(seconds, max(0.0, matching.tolerationSeconds))
     return seconds
 
 

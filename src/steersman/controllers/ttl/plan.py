@@ -33,7 +33,7 @@ def step_for(size: int, current: int) -> int:
 
 def annotation_patch(node: Any, step: int) -> dict[str, Any] | None:
     """Return the patch of the annotation; None if up to date."""
-    wanted = str(STEPS[step].ttl_seconds)
-    if annotations_of(node).get(ANNOTATION) == wanted:
+    ttl_text = str(STEPS[step].ttl_seconds)
+    if annotations_of(node).get(ANNOTATION) == ttl_text:
         return None
-    return {"metadata": {"annotations": {ANNOTATION: wanted}}}
+    return {"metadata": {"annotations": {ANNOTATION: ttl_text}}}

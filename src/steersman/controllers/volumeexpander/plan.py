@@ -28,8 +28,8 @@ def volume_to_expand(claim: PersistentVolumeClaim) -> str:
     """Return the name of a volume smaller than its claim requests; empty if there is none."""
     if claim.spec is None or claim.status is None or claim.status.phase != "Bound":
         return ""
-    asked = _size(claim.spec.resources.requests if claim.spec.resources else None)
-    return (claim.spec.volumeName or "") if asked > _size(claim.status.capacity) else ""
+    requested = _size(claim.spec.resources.requests if claim.spec.resources else None)
+    return (claim.spec.volumeName or "") if requested > _size(claim.status.capacity) else ""
 
 
 def is_bound_to(volume: PersistentVolume | None, claim: PersistentVolumeClaim) -> bool:

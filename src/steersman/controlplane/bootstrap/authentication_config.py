@@ -41,14 +41,14 @@ class AuthenticationInfo(msgspec.Struct, frozen=True, kw_only=True):
     allowed_names: tuple[str, ...] = ("front-proxy-client",)
 
 
-def plan_config(found: Tree | None, info: AuthenticationInfo) -> Tree | None:
+def plan_config(existing: Tree | None, info: AuthenticationInfo) -> Tree | None:
     """Return the ConfigMap to write; None if up to date. Settings of other servers are kept, as their CAs may differ."""
-    there = (found or {}).get("data") or {}
-    wanted = dict(there)
-    _put(wanted, "client-ca-file", _bundle(there.get("client-ca-file") or "", info.client_ca))
+    data = (existing or {}).get("data") or {}
+    desired = dict(data)
+    _put(desired, "client-ca-file", _bundle(data.get("client-ca-file") or "", info.client_ca))
     if info.request_header_client_ca:
         key = "requestheader-client-ca-file"
-        _put(wanted, key, _bundle(there.get(key) or "", info.request_header_client_ca))
+        _put(desired, key, _bundle(data.get(key) or "", info.request_header_client_ca))
         for key, values in (
             ("requestheader-username-headers", info.username_headers),
             *([("requestheader-uid-headers", info.uid_headers)] if info.uid_headers else []),
@@ -56,25 +56,25 @@ def plan_config(found: Tree | None, info: AuthenticationInfo) -> Tree | None:
             ("requestheader-extra-headers-prefix", info.extra_header_prefixes),
             ("requestheader-allowed-names", info.allowed_names),
         ):
-            wanted[key] = _listed(there.get(key), values)
-    if found is not None and wanted == there:
+            desired[key] = _listed(data.get(key), values)
+    if existing is not None and desired == data:
         return None
-    metadata = found["metadata"] if found is not None else {"namespace": NAMESPACE, "name": NAME}
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": wanted}
+    metadata = existing["metadata"] if existing is not None else {"namespace": NAMESPACE, "name": NAME}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": desired}
 
 
 async def publish(client: Client, info: AuthenticationInfo) -> None:
     """Add this server's settings to the ConfigMap. Raises ``ApiError``, ``ClientError``."""
     for _ in range(_RACES_MAX):
         try:
-            found: Tree | None = await client.get(CONFIG_MAPS, NAME, namespace=NAMESPACE)
+            existing: Tree | None = await client.get(CONFIG_MAPS, NAME, namespace=NAMESPACE)
         except NotFound:
-            found = None
-        wanted = plan_config(found, info)
-        if wanted is None:
+            existing = None
+        desired = plan_config(existing, info)
+        if desired is None:
             return
         try:
-            await (client.create(wanted) if found is None else client.update(wanted))
+            await (client.create(desired) if existing is None else client.update(desired))
         except (AlreadyExists, Conflict):  # another server wrote it just now
             pass
         else:
@@ -88,13 +88,13 @@ def _put(data: dict[str, str], key: str, value: str) -> None:
 
 def _bundle(*texts: str) -> str:
     """Concatenate certificates without duplicates."""
-    found = dict.fromkeys(one for text in texts for one in _CERTIFICATE.findall(text))
-    return "".join(f"{one}\n" for one in found)
+    certificates = dict.fromkeys(certificate for text in texts for certificate in _CERTIFICATE.findall(text))
+    return "".join(f"{certificate}\n" for certificate in certificates)
 
 
-def _listed(there: str | None, own: Iterable[str]) -> str:
+def _listed(stored: str | None, own: Iterable[str]) -> str:
     try:
-        known = msgspec.json.decode(there or "[]", type=list[str])
+        current = msgspec.json.decode(stored or "[]", type=list[str])
     except msgspec.MsgspecError:
-        known = []  # another client wrote an invalid value
-    return msgspec.json.encode(list(dict.fromkeys([*known, *own]))).decode()
+        current = []  # another client wrote an invalid value
+    return msgspec.json.encode(list(dict.fromkeys([*current, *own]))).decode()

@@ -8,7 +8,7 @@ from steersman.client.objects import key_of
 from steersman.controlplane.bootstrap.cluster_ip_repair import ADDRESS, ADDRESSES, CIDRS, SERVICE
 from steersman.controlplane.bootstrap.cluster_ips import (
     AddressPlan,
-    Known,
+    AllocatorObjects,
     cluster_ips,
     parent_key,
     plan_address,
@@ -41,12 +41,12 @@ class ClusterIPRepair(Controller):
         super().__init__(context)
         self._repairer = repairer
         self._own = own
-        self._services = self.watch(SERVICES, keys=lambda one: (SERVICE + key_of(one),))
-        self._addresses = self.watch(ADDRESSES, keys=lambda one: (ADDRESS + key_of(one),))
+        self._services = self.watch(SERVICES, keys=lambda obj: (SERVICE + key_of(obj),))
+        self._addresses = self.watch(ADDRESSES, keys=lambda obj: (ADDRESS + key_of(obj),))
         self._cidrs = self.informer(CIDRS)
         #: Keys with a fault in the caches at the last check. The caches are separate watches: one is always ahead.
         self._suspects: set[str] = set()
-        self._addresses.add_index("parent", lambda one: ("/".join(parent_key(one)),))
+        self._addresses.add_index("parent", lambda obj: ("/".join(parent_key(obj)),))
         self._services.add_index("address", cluster_ips)
         self._services.add_callback(lambda change: self._enqueue_addresses_of(change.latest))
         self._addresses.add_callback(lambda change: self._enqueue_services_of(change.latest))
@@ -67,18 +67,18 @@ class ClusterIPRepair(Controller):
         if key not in self._suspects:
             self._suspects.add(key)
             return Result(requeue_after_seconds=_SETTLE_SECONDS)
-        again = await self._repairer.check(key)
+        recheck = await self._repairer.check(key)
         self._suspects.discard(key)
-        return None if again is None else Result(requeue_after_seconds=again)
+        return None if recheck is None else Result(requeue_after_seconds=recheck)
 
     def _plan(self, key: str) -> AddressPlan:
         services, addresses = self._services.lister, self._addresses.lister
-        there = Known(lambda key: services.by_key("/".join(key)), addresses.by_key, self._ranges())
+        objects = AllocatorObjects(lambda key: services.by_key("/".join(key)), addresses.by_key, self._ranges())
         if key.startswith(SERVICE):
             service = services.by_key(key.removeprefix(SERVICE))
-            return AddressPlan() if service is None else plan_service_addresses(service, there)
+            return AddressPlan() if service is None else plan_service_addresses(service, objects)
         address = addresses.by_key(key.removeprefix(ADDRESS))
-        return AddressPlan() if address is None else plan_address(address, there, now=self.clock.now())
+        return AddressPlan() if address is None else plan_address(address, objects, now=self.clock.now())
 
     def _ranges(self) -> list[IPNetwork]:
         return service_ranges(self._cidrs.lister, self._own)

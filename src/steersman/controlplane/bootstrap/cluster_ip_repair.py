@@ -12,7 +12,7 @@ from steersman.client.resource_types import tree
 from steersman.controlplane.bootstrap.cluster_ips import (
     AddressPlan,
     cluster_ips,
-    known,
+    index_objects,
     parent_key,
     plan_address,
     plan_everything,
@@ -58,7 +58,7 @@ class ClusterIPRepairer:
         suspects: dict[str, None] = {}
         for plan in plan_everything(services, addresses, ranges, now=self._clock.now()):
             suspects |= dict.fromkeys(_key_of(finding.about) for finding in plan.findings)
-            suspects |= dict.fromkeys(SERVICE + "/".join(parent_key(wanted)) for wanted in plan.make)
+            suspects |= dict.fromkeys(SERVICE + "/".join(parent_key(address)) for address in plan.make)
         for key in suspects:
             await self.check(key)
 
@@ -69,8 +69,8 @@ class ClusterIPRepairer:
         else:
             plan = await self._plan_address(key.removeprefix(ADDRESS))
         self._reporter.report(plan.findings)
-        for found in plan.remove:
-            metadata = found["metadata"]
+        for address in plan.remove:
+            metadata = address["metadata"]
             await _unless_raced(self._client.delete(ADDRESSES, metadata["name"], uid=metadata["uid"]))
         for wanted in plan.make:
             await _unless_raced(self._client.create(wanted))
@@ -83,32 +83,32 @@ class ClusterIPRepairer:
         if service is None:
             return AddressPlan()
         names = [str(ip) for ip in map(parse_ip, cluster_ips(service)) if ip is not None]
-        found = [one for one in [await self._get(ADDRESSES, name) for name in names] if one is not None]
+        addresses = [address for address in [await self._get(ADDRESSES, name) for name in names] if address is not None]
         parents = [service]
-        for other in {parent_key(one) for one in found} - {(namespace, name)}:
+        for other in {parent_key(address) for address in addresses} - {(namespace, name)}:
             parents += await self._service(*other)
-        plan = plan_service_addresses(service, known(parents, found, await self._ranges()))
+        plan = plan_service_addresses(service, index_objects(parents, addresses, await self._ranges()))
         after = await self._get(SERVICES, name, namespace) if plan.findings or plan.changes else service
         version = resource_version_of(service)
         return plan if after is not None and resource_version_of(after) == version else AddressPlan(again_seconds=_SOON)
 
     async def _plan_address(self, name: str) -> AddressPlan:
-        found = await self._get(ADDRESSES, name)
-        if found is None:
+        address = await self._get(ADDRESSES, name)
+        if address is None:
             return AddressPlan()
-        services = await self._service(*parent_key(found))
-        return plan_address(found, known(services, [found], ()), now=self._clock.now())
+        services = await self._service(*parent_key(address))
+        return plan_address(address, index_objects(services, [address], ()), now=self._clock.now())
 
     async def _service(self, namespace: str, name: str) -> list[Tree]:
-        found = await self._get(SERVICES, name, namespace) if namespace and name else None
-        return [] if found is None else [found]
+        service = await self._get(SERVICES, name, namespace) if namespace and name else None
+        return [] if service is None else [service]
 
     async def _ranges(self) -> list[IPNetwork]:
         return service_ranges(await self._client.list(CIDRS), self._own)
 
-    async def _get(self, what: ResourceType[Tree], name: str, namespace: str | None = None) -> Tree | None:
+    async def _get(self, resource_type: ResourceType[Tree], name: str, namespace: str | None = None) -> Tree | None:
         try:
-            return await self._client.get(what, name, namespace=namespace)
+            return await self._client.get(resource_type, name, namespace=namespace)
         except NotFound:
             return None
 

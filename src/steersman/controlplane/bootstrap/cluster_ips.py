@@ -47,7 +47,7 @@ class AddressPlan(msgspec.Struct, frozen=True):
         return bool(self.remove or self.make)
 
 
-class Known(msgspec.Struct, frozen=True):
+class AllocatorObjects(msgspec.Struct, frozen=True):
     """Objects to compare with."""
 
     #: Services by namespace and name.
@@ -58,10 +58,10 @@ class Known(msgspec.Struct, frozen=True):
     ranges: Sequence[IPNetwork] = ()
 
 
-def known(services: Iterable[Tree], addresses: Iterable[Tree], ranges: Sequence[IPNetwork]) -> Known:
+def index_objects(services: Iterable[Tree], addresses: Iterable[Tree], ranges: Sequence[IPNetwork]) -> AllocatorObjects:
     """Index the objects by the keys of their look-ups."""
-    by_key = {(one["metadata"]["namespace"], one["metadata"]["name"]): one for one in services}
-    return Known(by_key.get, {one["metadata"]["name"]: one for one in addresses}.get, ranges)
+    by_key = {(service["metadata"]["namespace"], service["metadata"]["name"]): service for service in services}
+    return AllocatorObjects(by_key.get, {address["metadata"]["name"]: address for address in addresses}.get, ranges)
 
 
 def service_ranges(cidrs: Iterable[Tree], own: Sequence[IPNetwork]) -> list[IPNetwork]:
@@ -86,43 +86,43 @@ def address_object(ip: IPAddress, service: Tree) -> Tree:
 # -- every address of a Service has its object -------------------------------------------------------------------------
 
 
-def plan_service_addresses(service: Tree, there: Known) -> AddressPlan:
+def plan_service_addresses(service: Tree, objects: AllocatorObjects) -> AddressPlan:
     """Return findings and repairs of a Service's cluster IPs."""
     findings: list[Finding] = []
     remove: list[Tree] = []
     make: list[Tree] = []
     for text in cluster_ips(service):
         ip = parse_ip(text)
-        found = there.address(str(ip)) if ip is not None else None
-        finding = _address_fault(service, text, ip, there)
+        address = objects.address(str(ip)) if ip is not None else None
+        finding = _address_fault(service, text, ip, objects)
         if finding is not None:
             findings.append(finding)
         if finding is not None and finding.fault is not Fault.REPAIR:
             continue  # only people can decide
-        if ip is not None and (finding is not None or not _has_labels(found, ip)):
-            if found is not None:
-                remove.append(found)
+        if ip is not None and (finding is not None or not _has_labels(address, ip)):
+            if address is not None:
+                remove.append(address)
             make.append(address_object(ip, service))
     return AddressPlan(tuple(findings), tuple(remove), tuple(make))
 
 
-def _address_fault(service: Tree, text: str, ip: IPAddress | None, there: Known) -> Finding | None:
+def _address_fault(service: Tree, text: str, ip: IPAddress | None, objects: AllocatorObjects) -> Finding | None:
     if ip is None:
         note = f"Cluster IP {text} is not a valid IP; please recreate Service"
         return _about_service(service, Fault.INVALID, "ClusterIPNotValid", note, action="ClusterIPValidation")
     where = f"[{family_of(ip)}]: {ip}"
-    if not any(ip in network for network in there.ranges):
+    if not any(ip in network for network in objects.ranges):
         note = f"Cluster IP {where} is not within any configured Service CIDR; please recreate service"
         return _about_service(service, Fault.OUT_OF_RANGE, "ClusterIPOutOfRange", note)
-    found = there.address(str(ip))
-    if found is None:
+    address = objects.address(str(ip))
+    if address is None:
         note = f"Cluster IP {where} is not allocated; repairing"
         return _about_service(service, Fault.REPAIR, "ClusterIPNotAllocated", note)
-    metadata, reference = service["metadata"], _parent_of(found)
-    whose = parent_key(found)
+    metadata, reference = service["metadata"], _parent_of(address)
+    whose = parent_key(address)
     if _is_service(reference) and whose == (metadata["namespace"], metadata["name"]):
         return None
-    other = there.service(whose) if _is_service(reference) else None
+    other = objects.service(whose) if _is_service(reference) else None
     if other is not None and str(ip) in cluster_ips(other):
         note = f"Cluster IP [{family_of(ip)}]:{ip} was assigned to multiple services; please recreate service"
         return _about_service(service, Fault.DUPLICATE, "ClusterIPAlreadyAllocated", note)
@@ -143,50 +143,50 @@ def cluster_ips(service: Tree) -> list[str]:
     return spec.get("clusterIPs") or [spec["clusterIP"]]
 
 
-def _has_labels(found: Tree | None, ip: IPAddress) -> bool:
-    labels = ((found or {}).get("metadata") or {}).get("labels") or {}
+def _has_labels(address: Tree | None, ip: IPAddress) -> bool:
+    labels = ((address or {}).get("metadata") or {}).get("labels") or {}
     return (labels.get(FAMILY_LABEL), labels.get(MANAGED_BY_LABEL)) == (family_of(ip), MANAGED_BY)
 
 
 # -- every object of the allocator has its Service ---------------------------------------------------------------------
 
 
-def plan_address(found: Tree, there: Known, *, now: datetime) -> AddressPlan:
+def plan_address(address: Tree, objects: AllocatorObjects, *, now: datetime) -> AddressPlan:
     """Return findings and repairs of an IPAddress; those of other managers are ignored."""
-    metadata = found["metadata"]
+    metadata = address["metadata"]
     if (metadata.get("labels") or {}).get(MANAGED_BY_LABEL) != MANAGED_BY:
         return AddressPlan()
-    name, reference = metadata["name"], _parent_of(found)
+    name, reference = metadata["name"], _parent_of(address)
     if not _is_service(reference):
         note = f"IPAddress {name} appears to have been modified, not referencing a Service {_reference_text(reference)}: cleaning up"
-        return _remove(found, Fault.LEAK, "IPAddressNotAllocated", note)
-    key = parent_key(found)
-    whose, service = "/".join(key), there.service(key)
+        return _remove(address, Fault.LEAK, "IPAddressNotAllocated", note)
+    key = parent_key(address)
+    whose, service = "/".join(key), objects.service(key)
     if service is None:
-        left = (_created(found) + GRACE - now).total_seconds()
-        if left >= 0:
-            return AddressPlan(again_seconds=left + 1)  # creation times have whole seconds
+        remaining_seconds = (_created(address) + GRACE - now).total_seconds()
+        if remaining_seconds >= 0:
+            return AddressPlan(again_seconds=remaining_seconds + 1)  # creation times have whole seconds
         note = f"IPAddress: {name} for Service {whose} appears to have leaked: cleaning up"
-        return _remove(found, Fault.LEAK, "IPAddressNotAllocated", note)
+        return _remove(address, Fault.LEAK, "IPAddressNotAllocated", note)
     if name in cluster_ips(service):
         return AddressPlan()
     note = f"IPAddress: {name} for Service {whose} has a wrong reference; cleaning up"
-    return _remove(found, Fault.REPAIR, "IPAddressWrongReference", note)
+    return _remove(address, Fault.REPAIR, "IPAddressWrongReference", note)
 
 
-def _remove(found: Tree, fault: Fault, reason: str, note: str) -> AddressPlan:
-    finding = Finding(fault=fault, about=found, reason=reason, action="IPAddressAllocation", note=note)
-    return AddressPlan((finding,), remove=(found,))
+def _remove(address: Tree, fault: Fault, reason: str, note: str) -> AddressPlan:
+    finding = Finding(fault=fault, about=address, reason=reason, action="IPAddressAllocation", note=note)
+    return AddressPlan((finding,), remove=(address,))
 
 
-def parent_key(found: Tree) -> tuple[str, str]:
+def parent_key(address: Tree) -> tuple[str, str]:
     """Return namespace and name of an IPAddress's parent."""
-    reference = _parent_of(found)
+    reference = _parent_of(address)
     return reference.get("namespace") or "", reference.get("name") or ""
 
 
-def _parent_of(found: Tree) -> Tree:
-    return (found.get("spec") or {}).get("parentRef") or {}
+def _parent_of(address: Tree) -> Tree:
+    return (address.get("spec") or {}).get("parentRef") or {}
 
 
 def _is_service(reference: Mapping[str, Any]) -> bool:
@@ -198,8 +198,8 @@ def _reference_text(reference: Mapping[str, Any]) -> str:
     return "/".join(part for part in (resource, reference.get("namespace"), reference.get("name")) if part)
 
 
-def _created(found: Tree) -> datetime:
-    stamp = found["metadata"].get("creationTimestamp")
+def _created(address: Tree) -> datetime:
+    stamp = address["metadata"].get("creationTimestamp")
     return parse_time(stamp) if stamp else _LONG_AGO
 
 
@@ -211,8 +211,8 @@ def plan_everything(
     services: Sequence[Tree], addresses: Sequence[Tree], ranges: Sequence[IPNetwork], *, now: datetime
 ) -> Iterator[AddressPlan]:
     """Return findings and repairs of a whole pass: all Services, then all addresses."""
-    there = known(services, addresses, ranges)
+    objects = index_objects(services, addresses, ranges)
     for service in services:
-        yield plan_service_addresses(service, there)
-    for found in addresses:
-        yield plan_address(found, there, now=now)
+        yield plan_service_addresses(service, objects)
+    for address in addresses:
+        yield plan_address(address, objects, now=now)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from steersman.controlplane.bootstrap.ensuring import Wanted, ensure
+from steersman.controlplane.bootstrap.ensuring import DesiredObject, ensure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,10 +28,10 @@ async def bootstrap_service_cidr(client: Loopback, cidrs: Sequence[str], *, now:
         "metadata": {"name": "kubernetes"},
         "spec": {"cidrs": list(cidrs)},
     }
-    await ensure(client, [Wanted(_CIDRS, tree)])
+    await ensure(client, [DesiredObject(_CIDRS, tree)])
     answer = await client.request("GET", f"{_CIDRS}/kubernetes")
-    found = answer.json()
-    conditions = (found.get("status") or {}).get("conditions") or ()
+    body = answer.json()
+    conditions = (body.get("status") or {}).get("conditions") or ()
     if answer.code != 200 or any(condition["type"] == "Ready" for condition in conditions):
         return
     ready = {

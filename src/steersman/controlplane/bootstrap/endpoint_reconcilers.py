@@ -56,30 +56,30 @@ class EndpointsWriter:
         return await self._write_once(plan)
 
     async def _write_once(self, plan: Callable[[Tree | None], Tree | None]) -> bool:
-        found = await self._get(ENDPOINTS)
-        wanted = plan(found)
-        if wanted is not None:
-            await self._put(wanted, is_new=found is None)
-        endpoints = wanted or found
+        existing = await self._get(ENDPOINTS)
+        desired = plan(existing)
+        if desired is not None:
+            await self._put(desired, is_new=existing is None)
+        endpoints = desired or existing
         if endpoints is None:
             return False
         slice_found = await self._get(SLICES)
         sliced = plan_slice(slice_found, endpoints)
         if sliced is None:
-            return wanted is not None
+            return desired is not None
         if sliced.replaces:
             await self._client.delete(SLICES, NAME, namespace=NAMESPACE)
         await self._put(sliced.tree, is_new=sliced.replaces or slice_found is None)
         return True
 
-    async def _get(self, what: ResourceType[Tree]) -> Tree | None:
+    async def _get(self, resource_type: ResourceType[Tree]) -> Tree | None:
         try:
-            return await self._client.get(what, NAME, namespace=NAMESPACE)
+            return await self._client.get(resource_type, NAME, namespace=NAMESPACE)
         except NotFound:
             return None
 
-    async def _put(self, wanted: Tree, *, is_new: bool) -> None:
-        await (self._client.create(wanted) if is_new else self._client.update(wanted))
+    async def _put(self, desired: Tree, *, is_new: bool) -> None:
+        await (self._client.create(desired) if is_new else self._client.update(desired))
 
 
 class LeaseReconciler:
@@ -106,7 +106,7 @@ class LeaseReconciler:
     async def _publish(self, *, correct_ports: bool) -> None:
         addresses = await self._leases.addresses()
         await self._writer.write(
-            lambda found: plan_endpoints(found, addresses, self._ports, correct_ports=correct_ports)
+            lambda existing: plan_endpoints(existing, addresses, self._ports, correct_ports=correct_ports)
         )
 
 
@@ -122,14 +122,14 @@ class MasterCountReconciler:
     async def reconcile(self, *, correct_ports: bool) -> None:
         """Add the own address, and remove superfluous ones."""
         await self._writer.write(
-            lambda found: plan_master_count(
-                found, self._address, self._ports, count=self._count, correct_ports=correct_ports
+            lambda existing: plan_master_count(
+                existing, self._address, self._ports, count=self._count, correct_ports=correct_ports
             )
         )
 
     async def remove(self) -> bool:
         """Remove the own address."""
-        return await self._writer.write(lambda found: without_address(found, self._address))
+        return await self._writer.write(lambda existing: without_address(existing, self._address))
 
 
 class NoneReconciler:

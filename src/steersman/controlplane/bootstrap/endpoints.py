@@ -31,77 +31,81 @@ def endpoint_ports(port: int) -> list[Tree]:
 
 
 def plan_endpoints(
-    found: Tree | None, addresses: Iterable[str], ports: list[Tree], *, correct_ports: bool
+    existing: Tree | None, addresses: Iterable[str], ports: list[Tree], *, correct_ports: bool
 ) -> Tree | None:
     """Return the Endpoints with exactly these ``addresses``; None if up to date.
 
     ``correct_ports``: replace ports that another API server wrote (servers may listen on different ports, but share
     one list).
     """
-    wanted = sorted(set(addresses))
-    subset = _single_subset(found)
+    desired = sorted(set(addresses))
+    subset = _single_subset(existing)
     subsets = []
-    if wanted:
-        keep = subset is not None and not correct_ports and _is_written_by_servers(found)
-        own = {"addresses": [{"ip": ip} for ip in wanted], "ports": ports}
+    if desired:
+        keep = subset is not None and not correct_ports and _is_written_by_servers(existing)
+        own = {"addresses": [{"ip": ip} for ip in desired], "ports": ports}
         subsets = [{**own, "ports": subset["ports"]} if keep and subset is not None and subset.get("ports") else own]
-    return _changed(found, subsets)
+    return _changed(existing, subsets)
 
 
 def plan_master_count(
-    found: Tree | None, own: str, ports: list[Tree], *, count: int, correct_ports: bool
+    existing: Tree | None, own: str, ports: list[Tree], *, count: int, correct_ports: bool
 ) -> Tree | None:
     """Return the Endpoints with ``own``, without addresses beyond ``count`` after it. Upstream: ``master-count``.
 
     Stopped servers stay, so it suits a fixed set of servers only.
     """
-    subset = _single_subset(found)
+    subset = _single_subset(existing)
     if subset is None:
-        return plan_endpoints(found, [own], ports, correct_ports=True)
-    addresses = sorted({one["ip"] for one in subset.get("addresses") or ()} | {own})
+        return plan_endpoints(existing, [own], ports, correct_ports=True)
+    addresses = sorted({address["ip"] for address in subset.get("addresses") or ()} | {own})
     while len(addresses) > count:
         del addresses[(addresses.index(own) + 1) % len(addresses)]
-    return plan_endpoints(found, addresses, ports, correct_ports=correct_ports)
+    return plan_endpoints(existing, addresses, ports, correct_ports=correct_ports)
 
 
-def without_address(found: Tree | None, address: str) -> Tree | None:
+def without_address(existing: Tree | None, address: str) -> Tree | None:
     """Return the Endpoints without one address; None if it is not among them."""
-    subset = _single_subset(found)
-    listed = [one["ip"] for one in (subset or {}).get("addresses") or ()]
+    subset = _single_subset(existing)
+    listed = [address["ip"] for address in (subset or {}).get("addresses") or ()]
     if address not in listed:
         return None
-    return plan_endpoints(found, [ip for ip in listed if ip != address], (subset or {})["ports"], correct_ports=False)
+    return plan_endpoints(
+        existing, [ip for ip in listed if ip != address], (subset or {})["ports"], correct_ports=False
+    )
 
 
-def plan_slice(found: Tree | None, endpoints: Tree) -> SlicePlan | None:
+def plan_slice(existing: Tree | None, endpoints: Tree) -> SlicePlan | None:
     """Return the slice with the content of ``endpoints``; None if up to date."""
     subset: Tree = next(iter(endpoints.get("subsets") or ()), {})
-    addresses = [one["ip"] for one in subset.get("addresses") or ()]
+    addresses = [address["ip"] for address in subset.get("addresses") or ()]
     family = "IPv6" if addresses and all(":" in ip for ip in addresses) else "IPv4"
-    wanted: Tree = {
+    desired: Tree = {
         "addressType": family,
         "endpoints": [{"addresses": [ip], "conditions": {"ready": True}} for ip in addresses],
         "ports": [dict(port) for port in subset.get("ports") or ()],
     }
-    if found is None or found.get("addressType") != family:
-        return SlicePlan(_new_slice(wanted), replaces=found is not None)
-    labels = found["metadata"].get("labels") or {}
-    same = all((found.get(key) or []) == (value or []) for key, value in wanted.items())
+    if existing is None or existing.get("addressType") != family:
+        return SlicePlan(_new_slice(desired), replaces=existing is not None)
+    labels = existing["metadata"].get("labels") or {}
+    same = all((existing.get(key) or []) == (value or []) for key, value in desired.items())
     if same and labels.get(_SERVICE_NAME) == NAME:
         return None
-    return SlicePlan({**found, **wanted, "metadata": {**found["metadata"], "labels": {**labels, _SERVICE_NAME: NAME}}})
+    return SlicePlan(
+        {**existing, **desired, "metadata": {**existing["metadata"], "labels": {**labels, _SERVICE_NAME: NAME}}}
+    )
 
 
-def _new_slice(wanted: Tree) -> Tree:
+def _new_slice(desired: Tree) -> Tree:
     metadata = {"name": NAME, "namespace": NAMESPACE, "labels": {_SERVICE_NAME: NAME}}
-    return {"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "metadata": metadata, **wanted}
+    return {"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "metadata": metadata, **desired}
 
 
-def _changed(found: Tree | None, subsets: Sequence[Tree]) -> Tree | None:
-    metadata = (found or {}).get("metadata") or {"name": NAME, "namespace": NAMESPACE}
+def _changed(existing: Tree | None, subsets: Sequence[Tree]) -> Tree | None:
+    metadata = (existing or {}).get("metadata") or {"name": NAME, "namespace": NAMESPACE}
     labels = metadata.get("labels") or {}
     # the servers write the slice themselves: it must not be mirrored
-    if found is not None and (found.get("subsets") or []) == list(subsets) and labels.get(_SKIP_MIRROR) == "true":
+    if existing is not None and (existing.get("subsets") or []) == list(subsets) and labels.get(_SKIP_MIRROR) == "true":
         return None
     return {
         "apiVersion": "v1",
@@ -111,13 +115,13 @@ def _changed(found: Tree | None, subsets: Sequence[Tree]) -> Tree | None:
     }
 
 
-def _single_subset(found: Tree | None) -> Tree | None:
+def _single_subset(existing: Tree | None) -> Tree | None:
     """Return the only subset of well-formed Endpoints."""
-    subsets: list[Tree] = (found or {}).get("subsets") or []
+    subsets: list[Tree] = (existing or {}).get("subsets") or []
     return subsets[0] if len(subsets) == 1 else None
 
 
-def _is_written_by_servers(found: Tree | None) -> bool:
-    entries = ((found or {}).get("metadata") or {}).get("managedFields") or ()
+def _is_written_by_servers(existing: Tree | None) -> bool:
+    entries = ((existing or {}).get("metadata") or {}).get("managedFields") or ()
     owners = {entry.get("manager") for entry in entries if "f:subsets" in (entry.get("fieldsV1") or {})}
     return owners == {MANAGER}

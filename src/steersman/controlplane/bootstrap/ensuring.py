@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _WRITES_MAX: Final = 64
 
 
-class Wanted(msgspec.Struct, frozen=True):
+class DesiredObject(msgspec.Struct, frozen=True):
     """Desired object and how to repair it."""
 
     #: ``/api/v1/namespaces``; a query may follow.
@@ -40,48 +40,48 @@ class Wanted(msgspec.Struct, frozen=True):
         return f"{collection}/{self.tree['metadata']['name']}{mark}{query}"
 
 
-async def ensure(client: Loopback, objects: Sequence[Wanted]) -> None:
+async def ensure(client: Loopback, objects: Sequence[DesiredObject]) -> None:
     """Create missing objects and repair others. Raises ``BootstrapError`` for the first rejected call."""
-    found = {}
-    for collection in dict.fromkeys(wanted.collection for wanted in objects):
+    existing_objects = {}
+    for collection in dict.fromkeys(desired.collection for desired in objects):
         path = collection.partition("?")[0]
         answer = await client.request("GET", f"{path}?resourceVersion=0")
         if answer.code != 200:
             raise BootstrapError(f"cannot list {path}: {answer.body.decode(errors='replace')}")
         for item in answer.json().get("items") or ():
-            found[collection, item["metadata"]["name"]] = item
+            existing_objects[collection, item["metadata"]["name"]] = item
     turns = asyncio.Semaphore(_WRITES_MAX)
 
-    async def write(wanted: Wanted) -> None:
-        existing = found.get((wanted.collection, wanted.tree["metadata"]["name"]))
+    async def write(desired: DesiredObject) -> None:
+        existing = existing_objects.get((desired.collection, desired.tree["metadata"]["name"]))
         async with turns:
             if existing is None:
-                _check(wanted, await _post(client, wanted), (201, 409))
-            elif wanted.repair is not None and (repaired := wanted.repair(existing, wanted.tree)) is not None:
-                await _repair(client, wanted, repaired)
+                _check(desired, await _post(client, desired), (201, 409))
+            elif desired.repair is not None and (repaired := desired.repair(existing, desired.tree)) is not None:
+                await _repair(client, desired, repaired)
 
     try:
         async with asyncio.TaskGroup() as group:
-            for wanted in objects:
-                group.create_task(write(wanted), name=f"bootstrap {wanted.path}")
+            for desired in objects:
+                group.create_task(write(desired), name=f"bootstrap {desired.path}")
     except* BootstrapError as refused:
         raise refused.exceptions[0] from None
 
 
-async def _post(client: Loopback, wanted: Wanted) -> Answer:
-    return await client.request("POST", wanted.collection, body=msgspec.json.encode(wanted.tree))
+async def _post(client: Loopback, desired: DesiredObject) -> Answer:
+    return await client.request("POST", desired.collection, body=msgspec.json.encode(desired.tree))
 
 
-async def _repair(client: Loopback, wanted: Wanted, repaired: Tree) -> None:
+async def _repair(client: Loopback, desired: DesiredObject, repaired: Tree) -> None:
     if "resourceVersion" in repaired["metadata"]:
         # a 409 means that another server does the same
-        body = msgspec.json.encode({"kind": wanted.tree["kind"], "apiVersion": wanted.tree["apiVersion"], **repaired})
-        _check(wanted, await client.request("PUT", wanted.path, body=body), (200, 409))
+        body = msgspec.json.encode({"kind": desired.tree["kind"], "apiVersion": desired.tree["apiVersion"], **repaired})
+        _check(desired, await client.request("PUT", desired.path, body=body), (200, 409))
         return
-    _check(wanted, await client.request("DELETE", wanted.path), (200, 404))
-    _check(wanted, await _post(client, wanted), (201, 409))
+    _check(desired, await client.request("DELETE", desired.path), (200, 404))
+    _check(desired, await _post(client, desired), (201, 409))
 
 
-def _check(wanted: Wanted, answer: Answer, good: tuple[int, ...]) -> None:
+def _check(desired: DesiredObject, answer: Answer, good: tuple[int, ...]) -> None:
     if answer.code not in good:
-        raise BootstrapError(f"{wanted.path}: {answer.body.decode(errors='replace')}")
+        raise BootstrapError(f"{desired.path}: {answer.body.decode(errors='replace')}")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from steersman.apiserver.kinds.flowcontrol.shared.mandatory import CATCH_ALL, EXEMPT
-from steersman.controlplane.bootstrap.ensuring import Wanted, ensure
+from steersman.controlplane.bootstrap.ensuring import DesiredObject, ensure
 from steersman.controlplane.bootstrap.errors import BootstrapError
 
 if TYPE_CHECKING:
@@ -131,38 +131,40 @@ async def bootstrap_flow_control(client: Loopback) -> None:
     Raises RuntimeError.
     """
     levels, schemas = priority_levels(), flow_schemas()
-    await ensure(client, [*_wanted("prioritylevelconfigurations", levels), *_wanted("flowschemas", schemas)])
+    await ensure(
+        client, [*_desired_objects("prioritylevelconfigurations", levels), *_desired_objects("flowschemas", schemas)]
+    )
     await _delete_unwanted(client, "flowschemas", schemas)
     await _delete_unwanted(client, "prioritylevelconfigurations", levels)
 
 
-def _wanted(plural: str, trees: list[Tree]) -> list[Wanted]:
-    return [Wanted(f"{_API}/{plural}?fieldManager={_MANAGER}", tree, _repair) for tree in trees]
+def _desired_objects(plural: str, trees: list[Tree]) -> list[DesiredObject]:
+    return [DesiredObject(f"{_API}/{plural}?fieldManager={_MANAGER}", tree, _repair) for tree in trees]
 
 
-def _repair(found: Tree, wanted: Tree) -> Tree | None:
+def _repair(existing: Tree, desired: Tree) -> Tree | None:
     """Return the object with the default spec and an annotation that reports whether the spec is kept up to date.
 
     The annotation decides; without a boolean in it, an object whose spec was never changed is updated. The specs of
     mandatory objects are always updated. Upstream: ``ReviseIfNeeded`` of ``util/flowcontrol/.../ensurer``.
     """
-    annotations = found["metadata"].get("annotations") or {}
+    annotations = existing["metadata"].get("annotations") or {}
     annotated = _boolean(annotations.get(_AUTOUPDATE))
-    may_update = annotated if annotated is not None else found["metadata"].get("generation") == 1
-    updates = may_update or found["metadata"]["name"] in _MANDATORY
-    is_outdated = updates and not _is_default(found.get("spec") or {}, wanted)
+    may_update = annotated if annotated is not None else existing["metadata"].get("generation") == 1
+    updates = may_update or existing["metadata"]["name"] in _MANDATORY
+    is_outdated = updates and not _is_default(existing.get("spec") or {}, desired)
     if annotated == updates and not is_outdated:
         return None
-    metadata = found["metadata"]
+    metadata = existing["metadata"]
     if annotated != updates:
         metadata = {**metadata, "annotations": {**annotations, _AUTOUPDATE: "true" if updates else "false"}}
-    return {**found, "metadata": metadata, "spec": wanted["spec"] if is_outdated else found.get("spec")}
+    return {**existing, "metadata": metadata, "spec": desired["spec"] if is_outdated else existing.get("spec")}
 
 
-def _is_default(spec: Tree, wanted: Tree) -> bool:
+def _is_default(spec: Tree, desired: Tree) -> bool:
     """Report whether a spec is the default; the seats of the level ``exempt`` may be changed."""
-    default = wanted["spec"]
-    if wanted["kind"] == "PriorityLevelConfiguration" and wanted["metadata"]["name"] == EXEMPT:
+    default = desired["spec"]
+    if desired["kind"] == "PriorityLevelConfiguration" and desired["metadata"]["name"] == EXEMPT:
         return spec.get("type") == default["type"] and spec.get("exempt") is not None
     return bool(spec == default)
 
@@ -178,8 +180,8 @@ async def _delete_unwanted(client: Loopback, plural: str, trees: list[Tree]) -> 
     """Delete objects that are annotated as defaults but are none. Upstream: ``RemoveUnwantedObjects``."""
     names = {tree["metadata"]["name"] for tree in trees}
     answer = await client.request("GET", f"{_API}/{plural}?resourceVersion=0")
-    for found in (answer.json().get("items") or ()) if answer.code == 200 else ():
-        metadata = found["metadata"]
+    for existing in (answer.json().get("items") or ()) if answer.code == 200 else ():
+        metadata = existing["metadata"]
         if metadata["name"] in names or not _boolean((metadata.get("annotations") or {}).get(_AUTOUPDATE)):
             continue
         options = {"preconditions": {"resourceVersion": metadata["resourceVersion"]}}

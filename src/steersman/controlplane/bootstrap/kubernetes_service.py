@@ -70,7 +70,7 @@ def build_service(desired: DesiredService) -> Tree:
 
 
 def plan_service(
-    found: Tree | None, desired: DesiredService, *, ranges: Iterable[IPv4Network | IPv6Network], at_start: bool
+    existing: Tree | None, desired: DesiredService, *, ranges: Iterable[IPv4Network | IPv6Network], at_start: bool
 ) -> Correction | None:
     """Return the write that makes the Service as desired; None if it already is.
 
@@ -78,14 +78,14 @@ def plan_service(
     it corrects them only if another client changed them: two servers with different options would otherwise correct
     each other forever.
     """
-    if found is None:
+    if existing is None:
         return Correction(build_service(desired), "it is missing")
-    spec = found.get("spec") or {}
+    spec = existing.get("spec") or {}
     ip = spec.get("clusterIP") or ""
     if ip and ip != desired.ip and (ip == "None" or _is_within(ip, ranges)):
         return Correction(build_service(desired), f"its address is {ip}, not {desired.ip}", replaces=True)
     repaired, reasons = dict(spec), []
-    is_ours = not at_start and _is_as_a_server_wrote_it(found)
+    is_ours = not at_start and _is_as_a_server_wrote_it(existing)
     if not is_ours and (spec.get("type") != desired.type or not _same_ports(spec.get("ports"), desired.ports)):
         repaired |= {"type": desired.type, "ports": desired.ports}
         reasons.append("ports or type are wrong")
@@ -96,13 +96,13 @@ def plan_service(
     if spec.get("selector"):
         repaired.pop("selector")
         reasons.append("it has a selector")
-    labels = found["metadata"].get("labels") or {}
+    labels = existing["metadata"].get("labels") or {}
     if not labels.items() >= _LABELS.items():
         reasons.append("it lacks labels")
     if not reasons:
         return None
-    metadata = {**found["metadata"], "labels": {**labels, **_LABELS}}
-    return Correction({**found, "metadata": metadata, "spec": repaired}, "; ".join(reasons))
+    metadata = {**existing["metadata"], "labels": {**labels, **_LABELS}}
+    return Correction({**existing, "metadata": metadata, "spec": repaired}, "; ".join(reasons))
 
 
 def _is_within(text: str, ranges: Iterable[IPv4Network | IPv6Network]) -> bool:
@@ -110,13 +110,13 @@ def _is_within(text: str, ranges: Iterable[IPv4Network | IPv6Network]) -> bool:
     return any(ip_address(text) in network for network in ranges)
 
 
-def _same_ports(found: list[Tree] | None, wanted: list[Tree]) -> bool:
-    return [{key: port[key] for key in port if port[key]} for port in found or ()] == wanted
+def _same_ports(existing: list[Tree] | None, desired: list[Tree]) -> bool:
+    return [{key: port[key] for key in port if port[key]} for port in existing or ()] == desired
 
 
-def _is_as_a_server_wrote_it(found: Tree) -> bool:
+def _is_as_a_server_wrote_it(existing: Tree) -> bool:
     """Report whether API servers are the only field managers of ports and type."""
-    entries = found["metadata"].get("managedFields") or ()
+    entries = existing["metadata"].get("managedFields") or ()
     specs = {entry.get("manager"): (entry.get("fieldsV1") or {}).get("f:spec") or {} for entry in entries}
     owners = {manager for manager, fields in specs.items() if not fields.keys().isdisjoint(("f:ports", "f:type"))}
     return owners == {MANAGER}

@@ -24,12 +24,12 @@ _SINCE: Final = "since"
 _RACES_MAX: Final = 5
 
 
-def plan_tracking(found: Tree | None, today: date) -> Tree | None:
+def plan_tracking(existing: Tree | None, today: date) -> Tree | None:
     """Return the ConfigMap to write; None if ``found`` holds a date already."""
-    data = (found or {}).get("data") or {}
-    if found is not None and _is_date(data.get(_SINCE)):
+    data = (existing or {}).get("data") or {}
+    if existing is not None and _is_date(data.get(_SINCE)):
         return None
-    metadata = {"namespace": NAMESPACE, "name": NAME} if found is None else found["metadata"]
+    metadata = {"namespace": NAMESPACE, "name": NAME} if existing is None else existing["metadata"]
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
@@ -42,16 +42,16 @@ async def track(client: Client, today: date) -> None:
     """Create or repair the ConfigMap. Raises ``ApiError``, ``ClientError``."""
     for _ in range(_RACES_MAX):
         try:
-            found: Tree | None = await client.get(CONFIG_MAPS, NAME, namespace=NAMESPACE)
+            existing: Tree | None = await client.get(CONFIG_MAPS, NAME, namespace=NAMESPACE)
         except ApiError as error:
             if not is_not_found(error):
                 raise
-            found = None
-        desired = plan_tracking(found, today)
+            existing = None
+        desired = plan_tracking(existing, today)
         if desired is None:
             return
         try:
-            await (client.create(desired) if found is None else client.update(desired))
+            await (client.create(desired) if existing is None else client.update(desired))
         except ApiError as error:
             if not (is_conflict(error) or is_already_exists(error)):  # another server wrote it meanwhile
                 raise

@@ -99,8 +99,8 @@ class BootstrapLoops:
             reporter.begin(context.events.series_recorder(controller, f"{controller}-{bootstrap.hostname}"))
         async with context.informers, asyncio.TaskGroup() as group:
             group.create_task(context.events.run(), name="events")
-            for each in self._controllers:
-                group.create_task(each.run(), name=each.name)
+            for loop in self._controllers:
+                group.create_task(loop.run(), name=loop.name)
             for name, work in self._background_tasks():
                 group.create_task(work, name=name)
 

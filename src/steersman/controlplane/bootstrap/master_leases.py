@@ -39,8 +39,8 @@ class MasterLeases:
 
     async def addresses(self) -> list[str]:
         """Return the addresses of all live servers, in order."""
-        found = await self._store.range(PREFIX, keys_only=True)
-        return [kv.key.removeprefix(PREFIX) for kv in found.kvs]
+        stored = await self._store.range(PREFIX, keys_only=True)
+        return [kv.key.removeprefix(PREFIX) for kv in stored.kvs]
 
     async def hold(self, address: str) -> None:
         """Create or renew the lease of ``address``."""

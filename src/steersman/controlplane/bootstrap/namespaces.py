@@ -10,11 +10,11 @@ if TYPE_CHECKING:
     from steersman.apimachinery.trees import Tree
 
 
-def plan_namespaces(wanted: Iterable[str], existing: Iterable[str]) -> list[Tree]:
+def plan_namespaces(names: Iterable[str], existing: Iterable[str]) -> list[Tree]:
     """Return the namespaces to create. One that is terminating exists, and is recreated after its end."""
-    there = set(existing)
+    existing_names = set(existing)
     return [
         {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
-        for name in dict.fromkeys(wanted)
-        if name not in there
+        for name in dict.fromkeys(names)
+        if name not in existing_names
     ]

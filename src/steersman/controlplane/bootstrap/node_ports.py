@@ -39,7 +39,7 @@ class PortPlan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def plan_node_ports(
-    services: Iterable[Tree], taken: frozenset[int], *, ports: PortRange, suspects: Mapping[int, int]
+    services: Iterable[Tree], allocated: frozenset[int], *, ports: PortRange, suspects: Mapping[int, int]
 ) -> PortPlan:
     """Compare Services with the allocator.
 
@@ -55,16 +55,16 @@ def plan_node_ports(
             elif port in seen:
                 note = f"Port {port} was assigned to multiple services; please recreate service"
                 findings.append(_finding(service, Fault.DUPLICATE, "PortAlreadyAllocated", note))
-            elif port not in taken:
+            elif port not in allocated:
                 note = f"Port {port} is not allocated; repairing"
                 findings.append(_finding(service, Fault.REPAIR, "PortNotAllocated", note))
             seen.add(port)
-    left = {port: suspects.get(port, PASSES_BEFORE_RELEASE) - 1 for port in taken - seen}
+    remaining = {port: suspects.get(port, PASSES_BEFORE_RELEASE) - 1 for port in allocated - seen}
     return PortPlan(
-        take=frozenset(port for port in seen - taken if port in ports),
-        release=frozenset(port for port, passes in left.items() if passes < 0),
+        take=frozenset(port for port in seen - allocated if port in ports),
+        release=frozenset(port for port, passes in remaining.items() if passes < 0),
         findings=tuple(findings),
-        suspects={port: passes for port, passes in left.items() if passes >= 0},
+        suspects={port: passes for port, passes in remaining.items() if passes >= 0},
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from steersman.controlplane.bootstrap.ensuring import Wanted, ensure
+from steersman.controlplane.bootstrap.ensuring import DesiredObject, ensure
 
 if TYPE_CHECKING:
     from steersman.apimachinery.trees import Tree
@@ -42,4 +42,4 @@ def priority_classes() -> list[Tree]:
 
 async def bootstrap_priority_classes(client: Loopback) -> None:
     """Create missing priority classes. Raises RuntimeError."""
-    await ensure(client, [Wanted(_CLASSES, tree) for tree in priority_classes()])
+    await ensure(client, [DesiredObject(_CLASSES, tree) for tree in priority_classes()])

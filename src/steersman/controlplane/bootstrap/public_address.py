@@ -74,8 +74,8 @@ def public_address(
     except ValueError:
         address = None  # a name: others may not know it
     if address is None or address.is_unspecified or address.is_loopback:
-        found = find_host(version)
-        published = "" if not found or ip_address(found).is_loopback else found
+        host = find_host(version)
+        published = "" if not host or ip_address(host).is_loopback else host
         if options.advertise_address:
             _log.warning(
                 "the advertise address %s is not published, as other machines cannot reach it: %s is",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from steersman.apiserver.authz.policy import PolicyRule
-from steersman.controlplane.bootstrap.ensuring import Wanted, ensure
+from steersman.controlplane.bootstrap.ensuring import DesiredObject, ensure
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -47,7 +47,7 @@ async def bootstrap_roles(client: Loopback, *, with_migrations: bool = False) ->
     # roles first, so that no binding ever lacks its role
     for bindings in (False, True):
         chosen = [tree for tree in objects if ("roleRef" in tree) is bindings]
-        await ensure(client, [Wanted(_collection(tree), tree, _repair) for tree in chosen])
+        await ensure(client, [DesiredObject(_collection(tree), tree, _repair) for tree in chosen])
 
 
 def system_node_rules() -> list[PolicyRule]:
@@ -155,42 +155,44 @@ def _object(kind: str, path: str) -> Tree:
 # -------------------------------------------------------------------------------------------------------------
 
 
-def _repair(found: Tree, wanted: Tree) -> Tree | None:
+def _repair(existing: Tree, desired: Tree) -> Tree | None:
     """Return the object to store instead of ``found``; None if up to date."""
-    annotations = found["metadata"].get("annotations") or {}
+    annotations = existing["metadata"].get("annotations") or {}
     if annotations.get(_AUTOUPDATE) == "false":
         return None
-    if found.get("roleRef") != wanted.get("roleRef"):
-        return wanted  # roleRef is immutable, so the binding is recreated
-    repaired = {**found, "metadata": {**found["metadata"]}}
+    if existing.get("roleRef") != desired.get("roleRef"):
+        return desired  # roleRef is immutable, so the binding is recreated
+    repaired = {**existing, "metadata": {**existing["metadata"]}}
     for name in ("labels", "annotations"):
-        repaired["metadata"][name] = {**wanted["metadata"][name], **(found["metadata"].get(name) or {})}
-    if wanted.get("rules") and wanted["rules"] != found.get("rules"):
-        repaired["rules"] = [*(found.get("rules") or ()), *_uncovered(found.get("rules") or (), wanted["rules"])]
-    if wanted.get("subjects"):
-        repaired["subjects"] = _joined(found.get("subjects"), wanted["subjects"])
-    if "aggregationRule" in wanted:
-        selectors = (found.get("aggregationRule") or {}).get("clusterRoleSelectors")
-        wanted_selectors = wanted["aggregationRule"]["clusterRoleSelectors"]
+        repaired["metadata"][name] = {**desired["metadata"][name], **(existing["metadata"].get(name) or {})}
+    if desired.get("rules") and desired["rules"] != existing.get("rules"):
+        repaired["rules"] = [*(existing.get("rules") or ()), *_uncovered(existing.get("rules") or (), desired["rules"])]
+    if desired.get("subjects"):
+        repaired["subjects"] = _joined(existing.get("subjects"), desired["subjects"])
+    if "aggregationRule" in desired:
+        selectors = (existing.get("aggregationRule") or {}).get("clusterRoleSelectors")
+        wanted_selectors = desired["aggregationRule"]["clusterRoleSelectors"]
         repaired["aggregationRule"] = {"clusterRoleSelectors": _joined(selectors, wanted_selectors)}
-    return None if repaired == found else repaired
+    return None if repaired == existing else repaired
 
 
-def _joined(found: list[Tree] | None, wanted: list[Tree]) -> list[Tree]:
-    return [*(found or ()), *(item for item in wanted if item not in (found or ()))]
+def _joined(existing: list[Tree] | None, desired: list[Tree]) -> list[Tree]:
+    return [*(existing or ()), *(item for item in desired if item not in (existing or ()))]
 
 
-def _uncovered(found: Iterable[Tree], wanted: Iterable[Tree]) -> Iterator[Tree]:
+def _uncovered(existing: Iterable[Tree], desired: Iterable[Tree]) -> Iterator[Tree]:
     """Return the rules of ``wanted`` that no single existing rule covers."""
-    held = [{key: set(values) for key, values in rule.items()} for rule in found]
-    for rule in wanted:
-        if not any(_covers(one, rule) for one in held):
+    granted = [{key: set(values) for key, values in rule.items()} for rule in existing]
+    for rule in desired:
+        if not any(_covers(existing_rule, rule) for existing_rule in granted):
             yield rule
 
 
-def _covers(held: dict[str, set[str]], rule: Tree) -> bool:
-    if held.get("resourceNames") and not rule.get("resourceNames"):
+def _covers(granted: dict[str, set[str]], rule: Tree) -> bool:
+    if granted.get("resourceNames") and not rule.get("resourceNames"):
         return False
     parts = ("verbs", "apiGroups", "resources", "nonResourceURLs")
-    names_held = not held.get("resourceNames") or held["resourceNames"].issuperset(rule.get("resourceNames") or ())
-    return names_held and all(held.get(part, set()).issuperset(rule.get(part) or ()) for part in parts)
+    names_held = not granted.get("resourceNames") or granted["resourceNames"].issuperset(
+        rule.get("resourceNames") or ()
+    )
+    return names_held and all(granted.get(part, set()).issuperset(rule.get(part) or ()) for part in parts)

@@ -50,29 +50,33 @@ class ServiceCIDRController(Controller):
 
     async def reconcile(self, key: str) -> Result | None:
         """Decide by the cache; a finalizer is removed only after the server confirms the decision."""
-        found = self._cidrs.lister.by_key(key)
+        cidr = self._cidrs.lister.by_key(key)
         if key == DEFAULT_NAME:
-            await self._keep_default(found)
-        if found is None:
+            await self._keep_default(cidr)
+        if cidr is None:
             return None
-        plan = plan_service_cidr(found, [*self._cidrs.lister], self._addresses.lister, now=self.clock.now())
+        plan = plan_service_cidr(cidr, [*self._cidrs.lister], self._addresses.lister, now=self.clock.now())
         if plan.remove_finalizer:
             cidrs = await self.client.list(CIDRS)
             addresses = await self.client.list_all(ADDRESSES)
-            plan = plan_service_cidr(found, cidrs, addresses, now=self.clock.now())
+            plan = plan_service_cidr(cidr, cidrs, addresses, now=self.clock.now())
         with suppress(NotFound):  # the last write removed the finalizer; the cache is behind
-            await self._apply(found, plan)
+            await self._apply(cidr, plan)
         return None if plan.again_seconds is None else Result(requeue_after_seconds=plan.again_seconds)
 
-    async def _apply(self, found: Tree, plan: CIDRPlan) -> None:
-        metadata = found["metadata"]
+    async def _apply(self, cidr: Tree, plan: CIDRPlan) -> None:
+        metadata = cidr["metadata"]
         finalizers = list(metadata.get("finalizers") or ())
         if plan.add_finalizer or plan.remove_finalizer:
-            wanted = [*finalizers, FINALIZER] if plan.add_finalizer else [one for one in finalizers if one != FINALIZER]
-            patch = {"metadata": {"finalizers": wanted or None, "resourceVersion": metadata["resourceVersion"]}}
+            desired = (
+                [*finalizers, FINALIZER]
+                if plan.add_finalizer
+                else [finalizer for finalizer in finalizers if finalizer != FINALIZER]
+            )
+            patch = {"metadata": {"finalizers": desired or None, "resourceVersion": metadata["resourceVersion"]}}
             written = await self.client.patch(CIDRS, metadata["name"], patch, field_manager=_FINALIZER_MANAGER)
             if plan.add_finalizer:
-                self.own_writes.note(key_of(found), self._cidrs, written)
+                self.own_writes.note(key_of(cidr), self._cidrs, written)
         if plan.condition is not None:
             status = {
                 "apiVersion": "networking.k8s.io/v1",
@@ -81,16 +85,16 @@ class ServiceCIDRController(Controller):
                 "status": {"conditions": [plan.condition]},
             }
             written = await self.client.apply(status, field_manager=MANAGER, force=True, subresource="status")
-            self.own_writes.note(key_of(found), self._cidrs, written)
+            self.own_writes.note(key_of(cidr), self._cidrs, written)
 
-    async def _keep_default(self, found: Tree | None) -> None:
+    async def _keep_default(self, cidr: Tree | None) -> None:
         """Create the default ServiceCIDR, so that existing addresses stay within a range."""
         await self._make_default()
-        cidrs = ((found or {}).get("spec") or {}).get("cidrs")
-        if found is not None and cidrs != self._own:
+        cidrs = ((cidr or {}).get("spec") or {}).get("cidrs")
+        if cidr is not None and cidrs != self._own:
             stored, own = " ".join(cidrs or ()), " ".join(self._own)
             note = f"The default ServiceCIDR [{stored}] does not match the flag configurations [{own}]"
-            self.recorder.event(found, "Warning", "KubernetesDefaultServiceCIDRInconsistent", note)
+            self.recorder.event(cidr, "Warning", "KubernetesDefaultServiceCIDRInconsistent", note)
 
     def _changed(self, change: Change[Tree]) -> None:
         """Enqueue a changed ServiceCIDR."""

@@ -56,8 +56,8 @@ def plan_service_cidr(cidr: Tree, cidrs: Sequence[Tree], addresses: Iterable[Tre
         return CIDRPlan()
     if is_needed(cidr, cidrs, addresses):
         return CIDRPlan(condition=_condition(cidr, now, "False", "Terminating", _IN_USE))
-    left = (parse_time(metadata["deletionTimestamp"]) + GRACE - now).total_seconds()
-    return CIDRPlan(again_seconds=left) if left > 0 else CIDRPlan(remove_finalizer=True)
+    remaining_seconds = (parse_time(metadata["deletionTimestamp"]) + GRACE - now).total_seconds()
+    return CIDRPlan(again_seconds=remaining_seconds) if remaining_seconds > 0 else CIDRPlan(remove_finalizer=True)
 
 
 def is_needed(cidr: Tree, cidrs: Iterable[Tree], addresses: Iterable[Tree]) -> bool:
@@ -93,8 +93,8 @@ def _covers(wide: IPNetwork, narrow: IPNetwork) -> bool:
 def _condition(cidr: Tree, now: datetime, status: str, reason: str, message: str) -> Tree | None:
     """Return the condition to write; None if up to date."""
     conditions = (cidr.get("status") or {}).get("conditions") or ()
-    found: Tree = next((one for one in conditions if one.get("type") == "Ready"), {})
-    if (found.get("status"), found.get("reason")) == (status, reason):
+    condition: Tree = next((condition for condition in conditions if condition.get("type") == "Ready"), {})
+    if (condition.get("status"), condition.get("reason")) == (status, reason):
         return None
     stamp = format_time(now)
     return {"type": "Ready", "status": status, "reason": reason, "message": message, "lastTransitionTime": stamp}

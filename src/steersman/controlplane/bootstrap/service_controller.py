@@ -60,8 +60,10 @@ class KubernetesServiceController(Controller):
         self._ranges = ranges
         self._reconciler = reconciler
         self._interval_seconds = interval_seconds
-        for what in (SERVICES, ENDPOINTS, SLICES):
-            self.watch(what, keys=lambda _: (_KEY,), namespace=NAMESPACE, field_selector=f"metadata.name={NAME}")
+        for resource_type in (SERVICES, ENDPOINTS, SLICES):
+            self.watch(
+                resource_type, keys=lambda _: (_KEY,), namespace=NAMESPACE, field_selector=f"metadata.name={NAME}"
+            )
 
     async def start(self) -> None:
         """Enqueue the Service once at start."""

@@ -27,17 +27,17 @@ async def correct_service(
     client: Client, desired: DesiredService, *, ranges: Sequence[IPv4Network | IPv6Network], at_start: bool
 ) -> bool:
     """Create or correct the Service; True if it was written. Raises ``ApiError``."""
-    found = await _get_service(client)
-    correction = plan_service(found, desired, ranges=ranges, at_start=at_start)
+    service = await _get_service(client)
+    correction = plan_service(service, desired, ranges=ranges, at_start=at_start)
     if correction is None:
         return False
-    if found is not None:
+    if service is not None:
         _log.warning("the Service kubernetes is corrected: %s", correction.why)
-    if found is not None and not correction.replaces:
+    if service is not None and not correction.replaces:
         await client.update(correction.tree)
         return True
-    if found is not None:
-        await client.delete(SERVICES, NAME, namespace=NAMESPACE, uid=found["metadata"]["uid"])
+    if service is not None:
+        await client.delete(SERVICES, NAME, namespace=NAMESPACE, uid=service["metadata"]["uid"])
     try:
         await client.create(correction.tree)
     except ApiError:

@@ -28,6 +28,8 @@ class Departures:
         self._released = {
             name: at
             for name, at in self._released.items()
-            if (one := candidates.get(name)) is not None and one.renewed is not None and one.renewed <= at
+            if (candidate := candidates.get(name)) is not None
+            and candidate.renewed is not None
+            and candidate.renewed <= at
         }
         return frozenset(self._released)

@@ -50,8 +50,8 @@ def _leader(lease: Lease | None, now: datetime) -> str:
         return "no Lease"
     if not lease.holder:
         return f"nobody leads ({lease.strategy or 'no strategy'})"
-    left = (lease.expires - now).total_seconds()
-    state = f"for {left:.0f} s more" if left > 0 else "but did not renew in time"
+    remaining_seconds = (lease.expires - now).total_seconds()
+    state = f"for {remaining_seconds:.0f} s more" if remaining_seconds > 0 else "but did not renew in time"
     handover = f", asked to leave it to {lease.preferred}" if lease.preferred else ""
     return f"{lease.holder} leads {state} ({lease.strategy or 'classic'}){handover}"
 

@@ -88,73 +88,75 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
 def read_rules(document: Any) -> tuple[int, list[Rule]]:
     """Return the seed and the rules of a document. Raises TemplateError with the field and the fault."""
     try:
-        made = msgspec.convert(document, ChaosFormat)
+        chaos = msgspec.convert(document, ChaosFormat)
     except msgspec.ValidationError as error:
         raise TemplateError(str(error)) from None
-    rules = [_rule(each, position) for position, each in enumerate(made.rules)]
-    names = [each.name for each in rules]
+    rules = [_rule(rule, position) for position, rule in enumerate(chaos.rules)]
+    names = [rule.name for rule in rules]
     for position, name in enumerate(names):
         if name in names[:position]:
             raise TemplateError(f"rules[{position}].name: {name!r} is the name of another rule")
-    return made.seed, rules
+    return chaos.seed, rules
 
 
-def _rule(made: RuleFormat, position: int) -> Rule:
+def _rule(rule: RuleFormat, position: int) -> Rule:
     where = f"rules[{position}]"
-    for field, fault in _faults(made):
+    for field, fault in _faults(rule):
         raise TemplateError(f"{where}.{field}: {fault}")
-    seconds = {name: _seconds(text, f"{where}.{name}") for name, text in _durations(made).items() if text}
+    seconds = {name: _seconds(text, f"{where}.{name}") for name, text in _durations(rule).items() if text}
     every, duration = seconds.get("every"), seconds.get("for")
     if every == 0:
         raise TemplateError(f"{where}.every: must be greater than 0")
-    if made.failure == "stop-node" and every is not None and (duration is None or duration >= every):
+    if rule.failure == "stop-node" and every is not None and (duration is None or duration >= every):
         raise TemplateError(f"{where}.for: must be set and less than every")
     return Rule(
-        failure=made.failure,
-        name=made.name or f"rule-{position}",
-        select=made.select,
-        probability=made.probability,
+        failure=rule.failure,
+        name=rule.name or f"rule-{position}",
+        select=rule.select,
+        probability=rule.probability,
         after=seconds.get("after", 0.0),
         every=every,
         duration=duration,
-        times=made.times,
-        exit_code=made.exit_code,
-        message=made.message,
-        resource=made.resource,
+        times=rule.times,
+        exit_code=rule.exit_code,
+        message=rule.message,
+        resource=rule.resource,
     )
 
 
-def _durations(made: RuleFormat) -> dict[str, str]:
-    return {"after": made.after, "every": made.every, "for": made.for_}
+def _durations(rule: RuleFormat) -> dict[str, str]:
+    return {"after": rule.after, "every": rule.every, "for": rule.for_}
 
 
-def _faults(made: RuleFormat) -> Iterator[tuple[str, str]]:
+def _faults(rule: RuleFormat) -> Iterator[tuple[str, str]]:
     """Yield fields with invalid values, and the reasons."""
-    takes = FAILURES.get(made.failure)
+    takes = FAILURES.get(rule.failure)
     if takes is None:
-        yield "failure", f"{made.failure!r} is not one of {', '.join(FAILURES)}"
+        yield "failure", f"{rule.failure!r} is not one of {', '.join(FAILURES)}"
         return
-    given = {
-        **_durations(made), "times": made.times, "exitCode": made.exit_code, "message": made.message,
-        "resource": made.resource,
+    values = {
+        **_durations(rule), "times": rule.times, "exitCode": rule.exit_code, "message": rule.message,
+        "resource": rule.resource,
     }  # fmt: skip
-    for field, value in given.items():
+    for field, value in values.items():
         if value not in ("", None) and field not in takes:
-            yield field, f"is not used by {made.failure}, which takes {', '.join(takes)}"
-    if not 0 <= made.probability <= 1:
-        yield "probability", f"{made.probability} is not between 0 and 1"
-    if made.after and made.every:
+            yield field, f"is not used by {rule.failure}, which takes {', '.join(takes)}"
+    if not 0 <= rule.probability <= 1:
+        yield "probability", f"{rule.probability} is not between 0 and 1"
+    if rule.after and rule.every:
         yield "every", "cannot be combined with after"
-    if made.failure == "slow-start" and not made.for_:
+    if rule.failure == "slow-start" and not rule.for_:
         yield "for", "is required by slow-start"
-    if made.times is not None and made.times < 1:
-        yield "times", f"{made.times} is less than 1"
-    if made.exit_code is not None and not 1 <= made.exit_code <= _EXIT_CODE_MAX:
-        yield "exitCode", f"{made.exit_code} is not between 1 and {_EXIT_CODE_MAX}"
-    if made.resource and made.resource not in EVICTION_RESOURCES:
-        yield "resource", f"{made.resource!r} is not one of {', '.join(EVICTION_RESOURCES)}"
+    if rule.times is not None and rule.times < 1:
+        yield "times", f"{rule.times} is less than 1"
+    if rule.exit_code is not None and not 1 <= rule.exit_code <= _EXIT_CODE_MAX:
+        yield "exitCode", f"{rule.exit_code} is not between 1 and {_EXIT_CODE_MAX}"
+    if rule.resource and rule.resource not in EVICTION_RESOURCES:
+        yield "resource", f"{rule.resource!r} is not one of {', '.join(EVICTION_RESOURCES)}"
     pods_only = ("namespaces", "names", "containers", "images", "labels")
-    if made.failure == "stop-node" and (named := [each for each in pods_only if getattr(made.select, each)]):
+    if rule.failure == "stop-node" and (
+        named := [selector_name for selector_name in pods_only if getattr(rule.select, selector_name)]
+    ):
         yield f"select.{named[0]}", "selects pods; stop-node takes nodes and nodeLabels"
 
 

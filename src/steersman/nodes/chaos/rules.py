@@ -36,8 +36,8 @@ class Chaos:
 
     def __init__(self, seed: int = 0, rules: Sequence[Rule] = ()) -> None:
         self._seed = seed
-        self._pod_rules = [each for each in rules if each.failure != STOP_NODE]
-        self._node_rules = [each for each in rules if each.failure == STOP_NODE]
+        self._pod_rules = [rule for rule in rules if rule.failure != STOP_NODE]
+        self._node_rules = [rule for rule in rules if rule.failure == STOP_NODE]
 
     @property
     def concerns_pods(self) -> bool:
@@ -88,9 +88,9 @@ class Chaos:
                 yield behavior.EVICT_RESOURCE, "", rule.resource
             return
         restarts = {
-            each.get("name"): each.get("restartCount", 0)
+            container_status.get("name"): container_status.get("restartCount", 0)
             for kind in ("containerStatuses", "initContainerStatuses")
-            for each in (pod.get("status") or {}).get(kind) or ()
+            for container_status in (pod.get("status") or {}).get(kind) or ()
         }
         for container in _containers(rule, pod):
             name = container["name"]
@@ -184,6 +184,6 @@ def _containers(rule: Rule, pod: Tree) -> Iterator[Tree]:
     candidates = list(spec.get("containers") or ())
     if select.containers or select.images:
         candidates += spec.get("initContainers") or []
-    for each in candidates:
-        if _matches(select.containers, each["name"]) and _matches(select.images, each.get("image") or ""):
-            yield each
+    for candidate in candidates:
+        if _matches(select.containers, candidate["name"]) and _matches(select.images, candidate.get("image") or ""):
+            yield candidate

@@ -48,12 +48,12 @@ def _slice(value: Any, *bounds: int) -> Any:
 
 def _print(*values: Any) -> str:
     """Format as Go's ``Sprint``: a space between two operands when neither is a string."""
-    made = ""
+    text = ""
     for at, value in enumerate(values):
         if at and not isinstance(value, str) and not isinstance(values[at - 1], str):
-            made += " "
-        made += _value_text(value)
-    return made
+            text += " "
+        text += _value_text(value)
+    return text
 
 
 def _value_text(value: Any) -> str:
@@ -62,7 +62,7 @@ def _value_text(value: Any) -> str:
 
 def _printf(form: str, *values: Any) -> str:
     """Format as Go's ``Sprintf``; ``*`` takes the width or the precision from the next argument."""
-    left = list(values)
+    remaining = list(values)
     room = _SIZE_MAX
 
     def spend(size: int) -> int:
@@ -78,17 +78,17 @@ def _printf(form: str, *values: Any) -> str:
             if not text:
                 return None
             return spend(int(text) if len(text) < _DIGITS_MAX else _SIZE_MAX + 1)
-        given = left.pop(0) if left else None
-        return None if isinstance(given, bool) or not isinstance(given, int) else spend(given)
+        argument = remaining.pop(0) if remaining else None
+        return None if isinstance(argument, bool) or not isinstance(argument, int) else spend(argument)
 
     def written(match: re.Match[str]) -> str:
         flags, given_width, given_precision, verb = match.groups()
         width, precision = number(given_width) or 0, number(given_precision)
         if verb == "%":
             return "%"
-        if not left:
+        if not remaining:
             return f"%!{verb}(MISSING)"
-        text = _formatted(left.pop(0), verb, flags, precision)
+        text = _formatted(remaining.pop(0), verb, flags, precision)
         if "-" in flags or width < 0:
             return text.ljust(abs(width))
         return text.zfill(width) if "0" in flags else text.rjust(width)
@@ -115,8 +115,8 @@ def _formatted(value: Any, verb: str, flags: str, precision: int | None) -> str:
 
 
 def _quote_for_yaml(value: Any) -> str:
-    made = to_json(value)
-    return made if made.startswith('"') else quote(made)
+    json_text = to_json(value)
+    return json_text if json_text.startswith('"') else quote(json_text)
 
 
 def _yaml(value: Any, indent: int = 0) -> str:
@@ -157,10 +157,10 @@ def _float(value: Any) -> float:
 
 
 def _product(*values: Any) -> int:
-    made = 1
+    product = 1
     for value in values:
-        made = _wrapped(made * _int(value))
-    return made
+        product = _wrapped(product * _int(value))
+    return product
 
 
 def _round(value: Any, digits: int, half: float = 0.5) -> float:
@@ -222,12 +222,12 @@ def _title(text: str) -> str:
 
 def _dig(*arguments: Any) -> Any:
     """Return a nested value: ``dig KEY... DEFAULT OBJECT``."""
-    *keys, default, found = arguments
+    *keys, default, value = arguments
     for key in keys:
-        if not isinstance(found, dict) or key not in found:
+        if not isinstance(value, dict) or key not in value:
             return default
-        found = found[key]
-    return found
+        value = value[key]
+    return value
 
 
 def _kind(value: Any) -> str:
@@ -338,27 +338,29 @@ _COLLECTIONS: Final[Mapping[str, Callable[..., Any]]] = {
     "get": lambda of, key: of.get(key, ""),
     "set": _set,
     "hasKey": lambda of, key: key in of,
-    "keys": lambda *of: [key for each in of for key in sorted(each)],
+    "keys": lambda *of: [key for mapping in of for key in sorted(mapping)],
     "values": lambda of: [of[key] for key in sorted(of)],
     "first": lambda of: of[0] if of else None,
     "last": lambda of: of[-1] if of else None,
     "rest": lambda of: of[1:],
     "has": lambda value, of: value in (of or ()),
     "append": lambda of, value: [*of, value],
-    "concat": lambda *of: [value for each in of for value in each],
+    "concat": lambda *of: [value for sequence in of for value in sequence],
     "default": lambda fallback, value=None: value if is_true(value) else fallback,
     "tuple": lambda *values: list(values),
     "initial": lambda of: of[:-1],
     "reverse": lambda of: of[::-1],
     "prepend": lambda of, value: [value, *of],
-    "uniq": lambda of: [each for at, each in enumerate(of) if each not in of[:at]],
-    "without": lambda of, *values: [each for each in of if each not in values],
-    "compact": lambda of: [each for each in of if is_true(each)],
+    "uniq": lambda of: [item for at, item in enumerate(of) if item not in of[:at]],
+    "without": lambda of, *values: [item for item in of if item not in values],
+    "compact": lambda of: [item for item in of if is_true(item)],
     "sortAlpha": lambda of: sorted(map(_value_text, of)),
     "pick": lambda of, *keys: {key: of[key] for key in keys if key in of},
     "omit": lambda of, *keys: {key: value for key, value in of.items() if key not in keys},
     "unset": lambda of, key: {name: value for name, value in of.items() if name != key},
-    "merge": lambda target, *others: {key: value for each in (*others[::-1], target) for key, value in each.items()},
+    "merge": lambda target, *others: {
+        key: value for mapping in (*others[::-1], target) for key, value in mapping.items()
+    },
     "dig": _dig,
     "kindIs": lambda kind, value: _kind(value) == kind,
     "kindOf": _kind,

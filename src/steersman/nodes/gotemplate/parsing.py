@@ -130,7 +130,7 @@ class _Parser:
         return following.text in (":=", "=")
 
     def _choice(self, *, with_dot: bool) -> Step:
-        known, line = len(self._names), self._line
+        visible_names, line = len(self._names), self._line
         condition = self._pipeline()
         self._expect_end()
         then, end = self._steps()
@@ -138,7 +138,7 @@ class _Parser:
         if end == "else":
             otherwise, end = self._otherwise()
         self._close(end, line)
-        del self._names[known:]
+        del self._names[visible_names:]
         return running.chosen(condition, then, otherwise, with_dot=with_dot)
 
     def _otherwise(self) -> tuple[Sequence[Step], str]:
@@ -152,7 +152,7 @@ class _Parser:
             raise TemplateSyntaxError(f"line {line}: this has no {{{{end}}}}")
 
     def _range(self) -> Step:
-        known, line = len(self._names), self._line
+        visible_names, line = len(self._names), self._line
         variables = self._loop_variables()
         over = self._pipeline()
         self._expect_end()
@@ -164,18 +164,18 @@ class _Parser:
             self._expect_end()
             otherwise, end = self._steps()
         self._close(end, line)
-        del self._names[known:]
+        del self._names[visible_names:]
         return running.repeated(over, variables, steps, otherwise)
 
     def _loop_variables(self) -> tuple[int, ...]:
-        start, found = self._at, []
+        start, variable_names = self._at, []
         while (name := self._take("variable")) is not None:
-            found.append(name.text)
+            variable_names.append(name.text)
             self._take("sign", ",")
-        if not found or self._take("sign", ":=") is None:
+        if not variable_names or self._take("sign", ":=") is None:
             self._at = start
             return ()
-        return tuple(self._declare(each) for each in found[:2])
+        return tuple(self._declare(variable_name) for variable_name in variable_names[:2])
 
     def _leave(self, step: Step) -> Step:
         if not self._loops:
@@ -259,10 +259,10 @@ class _Parser:
         return token is not _END and token.text not in ("|", ")")
 
     def _arguments(self) -> list[Expression]:
-        found = []
+        arguments = []
         while self._has_argument():
-            found.append(self._operand())
-        return found
+            arguments.append(self._operand())
+        return arguments
 
     def _call(self, name: str, arguments: Sequence[Expression]) -> Expression:
         if name in ("and", "or"):

@@ -138,11 +138,11 @@ def chosen(condition: Expression, then: Sequence[Step], otherwise: Sequence[Step
         value = condition(frame, dot)
         if is_true(value):
             inner = value if with_dot else dot
-            for each in then:
-                each(frame, inner)
+            for step in then:
+                step(frame, inner)
         else:
-            for each in otherwise:
-                each(frame, dot)
+            for step in otherwise:
+                step(frame, dot)
 
     return step
 
@@ -151,23 +151,23 @@ def repeated(over: Expression, variables: tuple[int, ...], steps: Sequence[Step]
     """Return a step for ``range``: one variable is the item; of two, the first is the index or key."""
 
     def step(frame: Frame, dot: Any) -> None:
-        found = pairs(over(frame, dot))
-        for key, item in found:
+        items = pairs(over(frame, dot))
+        for key, item in items:
             frame.out.count_step()
             if variables:
                 frame.slots[variables[-1]] = item
             if len(variables) > 1:
                 frame.slots[variables[0]] = key
             try:
-                for each in steps:
-                    each(frame, item)
+                for step in steps:
+                    step(frame, item)
             except _BreakError:
                 break
             except _ContinueError:
                 continue
-        if not found:
-            for each in otherwise:
-                each(frame, dot)
+        if not items:
+            for step in otherwise:
+                step(frame, dot)
 
     return step
 
@@ -191,8 +191,8 @@ def invoked(bodies: Mapping[str, Body], name: str, argument: Expression) -> Step
         frame.out.count_step()
         body, data = bodies[name], argument(frame, dot)
         inner = Frame(body, data, frame.out, frame.context, frame.depth + 1)
-        for each in body.steps:
-            each(inner, data)
+        for step in body.steps:
+            step(inner, data)
 
     return step
 
@@ -245,7 +245,7 @@ def called(name: str, function: Callable[..., Any] | None, arguments: Sequence[E
     """Return an expression that calls a function; None: the function of the run's context."""
 
     def call(frame: Frame, dot: Any) -> Any:
-        values = [each(frame, dot) for each in arguments]
+        values = [argument(frame, dot) for argument in arguments]
         try:
             result = (function or frame.context[name])(*values)
         except TemplateRenderError:
@@ -266,8 +266,8 @@ def first_that(holds: bool, arguments: Sequence[Expression]) -> Expression:  # n
 
     def find(frame: Frame, dot: Any) -> Any:
         value: Any = None
-        for each in arguments:
-            value = each(frame, dot)
+        for argument in arguments:
+            value = argument(frame, dot)
             if is_true(value) is holds:
                 break
         return value

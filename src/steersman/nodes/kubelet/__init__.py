@@ -2,5 +2,6 @@
 
 ``server`` is the HTTPS listener for all nodes of the process. A ``hosting.Host`` serves a pod's containers:
 ``simulated`` for simulated pods, ``steersman.nodes.processes`` for process pods. ``channels`` and ``port_forward`` are
-the protocols over WebSockets, ``spdy`` the frames of kubectl's port forwarding.
+the protocols over WebSockets; ``spdy_streams`` and ``spdy_forwarding`` those over SPDY/3.1, with its frames in ``spdy`` and
+its streams in ``spdy_session``.
 """

@@ -51,8 +51,8 @@ class _InformerLookup:
 
     def node(self, name: str) -> Tree | None:
         """Return a simulated node."""
-        found = self._nodes.lister.get(name)
-        return found if found is not None and is_simulated(found) else None
+        node_object = self._nodes.lister.get(name)
+        return node_object if node_object is not None and is_simulated(node_object) else None
 
     def find(self, namespace: str, name: str) -> Tree | None:
         """Return a pod on a simulated node."""
@@ -62,14 +62,14 @@ class _InformerLookup:
     def at(self, address: str) -> Tree | None:
         """Return the first unfinished pod with an address. The index is built on the first call."""
         self._pods.add_index("address", _addresses)
-        found = self._pods.lister.by_index("address", address)
-        return next((pod for pod in found if not is_finished(pod) and self.node_of(pod) is not None), None)
+        matching_pods = self._pods.lister.by_index("address", address)
+        return next((pod for pod in matching_pods if not is_finished(pod) and self.node_of(pod) is not None), None)
 
     def newest(self, pod: Tree) -> Tree | None:
         """Return the current version of a pod; None if it was deleted."""
         metadata = pod["metadata"]
-        found = self.find(metadata.get("namespace", ""), metadata["name"])
-        return found if found is not None and found["metadata"].get("uid") == metadata.get("uid") else None
+        latest = self.find(metadata.get("namespace", ""), metadata["name"])
+        return latest if latest is not None and latest["metadata"].get("uid") == metadata.get("uid") else None
 
     def all(self) -> Iterable[Tree]:
         """Return all pods on simulated nodes."""
@@ -77,7 +77,7 @@ class _InformerLookup:
 
 
 def _addresses(pod: Tree) -> list[str]:
-    return [each["ip"] for each in (pod.get("status") or {}).get("podIPs") or () if each.get("ip")]
+    return [pod_ip["ip"] for pod_ip in (pod.get("status") or {}).get("podIPs") or () if pod_ip.get("ip")]
 
 
 class LazyKubeletServer:
@@ -164,11 +164,11 @@ def metrics_page(
 
     def page(path: str) -> str | None:
         name = pages.node_of(path)
-        found = node(name) if name is not None else None
-        if found is None:
+        node_object = node(name) if name is not None else None
+        if node_object is None:
             return None
         on_node = [pod for pod in pods() if pod["spec"].get("nodeName") == name and not is_finished(pod)]
-        return pages.render(path, found, on_node, now=clock.now())
+        return pages.render(path, node_object, on_node, now=clock.now())
 
     return page
 

@@ -6,19 +6,18 @@ Channels: standard input 0, output 1, error 2, status 3, terminal size 4. Versio
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from steersman.nodes.kubelet.hosting import RequestError, Size
+from steersman.nodes.kubelet.client_input import Inbox, LatestSize, read_size
+from steersman.nodes.kubelet.hosting import RequestError
 
 if TYPE_CHECKING:
     from steersman.nodes.kubelet.channel_socket import ChannelSocket
+    from steersman.nodes.kubelet.hosting import Size
 
 STDIN, STDOUT, STDERR, ERROR, RESIZE, CLOSE = 0, 1, 2, 3, 4, 255
-#: Buffered chunks of standard input; more block the client.
-_CHUNKS_MAX: Final = 16
 _CHUNK_BYTES: Final = 32 * 1024
 
 
@@ -30,18 +29,12 @@ class ChannelStreams:
         self.wants_stdin = stdin
         self._socket = socket
         self._is_output_requested = {STDOUT: stdout, STDERR: stderr and not tty}
-        self._input: asyncio.Queue[bytes] = asyncio.Queue(_CHUNKS_MAX)
-        #: The latest unread size.
-        self._sizes: asyncio.Queue[Size] = asyncio.Queue(1)
-        self._input_ended = False
+        self._input = Inbox()
+        self._sizes = LatestSize()
 
     async def read(self) -> bytes:
         """Return the next chunk of standard input; empty at its end."""
-        if self._input_ended:
-            return b""
-        chunk = await self._input.get()
-        self._input_ended = not chunk
-        return chunk
+        return await self._input.read()
 
     async def write(self, chunk: bytes, *, error: bool = False) -> None:
         """Send a chunk of standard output or error."""
@@ -54,11 +47,12 @@ class ChannelStreams:
         """Wait for the next size of the terminal."""
         return await self._sizes.get()
 
-    async def open(self) -> None:
-        """Send an empty message on the first writable channel, which signals readiness."""
+    async def open(self) -> bool:
+        """Send an empty message on the first writable channel, which signals readiness. Returns True."""
         await self._socket.send(
             STDOUT if self._is_output_requested[STDOUT] else STDERR if self._is_output_requested[STDERR] else ERROR, b""
         )
+        return True
 
     async def listen(self) -> None:
         """Receive messages until the client disconnects."""
@@ -66,23 +60,15 @@ class ChannelStreams:
             async for channel, data in self._socket.receive():
                 await self._receive(channel, data)
         finally:
-            if self._input.full():
-                self._input.get_nowait()
-            self._input.put_nowait(b"")
+            await self._input.end()
 
     async def _receive(self, channel: int, data: bytes) -> None:
         if channel == STDIN and data and self.wants_stdin:
             await self._input.put(data)
         elif channel == CLOSE and data[:1] == bytes([STDIN]):
-            await self._input.put(b"")
-        elif channel == RESIZE:
-            try:
-                size = msgspec.json.decode(data, type=Size)
-            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-                return
-            if self._sizes.full():
-                self._sizes.get_nowait()
-            self._sizes.put_nowait(size)
+            await self._input.end()
+        elif channel == RESIZE and (size := read_size(data)) is not None:
+            self._sizes.put(size)
 
     async def end(self, outcome: int | RequestError) -> None:
         """Send the exit code or error."""

@@ -17,9 +17,11 @@ if TYPE_CHECKING:
 class RequestError(Exception):
     """The kubelet rejects a request; the text is the reason, ``code`` the HTTP status."""
 
-    def __init__(self, message: str, *, code: int = 400) -> None:
+    def __init__(self, message: str, *, code: int = 400, headers: Sequence[tuple[str, str]] = ()) -> None:
         super().__init__(message)
         self.code = code
+        #: Headers of the response.
+        self.headers = headers
 
 
 class Size(msgspec.Struct, frozen=True, rename="pascal"):
@@ -68,9 +70,9 @@ def container_status(pod: Tree, container: str) -> Tree:
     """Return the status of a container; empty if missing."""
     status = pod.get("status") or {}
     for kind in ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"):
-        for each in status.get(kind) or ():
-            if each.get("name") == container:
-                found: Tree = each
+        for container_status in status.get(kind) or ():
+            if container_status.get("name") == container:
+                found: Tree = container_status
                 return found
     return {}
 

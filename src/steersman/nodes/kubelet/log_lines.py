@@ -89,14 +89,16 @@ def is_selected(line: LogLine, options: LogOptions) -> bool:
 
 def tail(lines: Iterable[LogLine], options: LogOptions) -> Sequence[LogLine]:
     """Return the selected lines, limited to ``tail_lines`` complete ones."""
-    found = [line for line in lines if is_selected(line, options)]
+    selected_lines = [line for line in lines if is_selected(line, options)]
     if options.tail_lines is None:
-        return found
-    starts = [0, *(index + 1 for index, line in enumerate(found[:-1]) if line.is_whole)] if found else []
+        return selected_lines
+    starts = (
+        [0, *(index + 1 for index, line in enumerate(selected_lines[:-1]) if line.is_whole)] if selected_lines else []
+    )
     return (
-        found[starts[-options.tail_lines] :]
+        selected_lines[starts[-options.tail_lines] :]
         if 0 < options.tail_lines <= len(starts)
-        else (found if options.tail_lines else [])
+        else (selected_lines if options.tail_lines else [])
     )
 
 

@@ -19,13 +19,15 @@ from steersman.nodes.kubelet.channel_socket import CHANNEL_PROTOCOLS, V5, Channe
 from steersman.nodes.kubelet.channels import ChannelStreams
 from steersman.nodes.kubelet.hosting import RequestError
 from steersman.nodes.kubelet.log_lines import read_options
-from steersman.nodes.kubelet.port_forward import SpdyForwarding, forward_channels
-from steersman.nodes.kubelet.spdy import SpdyError
+from steersman.nodes.kubelet.port_forward import PortForwarder, forward_channels
+from steersman.nodes.kubelet.spdy_connection import UpgradedConnection, WebSocketConnection, is_spdy
+from steersman.nodes.kubelet.spdy_forwarding import PORT_FORWARD_PROTOCOL, SpdyForwarding
+from steersman.nodes.kubelet.spdy_streams import SPDY_PROTOCOLS, SpdyStreams
 from steersman.nodes.kubelet.tunnel import tunnel_connection
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from steersman.apimachinery.trees import Tree
@@ -33,7 +35,8 @@ if TYPE_CHECKING:
     from steersman.nodes.kubelet.hosting import Host
 
 
-SPDY_FORWARDING: Final = "SPDY/3.1+portforward.k8s.io"
+#: Subprotocol of WebSockets that carry SPDY frames.
+SPDY_FORWARDING: Final = f"SPDY/3.1+{PORT_FORWARD_PROTOCOL}"
 _ALLOWED_NAME: Final = "kube-apiserver-kubelet-client"
 _ALLOWED_GROUP: Final = "system:masters"
 _STOP_SECONDS: Final = 2.0
@@ -105,7 +108,7 @@ class KubeletServer:
         try:
             return await self._route(request)
         except RequestError as error:
-            return web.Response(status=error.code, text=str(error))
+            return web.Response(status=error.code, text=str(error), headers=error.headers)
 
     async def _route(self, request: web.BaseRequest) -> web.StreamResponse:
         if request.method == "CONNECT":
@@ -146,7 +149,7 @@ class KubeletServer:
         pod = self._pod(namespace, name)
         spec = pod.get("spec") or {}
         kinds = ("containers", "initContainers", "ephemeralContainers")
-        if container not in [each.get("name") for kind in kinds for each in spec.get(kind) or ()]:
+        if container not in [container_spec.get("name") for kind in kinds for container_spec in spec.get(kind) or ()]:
             raise RequestError(f'container "{container}" not found in pod "{name}"', code=404)
         return pod, container
 
@@ -176,48 +179,53 @@ class KubeletServer:
         requested = {name: request.query.get(name) in ("1", "true") for name in ("input", "output", "error", "tty")}
         if not any(requested[name] for name in ("input", "output", "error")):
             raise RequestError("you must specify at least 1 of stdin, stdout, stderr")
-        socket = await _upgrade(request, CHANNEL_PROTOCOLS)
-        streams = ChannelStreams(
-            ChannelSocket(socket),
-            stdin=requested["input"],
-            stdout=requested["output"],
-            stderr=requested["error"],
-            tty=requested["tty"],
-        )
-        await streams.open()
+        streams, response = await self._open_streams(request, requested)
         host = self._host(pod)
-        if verb == "exec":
-            work = host.execute(pod, container, request.query.getall("command", []), streams)
-        else:
-            work = host.attach(pod, container, streams)
         tasks = Supervisor(f"{verb} in {pod['metadata']['name']}")
         try:
             listening = tasks.start("client", streams.listen())
-            working = tasks.start("command", _outcome(work))
-            await asyncio.wait([listening, working], return_when=asyncio.FIRST_COMPLETED)
-            if working.done():
-                await streams.end(working.result())
+            opening = tasks.start("streams", streams.open())
+            await asyncio.wait([listening, opening], return_when=asyncio.FIRST_COMPLETED)
+            if opening.done() and opening.result():
+                if verb == "exec":
+                    work = host.execute(pod, container, request.query.getall("command", []), streams)
+                else:
+                    work = host.attach(pod, container, streams)
+                working = tasks.start("command", _outcome(work))
+                await asyncio.wait([listening, working], return_when=asyncio.FIRST_COMPLETED)
+                if working.done():
+                    await streams.end(working.result())
         finally:
             await tasks.close()
-        await socket.close()
-        return socket
+        if isinstance(response, web.WebSocketResponse):
+            await response.close()
+        return response
+
+    async def _open_streams(
+        self, request: web.BaseRequest, requested: Mapping[str, bool]
+    ) -> tuple[ChannelStreams | SpdyStreams, web.StreamResponse]:
+        stdin, stdout, stderr, tty = (requested[name] for name in ("input", "output", "error", "tty"))
+        if is_spdy(request):
+            connection = await UpgradedConnection.upgrade(request, SPDY_PROTOCOLS)
+            return SpdyStreams(
+                connection, connection.protocol, stdin=stdin, stdout=stdout, stderr=stderr, tty=tty, clock=self._clock
+            ), connection.response
+        socket = await _upgrade(request, CHANNEL_PROTOCOLS)
+        return ChannelStreams(ChannelSocket(socket), stdin=stdin, stdout=stdout, stderr=stderr, tty=tty), socket
 
     async def _forward(self, request: web.BaseRequest, pod: Tree) -> web.StreamResponse:
-        host = self._host(pod)
-
-        async def connect(port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-            return await host.connect(pod, port)
-
+        forwarder = PortForwarder(self._host(pod), pod)
+        if is_spdy(request):
+            connection = await UpgradedConnection.upgrade(request, (PORT_FORWARD_PROTOCOL,))
+            await SpdyForwarding(connection, forwarder, clock=self._clock).run()
+            return connection.response
         socket = await _upgrade(request, (SPDY_FORWARDING, *(name for name in CHANNEL_PROTOCOLS if name != V5)))
         if socket.ws_protocol == SPDY_FORWARDING:
-            try:
-                await SpdyForwarding(socket, connect).run()
-            except SpdyError as error:
-                await socket.close(code=1002, message=str(error).encode()[:100])
+            await SpdyForwarding(WebSocketConnection(request, socket), forwarder, clock=self._clock).run()
         else:
             named = ",".join(request.query.getall("port", []) + request.query.getall("ports", []))
             ports = [int(port) for port in named.split(",") if port.isdigit()]
-            await forward_channels(ChannelSocket(socket), ports, connect)
+            await forward_channels(ChannelSocket(socket), ports, forwarder)
         await socket.close()
         return socket
 
@@ -249,7 +257,9 @@ async def _upgrade(request: web.BaseRequest, protocols: Sequence[str]) -> web.We
     offered = {name.strip() for name in request.headers.get("Sec-WebSocket-Protocol", "").split(",")} - {""}
     if request.headers.get("Upgrade", "").lower() != "websocket" or (offered and not offered & set(protocols)):
         supported = ", ".join(protocols)
-        raise RequestError(f"unable to upgrade: only WebSockets are spoken, with one of {supported}, or none", code=403)
+        raise RequestError(
+            f"unable to upgrade: neither SPDY/3.1 nor a WebSocket with one of {supported}, or none", code=403
+        )
     socket = web.WebSocketResponse(protocols=protocols, compress=False, max_msg_size=0, timeout=_STOP_SECONDS)
     await socket.prepare(request)
     return socket

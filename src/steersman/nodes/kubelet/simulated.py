@@ -83,7 +83,7 @@ class SimulatedHost:
         state = status.get("lastState" if options.previous else "state") or {}
         if "waiting" in state:  # in back-off: the log of the previous run
             state = status.get("lastState") or {}
-        since = next((each.get("startedAt") for each in state.values()), None)
+        since = next((container_state.get("startedAt") for container_state in state.values()), None)
         began = parse_time(since) if since else self._clock.now()
         ended = (state.get("terminated") or {}).get("finishedAt")
         output = _Output(self._output(pod, container), began)
@@ -113,7 +113,14 @@ class SimulatedHost:
         """Return the output of a container with the seconds since its start."""
         text = self._annotation(pod, LOGS)
         if text is None:
-            program = next((program_of(each) for each in _containers(pod) if each["name"] == container), None)
+            program = next(
+                (
+                    program_of(container_spec)
+                    for container_spec in _containers(pod)
+                    if container_spec["name"] == container
+                ),
+                None,
+            )
             if program is not None:
                 return program.output
         lines = self._fill(_DEFAULT_LOG if text is None else text, pod, container).splitlines()

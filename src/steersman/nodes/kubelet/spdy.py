@@ -1,7 +1,10 @@
-"""Codec of SPDY/3.1 frames for port forwarding, without streams and sockets.
+"""Codec of SPDY/3.1 frames, without streams and sockets.
 
-kubectl sends them inside a WebSocket. Neither Kubernetes nor this module implements SPDY's flow control; the transport
-provides back-pressure. https://www.chromium.org/spdy/spdy-protocol/spdy-protocol-draft3-1/
+Clients send them on an upgraded connection, or inside a WebSocket. Neither Kubernetes nor this module implements SPDY's
+flow control; the transport provides back-pressure. Data is passed on as it arrives, whatever the length of its frame;
+control frames and their headers are bounded, so that a small frame cannot expand into a large block of headers.
+
+https://www.chromium.org/spdy/spdy-protocol/spdy-protocol-draft3-1/
 """
 
 from __future__ import annotations
@@ -19,10 +22,25 @@ SYN_REPLY: Final = 2
 RST_STREAM: Final = 3
 PING: Final = 6
 GOAWAY: Final = 7
+HEADERS: Final = 8
 FIN: Final = 0x01
-#: Maximum length of a frame; kubectl sends frames of 32 KiB.
-_FRAME_BYTES_MAX: Final = 1 << 20
+
+#: Status codes of RST_STREAM.
+PROTOCOL_ERROR: Final = 1
+REFUSED_STREAM: Final = 3
+CANCEL: Final = 5
+
+#: Maximum length of a control frame.
+_CONTROL_BYTES_MAX: Final = 1 << 16
+#: Maximum length and number of decompressed headers of a frame.
 _HEADERS_BYTES_MAX: Final = 1 << 16
+_HEADERS_MAX: Final = 1000
+_HEAD_BYTES: Final = 8
+_STREAM_MASK: Final = 0x7FFFFFFF
+#: Bytes before the headers in the frames that have some.
+_BEFORE_HEADERS: Final = {SYN_STREAM: 10, SYN_REPLY: 4, HEADERS: 4}
+#: Minimum length of the supported frames.
+_BYTES_MIN: Final = {**_BEFORE_HEADERS, RST_STREAM: 8, PING: 4, GOAWAY: 8}
 
 #: Words of the compression dictionary of headers (section 2.6.10.1), each prefixed by its length.
 _WORDS: Final = (  # noqa: SIM905 — a list of sixty literals is no better to read
@@ -52,20 +70,23 @@ DICTIONARY: Final = (
 
 
 class SpdyError(ValueError):
-    """Malformed or unsupported SPDY frame."""
+    """Malformed or unsupported SPDY frame; the connection is unusable."""
 
 
 class Control(NamedTuple):
     """A control frame of a stream or the session."""
 
     type: int
+    #: ID of the stream; of the ping in PING, of the last handled stream in GOAWAY.
     stream: int
     flags: int
     headers: Mapping[str, str] = {}
+    #: Of RST_STREAM and GOAWAY.
+    status: int = 0
 
 
 class Data(NamedTuple):
-    """A data frame."""
+    """A data frame, or a part of one. Only the last part has the frame's flags."""
 
     stream: int
     flags: int
@@ -73,55 +94,103 @@ class Data(NamedTuple):
 
 
 class Reader:
-    """Frame decoder; buffers an incomplete frame."""
+    """Frame decoder. Buffers an incomplete control frame only."""
 
     def __init__(self) -> None:
         self._buffer = bytearray()
         self._headers = zlib.decompressobj(zdict=DICTIONARY)
+        #: Stream, flags and unread length of the current data frame.
+        self._stream = self._flags = self._unread = 0
 
     def feed(self, data: bytes) -> Iterator[Control | Data]:
-        """Yield complete frames of the supported types. Raises ``SpdyError``."""
+        """Yield frames of the supported types; others are skipped. Raises ``SpdyError``."""
         self._buffer += data
-        while len(self._buffer) >= 8:
+        while True:
+            if self._unread:
+                if not self._buffer:
+                    return
+                yield self._next_data()
+                continue
+            if len(self._buffer) < _HEAD_BYTES:
+                return
             first, second = struct.unpack_from("!II", self._buffer)
             flags, length = second >> 24, second & 0xFFFFFF
-            if length > _FRAME_BYTES_MAX:
-                raise SpdyError(f"a frame of {length} bytes")
-            if len(self._buffer) < 8 + length:
-                return
-            body = bytes(self._buffer[8 : 8 + length])
-            del self._buffer[: 8 + length]
             if not first >> 31:
-                yield Data(first, flags, body)
-            elif (control := self._control(first, flags, body)) is not None:
+                if frame := self._begin_data(first, flags, length):
+                    yield frame
+                continue
+            if length > _CONTROL_BYTES_MAX:
+                raise SpdyError(f"control frame of {length} bytes")
+            if len(self._buffer) < _HEAD_BYTES + length:
+                return
+            body = bytes(self._buffer[_HEAD_BYTES : _HEAD_BYTES + length])
+            del self._buffer[: _HEAD_BYTES + length]
+            if (control := self._control(first, flags, body)) is not None:
                 yield control
+
+    def _begin_data(self, stream: int, flags: int, length: int) -> Data | None:
+        """Begin a data frame; return it if it is empty."""
+        if not stream:
+            raise SpdyError("data frame of stream 0")
+        del self._buffer[:_HEAD_BYTES]
+        self._stream, self._flags, self._unread = stream, flags, length
+        return None if length else Data(stream, flags, b"")
+
+    def _next_data(self) -> Data:
+        data = bytes(self._buffer[: self._unread])
+        del self._buffer[: len(data)]
+        self._unread -= len(data)
+        return Data(self._stream, 0 if self._unread else self._flags, data)
 
     def _control(self, first: int, flags: int, body: bytes) -> Control | None:
         version, kind = first >> 16 & 0x7FFF, first & 0xFFFF
         if version != _VERSION:
             raise SpdyError(f"version {version}")
-        if kind not in (SYN_STREAM, SYN_REPLY, RST_STREAM, PING, GOAWAY):
+        if kind not in _BYTES_MIN:
             return None
-        skipped = {SYN_STREAM: 10, SYN_REPLY: 4}.get(kind)
-        if len(body) < (skipped or 4):
-            raise SpdyError("a frame is too short")
-        stream = struct.unpack_from("!I", body)[0] & 0x7FFFFFFF
+        if len(body) < _BYTES_MIN[kind]:
+            raise SpdyError(f"frame of type {kind} with {len(body)} bytes")
+        stream = struct.unpack_from("!I", body)[0]
+        if kind != PING:
+            stream &= _STREAM_MASK
+        if not stream and kind != GOAWAY:
+            raise SpdyError(f"frame of type {kind} with ID 0")
+        if kind in (RST_STREAM, GOAWAY):
+            return Control(kind, stream, flags, status=struct.unpack_from("!I", body, 4)[0])
+        skipped = _BEFORE_HEADERS.get(kind)
         return Control(kind, stream, flags, {} if skipped is None else self._headers_of(body[skipped:]))
 
     def _headers_of(self, block: bytes) -> dict[str, str]:
+        """Decompress headers. Every block must be decoded, as the compression has one state for all of them."""
         try:
             text = self._headers.decompress(block, _HEADERS_BYTES_MAX)
-            offset, headers = 4, {}
-            for _ in range(struct.unpack_from("!I", text)[0]):
-                words = []
-                for _ in ("name", "value"):
-                    length = struct.unpack_from("!I", text, offset)[0]
-                    words.append(text[offset + 4 : offset + 4 + length].decode())
-                    offset += 4 + length
-                headers[words[0]] = words[1]
-        except (zlib.error, struct.error, UnicodeDecodeError) as error:
+        except zlib.error as error:
             raise SpdyError(f"headers: {error}") from error
-        return headers
+        if self._headers.unconsumed_tail or self._headers.eof:
+            raise SpdyError("headers: too long, or after their end")
+        words = _read_words(text)
+        names = words[::2]
+        if len(set(names)) != len(names):
+            raise SpdyError("headers: duplicate names")
+        return dict(zip(names, words[1::2], strict=True))
+
+
+def _read_words(text: bytes) -> list[str]:
+    """Return names and values of headers in turn. Raises ``SpdyError``."""
+    try:
+        number = struct.unpack_from("!I", text)[0]
+        if number > _HEADERS_MAX:
+            raise SpdyError(f"headers: {number} of them")
+        words, offset = [], 4
+        for _ in range(2 * number):
+            begin = offset + 4
+            offset = begin + struct.unpack_from("!I", text, offset)[0]
+            words.append(text[begin:offset].decode())
+    except (struct.error, UnicodeDecodeError) as error:
+        raise SpdyError(f"headers: {error}") from error
+    if offset != len(text):
+        raise SpdyError("headers: wrong length")
+    return words
 
 
 class Writer:
@@ -145,6 +214,10 @@ class Writer:
     def ping(self, number: int) -> bytes:
         """Encode PING, as request or reply."""
         return _control(PING, 0, struct.pack("!I", number))
+
+    def goaway(self, last_stream: int) -> bytes:
+        """Encode GOAWAY; streams after ``last_stream`` were not handled."""
+        return _control(GOAWAY, 0, struct.pack("!II", last_stream, 0))
 
     def reset(self, stream: int, *, status: int) -> bytes:
         """Encode RST_STREAM."""

@@ -1,4 +1,6 @@
-"""Tunnel of a ``CONNECT`` request (RFC 9110, 9.3.6): bytes to and from a pod until one side closes."""
+"""Connections that are taken over from aiohttp, and the tunnel of a ``CONNECT`` request (RFC 9110, 9.3.6): bytes to and
+from a pod until one side closes.
+"""
 
 from __future__ import annotations
 
@@ -36,6 +38,15 @@ class _FromClient:
         self.reader.feed_eof()
 
 
+def take_over(request: web.BaseRequest) -> asyncio.StreamReader:
+    """Return a reader of the bytes that follow the request on its connection."""
+    assert request.transport is not None
+    client: Any = _FromClient(request.transport)
+    request.protocol.set_parser(client)
+    reader: asyncio.StreamReader = client.reader
+    return reader
+
+
 async def tunnel_connection(request: web.BaseRequest, pod: Streams) -> web.StreamResponse:
     """Respond with 200 and copy data. Closes the pod's connection; the caller closes the client's."""
     reader, writer = pod
@@ -49,11 +60,9 @@ async def tunnel_connection(request: web.BaseRequest, pod: Streams) -> web.Strea
 
     try:
         await response.prepare(request)
-        assert request.transport is not None
-        client: Any = _FromClient(request.transport)
-        request.protocol.set_parser(client)
+        client = take_over(request)
         copies = [
-            tasks.start("to the pod", _copy(client.reader, to_pod)),
+            tasks.start("to the pod", _copy(client, to_pod)),
             tasks.start("from the pod", _copy(reader, response.write)),
         ]
         await asyncio.wait(copies, return_when=asyncio.FIRST_COMPLETED)

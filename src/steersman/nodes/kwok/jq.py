@@ -229,10 +229,10 @@ class _Parser:
         if self._take("("):
             arguments.append(self.pipe())
             self._expect(")")
-        made = FUNCTIONS.get((name, len(arguments)))
-        if made is None:
+        builder = FUNCTIONS.get((name, len(arguments)))
+        if builder is None:
             raise self._fault(f"the function {name}/{len(arguments)} is not known")
-        return _with_query_errors(made(*arguments))
+        return _with_query_errors(builder(*arguments))
 
 
 def _tokens(text: str) -> Iterator[_Token]:
@@ -350,7 +350,7 @@ def _add(left: Any, right: Any) -> Any:
 
 def _subtract(left: Any, right: Any) -> Any:
     if isinstance(left, list) and isinstance(right, list):
-        return [each for each in left if each not in right]
+        return [element for element in left if element not in right]
     try:
         return left - right
     except (TypeError, OverflowError):
@@ -359,12 +359,12 @@ def _subtract(left: Any, right: Any) -> Any:
 
 def _otherwise(first: Query, then: Query) -> Query:
     def query(value: Any) -> Iterator[Any]:
-        found: list[Any] = []
+        results: list[Any] = []
         try:
-            found.extend(each for each in first(value) if is_true(each))
+            results.extend(result for result in first(value) if is_true(result))
         except QueryError:
-            found.clear()
-        yield from found or then(value)
+            results.clear()
+        yield from results or then(value)
 
     return query
 

@@ -102,21 +102,21 @@ def _items(value: Any) -> Iterable[Any]:
 
 def _map(inner: Query) -> Query:
     def query(value: Any) -> Iterator[Any]:
-        yield [bind for each in _items(value) for bind in inner(each)]
+        yield [bind for item in _items(value) for bind in inner(item)]
 
     return query
 
 
 def _all(inner: Query) -> Query:
     def query(value: Any) -> Iterator[Any]:
-        yield all(is_true(bind) for each in _items(value) for bind in inner(each))
+        yield all(is_true(bind) for item in _items(value) for bind in inner(item))
 
     return query
 
 
 def _any(inner: Query) -> Query:
     def query(value: Any) -> Iterator[Any]:
-        yield any(is_true(bind) for each in _items(value) for bind in inner(each))
+        yield any(is_true(bind) for item in _items(value) for bind in inner(item))
 
     return query
 

@@ -146,10 +146,12 @@ class MetricPages:
             pods = self._scrape.pods
         else:
             uid = obj["metadata"].get("uid")
-            pods = [each for each in self._scrape.pods if each["metadata"].get("uid") == uid]
+            pods = [pod for pod in self._scrape.pods if pod["metadata"].get("uid") == uid]
         total = 0.0
         for pod in pods:
-            names = [container] if container else [each["name"] for each in pod["spec"].get("containers") or ()]
+            names = (
+                [container] if container else [container["name"] for container in pod["spec"].get("containers") or ()]
+            )
             total += sum(amount(pod, name) for name in names)
         return total
 
@@ -182,7 +184,7 @@ def _page(document: Any, expressions: Expressions) -> tuple[re.Pattern[str], lis
     if not spec.path.startswith(_PREFIX) or spec.path.count(_NODE_NAME) != 1:
         raise TemplateError(f"spec.path: {spec.path!r} must begin with {_PREFIX} and contain {_NODE_NAME} once")
     pattern = re.escape(spec.path).replace(re.escape(_NODE_NAME), "(?P<node>[^/]+)")
-    return re.compile(pattern), [_family(each, expressions) for each in spec.metrics]
+    return re.compile(pattern), [_family(metric, expressions) for metric in spec.metrics]
 
 
 def _family(config: MetricConfig, expressions: Expressions) -> _Family:
@@ -193,8 +195,11 @@ def _family(config: MetricConfig, expressions: Expressions) -> _Family:
             config,
             _legacy_name(config.name),
             expressions.compile(config.value) if config.value else None,
-            [(_legacy_name(each.name), expressions.compile(each.value)) for each in config.labels],
-            [(each, expressions.compile(each.value)) for each in sorted(config.buckets, key=lambda each: each.le)],
+            [(_legacy_name(label.name), expressions.compile(label.value)) for label in config.labels],
+            [
+                (bucket, expressions.compile(bucket.value))
+                for bucket in sorted(config.buckets, key=lambda each: each.le)
+            ],
         )
     except TemplateError as error:
         raise TemplateError(f"metric {config.name}: {error}") from None

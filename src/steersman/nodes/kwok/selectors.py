@@ -32,37 +32,37 @@ def selector_matches(selector: Selector) -> Matches:
         parts.append(_has_all("labels", selector.match_labels))
     if selector.match_annotations:
         parts.append(_has_all("annotations", selector.match_annotations))
-    for each in selector.match_expressions:
-        expression = each.cel.expression if each.cel else each.expression
-        parts.append(_condition(expression) if expression else _requirement(each))
+    for match_expression in selector.match_expressions:
+        expression = match_expression.cel.expression if match_expression.cel else match_expression.expression
+        parts.append(_condition(expression) if expression else _requirement(match_expression))
     return lambda obj: all(part(obj) for part in parts)
 
 
 def _has_all(where: str, expected: Mapping[str, str]) -> Matches:
     def matches(obj: Tree) -> bool:
-        found = obj["metadata"].get(where) or {}
-        return all(found.get(key) == value for key, value in expected.items())
+        field_values = obj["metadata"].get(where) or {}
+        return all(field_values.get(key) == value for key, value in expected.items())
 
     return matches
 
 
 def _requirement(requirement: Requirement) -> Matches:
-    asked = requirement.jq or requirement
-    find = _query(asked.key)
-    values, operator = frozenset(asked.values), asked.operator
+    source = requirement.jq or requirement
+    find = _query(source.key)
+    values, operator = frozenset(source.values), source.operator
     if operator in _WITH_VALUES:
         if not values:
             raise TemplateError("for 'in', 'notin' operators, values set can't be empty")
 
         def matches(obj: Tree) -> bool:
-            return any(_as_text(each) in values for each in find(obj))
+            return any(_as_text(value) in values for value in find(obj))
 
     elif operator in _WITHOUT_VALUES:
         if values:
             raise TemplateError("values set must be empty for exists and does not exist")
 
         def matches(obj: Tree) -> bool:
-            return any(each is not None for each in find(obj))
+            return any(value is not None for value in find(obj))
 
     else:
         raise TemplateError(f'operator "{operator}" is not supported')
@@ -84,12 +84,12 @@ def _query(text: str) -> Callable[[Tree], list[Any]]:
 
     def find(obj: Tree) -> list[Any]:
         """Return the values of the query; empty for an object with unexpected types."""
-        found: list[Any] = []
+        results: list[Any] = []
         try:
-            found.extend(query(obj))
+            results.extend(query(obj))
         except QueryError:
-            return found
-        return found
+            return results
+        return results
 
     return find
 
@@ -125,7 +125,7 @@ def _first_value(source: ExpressionFrom) -> Callable[[Tree], Any]:
         program = _program(source.cel.expression)
         return lambda obj: _plain(program.evaluate({"self": obj}).value)
     find = _query(source.jq.expression if source.jq is not None else source.expression_from)
-    return lambda obj: next((each for each in find(obj) if each is not None), None)
+    return lambda obj: next((value for value in find(obj) if value is not None), None)
 
 
 def _plain(value: Any) -> Any:

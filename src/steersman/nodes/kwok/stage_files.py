@@ -64,7 +64,7 @@ def read_stage_file(path: Path) -> KwokFile:
         text = path.read_text()
     except (OSError, UnicodeDecodeError) as error:
         raise TemplateError(f"{path}: {error}") from None
-    found = KwokFile([], {})
+    kwok_file = KwokFile([], {})
     for number, document in enumerate(_DOCUMENT_END.split(text), 1):
         try:
             content = decode_yaml(document.encode()).tree
@@ -73,12 +73,12 @@ def read_stage_file(path: Path) -> KwokFile:
         if content is None:
             continue
         try:
-            _add(found, content)
+            _add(kwok_file, content)
         except TemplateError as error:
             raise TemplateError(f"{path}: {_name_of(content, number)}: {error}") from None
-    if not found.stages and not found.others:
+    if not kwok_file.stages and not kwok_file.others:
         raise TemplateError(f"{path}: there is no Stage in it")
-    return found
+    return kwok_file
 
 
 def _add(file: KwokFile, content: Any) -> None:
@@ -86,9 +86,9 @@ def _add(file: KwokFile, content: Any) -> None:
         check_usage([content])
         file.others.setdefault(content["kind"], []).append(content)
         return
-    made = read_stage(content)
-    if made is not None:
-        file.stages.append(made)
+    stage = read_stage(content)
+    if stage is not None:
+        file.stages.append(stage)
 
 
 def _name_of(content: Any, number: int) -> str:
@@ -129,7 +129,9 @@ def read_stage(content: Any) -> StageOf | None:
         transition,
         _delay(spec.delay),
         weight,
-        writes_status=any(each.patch is not None and each.patch.root == "status" for each in _all_steps(spec)),
+        writes_status=any(
+            all_step.patch is not None and all_step.patch.root == "status" for all_step in _all_steps(spec)
+        ),
     )
     return StageOf(api_version, about.kind, stage)
 
@@ -161,15 +163,15 @@ def _delay(delay: DelayFormat | None) -> Delay:
 
 
 def _transition(spec: StageSpec, default_type: PatchType) -> Transition:
-    for each in spec.steps:
-        _step(each, default_type)  # reports the faults of steps without an effect, too
-    transitions = [_step(each, default_type) for each in _all_steps(spec)]
+    for step in spec.steps:
+        _step(step, default_type)  # reports the faults of steps without an effect, too
+    transitions = [_step(all_step, default_type) for all_step in _all_steps(spec)]
 
     def transition(obj: Tree, stage_context: StageContext) -> Outcome:
-        made: Outcome | None = None
-        for each in reversed(transitions):
-            made = each(obj, stage_context)._replace(then=made)
-        return made or Outcome()
+        outcome: Outcome | None = None
+        for transition in reversed(transitions):
+            outcome = transition(obj, stage_context)._replace(then=outcome)
+        return outcome or Outcome()
 
     return transition
 
@@ -205,7 +207,7 @@ def _steps(after: Next) -> Sequence[Step]:
     if after.status_template:
         status = PatchFormat(subresource=after.status_subresource, root="status", template=after.status_template)
         steps.append(Step(patch=status))
-    return [*steps, *(Step(patch=each) for each in after.patches)]
+    return [*steps, *(Step(patch=patch) for patch in after.patches)]
 
 
 def _step(step: Step, default_type: PatchType) -> Transition:
@@ -220,8 +222,8 @@ def _with_finalizers(outcome: Outcome, finalizers: FinalizersFormat | None) -> O
     if finalizers is None:
         return outcome
     return outcome._replace(
-        finalizers_added=tuple(each.value for each in finalizers.add),
-        finalizers_removed=tuple(each.value for each in finalizers.remove),
+        finalizers_added=tuple(finalizer.value for finalizer in finalizers.add),
+        finalizers_removed=tuple(finalizer.value for finalizer in finalizers.remove),
         finalizers_emptied=finalizers.empty,
     )
 
@@ -257,5 +259,7 @@ def _patched(outcome: Outcome, patch: PatchFormat, default_type: PatchType) -> T
 
 def _below(root: str, body: Any, patch_type: PatchType) -> Any:
     if patch_type is PatchType.JSON:
-        return [{**each, "path": f"/{root}{each['path']}"} for each in body or ()] if root else body or []
+        return (
+            [{**operation, "path": f"/{root}{operation['path']}"} for operation in body or ()] if root else body or []
+        )
     return {root: body or {}} if root else body or {}

@@ -34,8 +34,8 @@ NAMES: Final = frozenset(
 )  # fmt: skip
 #: Conditions in KWOK's order.
 _NODE_CONDITIONS: Final = [
-    dict(zip(("type", "status", "reason", "message"), each, strict=True))
-    for each in (
+    dict(zip(("type", "status", "reason", "message"), condition, strict=True))
+    for condition in (
         *sorted(HEALTHY_CONDITIONS, key=lambda condition: condition[0] != "Ready"),
         ("NetworkUnavailable", "False", "RouteCreated", "RouteController created a route"),
     )

@@ -84,11 +84,11 @@ class Usages:
         self._cluster: list[_Rule] = []
         for document in documents:
             try:
-                made = msgspec.convert(document, UsageFormat)
+                convert = msgspec.convert(document, UsageFormat)
             except msgspec.ValidationError as error:
                 raise TemplateError(str(error)) from None
-            target = self._own if made.kind == RESOURCE_USAGE else self._cluster
-            target.append(_rule(made, expressions))
+            target = self._own if convert.kind == RESOURCE_USAGE else self._cluster
+            target.append(_rule(convert, expressions))
 
     def of_container(self, pod: Tree, container: str, resource: str, *, node: Tree | None, now: datetime) -> float:
         """Return the usage in cores or bytes; 0 for containers that do not run or have no rule. Raises UsageError.
@@ -109,7 +109,7 @@ class Usages:
 
     def of_pod(self, pod: Tree, resource: str, *, node: Tree | None, now: datetime) -> float:
         """Return the usage of all containers of a pod."""
-        names = [each["name"] for each in pod["spec"].get("containers") or ()]
+        names = [container["name"] for container in pod["spec"].get("containers") or ()]
         return sum(self.of_container(pod, name, resource, node=node, now=now) for name in names)
 
     def cumulative(self, pod: Tree, container: str, resource: str, *, node: Tree | None, now: datetime) -> float:
@@ -122,24 +122,24 @@ class Usages:
 
 
 def _running_since(pod: Tree, container: str) -> datetime | None:
-    for each in (pod.get("status") or {}).get("containerStatuses") or ():
-        since = ((each.get("state") or {}).get("running") or {}).get("startedAt")
-        if each.get("name") == container and since:
+    for container_status in (pod.get("status") or {}).get("containerStatuses") or ():
+        since = ((container_status.get("state") or {}).get("running") or {}).get("startedAt")
+        if container_status.get("name") == container and since:
             return parse_time(since)
     return None
 
 
-def _rule(made: UsageFormat, expressions: Expressions) -> _Rule:
+def _rule(usage_format: UsageFormat, expressions: Expressions) -> _Rule:
     containers = [
         (frozenset(each.containers), {name: _value(name, value, expressions) for name, value in each.usage.items()})
-        for each in made.spec.usages
+        for each in usage_format.spec.usages
     ]
-    if made.kind == RESOURCE_USAGE:
-        if made.spec.selector is not None:
+    if usage_format.kind == RESOURCE_USAGE:
+        if usage_format.spec.selector is not None:
             raise TemplateError("spec.selector: is not a field of ResourceUsage")
-        key = (made.metadata.namespace, made.metadata.name)
+        key = (usage_format.metadata.namespace, usage_format.metadata.name)
         return _Rule(lambda pod: (pod["metadata"].get("namespace"), pod["metadata"]["name"]) == key, containers)
-    selector = made.spec.selector or ObjectSelector()
+    selector = usage_format.spec.selector or ObjectSelector()
 
     def selects(pod: Tree) -> bool:
         metadata = pod["metadata"]

@@ -112,8 +112,8 @@ def _usages(name: str, compute: UsageFunction) -> Iterator[Function]:
 
 def _containers() -> Iterator[Function]:
     def status(pod: Any, name: str) -> Tree:
-        found = (pod.get("status") or {}).get("containerStatuses") or ()
-        return next((each for each in found if each.get("name") == name), {})
+        statuses = (pod.get("status") or {}).get("containerStatuses") or ()
+        return next((container_status for container_status in statuses if container_status.get("name") == name), {})
 
     yield _callable("Ready", [t.DYN, t.STRING], t.BOOL, lambda pod, name: bool(status(pod, name).get("ready")))
     yield _callable(

@@ -21,5 +21,7 @@ class UsagePages(NamedTuple):
 
 def read_usage(documents: Sequence[Any], *, dice: Random) -> UsagePages:
     """Read documents of the kinds ResourceUsage, ClusterResourceUsage and Metric. Raises TemplateError."""
-    usages = Usages([each for each in documents if each["kind"] != METRIC], dice=dice)
-    return UsagePages(usages, MetricPages([each for each in documents if each["kind"] == METRIC], usages, dice=dice))
+    usages = Usages([document for document in documents if document["kind"] != METRIC], dice=dice)
+    return UsagePages(
+        usages, MetricPages([document for document in documents if document["kind"] == METRIC], usages, dice=dice)
+    )

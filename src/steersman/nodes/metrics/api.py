@@ -106,8 +106,9 @@ class MetricsAPI:
             for item in items
             if labels.matches(item["metadata"].get("labels") or {})
             and all(
-                (item["metadata"].get(each.field.partition(".")[2], "") == each.value) is each.equal
-                for each in fields.requirements
+                (item["metadata"].get(requirement.field.partition(".")[2], "") == requirement.value)
+                is requirement.equal
+                for requirement in fields.requirements
             )
         ]
         return {"kind": kind, "apiVersion": API_VERSION, "metadata": {}, "items": selected}
@@ -134,7 +135,9 @@ class MetricsAPI:
                 continue
             usage = self._usage_of(pod, nodes)
             if usage:
-                containers = [{"name": name, "usage": quantities(each)} for name, each in usage.items()]
+                containers = [
+                    {"name": name, "usage": quantities(resource_usage)} for name, resource_usage in usage.items()
+                ]
                 rows.append({**self._measured("PodMetrics", pod), "containers": containers})
         return rows
 
@@ -145,9 +148,9 @@ class MetricsAPI:
         for pod in self._lookup.pods():
             total = totals.get(pod["spec"].get("nodeName") or "")
             if total is not None:
-                for each in self._usage_of(pod, nodes).values():
+                for resource_usage in self._usage_of(pod, nodes).values():
                     for resource in RESOURCES:
-                        total[resource] += each[resource]
+                        total[resource] += resource_usage[resource]
         return [
             {**self._measured("NodeMetrics", node), "usage": quantities(totals[name])} for name, node in nodes.items()
         ]

@@ -67,14 +67,14 @@ def objects(port: int, ca: bytes) -> list[Tree]:
 async def register(client: Client, port: int, ca: bytes) -> None:
     """Create or update the objects. Raises ``OtherServerError``, ``ClientError``."""
     try:
-        found = await client.get(API_SERVICES, API_SERVICE)
+        api_service = await client.get(API_SERVICES, API_SERVICE)
     except NotFound:
         pass
     else:
-        if not _is_own(found):
+        if not _is_own(api_service):
             raise OtherServerError(f"the APIService {API_SERVICE} belongs to another metrics server")
-    for each in objects(port, ca):
-        await client.apply(each, field_manager=_MANAGER, force=True)
+    for obj in objects(port, ca):
+        await client.apply(obj, field_manager=_MANAGER, force=True)
 
 
 async def unregister(client: Client) -> None:

@@ -57,7 +57,9 @@ def usage_of_documents(documents: Sequence[Any], *, dice: Random) -> ContainerUs
 def running_containers(pod: Tree) -> list[str]:
     """Return the names of the containers that run."""
     statuses = (pod.get("status") or {}).get("containerStatuses") or ()
-    return [each["name"] for each in statuses if ((each.get("state") or {}).get("running") or {}).get("startedAt")]
+    return [
+        status["name"] for status in statuses if ((status.get("state") or {}).get("running") or {}).get("startedAt")
+    ]
 
 
 def container_usage(

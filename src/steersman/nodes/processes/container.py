@@ -12,7 +12,7 @@ from steersman.asynckit.timeouts import wait_for, woken
 from steersman.nodes.processes.fields import ContainerConfigError
 from steersman.nodes.processes.hooks import run_hook
 from steersman.nodes.processes.log_file import LogFile
-from steersman.nodes.processes.probes import ProbeThreshold, passes
+from steersman.nodes.processes.prober import Prober
 from steersman.nodes.processes.process import Process
 from steersman.nodes.processes.statuses import ContainerFacts, Running, Terminated, Waiting
 
@@ -34,6 +34,8 @@ _CONFIG_RETRY_SECONDS: Final = 5.0
 _START_ERROR_CODE: Final = 128
 #: Output chunks buffered per attached client; a slow client loses the oldest.
 _CHUNKS_MAX: Final = 256
+#: Output of a probe's command that its event shows, as upstream's ``maxRespBodyLength``.
+_EXEC_OUTPUT_BYTES_MAX: Final = 10 * 1024
 
 Chunk = tuple[bytes, bool]
 
@@ -55,6 +57,9 @@ class ContainerContext(Protocol):
 
     def event(self, kind: str, reason: str, message: str) -> None:
         """Record an event of type ``Normal`` or ``Warning``."""
+
+    def grace_seconds(self) -> float:
+        """Return the pod's termination grace period."""
 
     def termination_message(self, container: Tree, *, code: int, log: bytes) -> str:
         """Return the message of a container that has ended with a code and this log."""
@@ -147,8 +152,12 @@ class ContainerRunner:
             message = f'exec: "{launch.words[0]}": {(error.strerror or str(error)).lower()}'
             self._set_start_error(message, since, instance)
             return
+        if self._stop.is_set():  # while the process was being started, so ``stop`` had none to signal
+            process.signal(signal.SIGKILL)
         self._context.event("Normal", "Started", f"Started container {self.name}")
-        probed = any(self.container.get(each) for each in ("startupProbe", "readinessProbe", "livenessProbe"))
+        probed = any(
+            self.container.get(probe_name) for probe_name in ("startupProbe", "readinessProbe", "livenessProbe")
+        )
         self.facts.started = not self.container.get("startupProbe") and not self._hook("postStart")
         self.facts.ready = self.facts.started and not self.container.get("readinessProbe")
         self._set_state(Running(since, instance), keep=True)
@@ -208,14 +217,24 @@ class ContainerRunner:
 
     async def execute(self, words: Sequence[str]) -> int:
         """Run a command in the container's environment, discarding its output; return its exit code."""
+        code, _ = await self.execute_for_output(words)
+        return code
+
+    async def execute_for_output(self, words: Sequence[str]) -> tuple[int, bytes]:
+        """Run a command in the container's environment; return its exit code and the begin of its output."""
         if self.launched is None or self.process is None:
-            return 1
+            return 1, b""
         launch = self.launched.exec_in(self.process, list(words))
         process = await Process.start(launch, guard=self._context.guard)
+        output = bytearray()
+
+        async def keep(data: bytes, error: bool) -> None:  # noqa: ARG001, FBT001 — as ``Process.wait`` calls it
+            output.extend(data[: _EXEC_OUTPUT_BYTES_MAX - len(output)])
+
         try:
-            return await process.wait(_drop)
+            return await process.wait(keep), bytes(output)
         finally:
-            process.signal(signal.SIGKILL)
+            await process.kill()
             launch.take_start_error()
 
     def _hook(self, name: str) -> Tree:
@@ -235,54 +254,38 @@ class ContainerRunner:
                 self.startup_done.set()
                 self._changed()
         if probed:
-            await self._probe(process)
+            await self._probe()
 
-    async def _probe(self, process: Process) -> None:
-        startup = self.container.get("startupProbe")
-        if startup and not await self._watch(startup, ProbeThreshold(startup, passing=False), until_passing=True):
-            process.signal(signal.SIGKILL)
+    async def _probe(self) -> None:
+        """Run the probes of this run of the container; end it when the startup or liveness probe fails."""
+        container, clock = self.container, self._context.clock
+        prober = Prober(container, execute=self.execute_for_output, events=self._context, clock=clock)
+        if not await prober.wait_until_started():
+            await self._kill_unhealthy("startup", container["startupProbe"])
             return
         self.facts.started = True
         self.startup_done.set()
-        self.facts.ready = not self.container.get("readinessProbe")
+        self.facts.ready = not container.get("readinessProbe")
         self._changed()
-        watches: list[Coroutine[Any, Any, object]] = []
-        if readiness := self.container.get("readinessProbe"):
-            watches.append(self._watch(readiness, ProbeThreshold(readiness, passing=False), sets_ready=True))
-        if liveness := self.container.get("livenessProbe"):
-            watches.append(self._keep_alive(liveness, process))
+        watches: list[Coroutine[Any, Any, None]] = []
+        if container.get("readinessProbe"):
+            watches.append(prober.watch_readiness(self._set_ready))
+        if container.get("livenessProbe"):
+            watches.append(self._keep_alive(prober))
         await asyncio.gather(*watches)
 
-    async def _keep_alive(self, probe: Tree, process: Process) -> None:
-        await self._watch(probe, ProbeThreshold(probe, passing=True), until_failing=True)
-        process.signal(signal.SIGTERM)
-        await self._context.clock.sleep(float(probe.get("terminationGracePeriodSeconds") or 30))
-        process.signal(signal.SIGKILL)
+    def _set_ready(self, is_ready: bool) -> None:  # noqa: FBT001 — as the prober calls it
+        self.facts.ready = is_ready
+        self._changed()
 
-    async def _watch(
-        self,
-        probe: Tree,
-        verdict: ProbeThreshold,
-        *,
-        until_passing: bool = False,
-        until_failing: bool = False,
-        sets_ready: bool = False,
-    ) -> bool:
-        """Probe periodically until the requested verdict; return the verdict."""
-        clock = self._context.clock
-        await clock.sleep(float(probe.get("initialDelaySeconds") or 0))
-        failures = 0
-        while True:
-            answer = await passes(probe, self.container, execute=self.execute, clock=clock)
-            failures = 0 if answer else failures + 1
-            if verdict.count(answer) and sets_ready:
-                self.facts.ready = verdict.passing
-                self._changed()
-            if until_passing and (verdict.passing or failures >= (probe.get("failureThreshold") or 3)):
-                return verdict.passing
-            if until_failing and not verdict.passing:
-                return False
-            await clock.sleep(float(probe.get("periodSeconds") or 10))
+    async def _keep_alive(self, prober: Prober) -> None:
+        await prober.wait_until_dead()
+        await self._kill_unhealthy("liveness", self.container["livenessProbe"])
+
+    async def _kill_unhealthy(self, kind: str, probe: Tree) -> None:
+        seconds = probe.get("terminationGracePeriodSeconds")
+        grace_seconds = self._context.grace_seconds() if seconds is None else float(seconds)
+        await self._terminate(grace_seconds, f"Container {self.name} failed {kind} probe, will be restarted")
 
     # Termination
 
@@ -290,11 +293,13 @@ class ContainerRunner:
         """Run the ``preStop`` hook, send SIGTERM, and SIGKILL after the grace period; do not restart."""
         self._stop.set()
         self.startup_done.set()
-        if self.process is None:
-            return
-        self._context.event("Normal", "Killing", f"Stopping container {self.name}")
+        if self.process is not None:
+            await self._terminate(grace_seconds, f"Stopping container {self.name}")
+
+    async def _terminate(self, grace_seconds: float, message: str) -> None:
+        self._context.event("Normal", "Killing", message)
         clock = self._context.clock
-        startup_done = clock.monotonic()
+        begin = clock.monotonic()
         hook = self._hook("preStop")
         if hook and grace_seconds > 0:
             try:
@@ -305,7 +310,7 @@ class ContainerRunner:
             if problem:  # it does not delay termination
                 self._context.event("Warning", "FailedPreStopHook", f"PreStopHook failed: {problem}")
         self._signal(signal.SIGTERM if grace_seconds > 0 else signal.SIGKILL)
-        remaining = max(0.0, grace_seconds - (clock.monotonic() - startup_done))
+        remaining = max(0.0, grace_seconds - (clock.monotonic() - begin))
         if not await self._ends_within(remaining):
             self._signal(signal.SIGKILL)
             await self._ends_within(None)
@@ -327,7 +332,3 @@ class ContainerRunner:
     async def _ended(self, queue: asyncio.Queue[Chunk | None]) -> None:
         while self.process is not None and await queue.get() is not None:
             pass
-
-
-async def _drop(data: bytes, error: bool) -> None:  # noqa: FBT001 — as ``Process.wait`` calls it
-    """Discard output."""

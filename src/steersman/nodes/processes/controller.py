@@ -14,6 +14,7 @@ from steersman.client.errors import ClientError, NotFound
 from steersman.client.objects import key_of, name_of, namespace_of, split_key, uid_of
 from steersman.client.requests import PatchType
 from steersman.nodes.node_object import internal_ip, is_simulated, is_stopped
+from steersman.nodes.pod_preemption import DISRUPTION_MESSAGE, MESSAGE, PREEMPTING
 from steersman.nodes.pod_status import is_finished, is_terminating, spec_of, status_of
 from steersman.nodes.pods import BY_NODE, NODES, PODS, adopt_addresses, nodes_of, pod_address
 from steersman.nodes.processes.fields import ContainerConfigError
@@ -24,6 +25,7 @@ from steersman.nodes.processes.pod_worker import PodWorker
 from steersman.nodes.processes.process import Guard
 from steersman.nodes.processes.resources import ApiAddress, PodResources
 from steersman.nodes.processes.selection import is_process_pod
+from steersman.nodes.processes.statuses import End
 from steersman.runtime.controller import Controller
 
 if TYPE_CHECKING:
@@ -76,6 +78,7 @@ class ProcessPodController(Controller):
         self._guard = Guard()
         self._addresses = addresses
         self._admission = admission
+        admission.add_listener(self._admission_changed)
         self._isolation = isolation
         self._images = images
         #: Why containers are not isolated although they should be; empty otherwise.
@@ -101,8 +104,8 @@ class ProcessPodController(Controller):
     def _node_of(self, pod: Tree) -> Tree | None:
         name = spec_of(pod).get("nodeName")
         node = self._nodes.lister.get(name) if name else None
-        known = node is not None and is_simulated(node) and not is_stopped(node)
-        return node if node is not None and known and self.concerns(pod, node) else None
+        is_running_node = node is not None and is_simulated(node) and not is_stopped(node)
+        return node if node is not None and is_running_node and self.concerns(pod, node) else None
 
     def _concerns_us(self, change: Change[Tree]) -> bool:
         if isinstance(change, Deleted):
@@ -119,6 +122,10 @@ class ProcessPodController(Controller):
         if self.is_ready:
             for pod in self._pods.lister.by_index(BY_NODE, name_of(change.new)):
                 self._enqueue_if_concerned(pod)
+
+    def _admission_changed(self, key: str) -> None:
+        """Requeue a pod that is preempted, or that need not wait any longer."""
+        self.queue.add(key)
 
     def _enqueue_if_concerned(self, pod: Tree) -> None:
         if self._node_of(pod) is not None:
@@ -190,15 +197,25 @@ class ProcessPodController(Controller):
         await self._report_status(key, pod, node, worker)
         if is_terminating(pod):
             await self._terminate(key, pod, worker)
+        elif self._admission.is_preempted(uid) and uid not in self._stopping:
+            self._stopping.add(uid)
+            self._recorder.event(pod, "Warning", PREEMPTING, MESSAGE)
+            self._running.start(f"preemption of {key}", self._fail(uid, key, worker))
         return None
+
+    async def _fail(self, uid: str, key: str, worker: PodWorker) -> None:
+        await worker.fail(End(PREEMPTING, MESSAGE, DISRUPTION_MESSAGE))
+        self._stopping.discard(uid)
+        await self._after_stop(uid, key)
 
     async def _admit(self, key: str, pod: Tree, node: Tree) -> None:
         """Start the pod's containers, or fail it if the node rejects it."""
         rejection = self._admission.admit(pod, node)
         if rejection is None:
-            self._start_worker(key, pod, node)
+            if not self._admission.is_waiting(uid_of(pod)):
+                self._start_worker(key, pod, node)
         else:
-            self._recorder.event(pod, "Warning", *rejection)
+            self._recorder.event(pod, "Warning", rejection.reason, rejection.message)
             await self._write_status(key, pod, rejection.status(pod, now=self.clock.now()))
 
     def _start_worker(self, key: str, pod: Tree, node: Tree) -> None:
@@ -250,6 +267,9 @@ class ProcessPodController(Controller):
     async def _stop(self, uid: str, key: str, grace_seconds: float) -> None:
         worker = self._pod_workers[uid]
         await worker.stop(grace_seconds)
+        await self._after_stop(uid, key)
+
+    async def _after_stop(self, uid: str, key: str) -> None:
         self.queue.add(key)
         namespace, name = split_key(key)
         if self._pods.lister.get(name, namespace=namespace) is None:
@@ -281,14 +301,14 @@ class ProcessPodController(Controller):
                 self.log.warning("volumes of pod %s cannot be brought up to date: %s", key_of(pod), error)
 
 
-def _differs(status: Tree, known: Tree) -> bool:
+def _differs(status: Tree, reported_status: Tree) -> bool:
     """True if a status differs from the reported one; conditions of other components are ignored."""
     for name, value in status.items():
         if name != "conditions":
-            if known.get(name) != value:
+            if reported_status.get(name) != value:
                 return True
             continue
-        reported = {each.get("type"): each for each in known.get("conditions") or ()}
+        reported = {condition.get("type"): condition for condition in reported_status.get("conditions") or ()}
         for each in value:
             old = reported.get(each["type"]) or {}
             if any((old.get(field) or None) != (each.get(field) or None) for field in ("status", "reason", "message")):

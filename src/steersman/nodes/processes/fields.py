@@ -20,6 +20,12 @@ class ContainerConfigError(ValueError):
     """A container cannot be created from its configuration; the text is the reason (``CreateContainerConfigError``)."""
 
 
+def grace_seconds_of(pod: Tree) -> float:
+    """Return the pod's termination grace period."""
+    seconds = (pod.get("spec") or {}).get("terminationGracePeriodSeconds")
+    return 30.0 if seconds is None else float(seconds)
+
+
 def field_text(pod: Tree, path: str, *, ip: str = LOOPBACK) -> str:
     """Return the value of ``fieldRef.fieldPath``. Raises ``ContainerConfigError``."""
     metadata, spec = pod["metadata"], pod.get("spec") or {}

@@ -18,9 +18,9 @@ def port_number(port: Any, container: Tree) -> int:
     """Return a port given by number or name; 0 for an unknown name."""
     if isinstance(port, int):
         return port
-    for each in container.get("ports") or ():
-        if each.get("name") == port:
-            return int(each["containerPort"])
+    for container_port in container.get("ports") or ():
+        if container_port.get("name") == port:
+            return int(container_port["containerPort"])
     return int(port) if str(port).isdigit() else 0
 
 
@@ -35,7 +35,7 @@ async def get(action: Tree, container: Tree, *, agent: str) -> int:
     try:
         head = [f"GET {action.get('path') or '/'} HTTP/1.1", f"Host: {action.get('host') or LOOPBACK}"]
         head.append(f"User-Agent: {agent}")
-        head += [f"{each['name']}: {each['value']}" for each in action.get("httpHeaders") or ()]
+        head += [f"{http_header['name']}: {http_header['value']}" for http_header in action.get("httpHeaders") or ()]
         writer.write("\r\n".join([*head, "Accept: */*", "Connection: close", "", ""]).encode())
         words = (await reader.readline()).split()
         if len(words) < 2:

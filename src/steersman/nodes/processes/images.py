@@ -52,7 +52,9 @@ class LocalImages:
     def find(self, name: str) -> LocalImage | None:
         """Return the entry of an image; a name without a tag also stands for ``latest``."""
         names = {name, name.removesuffix(_LATEST)}
-        return next((each for each in self._images if any(fnmatchcase(one, each.image) for one in names)), None)
+        return next(
+            (image for image in self._images if any(fnmatchcase(candidate, image.image) for candidate in names)), None
+        )
 
 
 class _Document(msgspec.Struct, forbid_unknown_fields=True):
@@ -66,11 +68,11 @@ def read_images(document: Any) -> LocalImages:
     except msgspec.ValidationError as error:
         message, _, place = str(error).partition(" - at `$")
         raise ImagesError(f"{place.rstrip('`').lstrip('.') or 'document'}: {message}") from None
-    for index, each in enumerate(images):
-        if not each.image:
+    for index, image in enumerate(images):
+        if not image.image:
             raise ImagesError(f"images[{index}].image: must not be empty")
-        if not each.command and not each.directory:
+        if not image.command and not image.directory:
             raise ImagesError(f"images[{index}]: command or directory is required")
-        if each.directory and not Path(each.directory).is_dir():
-            raise ImagesError(f"images[{index}].directory: {each.directory} is not a directory")
+        if image.directory and not Path(image.directory).is_dir():
+            raise ImagesError(f"images[{index}].directory: {image.directory} is not a directory")
     return LocalImages(tuple(images))

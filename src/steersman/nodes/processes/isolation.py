@@ -132,7 +132,7 @@ def hosts_file(pod: Tree) -> str:
     aliases = spec.get("hostAliases") or ()
     if aliases:
         lines += ["", "# Entries added by HostAliases."]
-        lines += ["\t".join([each["ip"], *(each.get("hostnames") or ())]) for each in aliases]
+        lines += ["\t".join([alias["ip"], *(alias.get("hostnames") or ())]) for alias in aliases]
     return "\n".join([*lines, ""])
 
 

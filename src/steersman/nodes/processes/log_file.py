@@ -43,13 +43,13 @@ class LogFile:
         """Append complete lines; buffer an incomplete line up to ``PIECE_BYTES``."""
         stream = b"stderr" if error else b"stdout"
         *lines, rest = (self._partial_lines.pop(stream, b"") + data).split(b"\n")
-        made = [piece for line in lines for piece in self._log_lines(stream, line, is_whole=True)]
+        log_lines = [piece for line in lines for piece in self._log_lines(stream, line, is_whole=True)]
         while len(rest) >= PIECE_BYTES:
-            made += self._log_lines(stream, rest[:PIECE_BYTES], is_whole=False)
+            log_lines += self._log_lines(stream, rest[:PIECE_BYTES], is_whole=False)
             rest = rest[PIECE_BYTES:]
         if rest:
             self._partial_lines[stream] = rest
-        self._append(b"".join(line.encode() for line in made))
+        self._append(b"".join(line.encode() for line in log_lines))
 
     def _log_lines(self, stream: bytes, text: bytes, *, is_whole: bool) -> list[LogLine]:
         timestamp = nano_time(self._clock.now())
@@ -109,11 +109,11 @@ class LogFile:
         return b"".join(line.render(timestamps=False) for line in _lines(self._stored()))
 
     def _stored(self) -> bytes:
-        found = b""
+        content = b""
         for path in (self._rotated_path, self._path):
             with contextlib.suppress(FileNotFoundError):
-                found += path.read_bytes()
-        return found
+                content += path.read_bytes()
+        return content
 
     def _since(self, position: tuple[int, int]) -> bytes:
         rotations, offset = position
@@ -128,5 +128,5 @@ class LogFile:
 
 
 def _lines(data: bytes) -> list[LogLine]:
-    found = (parse_line(raw) for raw in data.splitlines(keepends=True))
-    return [line for line in found if line is not None]
+    log_lines = (parse_line(raw) for raw in data.splitlines(keepends=True))
+    return [line for line in log_lines if line is not None]

@@ -13,6 +13,7 @@ from steersman.apimachinery.timestamps import parse_time
 from steersman.asynckit.tasks import Supervisor
 from steersman.nodes.pod_status import deadline_of, restarts, spec_of, status_of
 from steersman.nodes.processes.container import ContainerRunner
+from steersman.nodes.processes.fields import grace_seconds_of
 from steersman.nodes.processes.statuses import ContainerFacts, End, Terminated, is_sidecar, pod_status
 
 if TYPE_CHECKING:
@@ -45,9 +46,11 @@ class PodWorker:
         self._finished = asyncio.Event()
         spec, uid, now = spec_of(pod), pod["metadata"]["uid"], context.clock.now()
         self.containers: dict[str, ContainerRunner] = {
-            each["name"]: ContainerRunner(each, context, _facts_from_status(pod, each, now), uid=uid, changed=changed)
+            container["name"]: ContainerRunner(
+                container, context, _facts_from_status(pod, container, now), uid=uid, changed=changed
+            )
             for kind in ("initContainers", "containers")
-            for each in spec.get(kind) or ()
+            for container in spec.get(kind) or ()
         }
 
     def status(self, pod: Tree, *, host_ip: str, pod_ip: str) -> Tree:
@@ -59,7 +62,8 @@ class PodWorker:
             host_ip=host_ip,
             pod_ip=pod_ip,
             is_over=self.is_over,
-            end=self._end,
+            # As upstream's, a pod is not reported as failed while it may have running containers.
+            end=self._end if self.is_over else None,
         )
 
     async def run(self) -> None:
@@ -68,9 +72,9 @@ class PodWorker:
             self._tasks.start("deadline", self._expire(deadline))
         try:
             if await self._initialize():
-                main_runs = [self._run(each["name"]) for each in spec_of(self._pod)["containers"]]
+                main_runs = [self._run(container["name"]) for container in spec_of(self._pod)["containers"]]
                 await asyncio.gather(*main_runs)
-            await self._stop_sidecars(self._grace_seconds())
+            await self._stop_sidecars(grace_seconds_of(self._pod))
         finally:
             self.is_over = True
             self._finished.set()
@@ -82,10 +86,10 @@ class PodWorker:
 
     async def _initialize(self) -> bool:
         """Run the init containers; return True if the main containers may start."""
-        for each in spec_of(self._pod).get("initContainers") or ():
-            runner = self.containers[each["name"]]
-            if is_sidecar(each):
-                self._tasks.start(each["name"], runner.run(lambda _: True))
+        for init_container in spec_of(self._pod).get("initContainers") or ():
+            runner = self.containers[init_container["name"]]
+            if is_sidecar(init_container):
+                self._tasks.start(init_container["name"], runner.run(lambda _: True))
                 await runner.startup_done.wait()
             elif not (isinstance(runner.facts.state, Terminated) and runner.facts.state.code == 0):
                 is_restarted = spec_of(self._pod).get("restartPolicy", "Always") != "Never"
@@ -98,22 +102,26 @@ class PodWorker:
     async def _run(self, name: str) -> int:
         return await self.containers[name].run(partial(restarts, self._pod))
 
-    def _grace_seconds(self) -> float:
-        seconds = spec_of(self._pod).get("terminationGracePeriodSeconds")
-        return 30.0 if seconds is None else float(seconds)
-
     async def _expire(self, deadline: datetime) -> None:
         await self._context.clock.sleep((deadline - self._context.clock.now()).total_seconds())
-        self._end = _DEADLINE
-        await self.stop(self._grace_seconds(), wait=False)
+        await self.fail(_DEADLINE, wait=False)
+
+    async def fail(self, end: End, *, wait: bool = True) -> None:
+        """Stop all containers within the pod's grace period; the pod then fails as ``end`` says."""
+        self._end = end
+        await self.stop(grace_seconds_of(self._pod), wait=wait)
 
     async def stop(self, grace_seconds: float, *, wait: bool = True) -> None:
         """Stop all containers, sidecars last and in reverse order of their start."""
         self._is_stopping = True
         async with self._stop_lock:
             startup_done = self._context.clock.monotonic()
-            names = [each["name"] for each in spec_of(self._pod).get("initContainers") or () if not is_sidecar(each)]
-            names += [each["name"] for each in spec_of(self._pod).get("containers") or ()]
+            names = [
+                init_container["name"]
+                for init_container in spec_of(self._pod).get("initContainers") or ()
+                if not is_sidecar(init_container)
+            ]
+            names += [container["name"] for container in spec_of(self._pod).get("containers") or ()]
             await asyncio.gather(*(self.containers[name].stop(grace_seconds) for name in names))
             remaining = max(0.0, grace_seconds - (self._context.clock.monotonic() - startup_done))
             await self._stop_sidecars(remaining)
@@ -121,9 +129,9 @@ class PodWorker:
             await self._finished.wait()
 
     async def _stop_sidecars(self, grace_seconds: float) -> None:
-        for each in reversed(spec_of(self._pod).get("initContainers") or []):
-            if is_sidecar(each):
-                await self.containers[each["name"]].stop(grace_seconds)
+        for init_container in reversed(spec_of(self._pod).get("initContainers") or []):
+            if is_sidecar(init_container):
+                await self.containers[init_container["name"]].stop(grace_seconds)
 
     async def close(self) -> None:
         """Release tasks and logs after ``run`` has ended or was cancelled. Idempotent."""
@@ -142,9 +150,9 @@ def _facts_from_status(pod: Tree, container: Tree, now: datetime) -> ContainerFa
     """Return the last facts of a container that ran under an earlier process; it was killed with that process."""
     status = status_of(pod)
     for kind in ("containerStatuses", "initContainerStatuses"):
-        for each in status.get(kind) or ():
-            if each.get("name") == container["name"]:
-                return _facts(each, now)
+        for container_status in status.get(kind) or ():
+            if container_status.get("name") == container["name"]:
+                return _facts(container_status, now)
     return ContainerFacts()
 
 

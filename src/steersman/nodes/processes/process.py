@@ -187,6 +187,11 @@ class Process:
             await asyncio.wait(readers)
         return code if code >= 0 else 128 - code
 
+    async def kill(self) -> None:
+        """Kill the process group, and wait for the end of the process."""
+        self.signal(signal.SIGKILL)
+        await self._process.wait()
+
     def _end_group(self) -> None:
         self.signal(signal.SIGKILL)
         self._guard.remove(self.pid)

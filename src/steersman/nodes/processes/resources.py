@@ -14,7 +14,7 @@ from steersman.client import tree
 from steersman.client.errors import ClientError, NotFound
 from steersman.nodes.expansion import expand
 from steersman.nodes.processes.environment import Sources, command_line, container_environment
-from steersman.nodes.processes.fields import ContainerConfigError
+from steersman.nodes.processes.fields import ContainerConfigError, grace_seconds_of
 from steersman.nodes.processes.files import VolumeFile, inside, link, make_private, write_files
 from steersman.nodes.processes.images import LocalImages
 from steersman.nodes.processes.isolation import Mount, container_sandbox, hostname
@@ -106,6 +106,10 @@ class PodResources:
         """Record an event about the pod."""
         self._recorder.event(self.pod, kind, reason, message)
 
+    def grace_seconds(self) -> float:
+        """Return the pod's termination grace period."""
+        return grace_seconds_of(self.pod)
+
     async def refresh(self, pod: Tree) -> None:
         """Update the files of volumes. Raises ``ContainerConfigError``, ``ApiError``."""
         self.pod = pod
@@ -124,7 +128,7 @@ class PodResources:
         if image is not None:
             container, path = image.applied_to(container), image.directory
         variables = _machine_environment(path) | self._api.variables | {"HOSTNAME": hostname(self.pod)}
-        mounts = [self._mount(each, container, sources) for each in container.get("volumeMounts") or ()]
+        mounts = [self._mount(volume_mount, container, sources) for volume_mount in container.get("volumeMounts") or ()]
         return (self._isolated if self._is_isolated else self._exposed)(container, sources, mounts, private, variables)
 
     def _isolated(
@@ -141,7 +145,7 @@ class PodResources:
         self, container: Tree, sources: Sources, mounts: Sequence[Mount], root: Path, variables: Mapping[str, str]
     ) -> Launch:
         """Return the launch without isolation: symbolic links below a private directory stand for the mounts."""
-        for mount in sorted(mounts, key=lambda each: each.path):
+        for mount in sorted(mounts, key=lambda launch: launch.path):
             link(inside(root, mount.path), Path(mount.source or ""))
         paths = {mount.path: mount.source or "" for mount in mounts}
         temporary = make_private(root / "tmp")
@@ -158,7 +162,7 @@ class PodResources:
         """Return the mount of a volume or of a path in it, which is created if it does not exist. Raises
         ``ContainerConfigError``, also for a path that leads out of the volume.
         """
-        volume = next(each for each in self.pod["spec"]["volumes"] if each["name"] == mount["name"])
+        volume = next(volume for volume in self.pod["spec"]["volumes"] if volume["name"] == mount["name"])
         top = host_path(volume) if volume.get("hostPath") else self.directory / "volumes" / mount["name"]
         source, path = top, mount.get("subPath")
         if mount.get("subPathExpr"):
@@ -192,18 +196,18 @@ class PodResources:
 
     async def _config_map(self, name: str) -> Mapping[str, bytes] | None:
         try:
-            found = await self._client.get(_CONFIG_MAP, name, namespace=self._namespace)
+            config_map = await self._client.get(_CONFIG_MAP, name, namespace=self._namespace)
         except NotFound:
             return None
-        binary = {key: base64.b64decode(value) for key, value in (found.get("binaryData") or {}).items()}
-        return {key: value.encode() for key, value in (found.get("data") or {}).items()} | binary
+        binary = {key: base64.b64decode(value) for key, value in (config_map.get("binaryData") or {}).items()}
+        return {key: value.encode() for key, value in (config_map.get("data") or {}).items()} | binary
 
     async def _secret(self, name: str) -> Mapping[str, bytes] | None:
         try:
-            found = await self._client.get(_SECRET, name, namespace=self._namespace)
+            secret = await self._client.get(_SECRET, name, namespace=self._namespace)
         except NotFound:
             return None
-        return {key: base64.b64decode(value) for key, value in (found.get("data") or {}).items()}
+        return {key: base64.b64decode(value) for key, value in (secret.get("data") or {}).items()}
 
     async def _write_volumes(self, sources: Sources) -> None:
         for volume in (self.pod.get("spec") or {}).get("volumes") or ():
@@ -236,16 +240,16 @@ class PodResources:
 def _referenced(pod: Tree, kind: str) -> set[str]:
     """Return the names of ConfigMaps or Secrets that a pod references."""
     spec = pod.get("spec") or {}
-    found = []
+    names = []
     for volume in spec.get("volumes") or ():
         sources = [volume, *((volume.get("projected") or {}).get("sources") or ())]
         references = [source[kind] for source in sources if source.get(kind) is not None]
-        found += [each.get("secretName") or each.get("name") for each in references]
+        names += [reference.get("secretName") or reference.get("name") for reference in references]
     for container in [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]:
-        found += [(each.get(f"{kind}Ref") or {}).get("name") for each in container.get("envFrom") or ()]
-        values = [each.get("valueFrom") or {} for each in container.get("env") or ()]
-        found += [(each.get(f"{kind}KeyRef") or {}).get("name") for each in values]
-    return {name for name in found if name}
+        names += [(source.get(f"{kind}Ref") or {}).get("name") for source in container.get("envFrom") or ()]
+        values = [variable.get("valueFrom") or {} for variable in container.get("env") or ()]
+        names += [(value_source.get(f"{kind}KeyRef") or {}).get("name") for value_source in values]
+    return {name for name in names if name}
 
 
 def _machine_environment(folder: str) -> dict[str, str]:

@@ -95,16 +95,16 @@ def resolve(root: str, path: str) -> str:
         if part == "..":
             done = os.path.dirname(done)
             continue
-        there = os.path.join(done, part)
-        if part != "." and os.path.islink(root.rstrip("/") + there):
+        candidate = os.path.join(done, part)
+        if part != "." and os.path.islink(root.rstrip("/") + candidate):
             links += 1
             if links > _LINKS_MAX:
                 raise OSError(40, f"too many levels of symbolic links: {path}")
-            target = os.readlink(root.rstrip("/") + there)
-            todo = [each for each in target.split("/") if each] + todo
+            target = os.readlink(root.rstrip("/") + candidate)
+            todo = [component for component in target.split("/") if component] + todo
             done = "/" if target.startswith("/") else done
         elif part != ".":
-            done = there
+            done = candidate
     return done
 
 
@@ -144,27 +144,27 @@ def _build_root(spec: Tree) -> None:
     """Build the file system at ``spec["new_root"]``, all but ``/proc``."""
     root, new = spec["root"], spec["new_root"]
     _mount("none", "/", flags=_MS_REC | _MS_PRIVATE)
-    mounts = [{**each, "path": resolve(root, each["path"])} for each in spec["mounts"]]
-    mounts.sort(key=lambda each: each["path"].count("/"))
-    outer = [each["path"] for each in mounts]
+    mounts = [{**mount, "path": resolve(root, mount["path"])} for mount in spec["mounts"]]
+    mounts.sort(key=lambda mount: mount["path"].count("/"))
+    outer = [mount["path"] for mount in mounts]
     points = {path for path in outer if not any(_is_below(path, top) for top in outer if top != path)}
     points |= {"/proc", "/dev/pts"}
     rebuilt: set[str] = {"/"}
     for path in points:
         while (path := os.path.dirname(path)) != "/":
             rebuilt.add(path)
-    sources = [_open_path(each.get("source")) for each in mounts]
+    sources = [_open_path(mount.get("source")) for mount in mounts]
     _mount("root", new, "tmpfs", _MS_NOSUID | _MS_NODEV, "mode=755")
     _mirror(root, new, "/", rebuilt, points)
-    for each, descriptor in zip(mounts, sources, strict=True):
-        if each["path"] in points:
-            _create_point(new + each["path"], is_directory=descriptor is None or _is_directory(descriptor))
+    for mount, descriptor in zip(mounts, sources, strict=True):
+        if mount["path"] in points:
+            _create_point(new + mount["path"], is_directory=descriptor is None or _is_directory(descriptor))
     for path in ("/proc", "/dev/pts"):
         os.makedirs(new + path, exist_ok=True)
     _set_read_only(new)
     _bind("/dev/pts", new + "/dev/pts")
-    for each, descriptor in zip(mounts, sources, strict=True):
-        _mount_volume(each, descriptor, new + each["path"], is_nested=each["path"] not in points)
+    for mount, descriptor in zip(mounts, sources, strict=True):
+        _mount_volume(mount, descriptor, new + mount["path"], is_nested=mount["path"] not in points)
 
 
 def _open_path(source: str | None) -> int | None:
@@ -205,9 +205,9 @@ def _enter_root(new: str) -> None:
 
 def _restrict(spec: Tree) -> None:
     """Give up what containers may not do: capabilities and, if asked for, new privileges."""
-    kept = set(spec.get("capabilities", CAPABILITIES.values()))
+    kept_capabilities = set(spec.get("capabilities", CAPABILITIES.values()))
     for number in range(_LAST_CAPABILITY + 1):
-        if number not in kept and _libc.prctl(_PR_CAPBSET_DROP, number, 0, 0, 0) != 0:
+        if number not in kept_capabilities and _libc.prctl(_PR_CAPBSET_DROP, number, 0, 0, 0) != 0:
             break  # the kernel knows no more
     if spec.get("no_new_privileges"):
         _call("prctl", _PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)

@@ -64,6 +64,8 @@ class End(msgspec.Struct, frozen=True):
 
     reason: str
     message: str
+    #: Message of the condition ``DisruptionTarget``; none without one.
+    disruption: str = ""
 
 
 def is_sidecar(container: Tree) -> bool:
@@ -85,24 +87,27 @@ def pod_status(
     spec = spec_of(pod)
     mains, inits = spec.get("containers") or [], spec.get("initContainers") or []
     if inits:
-        facts = {name: _while_initializing(each) for name, each in facts.items()}
-    phase = _phase([facts[each["name"]] for each in mains], is_over=is_over, end=end)
-    has_started = any(not isinstance(each.state, Waiting) for each in facts.values())
+        facts = {name: _while_initializing(container_facts) for name, container_facts in facts.items()}
+    phase = _phase([facts[main["name"]] for main in mains], is_over=is_over, end=end)
+    has_started = any(not isinstance(container_facts.state, Waiting) for container_facts in facts.values())
     status: Tree = {
         "phase": phase,
         "startTime": status_of(pod).get("startTime") or format_time(now),
         "hostIP": host_ip,
         "hostIPs": [{"ip": host_ip}],
         "conditions": conditions(pod, _conditions(pod, facts, phase, has_started=has_started), now=now),
-        "containerStatuses": [_container(each, facts[each["name"]]) for each in mains],
+        "containerStatuses": [_container(main, facts[main["name"]]) for main in mains],
         "observedGeneration": pod["metadata"].get("generation", 1),
     }
     if has_started:
         status["podIP"], status["podIPs"] = pod_ip, [{"ip": pod_ip}]
     if inits:
-        status["initContainerStatuses"] = [_init_container(each, facts[each["name"]]) for each in inits]
+        status["initContainerStatuses"] = [_init_container(init, facts[init["name"]]) for init in inits]
     if end is not None:
         status["reason"], status["message"] = end.reason, end.message
+        if end.disruption:
+            disrupted = [("DisruptionTarget", True, "TerminationByKubelet", end.disruption)]
+            status["conditions"] += conditions(pod, disrupted, now=now)
     return status
 
 
@@ -110,9 +115,9 @@ def _phase(mains: Sequence[ContainerFacts], *, is_over: bool, end: End | None) -
     if end is not None:
         return "Failed"
     if is_over:
-        codes = [each.state.code if isinstance(each.state, Terminated) else 1 for each in mains]
+        codes = [main.state.code if isinstance(main.state, Terminated) else 1 for main in mains]
         return "Succeeded" if not any(codes) else "Failed"
-    if any(isinstance(each.state, Waiting) and each.last is None and not each.restarts for each in mains):
+    if any(isinstance(main.state, Waiting) and main.last is None and not main.restarts for main in mains):
         return "Pending"
     return "Running"
 
@@ -121,10 +126,10 @@ def _conditions(
     pod: Tree, facts: Mapping[str, ContainerFacts], phase: str, *, has_started: bool
 ) -> list[tuple[str, bool, str, str]]:
     spec = spec_of(pod)
-    mains = [each["name"] for each in spec.get("containers") or ()]
+    mains = [container["name"] for container in spec.get("containers") or ()]
     inits = spec.get("initContainers") or ()
     unready = [name for name in mains if not facts[name].ready]
-    incomplete = [each["name"] for each in inits if not _is_initialized(each, facts[each["name"]])]
+    incomplete = [init["name"] for init in inits if not _is_initialized(init, facts[init["name"]])]
     why = {"Succeeded": "PodCompleted", "Failed": "PodFailed"}.get(phase, "")
     over = phase in ("Succeeded", "Failed")
     text = "" if over else f"containers with unready status: [{' '.join(unready)}]"

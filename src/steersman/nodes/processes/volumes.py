@@ -47,7 +47,7 @@ class TokenProjection(NamedTuple):
 def token_projections(volume: Tree) -> list[TokenProjection]:
     """Return the token projections of a volume."""
     sources = (volume.get("projected") or {}).get("sources") or ()
-    return [_token(each["serviceAccountToken"]) for each in sources if each.get("serviceAccountToken")]
+    return [_token(source["serviceAccountToken"]) for source in sources if source.get("serviceAccountToken")]
 
 
 def _token(source: Tree) -> TokenProjection:
@@ -68,16 +68,16 @@ def volume_files(volume: Tree, sources: Sources, token: Callable[[TokenProjectio
             return dict(_source(kind, source, sources, mode=_mode(source, DEFAULT_MODE)))
     if volume.get("projected") is None:
         raise ContainerConfigError(f"volume {volume.get('name', '')} is of a kind that process pods cannot have")
-    found: dict[str, VolumeFile] = {}
+    files: dict[str, VolumeFile] = {}
     mode = _mode(volume["projected"], DEFAULT_MODE)
     for source in volume["projected"].get("sources") or ():
         if source.get("serviceAccountToken"):
             projection = source["serviceAccountToken"]
-            found[projection["path"]] = VolumeFile(token(_token(projection)).encode(), mode)
+            files[projection["path"]] = VolumeFile(token(_token(projection)).encode(), mode)
         for kind in _KINDS:
             if source.get(kind) is not None:
-                found.update(_source(kind, source[kind], sources, mode=mode))
-    return found
+                files.update(_source(kind, source[kind], sources, mode=mode))
+    return files
 
 
 def is_read_only(volume: Tree) -> bool:

@@ -116,7 +116,14 @@ def behavior_of(annotations: Mapping[str, str], container: str) -> Behavior:
 def invalid_annotations(annotations: Mapping[str, str]) -> Iterator[str]:
     """Report values that cannot be read, one message each."""
     for name, value in sorted(annotations.items()):
-        base = next((each for each in (*DURATIONS, EXIT_CODE) if name == each or name.startswith(f"{each}.")), None)
+        base = next(
+            (
+                annotation
+                for annotation in (*DURATIONS, EXIT_CODE)
+                if name == annotation or name.startswith(f"{annotation}.")
+            ),
+            None,
+        )
         if base == EXIT_CODE and parse_exit_code(value) is None:
             yield f'{name}: "{value}" is not an exit code from 0 to 255'
         elif base in DURATIONS and parse_seconds(value) is None:

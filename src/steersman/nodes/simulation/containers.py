@@ -86,9 +86,9 @@ def program_for(context: Context, container: Tree, behavior: Behavior) -> Progra
         Program(behavior.crash_after_seconds, code or CRASH_CODE),
         Program(behavior.run_seconds, code or 0),
     ]
-    ending = [each for each in candidates if each.seconds is not None]
+    ending = [candidate for candidate in candidates if candidate.seconds is not None]
     if ending:
-        return min(ending, key=lambda each: each.seconds or 0.0)
+        return min(ending, key=lambda candidate: candidate.seconds or 0.0)
     program = program_of(container) if context.interprets else None
     if program is None:
         program = Program(0.0) if context.is_init else context.default
@@ -109,8 +109,8 @@ def start(context: Context, container: Tree, behavior: Behavior, status: Tree | 
     since = max(context.since, parse_time(ended)) if ended else context.since
     problem = image_problem(container, behavior, since=since, now=context.now)
     if problem is not None:
-        shown = state.get("waiting") or {}
-        if (shown.get("reason"), shown.get("message")) == (problem.reason, problem.message):
+        waiting = state.get("waiting") or {}
+        if (waiting.get("reason"), waiting.get("message")) == (problem.reason, problem.message):
             return Step(due=problem.until)
         reason = {"reason": problem.reason, "message": problem.message}
         return Step(_waiting(container, old, last, reason), problem.until, problem.events)
@@ -132,7 +132,7 @@ def start(context: Context, container: Tree, behavior: Behavior, status: Tree | 
 
 
 def _waiting(container: Tree, old: Tree, last: Tree, reason: Tree) -> Tree:
-    made: Tree = {
+    status: Tree = {
         "name": container["name"],
         "image": container.get("image", ""),
         "imageID": old.get("imageID", "") if last else "",
@@ -143,14 +143,14 @@ def _waiting(container: Tree, old: Tree, last: Tree, reason: Tree) -> Tree:
         "state": {"waiting": reason},
     }
     if last and old.get("containerID"):
-        made["containerID"] = old["containerID"]
-    return made
+        status["containerID"] = old["containerID"]
+    return status
 
 
 def not_started(container: Tree, old: Tree | None, *, reason: str) -> Tree:
     """Return the status of a container that waits for other containers."""
-    known = old or {}
-    return _waiting(container, known, known.get("lastState") or {}, {"reason": reason})
+    previous = old or {}
+    return _waiting(container, previous, previous.get("lastState") or {}, {"reason": reason})
 
 
 # Running
@@ -170,7 +170,7 @@ def _run(context: Context, container: Tree, behavior: Behavior, status: Tree) ->
             return Step(exited(status, facts.kill.at, SIGKILL_CODE), None, events)
     elif end is not None and context.now >= end:
         return Step(exited(status, end, program.exit_code, program.reason))
-    due = min((each for each in (end, facts.kill.at if facts.kill else None, facts.due) if each), default=None)
+    due = min((moment for moment in (end, facts.kill.at if facts.kill else None, facts.due) if moment), default=None)
     if context.is_init and not is_sidecar(container):
         return Step(due=end)
     if (status.get("ready"), status.get("started")) == (facts.is_ready, facts.is_started):
@@ -188,8 +188,8 @@ def _unready_events(container: Tree, facts: Health) -> tuple[Event, ...]:
 
 def exited(status: Tree, at: datetime, code: int, reason: str = "") -> Tree:
     """Return the status of a container whose run has ended."""
-    begun = status["state"]["running"].get("startedAt") or format_time(at)
-    state = terminated(code, begun, format_time(at), status.get("containerID", ""))
+    started_at = status["state"]["running"].get("startedAt") or format_time(at)
+    state = terminated(code, started_at, format_time(at), status.get("containerID", ""))
     if reason:
         state["terminated"]["reason"] = reason
     return {**status, "ready": False, "started": False, "state": state}

@@ -134,8 +134,8 @@ def image_problem(container: Tree, behavior: Behavior, *, since: datetime, now: 
     error = registry_error(reference)
     healed = None
     if behavior.image_pull_error:
-        asked = behavior.image_pull_error
-        error = _pull_error(reference, "NotFound", f"{reference}: not found") if asked == "true" else asked
+        pull_error = behavior.image_pull_error
+        error = _pull_error(reference, "NotFound", f"{reference}: not found") if pull_error == "true" else pull_error
         if behavior.image_pull_error_seconds is not None:
             healed = since + timedelta(seconds=behavior.image_pull_error_seconds)
     if not error or (healed is not None and now >= healed):

@@ -56,7 +56,7 @@ class PodPlan(NamedTuple):
 def is_controlled_by_job(pod: Tree) -> bool:
     """True if a Job controls the pod."""
     owners = pod["metadata"].get("ownerReferences") or ()
-    return any(each.get("controller") and each.get("kind") == "Job" for each in owners)
+    return any(owner.get("controller") and owner.get("kind") == "Job" for owner in owners)
 
 
 def is_settled(pod: Tree, *, ends: bool) -> bool:
@@ -68,10 +68,10 @@ def is_settled(pod: Tree, *, ends: bool) -> bool:
         return False
     if any(name.startswith(PREFIX) for name in pod["metadata"].get("annotations") or ()):
         return False
-    if ends and any(each.get("command") or each.get("args") for each in spec.get("containers") or ()):
+    if ends and any(container.get("command") or container.get("args") for container in spec.get("containers") or ()):
         return False
     statuses = status_of(pod).get("containerStatuses") or ()
-    return all(each.get("ready") and "running" in (each.get("state") or ()) for each in statuses)
+    return all(status.get("ready") and "running" in (status.get("state") or ()) for status in statuses)
 
 
 def plan(pod: Tree, stage_context: StageContext, *, ends: bool) -> PodPlan:
@@ -111,16 +111,16 @@ class _Final(NamedTuple):
 
 def _final(pod: Tree, annotations: Mapping[str, str]) -> _Final | None:
     """Return the earliest termination of the pod by its deadline or an eviction."""
-    found = []
+    final_names = []
     deadline = deadline_of(pod)
     if deadline is not None:
-        found.append(_Final(deadline, DEADLINE_EXCEEDED, _DEADLINE_MESSAGE, _SIGTERM_CODE, "Normal"))
+        final_names.append(_Final(deadline, DEADLINE_EXCEEDED, _DEADLINE_MESSAGE, _SIGTERM_CODE, "Normal"))
     after, since = parse_seconds(annotations.get(EVICT_AFTER)) if annotations else None, status_of(pod).get("startTime")
     if after is not None and since and pod_status.is_running(pod):
         message = f"The node was low on resource: {annotations.get(EVICT_RESOURCE, 'memory')}. "
         at = parse_time(since) + timedelta(seconds=after)
-        found.append(_Final(at, EVICTED, message, SIGKILL_CODE, "Warning"))
-    return min(found, default=None)
+        final_names.append(_Final(at, EVICTED, message, SIGKILL_CODE, "Warning"))
+    return min(final_names, default=None)
 
 
 class _Planner:
@@ -140,18 +140,18 @@ class _Planner:
         }
         self._is_new = not pod_status.is_running(pod)
         since = status.get("startTime")
-        ended = [parse_time(at) for each in self._inits if (at := self._finished_at(each["name"]))]
-        begun = parse_time(since) if since else now.replace(microsecond=0)
+        ended = [parse_time(at) for init in self._inits if (at := self._finished_at(init["name"]))]
+        started_at = parse_time(since) if since else now.replace(microsecond=0)
         self._context = Context(
-            pod, now, max([begun, *ended]), ends, Program(0.0) if ends and is_controlled_by_job(pod) else FOREVER
+            pod, now, max([started_at, *ended]), ends, Program(0.0) if ends and is_controlled_by_job(pod) else FOREVER
         )
         self._due: list[datetime] = []
         self._events: list[Event] = []
         self._has_changed = False
 
     def _state(self, name: str) -> Tree:
-        found: Tree = (self._statuses.get(name) or {}).get("state") or {}
-        return found
+        state: Tree = (self._statuses.get(name) or {}).get("state") or {}
+        return state
 
     def _finished_at(self, name: str) -> str:
         return str((self._state(name).get("terminated") or {}).get("finishedAt") or "")
@@ -164,10 +164,10 @@ class _Planner:
             for message in invalid_annotations(self._annotations):
                 self._events.append(Event("Warning", "InvalidAnnotation", message))
         is_initialized = self._initialize()
-        for each in self._mains:
+        for main in self._mains:
             if not is_initialized:
-                self._wait(each)
-            elif (self._is_new or each["name"] in self._statuses) and self._advance(each, is_init=False):
+                self._wait(main)
+            elif (self._is_new or main["name"] in self._statuses) and self._advance(main, is_init=False):
                 break  # all containers start again
         if not self._has_changed:
             return PodPlan(None, min(self._due, default=None))
@@ -204,17 +204,17 @@ class _Planner:
 
     def _initialize(self) -> bool:
         """Advance init containers in their order; return whether the other containers may run."""
-        if any("running" in self._state(each["name"]) for each in self._mains):
-            for each in self._inits:
-                if is_sidecar(each) and each["name"] in self._statuses:
-                    self._advance(each, is_init=True)
+        if any("running" in self._state(main["name"]) for main in self._mains):
+            for init in self._inits:
+                if is_sidecar(init) and init["name"] in self._statuses:
+                    self._advance(init, is_init=True)
             return True
         is_initialized = True
-        for each in self._inits:
+        for init in self._inits:
             if not is_initialized:
-                self._wait(each)
+                self._wait(init)
             else:
-                is_initialized = self._initialize_one(each)
+                is_initialized = self._initialize_one(init)
         return is_initialized
 
     def _initialize_one(self, container: Tree) -> bool:
@@ -242,15 +242,17 @@ class _Planner:
     def _restart_all(self) -> None:
         """Stop every container and start all of them from the first init container on (KEP-5532)."""
         self._has_changed = True
-        for each in [*self._inits, *self._mains]:
-            status = self._statuses.get(each["name"])
+        for container in [*self._inits, *self._mains]:
+            status = self._statuses.get(container["name"])
             if status is None:
                 continue
             if "running" in (status.get("state") or {}):
                 status = exited(status, self._context.now, SIGKILL_CODE)
             ended = (status.get("state") or {}).get("terminated")
             last = {"terminated": ended} if ended else status.get("lastState") or {}
-            self._statuses[each["name"]] = not_started(each, {**status, "lastState": last}, reason=_RESTARTING_ALL)
+            self._statuses[container["name"]] = not_started(
+                container, {**status, "lastState": last}, reason=_RESTARTING_ALL
+            )
 
     # The pod
 
@@ -270,25 +272,27 @@ class _Planner:
 
     def _listed(self) -> Iterator[tuple[str, list[Tree]]]:
         for field, containers in (("containerStatuses", self._mains), ("initContainerStatuses", self._inits)):
-            found = [self._statuses[each["name"]] for each in containers if each["name"] in self._statuses]
-            if found:
-                yield field, found
+            statuses = [
+                self._statuses[container["name"]] for container in containers if container["name"] in self._statuses
+            ]
+            if statuses:
+                yield field, statuses
 
     def _stop_sidecars(self) -> None:
-        for each in self._inits:
-            status = self._statuses.get(each["name"])
+        for init in self._inits:
+            status = self._statuses.get(init["name"])
             if status is not None and "running" in (status.get("state") or {}):
-                self._statuses[each["name"]] = exited(status, self._context.now, 0)
+                self._statuses[init["name"]] = exited(status, self._context.now, 0)
 
     def _phase(self) -> str:
-        for each in self._inits:
-            ended = self._state(each["name"]).get("terminated")
-            if ended is not None and not is_sidecar(each) and ended.get("exitCode", 0) != 0:
-                return "Pending" if self._restarts(each, ended, is_init=True) else "Failed"
-            if not is_sidecar(each) and ended is None and each["name"] in self._statuses:
+        for init in self._inits:
+            ended = self._state(init["name"]).get("terminated")
+            if ended is not None and not is_sidecar(init) and ended.get("exitCode", 0) != 0:
+                return "Pending" if self._restarts(init, ended, is_init=True) else "Failed"
+            if not is_sidecar(init) and ended is None and init["name"] in self._statuses:
                 return "Pending"
-        states = [self._state(each["name"]) for each in self._mains]
-        if not states or any(self._never_ran(each["name"]) for each in self._mains):
+        states = [self._state(main["name"]) for main in self._mains]
+        if not states or any(self._never_ran(main["name"]) for main in self._mains):
             return "Pending"
         ends = [state.get("terminated") for state in states]
         for container, ended in zip(self._mains, ends, strict=True):
@@ -305,8 +309,8 @@ class _Planner:
         return bool(restart_action(context, container, ended.get("exitCode", 0)))
 
     def _conditions(self, phase: str) -> list[tuple[str, bool, str, str]]:
-        incomplete = [each["name"] for each in self._inits if not self._is_initialized(each)]
-        unready = [each["name"] for each in self._mains if not (self._statuses.get(each["name"]) or {}).get("ready")]
+        incomplete = [init["name"] for init in self._inits if not self._is_initialized(init)]
+        unready = [main["name"] for main in self._mains if not (self._statuses.get(main["name"]) or {}).get("ready")]
         is_over = phase in ("Succeeded", "Failed")
         reason = {"Succeeded": "PodCompleted", "Failed": "PodFailed"}.get(phase, "ContainersNotReady")
         message = "" if is_over else f"containers with unready status: [{' '.join(unready)}]"

@@ -86,7 +86,7 @@ def health(container: Tree, behavior: Behavior, *, began: datetime, now: datetim
     if hang is not None:
         changes.add(hang)
     elapsed = (now - began).total_seconds()
-    later = [each for each in changes if each > elapsed]
+    later = [change for change in changes if change > elapsed]
     is_started = elapsed >= started_at
     return Health(
         is_started,

@@ -56,7 +56,9 @@ def program_of(container: Tree) -> Program | None:
     if not words:
         return None
     variables = {
-        each["name"]: each.get("value") or "" for each in container.get("env") or () if not each.get("valueFrom")
+        variable["name"]: variable.get("value") or ""
+        for variable in container.get("env") or ()
+        if not variable.get("valueFrom")
     }
     return _interpret(tuple(expand(word, variables) for word in words), tuple(sorted(variables.items())))
 

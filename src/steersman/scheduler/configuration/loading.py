@@ -89,8 +89,8 @@ def _with_defaults(tree: Tree) -> Tree:
 
 def _with_zero_defaults(defaults: Tree, configured: Tree | None) -> Tree:
     """Apply defaults to empty and zero values; false is kept."""
-    given = {name: value for name, value in (configured or {}).items() if value or value is False}
-    return {**defaults, **given}
+    values = {name: value for name, value in (configured or {}).items() if value or value is False}
+    return {**defaults, **values}
 
 
 def _profile(profile: Tree, share: int) -> ProfileSettings:
@@ -105,12 +105,15 @@ def _profile(profile: Tree, share: int) -> ProfileSettings:
         scheduler_name=name,
         percentage_of_nodes_to_score=profile.get("percentageOfNodesToScore", share),
         plugins=plugins,
-        args={**default_args(), **{each["name"]: each["args"] for each in profile.get("pluginConfig") or ()}},
+        args={
+            **default_args(),
+            **{plugin_config["name"]: plugin_config["args"] for plugin_config in profile.get("pluginConfig") or ()},
+        },
     )
 
 
 def _options(election: Tree, connection: Tree) -> dict[str, Any]:
-    found: dict[str, Any] = {
+    options: dict[str, Any] = {
         "leader_elect": election["leaderElect"],
         "leader_elect_lease_duration_seconds": seconds_of(election["leaseDuration"])[0],
         "leader_elect_renew_deadline_seconds": seconds_of(election["renewDeadline"])[0],
@@ -121,5 +124,5 @@ def _options(election: Tree, connection: Tree) -> dict[str, Any]:
         "kube_api_burst": connection["burst"],
     }
     if connection["kubeconfig"]:
-        found["kubeconfig"] = Path(connection["kubeconfig"]).expanduser()
-    return found
+        options["kubeconfig"] = Path(connection["kubeconfig"]).expanduser()
+    return options

@@ -134,9 +134,9 @@ def read_configuration(raw: bytes) -> Tree:
         raise ConfigurationError(f"couldn't decode as {KIND}: it is no object")
     _require_kind(tree, KIND)
     _raise_strict([document.strict_error()] if document.duplicates else [])
-    found = _decode_strict(CONFIGURATION, tree)
+    decoded = _decode_strict(CONFIGURATION, tree)
     nested: list[str] = []
-    for number, profile in enumerate(found.get("profiles") or ()):
+    for number, profile in enumerate(decoded.get("profiles") or ()):
         for place, config in enumerate(profile.get("pluginConfig") or ()):
             where = f"decoding .profiles[{number}].pluginConfig[{place}]: "
             try:
@@ -146,7 +146,7 @@ def read_configuration(raw: bytes) -> Tree:
             except ConfigurationError as error:
                 raise ConfigurationError(f"{where}{error}") from None
     _raise_strict(nested)
-    return found
+    return decoded
 
 
 class _StrictError(ConfigurationError):
@@ -200,8 +200,8 @@ def _require_kind(tree: Tree, kind: str) -> None:
 
 def _decode_strict(type_: Struct, tree: Tree) -> Tree:
     try:
-        found = decode(type_, tree)
+        decoded = decode(type_, tree)
     except DecodeError as error:
         raise ConfigurationError(str(error)) from None
-    _raise_strict([f"unknown field {quote(path)}" for path in found.unknown])
-    return found.tree
+    _raise_strict([f"unknown field {quote(path)}" for path in decoded.unknown])
+    return decoded.tree

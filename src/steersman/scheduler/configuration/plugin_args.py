@@ -49,17 +49,17 @@ def default_args() -> dict[str, Tree]:
 
 def with_defaults(name: str, args: Tree) -> Tree:
     """Return a plugin's arguments completed with defaults."""
-    found = {**_DEFAULTS[name], **args}
+    completed = {**_DEFAULTS[name], **args}
     if name == "NodeResourcesFit":
-        strategy = found["scoringStrategy"]
-        found["scoringStrategy"] = {**strategy, "resources": _weighted(strategy.get("resources"))}
+        strategy = completed["scoringStrategy"]
+        completed["scoringStrategy"] = {**strategy, "resources": _weighted(strategy.get("resources"))}
     elif name == "NodeResourcesBalancedAllocation":
-        found["resources"] = _weighted(found["resources"])
-    return found
+        completed["resources"] = _weighted(completed["resources"])
+    return completed
 
 
 def _weighted(resources: Sequence[Tree] | None) -> Sequence[Tree]:
-    return [{**each, "weight": each.get("weight") or 1} for each in resources or _CPU_AND_MEMORY]
+    return [{**resource, "weight": resource.get("weight") or 1} for resource in resources or _CPU_AND_MEMORY]
 
 
 def check_args(name: str, args: Tree, path: Path) -> Iterator[FieldError]:
@@ -120,20 +120,20 @@ def _check_added_affinity(args: Tree, path: Path) -> Iterator[FieldError]:
 
 
 def _check_term(term: Tree, path: Path) -> Iterator[FieldError]:
-    for number, each in enumerate(term.get("matchExpressions") or ()):
-        here, operator = path.child("matchExpressions").index(number), each.get("operator") or ""
+    for number, expression in enumerate(term.get("matchExpressions") or ()):
+        here, operator = path.child("matchExpressions").index(number), expression.get("operator") or ""
         if operator not in _LABEL_OPERATORS:
             yield field.not_supported(here.child("operator"), operator, _LABEL_OPERATORS)
             continue
         try:
-            requirement(each.get("key") or "", _LABEL_OPERATORS[operator], each.get("values") or ())
+            requirement(expression.get("key") or "", _LABEL_OPERATORS[operator], expression.get("values") or ())
         except SelectorError as error:
-            yield field.invalid(here, each, str(error))
-    for number, each in enumerate(term.get("matchFields") or ()):
-        here, operator = path.child("matchFields").index(number), each.get("operator") or ""
+            yield field.invalid(here, expression, str(error))
+    for number, expression in enumerate(term.get("matchFields") or ()):
+        here, operator = path.child("matchFields").index(number), expression.get("operator") or ""
         if operator not in _FIELD_OPERATORS:
             yield field.not_supported(here.child("operator"), operator, _FIELD_OPERATORS)
-        elif len(each.get("values") or ()) != 1:
+        elif len(expression.get("values") or ()) != 1:
             yield field.required(here.child("values"), "must have one element")
 
 

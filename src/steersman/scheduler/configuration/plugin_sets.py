@@ -105,16 +105,16 @@ def _merge_plugins(custom: Tree) -> list[Tree]:
     enabled: list[Tree] = list(custom.get("enabled") or ())
     latest = {plugin["name"]: number for number, plugin in enumerate(enabled)}
     replacing: set[int] = set()
-    found: list[Tree] = []
+    plugins: list[Tree] = []
     for name in () if "*" in disabled else PLUGINS:
         if name in disabled:
             continue
         if name in latest:
             replacing.add(latest[name])
-            found.append(enabled[latest[name]])
+            plugins.append(enabled[latest[name]])
         else:
-            found.append({"name": name, "weight": _WEIGHTS.get(name, 1)})
-    return found + [plugin for number, plugin in enumerate(enabled) if number not in replacing]
+            plugins.append({"name": name, "weight": _WEIGHTS.get(name, 1)})
+    return plugins + [plugin for number, plugin in enumerate(enabled) if number not in replacing]
 
 
 def _check_single(point: str, plugin_set: Tree) -> None:

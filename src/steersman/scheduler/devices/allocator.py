@@ -65,14 +65,14 @@ class Allocator:
 
     def matches_request(self, device: Device, request: DeviceRequest, claim: Any) -> bool:
         """Report whether a device matches the selectors of a request and its class. Raises AllocationError."""
-        found = self._classes.get(request.class_name)
-        if found is None:
+        device_class = self._classes.get(request.class_name)
+        if device_class is None:
             raise AllocationError(
                 f"claim {claim.metadata.namespace}/{claim.metadata.name}, request {request.name}: could not retrieve device "
                 f'class {request.class_name}: deviceclass.resource.k8s.io "{request.class_name}" not found'
             )
         return matches_selectors(
-            device, found.spec.selectors or (), lambda: f"class {request.class_name}"
+            device, device_class.spec.selectors or (), lambda: f"class {request.class_name}"
         ) and matches_selectors(
             device, request.selectors, lambda: f"claim {claim.metadata.namespace}/{claim.metadata.name}"
         )
@@ -109,7 +109,7 @@ class _Search:
             count = request.count if all_devices is None else len(all_devices)
             if not count or len(self.chosen[claim]) + count > RESULTS_MAX:
                 continue
-            if self._devices_for(claim, number, request, left=count, all_devices=all_devices):
+            if self._devices_for(claim, number, request, remaining=count, all_devices=all_devices):
                 return True
         return False
 
@@ -136,7 +136,7 @@ class _Search:
         number: int,
         request: DeviceRequest,
         *,
-        left: int,
+        remaining: int,
         all_devices: list[tuple[Pool, Device]] | None,
         start: int = 0,
     ) -> bool:
@@ -144,7 +144,7 @@ class _Search:
 
         The devices of one request are interchangeable, so candidates before ``start`` are not tried again.
         """
-        if not left:
+        if not remaining:
             return self._request(claim, number + 1)
         offers = self._devices if all_devices is None else all_devices[: start + 1]
         for index in range(start, len(offers)):
@@ -156,13 +156,15 @@ class _Search:
                 device, request, self._allocator.claims[claim]
             ):
                 continue
-            taken = self._choose(claim, request, pool, device)
-            if taken is None:
+            chosen = self._choose(claim, request, pool, device)
+            if chosen is None:
                 continue
-            again = index if taken.consumed is not None and all_devices is None else index + 1
-            if self._devices_for(claim, number, request, left=left - 1, all_devices=all_devices, start=again):
+            next_index = index if chosen.consumed is not None and all_devices is None else index + 1
+            if self._devices_for(
+                claim, number, request, remaining=remaining - 1, all_devices=all_devices, start=next_index
+            ):
                 return True
-            self._undo(claim, taken)
+            self._undo(claim, chosen)
         return False
 
     def _choose(self, claim: int, request: DeviceRequest, pool: Pool, device: Device) -> Choice | None:

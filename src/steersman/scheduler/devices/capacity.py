@@ -40,28 +40,28 @@ class Usage:
         return amounts[name] if amounts is not None else 0
 
 
-def consumption(device: Device, wanted: Mapping[str, Any]) -> CapacityAmounts | None:
+def consumption(device: Device, requested: Mapping[str, Any]) -> CapacityAmounts | None:
     """Return what a request consumes of each capacity of a device; None if the device cannot satisfy it."""
-    if any(name not in device.capacity for name in wanted):
+    if any(name not in device.capacity for name in requested):
         return None
-    found: CapacityAmounts = {}
+    amounts: CapacityAmounts = {}
     for name, capacity in device.capacity.items():
-        amount = _amount(capacity, wanted.get(name))
+        amount = _amount(capacity, requested.get(name))
         if amount is None or amount > parse(str(capacity["value"])).nanos:
             return None
-        found[name] = amount
-    return found
+        amounts[name] = amount
+    return amounts
 
 
-def _amount(capacity: Mapping[str, Any], wanted: Any) -> int | None:
+def _amount(capacity: Mapping[str, Any], requested: Any) -> int | None:
     """Round the requested amount by the capacity's request policy; None if the policy forbids it."""
     policy = capacity.get("requestPolicy") or {}
-    if wanted is None:
+    if requested is None:
         return parse(str(policy.get("default") or capacity["value"])).nanos
-    amount = parse(str(wanted)).nanos
+    amount = parse(str(requested)).nanos
     values = policy.get("validValues")
     if values:
-        return min((each for each in map(_nanos, values) if each >= amount), default=None)
+        return min((value for value in map(_nanos, values) if value >= amount), default=None)
     allowed = policy.get("validRange")
     if not allowed:
         return amount
@@ -90,13 +90,15 @@ def counters_left(device: Device, pool: Pool, usages: Iterable[Usage]) -> bool:
     if not device.consumes:
         return True
     usages = tuple(usages)
-    taken = [each for each in pool.devices if each.consumes and any(each.id in usage.devices for usage in usages)]
-    if device in taken:
+    consuming_devices = [
+        device for device in pool.devices if device.consumes and any(device.id in usage.devices for usage in usages)
+    ]
+    if device in consuming_devices:
         return True
     for set_name, counters in device.consumes.items():
         available = pool.counters.get(set_name, {})
         for name, amount in counters.items():
-            used = sum(each.consumes.get(set_name, {}).get(name, 0) for each in taken)
+            used = sum(device.consumes.get(set_name, {}).get(name, 0) for device in consuming_devices)
             if used + amount > available.get(name, 0):
                 return False
     return True

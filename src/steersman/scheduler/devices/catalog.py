@@ -61,11 +61,11 @@ class DeviceCatalog:
     def put_claim(self, claim: Any) -> bool:
         """Add or update a claim; return False if a newer version is already stored."""
         key = f"{claim.metadata.namespace}/{claim.metadata.name}"
-        known = self.claims.get(key)
-        if known is not None:
-            if known.metadata.uid != claim.metadata.uid:
-                self.remove_claim(known)
-            elif _revision(known) > _revision(claim):
+        cached = self.claims.get(key)
+        if cached is not None:
+            if cached.metadata.uid != claim.metadata.uid:
+                self.remove_claim(cached)
+            elif _revision(cached) > _revision(claim):
                 return False
         self.claims[key] = claim
         self._count(claim)
@@ -78,8 +78,8 @@ class DeviceCatalog:
 
     def written(self, claim: Any) -> None:
         """Store the response of a write, unless the claim was deleted meanwhile."""
-        known = self.claims.get(f"{claim.metadata.namespace}/{claim.metadata.name}")
-        if known is not None and known.metadata.uid == claim.metadata.uid:
+        cached = self.claims.get(f"{claim.metadata.namespace}/{claim.metadata.name}")
+        if cached is not None and cached.metadata.uid == claim.metadata.uid:
             self.put_claim(claim)
 
     def remove_claim(self, claim: Any) -> None:
@@ -96,17 +96,17 @@ class DeviceCatalog:
         """Report whether an allocation of the claim is pending. Upstream: ``ClaimHasPendingAllocation``."""
         return claim.metadata.uid in self._pending
 
-    def add_pending(self, claim: Any, given: Any) -> None:
+    def add_pending(self, claim: Any, allocation: Any) -> None:
         """Hold the devices of an allocation until ``remove_pending``. Upstream: ``SignalClaimPendingAllocation``."""
-        self._pending[claim.metadata.uid] = given
+        self._pending[claim.metadata.uid] = allocation
         self._count(claim)
 
     def remove_pending(self, claim: Any) -> None:
         """Drop the pending allocation after it was written or abandoned; only the claim's status counts from now on."""
         self._pending.pop(claim.metadata.uid, None)
-        known = self.claims.get(f"{claim.metadata.namespace}/{claim.metadata.name}")
-        if known is not None and known.metadata.uid == claim.metadata.uid:
-            self._count(known)
+        cached = self.claims.get(f"{claim.metadata.namespace}/{claim.metadata.name}")
+        if cached is not None and cached.metadata.uid == claim.metadata.uid:
+            self._count(cached)
         else:
             self._recount(claim.metadata.uid, None)
 
@@ -117,14 +117,14 @@ class DeviceCatalog:
             self._recount(uid, None)
 
     def _count(self, claim: Any) -> None:
-        given = allocation_of(claim)
-        self._recount(claim.metadata.uid, self._pending.get(claim.metadata.uid) if given is None else given)
+        allocation = allocation_of(claim)
+        self._recount(claim.metadata.uid, self._pending.get(claim.metadata.uid) if allocation is None else allocation)
 
-    def _recount(self, uid: str, given: Any) -> None:
+    def _recount(self, uid: str, allocation: Any) -> None:
         for device, consumed in self._counted.pop(uid, ()):
             self.usage.count(device, consumed, -1)
-        if given is not None:
-            self._counted[uid] = list(held_devices(given))
+        if allocation is not None:
+            self._counted[uid] = list(held_devices(allocation))
             for device, consumed in self._counted[uid]:
                 self.usage.count(device, consumed, 1)
 

@@ -49,12 +49,12 @@ class _ContainerRequest(NamedTuple):
 def extended_resource_classes(classes: Iterable[Any]) -> dict[str, str]:
     """Map extended resources to classes; of several classes the newest wins, then the first by name."""
     found: dict[str, str] = {}
-    ordered = sorted(classes, key=lambda each: (-_created(each), each.metadata.name))
-    for each in ordered:
-        if each.spec.extendedResourceName:
-            found.setdefault(each.spec.extendedResourceName, each.metadata.name)
-    for each in ordered:
-        found.setdefault(f"{_IMPLICIT}{each.metadata.name}", each.metadata.name)
+    ordered = sorted(classes, key=lambda device_class: (-_created(device_class), device_class.metadata.name))
+    for device_class in ordered:
+        if device_class.spec.extendedResourceName:
+            found.setdefault(device_class.spec.extendedResourceName, device_class.metadata.name)
+    for device_class in ordered:
+        found.setdefault(f"{_IMPLICIT}{device_class.metadata.name}", device_class.metadata.name)
     return found
 
 
@@ -117,7 +117,9 @@ def _requests(spec: Any, resource: str) -> tuple[list[_ContainerRequest], list[t
     and share one request for what they need beyond that.
     """
     first = list(spec.initContainers or ())
-    asks = [_container_request(index, each, resource) for index, each in enumerate([*first, *spec.containers])]
+    asks = [
+        _container_request(index, container, resource) for index, container in enumerate([*first, *spec.containers])
+    ]
     init_steps = [
         ask
         for ask, container in zip(asks, first, strict=False)

@@ -61,7 +61,8 @@ class Device:
         self.taints: Final[Sequence[Any]] = spec.taints or ()
         #: Consumed shared counters of its pool.
         self.consumes: Final[Counters] = {
-            each.counterSet: _counters(each.counters) for each in spec.consumesCounters or ()
+            consumes_counter.counterSet: _counters(consumes_counter.counters)
+            for consumes_counter in spec.consumesCounters or ()
         }
         #: Results of CEL selectors, by expression.
         self.selected: Final[dict[str, bool]] = {}
@@ -78,11 +79,11 @@ class Device:
 
     def attribute(self, name: str) -> Any:
         """Return an attribute by qualified name, or None. The driver's own attributes may omit their domain."""
-        found = self.attributes.get(name)
-        if found is None:
+        attribute = self.attributes.get(name)
+        if attribute is None:
             domain, _, rest = name.partition("/")
-            found = self.attributes.get(rest) if domain == self.id.driver else None
-        return found
+            attribute = self.attributes.get(rest) if domain == self.id.driver else None
+        return attribute
 
 
 class Pool:
@@ -93,19 +94,21 @@ class Pool:
         self.name: Final = name
         self.counters: Final[Counters] = {}
         self.devices: Final[list[Device]] = []
-        latest = max(each.spec.pool.generation or 0 for each in slices)
-        current = [each for each in slices if (each.spec.pool.generation or 0) == latest]
+        latest = max(slice_.spec.pool.generation or 0 for slice_ in slices)
+        current = [slice_ for slice_ in slices if (slice_.spec.pool.generation or 0) == latest]
         #: True if slices of the generation are missing.
-        self.is_incomplete: Final = any(len(current) < each.spec.pool.resourceSliceCount for each in current)
-        for each in sorted(current, key=_name):
-            self._read(each.spec)
+        self.is_incomplete: Final = any(len(current) < slice_.spec.pool.resourceSliceCount for slice_ in current)
+        for slice_ in sorted(current, key=_name):
+            self._read(slice_.spec)
         #: True if devices have binding conditions; such pools are tried last (KEP-5007).
         self.is_slow: Final = any(device.spec.bindingConditions for device in self.devices)
         #: Why the pool is invalid; empty if it is valid.
         self.fault: Final = next(self._faults(current), "")
 
     def _faults(self, slices: Sequence[Any]) -> Iterator[str]:
-        sets = [each.name for spec in (each.spec for each in slices) for each in spec.sharedCounters or ()]
+        sets = [
+            counter_set.name for spec in (slice_.spec for slice_ in slices) for counter_set in spec.sharedCounters or ()
+        ]
         yield from (f"duplicate counter set name {name}" for name in sets if sets.count(name) > 1)
         names = Counter(device.id.device for device in self.devices)
         yield from (f"duplicate device name {name}" for name, count in names.items() if count > 1)
@@ -114,7 +117,9 @@ class Pool:
                 if name not in self.counters:
                     yield f"counter set {name} not found"
                 missing = counters.keys() - self.counters.get(name, {}).keys()
-                yield from (f"counter {each} not found in counter set {name}" for each in sorted(missing))
+                yield from (
+                    f"counter {counter_name} not found in counter set {name}" for counter_name in sorted(missing)
+                )
 
     @property
     def key(self) -> str:
@@ -122,8 +127,8 @@ class Pool:
         return f"{self.driver}/{self.name}"
 
     def _read(self, spec: Any) -> None:
-        for each in spec.sharedCounters or ():
-            self.counters[each.name] = _counters(each.counters)
+        for shared_counter in spec.sharedCounters or ():
+            self.counters[shared_counter.name] = _counters(shared_counter.counters)
         place = NodeScope(spec)
         for device in spec.devices or ():
             self.devices.append(Device(self, device, NodeScope(device) if spec.perDeviceNodeSelection else place))
@@ -134,10 +139,10 @@ class Pools:
 
     def __init__(self, slices: Iterable[Any]) -> None:
         grouped: dict[tuple[str, str], list[Any]] = {}
-        for each in slices:
-            grouped.setdefault((each.spec.driver, each.spec.pool.name), []).append(each)
-        made = [Pool(driver, name, each) for (driver, name), each in sorted(grouped.items())]
-        self._pools: Final = sorted(made, key=lambda pool: pool.is_slow)
+        for slice_ in slices:
+            grouped.setdefault((slice_.spec.driver, slice_.spec.pool.name), []).append(slice_)
+        pools = [Pool(driver, name, pool_slices) for (driver, name), pool_slices in sorted(grouped.items())]
+        self._pools: Final = sorted(pools, key=lambda pool: pool.is_slow)
         self._local: Final[dict[str, set[int]]] = {}
         self._anywhere: Final[set[int]] = set()
         for number, pool in enumerate(self._pools):
@@ -150,12 +155,12 @@ class Pools:
     def on(self, node: NodeInfo) -> list[tuple[Pool, list[Device]]]:
         """Return the pools with the devices that are available on a node, in a stable order."""
         numbers = sorted(self._anywhere | self._local.get(node.name, set()))
-        found = []
+        device_pools = []
         for pool in (self._pools[number] for number in numbers):
             devices = [device for device in pool.devices if device.place.matches(node)]
             if devices:
-                found.append((pool, devices))
-        return found
+                device_pools.append((pool, devices))
+        return device_pools
 
 
 def _name(obj: Any) -> str:

@@ -44,15 +44,15 @@ def is_ready(claim: Any) -> bool:
 
 def is_overdue(claim: Any, *, now: datetime, timeout_seconds: float) -> bool:
     """Report whether binding conditions have been pending for longer than ``timeout_seconds``."""
-    given = allocation_of(claim)
-    since = given.allocationTimestamp if given is not None else None
+    allocation = allocation_of(claim)
+    since = allocation.allocationTimestamp if allocation is not None else None
     return since is not None and awaits_devices(claim) and (now - since).total_seconds() > timeout_seconds
 
 
 def _results(claim: Any) -> Iterator[Any]:
-    given = allocation_of(claim)
-    if given is not None and given.devices is not None:
-        yield from given.devices.results or ()
+    allocation = allocation_of(claim)
+    if allocation is not None and allocation.devices is not None:
+        yield from allocation.devices.results or ()
 
 
 def _conditions(claim: Any, result: Any) -> dict[str, Any] | None:
@@ -61,5 +61,5 @@ def _conditions(claim: Any, result: Any) -> dict[str, Any] | None:
         if (status.driver, status.pool, status.device, status.shareID) == (
             result.driver, result.pool, result.device, result.shareID,
         ):  # fmt: skip
-            return {each.type: each for each in status.conditions or ()}
+            return {condition.type: condition for condition in status.conditions or ()}
     return None

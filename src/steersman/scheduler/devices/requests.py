@@ -37,7 +37,7 @@ class DeviceRequest:
     def tolerates_taints(self, device: Device) -> bool:
         """Report whether the request tolerates the device's taints."""
         return all(
-            any(tolerates(each, taint) for each in self.tolerations)
+            any(tolerates(toleration, taint) for toleration in self.tolerations)
             for taint in device.taints
             if taint.effect in (NO_SCHEDULE, NO_EXECUTE)
         )
@@ -64,10 +64,10 @@ def matches_selectors(device: Device, selectors: Sequence[Any], of: Callable[[],
         if selector.cel is None:
             raise AllocationError(f"{of()}: selector #{number}: CEL expression empty (unsupported selector type?)")
         expression = selector.cel.expression
-        known = device.selected.get(expression)
-        if known is None:
-            known = device.selected[expression] = _evaluate(device, expression, f"{of()}: selector #{number}")
-        if not known:
+        cached = device.selected.get(expression)
+        if cached is None:
+            cached = device.selected[expression] = _evaluate(device, expression, f"{of()}: selector #{number}")
+        if not cached:
             return False
     return True
 

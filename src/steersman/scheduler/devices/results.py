@@ -37,19 +37,19 @@ def allocation(
 
 def _result(choice: Choice, dice: random.Random) -> Tree:
     device, request = choice.device, choice.request
-    found: Tree = {"request": request.name, **device.id._asdict()}
+    result: Tree = {"request": request.name, **device.id._asdict()}
     if request.is_admin:
-        found["adminAccess"] = True
+        result["adminAccess"] = True
     if request.tolerations:
-        found["tolerations"] = msgspec.to_builtins(request.tolerations)
+        result["tolerations"] = msgspec.to_builtins(request.tolerations)
     if choice.consumed is not None:
-        found["shareID"] = str(uuid.UUID(int=dice.getrandbits(128), version=4))
-        found["consumedCapacity"] = as_quantities(device, choice.consumed)
+        result["shareID"] = str(uuid.UUID(int=dice.getrandbits(128), version=4))
+        result["consumedCapacity"] = as_quantities(device, choice.consumed)
     for name in ("bindingConditions", "bindingFailureConditions"):
         conditions = getattr(device.spec, name)
         if conditions:
-            found[name] = list(conditions)
-    return found
+            result[name] = list(conditions)
+    return result
 
 
 def _of_classes(choices: Sequence[Choice], classes: Mapping[str, Any]) -> Iterator[Tree]:
@@ -81,16 +81,20 @@ def node_selector(choices: Sequence[Choice], node: str) -> Tree | None:
         # The node selector of a slice has exactly one term.
         for term in place.selector.nodeSelectorTerms if place.selector is not None else ():
             spec = msgspec.to_builtins(term)
-            fields += [each for each in spec.get("matchFields", ()) if each not in fields]
-            expressions += [each for each in spec.get("matchExpressions", ()) if each not in expressions]
+            fields += [match_field for match_field in spec.get("matchFields", ()) if match_field not in fields]
+            expressions += [
+                match_expression
+                for match_expression in spec.get("matchExpressions", ())
+                if match_expression not in expressions
+            ]
     term = {"matchExpressions": expressions} if expressions else {}
     term |= {"matchFields": fields} if fields else {}
     return {"nodeSelectorTerms": [term]} if term else None
 
 
-def held_devices(given: Any) -> Iterator[tuple[DeviceID, CapacityAmounts]]:
+def held_devices(allocation: Any) -> Iterator[tuple[DeviceID, CapacityAmounts]]:
     """Yield the devices that an allocation holds, with consumed capacity; admin access holds none."""
-    for result in (given.devices.results if given.devices is not None else None) or ():
+    for result in (allocation.devices.results if allocation.devices is not None else None) or ():
         if not result.adminAccess:
             consumed = {name: parse(str(value)).nanos for name, value in (result.consumedCapacity or {}).items()}
             yield DeviceID(result.driver, result.pool, result.device), consumed

@@ -113,7 +113,7 @@ class DynamicResources(Plugin):
                 raise PreFilterRejection(_NAME, f"resource claim {key} is in the process of being allocated")
             self._require_classes(claim)
             unallocated.append(claim)
-        failed_binding = [each for each in claims if self._has_failed_binding(each)]
+        failed_binding = [claim for claim in claims if self._has_failed_binding(claim)]
         return _ClaimsFilter(
             self._catalog,
             pod,
@@ -138,7 +138,7 @@ class DynamicResources(Plugin):
 
     def _claims(self, pod: PodInfo) -> list[Any]:
         """Return the pod's claims. Raises ``PreFilterRejection`` if one is unusable."""
-        found = []
+        pairs = []
         for use in pod.device_claims:
             if use.fault:
                 raise PreFilterRejection(_NAME, use.fault)
@@ -150,13 +150,13 @@ class DynamicResources(Plugin):
             if claim.metadata.deletionTimestamp is not None:
                 raise PreFilterRejection(_NAME, f'resourceclaim "{use.claim}" is being deleted')
             owners = claim.metadata.ownerReferences or ()
-            if use.must_be_owned and not any(each.controller and each.uid == pod.uid for each in owners):
+            if use.must_be_owned and not any(owner.controller and owner.uid == pod.uid for owner in owners):
                 raise PreFilterRejection(
                     _NAME,
                     f"ResourceClaim {pod.namespace}/{use.claim} was not created for pod {pod.key} (pod is not owner)",
                 )
-            found.append(claim)
-        return found
+            pairs.append(claim)
+        return pairs
 
     def _require_classes(self, claim: Any) -> None:
         for alternatives in device_requests(claim):
@@ -178,14 +178,16 @@ class DynamicResources(Plugin):
         if state is None:
             return Reservation()
         extended = state.extended(node)
-        wanted = [*state.unallocated, *([extended.claim] if extended is not None else [])]
+        reserved_claims = [*state.unallocated, *([extended.claim] if extended is not None else [])]
         allocate = []
-        for claim, choices in zip(wanted, state.choices(node) or (), strict=True):
-            given = allocation(claim, choices, node.name, self._catalog.classes, dice=self._dice)
-            self._catalog.add_pending(claim, given)
-            allocate.append((claim, given))
+        for claim, choices in zip(reserved_claims, state.choices(node) or (), strict=True):
+            allocation_ = allocation(claim, choices, node.name, self._catalog.classes, dice=self._dice)
+            self._catalog.add_pending(claim, allocation_)
+            allocate.append((claim, allocation_))
         special = (extended, allocate.pop()[1]) if extended is not None else None
-        has = [each for each in state.claims if each not in state.unallocated and not is_reserved_for(each, pod.uid)]
+        has = [
+            claim for claim in state.claims if claim not in state.unallocated and not is_reserved_for(claim, pod.uid)
+        ]
         return Reservation(tuple(allocate), tuple(has), special)
 
     def post_filter(self, pod: PodInfo, cluster: Snapshot) -> PostFilterResult:
@@ -307,6 +309,6 @@ class _AlternativesScorer(PodScorer):
 
 def _claim_node_test(claim: Any) -> NodeTest | None:
     """Return a predicate for the nodes that reach the claim's devices; None if unrestricted or unallocated."""
-    given = allocation_of(claim)
-    selector = given.nodeSelector if given is not None else None
+    allocation = allocation_of(claim)
+    selector = allocation.nodeSelector if allocation is not None else None
     return any_term(selector.nodeSelectorTerms) if selector is not None else None

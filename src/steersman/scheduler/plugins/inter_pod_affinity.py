@@ -67,10 +67,10 @@ class InterPodAffinity(Plugin):
         """Add the terms between the incoming pod and an existing one to the weights of the node's domains."""
         labels_of = cluster.namespace_labels
 
-        def add(terms: Iterable[AffinityTerm], wanted: PodInfo, sign: int, weight: int | None = None) -> None:
+        def add(terms: Iterable[AffinityTerm], affinity_pod: PodInfo, sign: int, weight: int | None = None) -> None:
             for term in terms:
                 value = node.labels.get(term.topology_key)
-                if value is not None and term.matches(wanted, labels_of):
+                if value is not None and term.matches(affinity_pod, labels_of):
                     values = weights.setdefault(term.topology_key, {})
                     values[value] = values.get(value, 0) + sign * (term.weight if weight is None else weight)
 

@@ -32,7 +32,7 @@ class NodeResourcesFit(LocalPlugin):
         self._ignored: Final = frozenset(args.get("ignoredResources") or ())
         self._ignored_groups: Final = frozenset(args.get("ignoredResourceGroups") or ())
         strategy = args["scoringStrategy"]
-        self._resources: Final = [(each["name"], each["weight"]) for each in strategy["resources"]]
+        self._resources: Final = [(resource["name"], resource["weight"]) for resource in strategy["resources"]]
         self._strategy_function: Final = _strategy_function(strategy)
         #: RequestedToCapacityRatio excludes resources with score 0 from the mean.
         self._skips_zero: Final = strategy["type"] == "RequestedToCapacityRatio"
@@ -40,9 +40,9 @@ class NodeResourcesFit(LocalPlugin):
     def filter(self, pod: PodInfo, node: NodeInfo) -> Rejection | None:
         is_full = len(node.pods) + 1 > node.pods_max
         lacking = [
-            (name, wanted > node.allocatable.get(name, 0))
-            for name, wanted in pod.requests.items()
-            if wanted > node.allocatable.get(name, 0) - node.requested.get(name, 0) and not self._ignores(name, node)
+            (name, requested > node.allocatable.get(name, 0))
+            for name, requested in pod.requests.items()
+            if requested > node.allocatable.get(name, 0) - node.requested.get(name, 0) and not self._ignores(name, node)
         ]
         if not lacking:
             return Rejection(self.name, ("Too many pods",)) if is_full else None
@@ -109,7 +109,7 @@ class _Shape:
     """Piecewise linear function, constant outside its points (``RequestedToCapacityRatio``)."""
 
     def __init__(self, points: Sequence[Mapping[str, int]]) -> None:
-        self._points: Final = [_Point(each["utilization"], each["score"] * _SHAPE_FACTOR) for each in points]
+        self._points: Final = [_Point(point["utilization"], point["score"] * _SHAPE_FACTOR) for point in points]
 
     def __call__(self, used: int, capacity: int) -> int:
         at = 100 if used > capacity else used * 100 // capacity
@@ -135,7 +135,7 @@ class NodeResourcesBalancedAllocation(LocalPlugin):
 
     def __init__(self, args: Mapping[str, Any]) -> None:
         """``args``: ``NodeResourcesBalancedAllocationArgs`` with defaults."""
-        self._resources: Final = tuple(each["name"] for each in args["resources"])
+        self._resources: Final = tuple(resource["name"] for resource in args["resources"])
 
     def score(self, pod: PodInfo, node: NodeInfo) -> int:
         requests, requested, allocatable = pod.requests, node.requested, node.allocatable
@@ -145,9 +145,9 @@ class NodeResourcesBalancedAllocation(LocalPlugin):
         for name in self._resources:
             capacity = allocatable.get(name, 0)
             if capacity and (name in requests or not is_scalar(name)):
-                taken = requested.get(name, 0)
-                before.append(min(1.0, taken / capacity))
-                after.append(min(1.0, (taken + requests.get(name, 0)) / capacity))
+                used = requested.get(name, 0)
+                before.append(min(1.0, used / capacity))
+                after.append(min(1.0, (used + requests.get(name, 0)) / capacity))
         # Range 50-100; 75 if the balance does not change (kubernetes/kubernetes#135573).
         return SCORE_MAX // 2 + (SCORE_MAX // 2 + _balance(after) - _balance(before)) // 2
 

@@ -36,7 +36,7 @@ class NodeUnschedulable(LocalPlugin):
 
     def filter(self, pod: PodInfo, node: NodeInfo) -> Rejection | None:
         taint: Any = _UnschedulableTaint
-        if not node.unschedulable or any(tolerates(each, taint) for each in pod.tolerations):
+        if not node.unschedulable or any(tolerates(toleration, taint) for toleration in pod.tolerations):
             return None
         return self._REJECTION
 
@@ -48,8 +48,8 @@ class NodeName(LocalPlugin):
     _REJECTION: Final = Rejection(name, ("node(s) didn't match the requested node name",), resolvable=False)
 
     def filter(self, pod: PodInfo, node: NodeInfo) -> Rejection | None:
-        wanted = pod.pod.spec.nodeName
-        return None if not wanted or wanted == node.name else self._REJECTION
+        node_name = pod.pod.spec.nodeName
+        return None if not node_name or node_name == node.name else self._REJECTION
 
 
 class TaintToleration(LocalPlugin):
@@ -66,7 +66,8 @@ class TaintToleration(LocalPlugin):
         return sum(
             1
             for taint in node.taints
-            if taint.effect == PREFER_NO_SCHEDULE and not any(tolerates(each, taint) for each in pod.tolerations)
+            if taint.effect == PREFER_NO_SCHEDULE
+            and not any(tolerates(toleration, taint) for toleration in pod.tolerations)
         )
 
     def normalize_scores(self, raw: Sequence[int]) -> list[int]:
@@ -86,9 +87,9 @@ class NodeAffinity(LocalPlugin):
         required = added.requiredDuringSchedulingIgnoredDuringExecution
         self._added: Final = any_term(required.nodeSelectorTerms) if required is not None else None
         self._preferred: Final = tuple(
-            (each.weight, node_term(each.preference))
-            for each in added.preferredDuringSchedulingIgnoredDuringExecution or ()
-            if each.weight
+            (preference.weight, node_term(preference.preference))
+            for preference in added.preferredDuringSchedulingIgnoredDuringExecution or ()
+            if preference.weight
         )
 
     def filter(self, pod: PodInfo, node: NodeInfo) -> Rejection | None:

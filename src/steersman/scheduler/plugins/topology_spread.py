@@ -62,7 +62,7 @@ class PodTopologySpread(Plugin):
     def _defaults(self, pod: PodInfo, constraints: Sequence[SpreadConstraint]) -> tuple[SpreadConstraint, ...]:
         """Return default constraints for a pod; empty if it belongs to no workload."""
         selector = self._workloads.selector_of(pod) if constraints else None
-        return () if selector is None else tuple(each._replace(selector=selector) for each in constraints)
+        return () if selector is None else tuple(constraint._replace(selector=selector) for constraint in constraints)
 
 
 def _is_eligible(node: NodeInfo, pod: PodInfo, constraint: SpreadConstraint) -> bool:
@@ -82,7 +82,7 @@ def _domains(constraint: SpreadConstraint, pod: PodInfo, cluster: Snapshot, keys
     for node in cluster.nodes:
         labels = node.labels
         value = labels.get(key)
-        if value is None or any(each not in labels for each in keys) or not _is_eligible(node, pod, constraint):
+        if value is None or any(key not in labels for key in keys) or not _is_eligible(node, pod, constraint):
             continue
         found[value] = found.get(value, 0) + counts.get(node.name, 0)
     return found
@@ -151,17 +151,17 @@ class _SoftScorer(PodScorer):
         #: Constraints of the pod require all topology labels; system defaults do not.
         self._strict = strict
         self._counts = [
-            cluster.counts(pod.namespace, each.selector)
-            if each.topology_key == HOSTNAME
-            else _domains(each, pod, cluster, [c.topology_key for c in constraints] if strict else ())
-            for each in constraints
+            cluster.counts(pod.namespace, constraint.selector)
+            if constraint.topology_key == HOSTNAME
+            else _domains(constraint, pod, cluster, [c.topology_key for c in constraints] if strict else ())
+            for constraint in constraints
         ]
 
     def __call__(self, node: NodeInfo) -> float:
         return 0.0  # ``normalize_scores`` computes the scores: weights depend on the set of feasible nodes
 
     def _is_ignored(self, node: NodeInfo) -> bool:
-        return self._strict and any(each.topology_key not in node.labels for each in self._constraints)
+        return self._strict and any(constraint.topology_key not in node.labels for constraint in self._constraints)
 
     def normalize_scores(self, raw: Sequence[float], nodes: Sequence[NodeInfo]) -> list[int]:
         counted = [node for node in nodes if not self._is_ignored(node)] if self._strict else nodes

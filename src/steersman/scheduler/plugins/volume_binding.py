@@ -70,8 +70,8 @@ class VolumeBinding(Plugin):
     def binding(self, pod: PodInfo, cluster: Snapshot, node: NodeInfo) -> Binding:
         """Return the volume operations for the selected node, which passed the filter."""
         state = self.pre_filter(pod, cluster)
-        found = state.binding(node) if isinstance(state, _VolumesFilter) else None
-        return found if isinstance(found, Binding) else Binding()
+        binding = state.binding(node) if isinstance(state, _VolumesFilter) else None
+        return binding if isinstance(binding, Binding) else Binding()
 
 
 def _ephemeral(pod: PodInfo) -> set[str]:
@@ -120,10 +120,17 @@ class _VolumesFilter(PodFilter):
                     return _NO_VOLUME
                 selected.append(claim)
                 continue
-            taken = [volume.metadata.name for _, volume in static]
-            found = next((each for each in self._catalog.candidates(claim, taken) if is_reachable(each, node)), None)
-            if found is not None:
-                static.append((claim, found))
+            taken_volumes = [volume.metadata.name for _, volume in static]
+            volume = next(
+                (
+                    candidate
+                    for candidate in self._catalog.candidates(claim, taken_volumes)
+                    if is_reachable(candidate, node)
+                ),
+                None,
+            )
+            if volume is not None:
+                static.append((claim, volume))
             else:
                 provision.append(claim)
         provision = [*selected, *provision]

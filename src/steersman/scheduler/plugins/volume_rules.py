@@ -68,9 +68,9 @@ class _ExclusiveFilter(PodFilter):
         if self._in_use > 0:
             return VolumeRestrictions._CLAIM
         if self._disks:
-            taken = [disk for other in node.pods.values() for disk in _disks(other)]
+            mounted_disks = [disk for other in node.pods.values() for disk in _disks(other)]
             for name, reads_only in self._disks:
-                if any(_same(name, other) and not (reads_only and other_reads) for other, other_reads in taken):
+                if any(_same(name, other) and not (reads_only and other_reads) for other, other_reads in mounted_disks):
                     return VolumeRestrictions._DISK
         return None
 
@@ -111,18 +111,18 @@ class VolumeZone(Plugin):
         self._catalog = catalog
 
     def pre_filter(self, pod: PodInfo, cluster: Snapshot) -> PodFilter | None:
-        wanted = []
+        allowed_zones = []
         for name in pod.claims:
             claim = self._catalog.claims.get(f"{pod.namespace}/{name}")
             volume = self._catalog.volumes.get((claim.spec.volumeName or "") if claim is not None else "")
             labels = (volume.metadata.labels or {}) if volume is not None else {}
-            wanted += [(key, frozenset(labels[key].split("__"))) for key in _ZONE_LABELS if key in labels]
-        return _ZoneFilter(wanted) if wanted else None
+            allowed_zones += [(key, frozenset(labels[key].split("__"))) for key in _ZONE_LABELS if key in labels]
+        return _ZoneFilter(allowed_zones) if allowed_zones else None
 
 
 class _ZoneFilter(PodFilter):
-    def __init__(self, wanted: list[tuple[str, frozenset[str]]]) -> None:
-        self._wanted = wanted
+    def __init__(self, allowed_zones: list[tuple[str, frozenset[str]]]) -> None:
+        self._wanted = allowed_zones
 
     def __call__(self, node: NodeInfo) -> Rejection | None:
         labels = node.labels
@@ -153,7 +153,7 @@ class NodeVolumeLimits(Plugin):
 
     def attached(self, pod: PodInfo) -> set[Disk]:
         """Return the pod's CSI volumes. An unbound claim counts for the provisioner of its class."""
-        found: set[Disk] = set()
+        disks: set[Disk] = set()
         for name in pod.claims:
             key = f"{pod.namespace}/{name}"
             claim = self._catalog.claims.get(key)
@@ -161,12 +161,12 @@ class NodeVolumeLimits(Plugin):
                 continue
             disk = self._disk(claim.spec.volumeName or "")
             if disk is not None:
-                found.add(disk)
+                disks.add(disk)
             elif claim.spec.volumeName not in self._catalog.volumes:
                 storage_class = self._catalog.classes.get(class_of(claim))
                 if storage_class is not None:
-                    found.add((storage_class.provisioner, key))
-        return found
+                    disks.add((storage_class.provisioner, key))
+        return disks
 
     def _disk(self, volume_name: str) -> Disk | None:
         volume = self._catalog.volumes.get(volume_name)
@@ -175,21 +175,21 @@ class NodeVolumeLimits(Plugin):
 
     def _attachments(self) -> dict[str, set[Disk]]:
         """Return the attached volumes by node, including those that no pod uses."""
-        found: dict[str, set[Disk]] = {}
+        attachments: dict[str, set[Disk]] = {}
         for attachment in self._catalog.attachments.values():
             disk = self._disk(attachment.spec.source.persistentVolumeName or "")
             if disk is not None:
-                found.setdefault(attachment.spec.nodeName, set()).add(disk)
-        return found
+                attachments.setdefault(attachment.spec.nodeName, set()).add(disk)
+        return attachments
 
     def limits(self, node: NodeInfo) -> dict[str, int]:
         """Return the maximum number of volumes by driver."""
         csi = self._catalog.csi_nodes.get(node.name)
         drivers = (csi.spec.drivers or ()) if csi is not None else ()
         return {
-            each.name: each.allocatable.count
-            for each in drivers
-            if each.allocatable is not None and each.allocatable.count is not None
+            driver.name: driver.allocatable.count
+            for driver in drivers
+            if driver.allocatable is not None and driver.allocatable.count is not None
         }
 
 
@@ -206,7 +206,7 @@ class _LimitsFilter(PodFilter):
         attached = {disk for other in node.pods.values() for disk in self._plugin.attached(other)}
         attached |= self._attachments.get(node.name, set())
         for driver in {driver for driver, _ in self._new - attached} & limits.keys():
-            wanted = sum(1 for each in attached | self._new if each[0] == driver)
-            if wanted > limits[driver]:
+            attached_count = sum(1 for disk in attached | self._new if disk[0] == driver)
+            if attached_count > limits[driver]:
                 return NodeVolumeLimits._REJECTION
         return None

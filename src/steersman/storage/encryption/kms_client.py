@@ -5,7 +5,7 @@ Upstream: staging/src/k8s.io/kms/apis/v2/api.proto, staging/src/k8s.io/apiserver
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery.codec import DecodeError
 from steersman.apimachinery.protowire import length_delimited, string, wire_fields
@@ -13,7 +13,8 @@ from steersman.extras import load_optional
 from steersman.storage.encryption.kms import EncryptedKey, KMSUnavailableError, Status, map_entry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from steersman.asynckit.clock import Clock
+    from steersman.storage.rpc.channel import Channel
 
 _SERVICE: Final = "/v2.KeyManagementService/"
 
@@ -21,12 +22,13 @@ _SERVICE: Final = "/v2.KeyManagementService/"
 class GrpcKMSService:
     """Plugin at an endpoint, ``unix:///var/run/kms.sock``. The channel is opened with the first call."""
 
-    def __init__(self, endpoint: str, *, timeout_seconds: float) -> None:
+    def __init__(self, endpoint: str, *, clock: Clock, timeout_seconds: float) -> None:
         """Raise ``MissingPackagesError`` when the extra ``encryption`` is not installed."""
-        self._aio: Final[Any] = load_optional("grpc", "aio", "the encryption provider kms", "encryption")
-        self._target: Final = grpc_target(endpoint)
+        load_optional("hpack", "Decoder", "the encryption provider kms", "encryption")
+        self._path: Final = socket_path(endpoint)
+        self._clock: Final = clock
         self._timeout_seconds: Final = timeout_seconds
-        self._channel: Any = None
+        self._channel: Channel | None = None
 
     async def status(self) -> Status:
         fields = await self._call("Status", b"")
@@ -51,14 +53,16 @@ class GrpcKMSService:
             raise KMSUnavailableError(f"failed to decrypt DEK, error: {error}") from error
 
     async def _call(self, method: str, request: bytes) -> list[tuple[int, int | bytes]]:
+        from steersman.storage.rpc.channel import Channel, Target  # noqa: PLC0415 — needs the extra
+        from steersman.storage.rpc.errors import RpcError  # noqa: PLC0415 — as above
+
         if self._channel is None:
-            self._channel = self._aio.insecure_channel(self._target)
-        call: Callable[..., Any] = self._channel.unary_unary(_SERVICE + method)
+            self._channel = Channel(Target(path=self._path), clock=self._clock)
         try:
-            response = await call(request, timeout=self._timeout_seconds, wait_for_ready=False)
+            response = await self._channel.unary(_SERVICE + method, request, timeout_seconds=self._timeout_seconds)
             return list(wire_fields(response))
-        except self._aio.AioRpcError as error:
-            text = f"rpc error: code = {_code_name(error.code().name)} desc = {error.details()}"
+        except RpcError as error:
+            text = f"rpc error: code = {_code_name(error.code.name)} desc = {error.details}"
             raise KMSUnavailableError(text) from error
         except DecodeError as malformed:
             raise KMSUnavailableError(f"the response to {method} is malformed: {malformed}") from malformed
@@ -70,14 +74,16 @@ class GrpcKMSService:
             await channel.close()
 
 
-def grpc_target(endpoint: str) -> str:
-    """Return the target of an endpoint; ``unix:///@name`` is a socket in the abstract namespace."""
+def socket_path(endpoint: str) -> str:
+    """Return the path of an endpoint's socket; ``unix:///@name`` is one in the abstract namespace."""
     path = endpoint.removeprefix("unix://")
-    return f"unix-abstract:{path[2:]}" if path.startswith("/@") else f"unix:{path}"
+    return f"\0{path[2:]}" if path.startswith("/@") else path
 
 
 def _code_name(name: str) -> str:
     """Return Go's name of a status code: ``DEADLINE_EXCEEDED`` → ``DeadlineExceeded``."""
+    if name == "CANCELLED":
+        return "Canceled"
     return "".join(part.capitalize() for part in name.split("_"))
 
 

@@ -59,6 +59,11 @@ class EncryptedStore:
         """Encrypt and decrypt with other transformers from now on."""
         self._transformers = transformers
 
+    @property
+    def inner(self) -> Store:
+        """The store of the encrypted values."""
+        return self._store
+
     # -- reading -------------------------------------------------------------------------------------------------------
 
     @property

@@ -6,24 +6,18 @@ other failure leaves open whether it was applied, and is reported as ``Unavailab
 
 from __future__ import annotations
 
-import asyncio
-from typing import TYPE_CHECKING, Any, Final
-
-from grpc import aio
+from typing import TYPE_CHECKING, Final
 
 from steersman.storage.etcd import messages
-from steersman.storage.etcd.errors import is_passing, is_unsent, text_of
+from steersman.storage.etcd.errors import is_passing, text_of
+from steersman.storage.rpc.errors import RpcError
 from steersman.storage.store import Unavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
     from steersman.asynckit.clock import Clock
     from steersman.storage.etcd.members import Member, Members
     from steersman.storage.etcd.messages import LeaseResponse, MemberStatus, RangeResponse, TxnResponse
-
-    #: A method of a gRPC service: from the request's bytes to the answer's.
-    Method = Callable[..., Awaitable[Any]]
+    from steersman.storage.rpc.calls import StreamCall
 
 #: Time limit of one attempt of a read; a member that does not answer within it is passed over.
 ATTEMPT_SECONDS: Final = 2.5
@@ -44,27 +38,12 @@ _ALARM: Final = "/etcdserverpb.Maintenance/Alarm"
 _STATUS: Final = "/etcdserverpb.Maintenance/Status"
 
 
-async def read_message(stream: aio.StreamStreamCall) -> bytes | None:
-    """Return the next message of a stream; None when the stream has ended or was cancelled by this process."""
-    try:
-        message = await stream.read()
-    except asyncio.CancelledError:
-        # reading from a cancelled call raises this, too; a cancelled task must end
-        task = asyncio.current_task()
-        if task is not None and task.cancelling():
-            raise
-        return None
-    return None if message is aio.EOF else bytes(message)
-
-
 class Client:
-    """Typed requests. All methods raise ``StoreError``, or ``aio.AioRpcError`` for errors about revisions."""
+    """Typed requests. All methods raise ``StoreError``, or ``RpcError`` for errors about revisions."""
 
     def __init__(self, members: Members, *, clock: Clock) -> None:
         self.members = members
         self._clock = clock
-        #: Prepared methods of each member's channel.
-        self._methods: dict[tuple[Member, str], Method] = {}
 
     # -- reads ---------------------------------------------------------------------------------------------------------
 
@@ -101,23 +80,29 @@ class Client:
         request, deadline = messages.lease_request(lease_id), self._clock.monotonic() + READ_SECONDS
         while True:
             member = self.members.current
-            stream = member.channel.stream_stream(_LEASE_KEEP_ALIVE)(timeout=ATTEMPT_SECONDS)
             try:
-                await stream.write(request)
-                answer = await read_message(stream)
+                answer = await self._first_answer(member, _LEASE_KEEP_ALIVE, request)
                 if answer is not None:
                     return messages.read_lease(answer)
-                refusal = Unavailable("etcd ended the stream of a lease")
-            except aio.AioRpcError as error:
+                refusal = Unavailable("etcd ended the stream of a lease, or sent nothing")
+            except RpcError as error:
                 if not is_passing(error):
                     raise
                 refusal = Unavailable(text_of(error))
-            finally:
-                stream.cancel()
             self.members.failed(member)
             if self._clock.monotonic() >= deadline:
                 raise refusal
             await self._clock.sleep(_PAUSE_SECONDS)
+
+    async def _first_answer(self, member: Member, path: str, request: bytes) -> bytes | None:
+        """Return the first message of a stream; None if none came in time."""
+        stream = await member.channel.open_stream(path, request, timeout_seconds=ATTEMPT_SECONDS)
+        guard = self._clock.timer(ATTEMPT_SECONDS, stream.cancel)
+        try:
+            return await stream.read()
+        finally:
+            guard.cancel()
+            stream.cancel()
 
     async def _read(self, path: str, request: bytes) -> bytes:
         deadline = self._clock.monotonic() + READ_SECONDS
@@ -125,8 +110,8 @@ class Client:
         while True:
             member = self.members.current
             try:
-                return bytes(await self._method(member, path)(request, timeout=ATTEMPT_SECONDS))
-            except aio.AioRpcError as error:
+                return await member.channel.unary(path, request, timeout_seconds=ATTEMPT_SECONDS)
+            except RpcError as error:
                 if not is_passing(error):
                     raise
                 self.members.failed(member)
@@ -157,28 +142,23 @@ class Client:
         while True:
             member = self.members.current
             try:
-                return bytes(await self._method(member, path)(request, timeout=WRITE_SECONDS))
-            except aio.AioRpcError as error:
+                return await member.channel.unary(path, request, timeout_seconds=WRITE_SECONDS)
+            except RpcError as error:
                 if is_passing(error):
                     self.members.failed(member)
                 attempts += 1
-                if not is_unsent(error) or attempts >= 2 * len(self.members.all):
+                if not error.is_unsent or attempts >= 2 * len(self.members.all):
                     raise
             if attempts % len(self.members.all) == 0:
                 await self._clock.sleep(_PAUSE_SECONDS)
 
     # -- watches -------------------------------------------------------------------------------------------------------
 
-    def open_watch(self, member: Member) -> aio.StreamStreamCall:
-        """Open a watch stream to ``member``; the caller writes the request and cancels the stream."""
+    async def open_watch(self, member: Member, request: bytes) -> StreamCall:
+        """Open a watch stream to ``member``; the caller cancels it. Raises ``RpcError``."""
         # as upstream's ``clientv3.WithRequireLeader``: a member without a leader ends its watches
-        return member.channel.stream_stream(_WATCH)(metadata=(("hasleader", "true"),))
-
-    def _method(self, member: Member, path: str) -> Method:
-        method = self._methods.get((member, path))
-        if method is None:
-            method = self._methods[member, path] = member.channel.unary_unary(path)
-        return method
+        leader = (("hasleader", "true"),)
+        return await member.channel.open_stream(_WATCH, request, timeout_seconds=ATTEMPT_SECONDS, metadata=leader)
 
     async def close(self) -> None:
         await self.members.close()

@@ -12,10 +12,9 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Final
 
-from grpc import aio
-
 from steersman.storage.etcd import messages
 from steersman.storage.etcd.errors import COMPACTED, text_of
+from steersman.storage.rpc.errors import RpcError
 from steersman.storage.store import StoreError
 
 if TYPE_CHECKING:
@@ -64,7 +63,7 @@ class Compactor:
             try:
                 await self._client.range(COMPACT_REV_KEY, revision=middle)
                 high = middle
-            except aio.AioRpcError as error:
+            except RpcError as error:
                 if text_of(error) != COMPACTED:
                     raise
                 low = middle + 1
@@ -76,7 +75,7 @@ class Compactor:
             await self._clock.sleep(self._interval_seconds)
             try:
                 await self.turn()
-            except (StoreError, aio.AioRpcError) as error:
+            except (StoreError, RpcError) as error:
                 _log.warning("cannot compact etcd: %s", error)
 
     async def turn(self) -> bool:
@@ -105,7 +104,7 @@ class Compactor:
         """Compact history below ``revision``, unless it is compacted already."""
         try:
             await self._client.compact(revision)
-        except aio.AioRpcError as error:
+        except RpcError as error:
             if text_of(error) != COMPACTED:
                 raise
         self.note(revision)

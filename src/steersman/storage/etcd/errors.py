@@ -1,4 +1,4 @@
-"""gRPC errors of etcd as the store's exceptions.
+"""Errors of etcd's gRPC API as the store's exceptions.
 
 Texts: etcd's ``api/v3rpc/rpctypes/error.go``. An error's code alone does not say what happened, so texts are compared.
 """
@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-import grpc
-
+from steersman.storage.rpc.errors import Code
 from steersman.storage.store import LeaseNotFound, StoreError, TooLarge, Unavailable
 
 if TYPE_CHECKING:
-    from grpc import aio
+    from steersman.storage.rpc.errors import RpcError
 
 COMPACTED: Final = "etcdserver: mvcc: required revision has been compacted"
 FUTURE_REVISION: Final = "etcdserver: mvcc: required revision is a future revision"
@@ -21,12 +20,6 @@ TOO_LARGE: Final = "etcdserver: request is too large"
 LEASE_NOT_FOUND: Final = "etcdserver: requested lease not found"
 LEASE_EXISTS: Final = "etcdserver: lease already exists"
 
-#: Beginnings of the texts of requests that never left this process: another member may be asked.
-_NOT_SENT: Final = (
-    "failed to connect to all addresses",
-    "connections to all backends failing",
-    "DNS resolution failed",
-)
 #: Texts of reads that another member, or the same one a moment later, can answer.
 _PASSING: Final = (
     "etcdserver: leader changed",
@@ -39,29 +32,27 @@ _PASSING: Final = (
 )
 
 
-def text_of(error: aio.AioRpcError) -> str:
+#: Codes of reads that another member may answer.
+_PASSING_CODES: Final = (Code.UNAVAILABLE, Code.DEADLINE_EXCEEDED, Code.CANCELLED)
+
+
+def text_of(error: RpcError) -> str:
     """Return the message of an error."""
-    return error.details() or str(error.code().name)
+    return error.details or error.code.name
 
 
-def is_unsent(error: aio.AioRpcError) -> bool:
-    """True if the request was not sent, so that also a write may be repeated."""
-    return error.code() is grpc.StatusCode.UNAVAILABLE and text_of(error).startswith(_NOT_SENT)
-
-
-def is_passing(error: aio.AioRpcError) -> bool:
+def is_passing(error: RpcError) -> bool:
     """True if a read may succeed on another member."""
-    passing = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.CANCELLED)
-    return error.code() in passing or text_of(error).startswith(_PASSING)
+    return error.code in _PASSING_CODES or text_of(error).startswith(_PASSING)
 
 
-def store_error(error: aio.AioRpcError) -> StoreError:
+def store_error(error: RpcError) -> StoreError:
     """Return the store's exception. Errors about revisions are the caller's to recognise first."""
     text = text_of(error)
     if text == LEASE_NOT_FOUND:
         return LeaseNotFound(text)
     if text == TOO_LARGE or "received message larger than max" in text:
         return TooLarge(TOO_LARGE)
-    if error.code() is grpc.StatusCode.INVALID_ARGUMENT or text == LEASE_EXISTS:
+    if error.code is Code.INVALID_ARGUMENT or text == LEASE_EXISTS:
         return StoreError(text)
     return Unavailable(text)

@@ -21,13 +21,11 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Final
 
-from grpc import aio
-
 from steersman.asynckit.backoff import Backoff, BackoffPolicy
 from steersman.storage.etcd import messages
-from steersman.storage.etcd.client import read_message
 from steersman.storage.etcd.errors import text_of
 from steersman.storage.revision_waiters import RevisionWaiters
+from steersman.storage.rpc.errors import RpcError
 from steersman.storage.store import Compacted, Event, StoreError, Unavailable
 
 if TYPE_CHECKING:
@@ -39,6 +37,7 @@ if TYPE_CHECKING:
     from steersman.storage.etcd.keyspace import KeySpace
     from steersman.storage.etcd.members import Member
     from steersman.storage.etcd.messages import Header, WatchResponse
+    from steersman.storage.rpc.calls import StreamCall
 
 _log = logging.getLogger(__name__)
 
@@ -73,7 +72,7 @@ class EventLog:
         self.revision = 0
         self._cluster_id = 0
         #: The running stream, to be cancelled when it stalls; None between streams.
-        self._stream: aio.StreamStreamCall | None = None
+        self._stream: StreamCall | None = None
         self._member: Member | None = None
         #: Monotonic time of the last message of the stream, or of its start.
         self._heard = 0.0
@@ -102,12 +101,16 @@ class EventLog:
     async def _follow(self) -> None:
         """Follow one stream until it ends. Raises ``Unavailable``."""
         member = self._client.members.current
-        stream = self._client.open_watch(member)
+        request = messages.watch_request(start_revision=self.revision + 1)
+        try:
+            stream = await self._client.open_watch(member, request)
+        except RpcError as error:
+            self._client.members.failed(member)
+            raise Unavailable(text_of(error)) from error
         guard = self._clock.timer(_CREATE_SECONDS, stream.cancel)
         try:
-            await stream.write(messages.watch_request(start_revision=self.revision + 1))
             self._stream, self._member, self._heard = stream, member, self._clock.monotonic()
-            while (message := await read_message(stream)) is not None:
+            while (message := await stream.read()) is not None:
                 response = messages.read_watch(message)
                 if response.is_canceled:
                     await self._restart_after(response)
@@ -119,7 +122,7 @@ class EventLog:
                     self._deliver(response)
             self._client.members.failed(member)
             raise Unavailable("the stream has ended")
-        except aio.AioRpcError as error:
+        except RpcError as error:
             self._client.members.failed(member)
             raise Unavailable(text_of(error)) from error
         finally:

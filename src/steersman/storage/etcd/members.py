@@ -1,4 +1,4 @@
-"""Members of an etcd cluster: one gRPC channel each, and the choice of the one that requests go to.
+"""Members of an etcd cluster: one channel each, and the choice of the one that requests go to.
 
 Promises:
 
@@ -12,13 +12,14 @@ Upstream: ``clientv3`` with ``--etcd-servers``, staging/src/k8s.io/apiserver/pkg
 
 from __future__ import annotations
 
+import ssl
 from pathlib import Path  # noqa: TC003 — the compiler evaluates the fields of structs
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-import grpc
 import msgspec
-from grpc import aio
+
+from steersman.storage.rpc.channel import Channel, Target
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,19 +28,6 @@ if TYPE_CHECKING:
 
 #: Time for which a failed member is passed over.
 RETRY_SECONDS: Final = 1.0
-#: Values and answers may be of any size that etcd accepts; keepalive as upstream's (``dialKeepaliveTime``), with a probe
-#: interval that etcd's default ``--grpc-keepalive-min-time`` allows.
-_CHANNEL_OPTIONS: Final = (
-    ("grpc.max_receive_message_length", -1),
-    ("grpc.max_send_message_length", -1),
-    ("grpc.keepalive_time_ms", 10_000),
-    ("grpc.keepalive_timeout_ms", 5_000),
-    ("grpc.keepalive_permit_without_calls", 0),
-    ("grpc.initial_reconnect_backoff_ms", 100),
-    ("grpc.min_reconnect_backoff_ms", 100),
-    ("grpc.max_reconnect_backoff_ms", 1_000),
-    ("grpc.use_local_subchannel_pool", 1),
-)
 
 
 class MemberTLS(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,28 +37,29 @@ class MemberTLS(msgspec.Struct, frozen=True, kw_only=True):
     cert_file: Path | None = None
     key_file: Path | None = None
 
-    def credentials(self) -> grpc.ChannelCredentials:
-        """Read the files. Raises ``OSError``."""
-        return grpc.ssl_channel_credentials(*map(_content, (self.ca_file, self.key_file, self.cert_file)))
+    def context(self) -> ssl.SSLContext:
+        """Read the files. Raises ``OSError``, ``ValueError`` for a key without a certificate."""
+        context = ssl.create_default_context(cafile=self.ca_file)
+        context.set_alpn_protocols(["h2"])
+        if self.cert_file is not None:
+            context.load_cert_chain(self.cert_file, self.key_file)
+        elif self.key_file is not None:
+            raise ValueError("a key needs its certificate")
+        return context
 
 
-def _content(path: Path | None) -> bytes | None:
-    return None if path is None else path.read_bytes()
-
-
-def target_of(url: str) -> tuple[str, bool]:
-    """Return gRPC target and use of TLS for a member's URL. Raises ``ValueError``."""
+def target_of(url: str) -> tuple[Target, bool]:
+    """Return address and use of TLS for a member's URL. Raises ``ValueError``."""
     parts = urlsplit(url if "://" in url else f"http://{url}")
     if parts.scheme in ("unix", "unixs"):
-        return f"unix:{parts.netloc}{parts.path}", parts.scheme == "unixs"
+        return Target(path=f"{parts.netloc}{parts.path}"), parts.scheme == "unixs"
     if parts.scheme not in ("http", "https"):
         raise ValueError(f"{url}: the scheme must be http, https or unix")
     if not parts.hostname:
         raise ValueError(f"{url}: has no host")
     if parts.path not in ("", "/"):
         raise ValueError(f"{url}: a member has no path")
-    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-    return f"{host}:{parts.port or 2379}", parts.scheme == "https"
+    return Target(parts.hostname, parts.port or 2379), parts.scheme == "https"
 
 
 class Member:
@@ -78,7 +67,7 @@ class Member:
 
     __slots__ = ("channel", "failed_until", "url")
 
-    def __init__(self, url: str, channel: aio.Channel) -> None:
+    def __init__(self, url: str, channel: Channel) -> None:
         self.url = url
         self.channel = channel
         #: Monotonic time up to which the member is passed over.
@@ -93,17 +82,13 @@ class Members:
         if not urls:
             raise ValueError("etcd needs at least one server")
         self._clock = clock
-        credentials: grpc.ChannelCredentials | None = None
+        context: ssl.SSLContext | None = None
         members = []
         for url in urls:
             target, is_secure = target_of(url)
-            if is_secure and credentials is None:
-                credentials = tls.credentials()
-            if is_secure:
-                channel = aio.secure_channel(target, credentials, options=_CHANNEL_OPTIONS)
-            else:
-                channel = aio.insecure_channel(target, options=_CHANNEL_OPTIONS)
-            members.append(Member(url, channel))
+            if is_secure and context is None:
+                context = tls.context()
+            members.append(Member(url, Channel(target, clock=clock, tls=context if is_secure else None)))
         self.all: Final[tuple[Member, ...]] = tuple(members)
         self._current = 0
 

@@ -5,7 +5,10 @@ Upstream: staging/src/k8s.io/apiserver/pkg/storage/etcd3/metrics/metrics.go.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 #: Upper bounds of the buckets of ``etcd_request_duration_seconds``.
 BUCKETS: Final[tuple[float, ...]] = (
@@ -54,6 +57,18 @@ class RequestMetrics:
         durations.counts[position] += 1
         durations.total_seconds += seconds
         durations.errors += is_error
+
+
+def merged(parts: Iterable[RequestMetrics]) -> dict[tuple[str, str], Durations]:
+    """Return the durations of several clusters together."""
+    total: dict[tuple[str, str], Durations] = {}
+    for part in parts:
+        for labels, durations in part.durations.items():
+            whole = total.setdefault(labels, Durations())
+            whole.counts = [a + b for a, b in zip(whole.counts, durations.counts, strict=True)]
+            whole.total_seconds += durations.total_seconds
+            whole.errors += durations.errors
+    return total
 
 
 def folder_of(key: str) -> str:

@@ -12,12 +12,10 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final
 
-from grpc import aio
-
 from steersman.asynckit.tasks import Supervisor
 from steersman.storage.dispatch import Dispatcher, Watcher
 from steersman.storage.etcd import messages
-from steersman.storage.etcd.client import Client, read_message
+from steersman.storage.etcd.client import Client
 from steersman.storage.etcd.compaction import Compactor
 from steersman.storage.etcd.errors import COMPACTED, FUTURE_REVISION, LEASE_EXISTS, store_error, text_of
 from steersman.storage.etcd.event_log import EventLog, events_of
@@ -25,6 +23,7 @@ from steersman.storage.etcd.keyspace import KeySpace
 from steersman.storage.etcd.members import Members, MemberTLS
 from steersman.storage.etcd.request_metrics import RequestMetrics
 from steersman.storage.leases import LEASE_ID_END, random_lease_id
+from steersman.storage.rpc.errors import RpcError
 from steersman.storage.store import (
     Compacted,
     Conflict,
@@ -70,7 +69,7 @@ class _Request:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._store._done()
-        if isinstance(error, aio.AioRpcError):
+        if isinstance(error, RpcError):
             raise store_error(error) from error
 
 
@@ -190,7 +189,7 @@ class EtcdStore:
                 callers, self._asking = self._asking, []
                 try:
                     revision = (await self._client.revision()).revision
-                except (StoreError, aio.AioRpcError) as error:
+                except (StoreError, RpcError) as error:
                     _fail_all(callers, error)
                 else:
                     for caller in callers:
@@ -229,7 +228,7 @@ class EtcdStore:
             try:
                 answer = await self._client.range(key, range_end, limit=limit, revision=revision, keys_only=keys_only)
                 is_error = False
-            except aio.AioRpcError as error:
+            except RpcError as error:
                 refusal = text_of(error)
                 if refusal not in (COMPACTED, FUTURE_REVISION):
                     raise
@@ -313,12 +312,16 @@ class EtcdStore:
     async def _catch_up(self, watcher: Watcher) -> None:
         """Send the events up to the log's revision, then join the log. Raises ``Compacted``, ``Unavailable``."""
         member = self._client.members.current
-        stream = self._client.open_watch(member)
+        request = messages.watch_request(start_revision=watcher.seen_revision + 1)
         try:
-            await stream.write(messages.watch_request(start_revision=watcher.seen_revision + 1))
+            stream = await self._client.open_watch(member, request)
+        except RpcError as error:
+            self._client.members.failed(member)
+            raise Unavailable(text_of(error)) from error
+        try:
             while not watcher.closed:
                 guard = self._clock.timer(CATCH_UP_SECONDS, stream.cancel)
-                message = await read_message(stream)
+                message = await stream.read()
                 guard.cancel()
                 self._check_open()
                 if message is None:
@@ -335,7 +338,7 @@ class EtcdStore:
                 if watcher.seen_revision >= self._log.revision and not watcher.closed:
                     self._dispatcher.add(watcher)
                     break
-        except aio.AioRpcError as error:
+        except RpcError as error:
             self._client.members.failed(member)
             raise Unavailable(text_of(error)) from error
         finally:
@@ -364,7 +367,7 @@ class EtcdStore:
         with self._request:
             try:
                 return (await self._client.grant_lease(ttl_seconds, lease_id)).lease_id
-            except aio.AioRpcError as error:
+            except RpcError as error:
                 if text_of(error) != LEASE_EXISTS:
                     raise
         raise StoreError(f"lease {lease_id} exists already")

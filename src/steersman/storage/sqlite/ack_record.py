@@ -211,7 +211,7 @@ def read_record(store: str) -> tuple[AckRecord | None, bool]:
 
 
 class Acknowledger:
-    """Maintains the record of the running session; used by the writer process."""
+    """Maintains the record of the running session; used by the writer."""
 
     def __init__(self, store: str) -> None:
         """Open the record; a connection of this process must have read the database before.
@@ -255,6 +255,11 @@ class Acknowledger:
     def sync(self) -> None:
         self._file.sync()
         self.is_dirty = False
+
+    def close(self) -> None:
+        """Close the files; all connections of this process to the database must be closed, see ``WalIndex``."""
+        self._file.close()
+        self._wal_index.close()
 
     def _write(self) -> None:
         self._file.write(self.record)

@@ -1,13 +1,15 @@
-"""Program of the writer process: persists batches of writes.
+"""Batches of writes: what both bodies of the writer run, and the program of the writer process.
 
-It is run by path, so it imports only the standard library and its neighbour ``ack_record``, to start quickly.
+A message is a frame of writes (epoch, rows, statements, and the revision and fingerprint they lead to), an integer, the
+row id below which history may be deleted, or ``None``, the end. Waiting writes form one batch and one commit. Its
+result is the number of its frames and the text of an error; an empty text means durable. After an error, writes of that
+epoch are dropped without a result: each may depend on a failed one.
 
-Standard input is a socket, standard output a pipe. An incoming frame is a length of four bytes and a ``marshal``
-message: writes (epoch, rows, statements, and the revision and fingerprint they lead to), or an integer, the row id
-below which history may be deleted. Waiting writes form one batch and one commit. Its result is the number of its
-frames, the length and the text of an error; an empty text means durable. After an error, writes of that epoch are
-dropped without a result: each may depend on a failed one. An empty frame requests to close the file and exit. At the
-end of the stream without one, the process exits at once: the next opener finds every acknowledged write in the log.
+The program is run by path, so this module imports only the standard library and its neighbour ``ack_record``, to start
+quickly. Standard input is a socket, standard output a pipe. Each incoming message is a length of four bytes and
+``marshal`` data; an empty one requests to close the file and exit. At the end of the stream without one, the process
+exits at once: the next opener finds every acknowledged write in the log. A result is the number of frames, the length
+and the text.
 """
 
 from __future__ import annotations
@@ -25,6 +27,26 @@ if __name__ == "__main__":  # the writer process, which cannot import the packag
     from ack_record import RESERVED_STEP, Acknowledger, row_checksum  # type: ignore[import-not-found]
 else:
     from steersman.storage.sqlite.ack_record import RESERVED_STEP, Acknowledger, row_checksum
+
+TYPE_CHECKING = False  # as in ``typing``, which takes a while to import
+if TYPE_CHECKING:
+    from typing import Any, Protocol
+
+    #: A frame, a row id, or the end.
+    Message = tuple[Any, ...] | int | None
+
+    class Inbox(Protocol):
+        """Messages for ``serve``, and the way back for its results."""
+
+        def receive(self) -> Message:
+            """Return the next message; blocks until there is one."""
+
+        def is_waiting(self, *, seconds: float = 0) -> bool:
+            """Report whether a message is there, or arrives within ``seconds``."""
+
+        def answer(self, frames: int, error: str) -> None:
+            """Report the result of this many frames."""
+
 
 #: Bound for locks held by external tools; the store's own connections never wait for one.
 _BUSY_SECONDS = 5.0
@@ -108,6 +130,13 @@ class Batches:
         except OSError as error:  # the commit is durable, and its record contains its start
             sys.stderr.write(f"steersman: cannot write the acknowledgement record of {self._path}: {error}\n")
         return ""
+
+    def close(self) -> None:
+        """Close the connection, then the record's files. A connection that the process closes last removes the log."""
+        self._connection.close()
+        if self._acks is not None:
+            self._acks.close()
+            self._acks = None
 
     def close_session(self) -> bool:
         """Mark file and record as complete; return whether the connection may be closed, which removes the log."""
@@ -252,19 +281,15 @@ def _checked(row: tuple[object, ...]) -> tuple[object, ...]:
     return (*row, row_checksum(key, row_id >> POSITION_BITS, create_revision, lease_id, value))  # type: ignore[operator]
 
 
-def serve(fd: int, batches: Batches, *, answers: int) -> bool:
-    """Process messages of ``fd`` until an empty frame (True) or the end of the stream (False).
-
-    Send results to ``answers``.
-    """
+def serve(inbox: Inbox, batches: Batches) -> None:
+    """Process messages until the end."""
     epoch, frames, revision, fingerprint = 0, 0, 0, 0
     rows: list[tuple[object, ...]] = []
     statements: list[tuple[str, tuple[object, ...]]] = []
     while True:
-        if batches.has_upkeep and not frames and not _waits(fd, seconds=_UPKEEP_SECONDS):
+        if batches.has_upkeep and not frames and not inbox.is_waiting(seconds=_UPKEEP_SECONDS):
             batches.upkeep()
-        frame = _receive(fd)
-        message = marshal.loads(frame) if frame else None  # noqa: S302 — from the parent process
+        message = inbox.receive()
         if isinstance(message, tuple):
             if message[0] == epoch:
                 frames += 1
@@ -272,21 +297,57 @@ def serve(fd: int, batches: Batches, *, answers: int) -> bool:
                 statements += message[2]
                 if message[3]:
                     revision, fingerprint = message[3:]
-            if len(rows) < _BATCH_ROWS and _waits(fd):
+            if len(rows) < _BATCH_ROWS and inbox.is_waiting():
                 continue
         if frames:
             error = batches.persist(rows, statements, revision=revision, fingerprint=fingerprint)
             epoch += error != ""
-            os.write(answers, answer(frames, error))
+            inbox.answer(frames, error)
             batches.sync_when_due()
             rows, statements, frames, revision, fingerprint = [], [], 0, 0, 0
-        if not frame:
-            return frame is not None
+        if message is None:
+            return
         if isinstance(message, int):
             batches.forget(message)
-        # One step after each batch, and all steps while no frame waits.
-        while batches.forget_some() and not _waits(fd):
+        # One step after each batch, and all steps while no message waits.
+        while batches.forget_some() and not inbox.is_waiting():
             pass
+
+
+class Stream:
+    """Inbox of the writer process."""
+
+    def __init__(self, frames: int, answers: int) -> None:
+        self._frames = frames
+        self._answers = answers
+        #: The owner requested the end; false when the stream ended without a request.
+        self.is_end_requested = False
+
+    def receive(self) -> Message:
+        length = self._read(LENGTH_BYTES)
+        size = int.from_bytes(length, "little")
+        data = self._read(size)
+        if len(length) < LENGTH_BYTES or len(data) < size:
+            return None
+        if not size:
+            self.is_end_requested = True
+            return None
+        message: Message = marshal.loads(data)  # noqa: S302 — from the parent process
+        return message
+
+    def is_waiting(self, *, seconds: float = 0) -> bool:
+        return bool(select.select([self._frames], [], [], seconds)[0])
+
+    def answer(self, frames: int, error: str) -> None:
+        os.write(self._answers, answer(frames, error))
+
+    def _read(self, size: int) -> bytes:
+        """Return ``size`` bytes, fewer at the end of the stream."""
+        parts: list[bytes] = []
+        while size and (part := os.read(self._frames, size)):
+            parts.append(part)
+            size -= len(part)
+        return b"".join(parts)
 
 
 def answer(frames: int, error: str) -> bytes:
@@ -295,33 +356,13 @@ def answer(frames: int, error: str) -> bytes:
     return frames.to_bytes(LENGTH_BYTES, "little") + len(text).to_bytes(LENGTH_BYTES, "little") + text
 
 
-def _waits(fd: int, *, seconds: float = 0) -> bool:
-    return bool(select.select([fd], [], [], seconds)[0])
-
-
-def _receive(fd: int) -> bytes | None:
-    """Return one frame, None at the end of the stream."""
-    length = _read(fd, LENGTH_BYTES)
-    size = int.from_bytes(length, "little")
-    frame = _read(fd, size)
-    return None if len(length) < LENGTH_BYTES or len(frame) < size else frame
-
-
-def _read(fd: int, size: int) -> bytes:
-    """Return ``size`` bytes, fewer at the end of the stream."""
-    parts: list[bytes] = []
-    while size and (part := os.read(fd, size)):
-        parts.append(part)
-        size -= len(part)
-    return b"".join(parts)
-
-
 def main(path: str) -> None:
     gc.disable()  # no reference cycles are created here
     connection = connect(path)
-    batches = Batches(connection, path)
+    batches, stream = Batches(connection, path), Stream(_FRAMES, _ANSWERS)
     try:
-        if serve(_FRAMES, batches, answers=_ANSWERS) and batches.close_session():
+        serve(stream, batches)
+        if stream.is_end_requested and batches.close_session():
             connection.close()
     except ConnectionError:
         pass

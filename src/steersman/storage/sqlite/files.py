@@ -1,12 +1,9 @@
-"""Open resources of a store: lock, connections, reader threads, writer process."""
+"""Open resources of a store: lock, connections, reader threads, and what the writer starts with."""
 
 from __future__ import annotations
 
-import asyncio
 import sqlite3
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
-from queue import SimpleQueue
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
@@ -22,11 +19,12 @@ from steersman.storage.sqlite.database import (
     prepare,
 )
 from steersman.storage.sqlite.errors import CorruptStore, StoreNotWritable
-from steersman.storage.sqlite.handover import HANDOVER
 from steersman.storage.sqlite.index import Index  # noqa: TC001 — msgspec reads the fields' types
 from steersman.storage.sqlite.lock import FileLock
 from steersman.storage.sqlite.reader import Reader
+from steersman.storage.sqlite.reader_threads import READ_THREADS, ReaderThreads
 from steersman.storage.sqlite.schema import REVISION_MAX
+from steersman.storage.sqlite.thread_writer import OpenFile
 from steersman.storage.sqlite.verification import check_structure, read_session, verify_start
 from steersman.storage.store import Unavailable
 
@@ -35,11 +33,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from steersman.storage.sqlite.verification import Session, Verdict
+    from steersman.storage.sqlite.writer import WriterKind
 
 T = TypeVar("T")
-
-#: Concurrent large reads; further ones wait for a thread.
-_READ_THREADS = 2
 
 
 class Contents(msgspec.Struct, frozen=True):
@@ -64,14 +60,11 @@ class Files:
         self._lock = lock
         #: Must be closed after the connections, see ``WalIndex``.
         self._wal_index = wal_index
-        self._readers = [first]
-        #: Connections not used by a thread.
-        self._idle: SimpleQueue[Reader] = SimpleQueue()
-        self._threads = ThreadPoolExecutor(_READ_THREADS, thread_name_prefix="store reader")
+        self._threads = ReaderThreads()
 
     @classmethod
-    def open(cls, path: Path) -> tuple[Files, Contents, Child]:
-        """Open the file and start the writer process. Raises the classes of ``errors``."""
+    def open(cls, path: Path, writer: WriterKind) -> tuple[Files, Contents, Child | OpenFile]:
+        """Open the file, and start the writer process or open the writer's connection. Raises the classes of ``errors``."""
         with ExitStack() as undo:
             lock = FileLock.take(path)
             undo.callback(lock.release)
@@ -85,11 +78,13 @@ class Files:
                 # Called after ``first.close``: what is undone first was entered last.
                 files = cls(path, lock, first, wal_index)
                 undo.pop_all()
-                undo.callback(lock.release)
+                undo.callback(files.release)
                 undo.callback(files.close_readers)
-                child = files.start_first_writer()  # which needs some time, the loading too
-                undo.callback(child.reap)
+                child = files.start_first_process() if writer == "process" else None
+                if child is not None:  # it starts while the file is loaded
+                    undo.callback(child.reap)
                 contents = files._begin(session, verify_start(path, session, wal_index.position()), connection)
+                target = child or OpenFile(path)
             except sqlite3.Error as error:
                 raise open_error(path, error) from error
             except (msgspec.MsgspecError, ValueError, TypeError, OverflowError, RecursionError) as damage:
@@ -97,12 +92,12 @@ class Files:
             except OSError as refusal:
                 raise StoreNotWritable(path, refusal.strerror or str(refusal)) from refusal
             undo.pop_all()
-            return files, contents, child
+            return files, contents, target
 
-    def start_first_writer(self) -> Child:
+    def start_first_process(self) -> Child:
         """Start the writer process. Raises ``StoreNotWritable``."""
         try:
-            return self.start_writer()
+            return self.start_process()
         except OSError as error:
             raise StoreNotWritable(self.path, f"no process to write it: {error.strerror or error}") from error
 
@@ -126,14 +121,12 @@ class Files:
                 fingerprint=fingerprint,
                 drop_history=verdict.drops_history or bool(verdict.jump_from),
             )
-            for _ in range(_READ_THREADS):
-                reader = Reader(connect_reader(self.path))
-                self._readers.append(reader)
-                self._idle.put(reader)
+            for _ in range(READ_THREADS):
+                self._threads.add(Reader(connect_reader(self.path)))
             revision, compact_revision = self.inline.marks()
         return Contents(index, fingerprint, revision, compact_revision, self.inline.leases())
 
-    def start_writer(self) -> Child:
+    def start_process(self) -> Child:
         """Start a writer process. Raises ``OSError``."""
         return Child.start(self.path, self._lock.descriptor)
 
@@ -146,20 +139,10 @@ class Files:
 
     async def read_in_thread(self, work: Callable[[Reader], T]) -> T:
         """Read in a thread, for larger reads."""
-        HANDOVER.begin()
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._threads, self._read_with_idle, work)
-        finally:
-            HANDOVER.end()
-
-    def _read_with_idle(self, work: Callable[[Reader], T]) -> T:
-        reader = self._idle.get()
-        try:
-            return work(reader)
+            return await self._threads.run(work)
         except sqlite3.Error as error:
             raise Unavailable(f"{self.path}: {error}") from error
-        finally:
-            self._idle.put(reader)
 
     def reached(self, fingerprints: Mapping[int, int]) -> int:
         """Return and acknowledge the revision on disk after the writer process died; 0 when it cannot be read.
@@ -189,13 +172,12 @@ class Files:
     def close_readers(self) -> None:
         """Wait for running reads and close their connections.
 
-        Call it before the writer process closes the last connection, which removes the log.
+        Call it before the writer closes the last connection, which removes the log.
         """
-        self._threads.shutdown(wait=True)
-        for reader in self._readers:
-            reader.close()
-        self._wal_index.close()
+        self._threads.close()
+        self.inline.close()
 
     def release(self) -> None:
-        """Release the lock of the file."""
+        """Release the lock of the file, after the writer has closed it."""
+        self._wal_index.close()
         self._lock.release()

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from steersman.storage.keys import SquashedPrefixes
     from steersman.storage.leases import LeaseTable
     from steersman.storage.sqlite.index import Index, Row
-    from steersman.storage.sqlite.writer import Statement, Writer
+    from steersman.storage.sqlite.writer import Settled, Statement, Writer
     from steersman.storage.store import Delete
 
 _log = logging.getLogger(__name__)
@@ -48,7 +48,7 @@ class Pipeline:
 
     def __init__(
         self,
-        start_writer: Callable[[Callable[[int, str], None]], Writer],
+        start_writer: Callable[[Settled], Writer],
         *,
         index: Index,
         fingerprint: int,

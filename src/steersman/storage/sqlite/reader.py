@@ -1,7 +1,7 @@
 """Reads of the database file. All methods block: small reads run on the event loop, others in a thread.
 
-SQLite releases and reacquires the GIL for every returned row, and a thread may wait for a busy loop each time. So a
-page of rows is returned as one row, with the columns as JSON and the values joined into blobs.
+SQLite releases and reacquires the GIL for every returned row, and a thread may wait for a busy loop each time
+(``lending``). So a page of rows is returned as one row, with the columns as JSON and the values joined into blobs.
 """
 
 # ruff: noqa: S608 — SQL is composed of constants of this module
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 #: Sorts after every text: end of an unbounded range.
 _NO_END = b""
-_PAGE_ROWS = 1000
-#: Approximate size of joined values; larger values are fetched one by one.
-_BLOB_BYTES = 1 << 20
+#: Rows and approximate bytes of joined values that are read, and decoded under the GIL, at once.
+_PAGE_ROWS = 250
+_BLOB_BYTES = 1 << 18
 _INDEX_PAGE_ROWS = 5000
 #: Bounds of one step of a catch-up, which runs on the event loop: writes, and approximate bytes.
 _CATCH_UP_ROWS = 300
@@ -117,6 +117,8 @@ class Reader:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
+        #: Counter of the pages of ranges, for ``reader_threads``.
+        self.pages_read = 0
 
     def close(self) -> None:
         self._connection.close()
@@ -178,6 +180,7 @@ class Reader:
                 break  # history is being deleted concurrently; the caller detects it
             for chunk in [heads] if keys_only else _chunks(heads):
                 values = [b""] * len(chunk) if keys_only else self._values(rows, bounds, chunk)
+                self.pages_read += 1
                 for head, value in zip(chunk, values, strict=True):
                     if keys_only or _is_intact(head, value):
                         kvs.append(_key_value(head, value, index.get(head[0])))

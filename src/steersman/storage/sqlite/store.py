@@ -19,7 +19,9 @@ from steersman.storage.sqlite.files import Contents, Files
 from steersman.storage.sqlite.health import WriteHealth
 from steersman.storage.sqlite.leasing import Leasing
 from steersman.storage.sqlite.pipeline import Pipeline
-from steersman.storage.sqlite.writer import Writer
+from steersman.storage.sqlite.process_writer import ProcessWriter
+from steersman.storage.sqlite.thread_writer import OpenFile, ThreadWriter
+from steersman.storage.sqlite.writer import writer_kind
 from steersman.storage.store import (
     Compacted,
     Conflict,
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from steersman.asynckit.clock import Clock
     from steersman.storage.sqlite.child import Child
     from steersman.storage.sqlite.reader import Reader
+    from steersman.storage.sqlite.writer import Settled, Writer, WriterKind
     from steersman.storage.store import Batch, Event, Op, StoreError, Subscription
 
 
@@ -54,7 +57,7 @@ class SqliteStore:
         self,
         files: Files,
         contents: Contents,
-        child: Child,
+        target: Child | OpenFile,
         *,
         clock: Clock,
         history_retention_seconds: float,
@@ -76,7 +79,7 @@ class SqliteStore:
         self._bounding: asyncio.Task[None] | None = None
         self._leases = LeaseTable(clock, on_expired=self._lease_expired)
         self._pipeline = Pipeline(
-            functools.partial(Writer, child, start=files.start_writer, reached=files.reached),
+            functools.partial(start_writer, target, files),
             index=contents.index,
             fingerprint=contents.fingerprint,
             revision=contents.revision,
@@ -110,17 +113,19 @@ class SqliteStore:
         squash_prefixes: Iterable[str] = (),
         new_lease_id: Callable[[], int] = random_lease_id,
         disk_clock: Clock | None = None,
+        writer: WriterKind | None = None,
     ) -> SqliteStore:
         """Open or create the file; its folder must exist.
 
         ``history_retention_seconds`` bounds the age of readable history, ``history_max_bytes`` its size.
         ``squash_prefixes`` are described in the package; each ends in ``/``. ``disk_clock`` measures the latency of the
-        disk: real time, even if ``clock`` is a fake. Raises ``StoreLocked``, ``NotAStore``, ``SchemaTooNew``,
-        ``CorruptStore``, ``StoreNotWritable``.
+        disk: real time, even if ``clock`` is a fake. ``writer`` selects what writes the file; None: as ``writer_kind`` says.
+
+        Raises ``StoreLocked``, ``NotAStore``, ``SchemaTooNew``, ``CorruptStore``, ``StoreNotWritable``.
         """
-        opening = asyncio.ensure_future(asyncio.to_thread(Files.open, Path(path)))
+        opening = asyncio.ensure_future(asyncio.to_thread(Files.open, Path(path), writer or writer_kind()))
         try:
-            files, contents, child = await asyncio.shield(opening)
+            files, contents, target = await asyncio.shield(opening)
         except asyncio.CancelledError:
             opening.add_done_callback(_abandon)
             raise
@@ -128,7 +133,7 @@ class SqliteStore:
             return cls(
                 files,
                 contents,
-                child,
+                target,
                 clock=clock,
                 history_retention_seconds=history_retention_seconds,
                 history_max_bytes=history_max_bytes,
@@ -137,7 +142,7 @@ class SqliteStore:
                 disk_clock=disk_clock or RealClock(),
             )
         except BaseException:
-            await asyncio.to_thread(_close, files, child)
+            await asyncio.to_thread(_close, files, target)
             raise
 
     @property
@@ -362,14 +367,21 @@ def _closed() -> Unavailable:
     return Unavailable("the store is closed")
 
 
-def _close(files: Files, writer: Writer | Child) -> None:
+def start_writer(target: Child | OpenFile, files: Files, settled: Settled) -> Writer:
+    """Return the writer of open files, on the running event loop; ``target`` decides which body it is."""
+    if isinstance(target, OpenFile):
+        return ThreadWriter(target, settled, reached=files.reached)
+    return ProcessWriter(target, settled, start=files.start_process, reached=files.reached)
+
+
+def _close(files: Files, writer: Writer | Child | OpenFile) -> None:
     files.close_readers()
     writer.end()
     files.release()
 
 
-def _abandon(opening: asyncio.Future[tuple[Files, Contents, Child]]) -> None:
+def _abandon(opening: asyncio.Future[tuple[Files, Contents, Child | OpenFile]]) -> None:
     """Close a store whose opener was cancelled."""
     if not opening.cancelled() and opening.exception() is None:
-        files, _, child = opening.result()
-        opening.get_loop().run_in_executor(None, _close, files, child)
+        files, _, target = opening.result()
+        opening.get_loop().run_in_executor(None, _close, files, target)

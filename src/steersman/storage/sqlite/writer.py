@@ -1,212 +1,95 @@
-"""Client of the writer process, on the event loop: sends frames of writes and receives their results.
+"""The writer of a store: what makes batches durable, on behalf of the pipeline.
 
-The loop never waits for the process: a frame costs one encoding and one send, a commit one receive. While a frame waits
-for room in the socket, further writes collect in the pipeline, so at most one frame (and a few bytes) is encoded and
-unsent. When the process dies, the frames on disk are durable and the others have failed; the next writes start another
-process.
+| body | batches run in | chosen |
+| --- | --- | --- |
+| ``process_writer`` | a process of its own, which waits for no interpreter lock | where it has a CPU beside the event loop's |
+| ``thread_writer`` | a thread of this process | on one CPU, and in clusters for tests, whose start counts |
+
+Both run ``batches.serve``. Measurements: ``docs/decisions/0001``.
 """
 
 from __future__ import annotations
 
-import asyncio
-import logging
-import marshal
 import os
 from collections import deque
-from typing import TYPE_CHECKING, Any
-
-from steersman.storage.sqlite.batches import LENGTH_BYTES, POSITION_BITS
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Literal, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    from steersman.storage.sqlite.child import Child
     from steersman.storage.sqlite.index import Row
 
-_log = logging.getLogger(__name__)
-
+#: Which body writes.
+WriterKind = Literal["process", "thread"]
 #: An SQL statement and its parameters.
 Statement = tuple[str, tuple[object, ...]]
-_RECEIVE_BYTES = 4096
-#: Last marshal format without shared references, whose detection dominates the cost.
-_MARSHAL_VERSION = 2
+#: Receives the number of frames that became durable, oldest first, and an error, if any. With an error all other frames
+#: have failed. The call is also the signal that there is room again.
+Settled = Callable[[int, str], None]
 
 
-class Writer:
-    """Owner of the writer process. All methods but ``end`` run on the event loop."""
+def writer_kind() -> WriterKind:
+    """Return the faster body on the CPUs of this process."""
+    affinity = getattr(os, "sched_getaffinity", None)  # Linux
+    cpus = len(affinity(0)) if affinity is not None else os.cpu_count()
+    return "thread" if cpus == 1 else "process"
 
-    def __init__(
-        self,
-        child: Child,
-        settled: Callable[[int, str], None],
-        *,
-        start: Callable[[], Child],
-        reached: Callable[[dict[int, int]], int],
-    ) -> None:
-        """``settled`` receives the number of frames that became durable, oldest first, and an error, if any.
 
-        With an error all other frames have failed. ``settled`` is also the signal that there is room again. ``start``
-        (blocking) starts another process; ``reached`` receives the fingerprints of the revisions in flight and returns
-        the revision on disk, 0 when it cannot be read.
-        """
-        self._start = start
-        self._reached = reached
-        self._settled = settled
-        self._loop = asyncio.get_running_loop()
-        self._child: Child | None = None
-        #: Revisions and fingerprints of the frames in flight.
-        self._under_way: deque[tuple[int, int]] = deque()
-        #: Failures reported by this process: it drops frames of earlier epochs.
-        self._epoch = 0
-        self._reaping = False
-        self._detached = False
-        #: Unsent frames; the first may be partly sent.
-        self._frames: deque[memoryview] = deque()
-        self._received = b""
-        self._forget_below = 0
-        self._attach(child)
+class Writer(Protocol):
+    """Makes frames of writes durable, in order, and reports each to a ``Settled``.
+
+    All methods but ``end`` run on the event loop and never wait for the disk. After a failed frame the frames behind it
+    fail, too: each may depend on it. Every frame is settled once, unless the writer was detached.
+    """
 
     @property
     def has_room(self) -> bool:
-        """True if it accepts writes now; ``settled`` is called when it does again."""
-        return not self._frames and not self._reaping
+        """True if it accepts a frame now; ``Settled`` is called when it does again."""
 
     def persist(self, rows: Sequence[Row], statements: Sequence[Statement], *, revision: int, fingerprint: int) -> None:
         """Persist writes together, which lead to ``revision`` (0: no rows) and ``fingerprint``. Requires ``has_room``.
 
         Raises ``ValueError`` or ``OverflowError`` for values that no row can hold.
         """
-        if self._child is None:
-            self._epoch = 0
-        self._frames.append(_frame((self._epoch, rows, statements, revision, fingerprint)))
-        self._under_way.append((revision, fingerprint))
-        if self._child is not None:
-            self._send()
-        else:
-            self._loop.run_in_executor(None, self._start).add_done_callback(self._started)
 
     def forget(self, revision: int) -> None:
         """Delete the history up to ``revision``, in steps between batches."""
-        self._forget_below = max(self._forget_below, (revision + 1) << POSITION_BITS)
-        if self._child is not None:
-            self._frames.append(_frame(self._forget_below))
-            self._send()
 
     def detach(self) -> None:
-        """Stop listening to the process, also for its end; call ``end`` next."""
-        self._detached = True
-        if self._child is not None:
-            self._unwatch(self._child)
+        """Settle nothing from now on; call ``end`` next."""
 
     def end(self) -> None:
-        """Let the process finish its frames and close the file. Blocks."""
-        child, self._child = self._child, None
-        if child is not None and self._frames:
-            child.reap()  # it waits for the rest of a partly sent frame
-        elif child is not None:
-            child.end()
+        """Finish the frames and close the file, after the readers have. Blocks."""
 
-    def _unwatch(self, child: Child) -> None:
-        self._loop.remove_reader(child.answers)
-        self._loop.remove_writer(child.socket)
 
-    def _attach(self, child: Child) -> None:
-        self._child = child
-        self._received = b""
-        self._loop.add_reader(child.answers, self._receive)
-        if self._forget_below:
-            self._frames.append(_frame(self._forget_below))
-        if self._frames:
-            self._send()
+class InFlight:
+    """Revisions and fingerprints of the frames that are not settled, oldest first."""
 
-    def _send(self) -> None:
-        """Send without blocking; the rest when there is room."""
-        assert self._child is not None
-        sock = self._child.socket
-        while self._frames:
-            frame = self._frames[0]
-            try:
-                sent = sock.send(frame)
-            except BlockingIOError:
-                sent = 0
-            except OSError:
-                return  # the process is dead, which the end of its output reports
-            if sent < len(frame):
-                self._frames[0] = frame[sent:]
-                self._loop.add_writer(sock, self._send_rest)
-                return
+    def __init__(self, reached: Callable[[dict[int, int]], int]) -> None:
+        """``reached`` returns the revision on disk for the fingerprints of revisions, 0 when it cannot be read."""
+        self._reached = reached
+        self._frames: deque[tuple[int, int]] = deque()
+
+    def __len__(self) -> int:
+        return len(self._frames)
+
+    def add(self, revision: int, fingerprint: int) -> None:
+        self._frames.append((revision, fingerprint))
+
+    def remove(self, count: int) -> None:
+        """Remove the oldest frames, which are durable."""
+        for _ in range(count):
             self._frames.popleft()
 
-    def _send_rest(self) -> None:
-        assert self._child is not None
-        self._loop.remove_writer(self._child.socket)
-        self._send()
-        if not self._frames:
-            self._settled(0, "")
-
-    def _receive(self) -> None:
-        assert self._child is not None
-        try:
-            data = os.read(self._child.answers, _RECEIVE_BYTES)
-        except BlockingIOError:
-            return
-        except OSError:
-            data = b""
-        if not data:
-            self._lost(self._child)
-            return
-        self._received += data
-        while len(self._received) >= 2 * LENGTH_BYTES:
-            end = 2 * LENGTH_BYTES + int.from_bytes(self._received[LENGTH_BYTES : 2 * LENGTH_BYTES], "little")
-            if len(self._received) < end:
-                return
-            frames = int.from_bytes(self._received[:LENGTH_BYTES], "little")
-            error = self._received[2 * LENGTH_BYTES : end].decode()
-            self._received = self._received[end:]
-            self._answered(frames, error)
-
-    def _answered(self, frames: int, error: str) -> None:
-        if error:
-            self._epoch += 1
-            self._under_way.clear()
-            self._settled(0, error)
-            return
-        for _ in range(frames):
-            self._under_way.popleft()
-        self._settled(frames, "")
-
-    # The end of a process, and the start of another.
-
-    def _lost(self, child: Child) -> None:
-        self._unwatch(child)
-        self._child = None
+    def clear(self) -> None:
+        """Remove all frames, which have failed."""
         self._frames.clear()
-        self._reaping = True
-        self._loop.run_in_executor(None, child.reap).add_done_callback(self._reaped)
 
-    def _reaped(self, done: asyncio.Future[int]) -> None:
-        if self._detached:
-            return  # the file is being closed: no callers are waiting, and reads are no longer allowed
-        self._reaping = False
-        reason = f"the writer process ended with code {done.result()}"
-        _log.error("%s; the next write starts another", reason)
-        reached = self._reached(dict(self._under_way))
-        on_disk = max((n for n, (revision, _) in enumerate(self._under_way, 1) if 0 < revision <= reached), default=0)
-        failed = len(self._under_way) > on_disk
-        self._under_way.clear()
-        self._settled(on_disk, reason if failed else "")
-
-    def _started(self, done: asyncio.Future[Child]) -> None:
-        try:
-            child = done.result()
-        except OSError as error:
-            self._frames.clear()
-            self._under_way.clear()
-            self._settled(0, f"no writer process: {error}")
-        else:
-            self._attach(child)
-
-
-def _frame(message: Any) -> memoryview:
-    data = marshal.dumps(message, _MARSHAL_VERSION)
-    return memoryview(len(data).to_bytes(LENGTH_BYTES, "little") + data)
+    def take_all(self) -> tuple[int, bool]:
+        """Remove all frames of a writer that ended; return how many are on disk, and whether the others have failed."""
+        reached = self._reached(dict(self._frames))
+        on_disk = max((n for n, (revision, _) in enumerate(self._frames, 1) if 0 < revision <= reached), default=0)
+        has_failed = len(self._frames) > on_disk
+        self._frames.clear()
+        return on_disk, has_failed

@@ -77,9 +77,10 @@ class HostedCluster:
     async def start(self) -> None:
         """Start it; a node is Ready then, if there is to be one."""
         snapshot = self._first_snapshot()
-        clock: VirtualClock | SteadyClock = SteadyClock()
+        quiet_seconds = self._options.quiet_seconds
+        clock: VirtualClock | SteadyClock = SteadyClock(quiet_seconds=quiet_seconds)
         if self._options.clock == "virtual":
-            clock = VirtualClock(EPOCH if snapshot is None else snapshot.now)
+            clock = VirtualClock(EPOCH if snapshot is None else snapshot.now, quiet_seconds=quiet_seconds)
         pki = self._prepared.shared.pki
         write_kubeconfig(self.kubeconfig, Access("steersman", self.url, self.ca, pki.admin))
         self.embedded = EmbeddedCluster(
@@ -122,7 +123,12 @@ class HostedCluster:
         from steersman.storage.sqlite.store import SqliteStore  # noqa: PLC0415 — few clusters use it
         from steersman.storage.store import Put  # noqa: PLC0415
 
-        store = await SqliteStore.open(self._directory / "state.db", clock=clock, squash_prefixes=HEARTBEAT_PREFIXES)
+        store = await SqliteStore.open(
+            self._directory / "state.db",
+            clock=clock,
+            squash_prefixes=HEARTBEAT_PREFIXES,
+            writer="thread",  # it starts sooner than a process, and ends with this one
+        )
         if snapshot is not None:
             await store.txn([Put(row.key, row.value) for row in snapshot.dump.rows])
         return store
@@ -183,7 +189,8 @@ class HostedCluster:
 
     async def _serve(self) -> None:
         # Timeouts of connections are real: their clients are. A Date header of virtual time would be a timer every second.
-        self._serving = Serving(self.embedded.app, clock=RealClock())
+        app = self.embedded.app
+        self._serving = Serving(app, clock=RealClock(), on_connect=app.note_outside_activity)
         await self._serving.start(self._socket, self._prepared.serving_tls)
 
     async def crash(self) -> None:

@@ -11,7 +11,7 @@ from steersman.asynckit.clock import RealClock
 from steersman.testing.clock import VirtualClock
 from steersman.testing.fault_control import Partition
 from steersman.testing.faults import FaultError
-from steersman.testing.waiting import SettleError
+from steersman.testing.waiting import SettleError, WaitError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -46,6 +46,7 @@ class ObservingCalls:
             "assert_quiet": self.assert_quiet,
             "assert_no_hot_loop": self.assert_no_hot_loop,
             "requests": self.requests,
+            "wait_for_request": self.wait_for_request,
             "history": self.history,
             "rights_used": self.rights_used,
             "faults.add": self.add_fault,
@@ -99,6 +100,17 @@ class ObservingCalls:
         """Return the latest requests, each with its text."""
         records = self._embedded.requests(**patterns)
         return [_with_text(record) for record in records[-limit:]]
+
+    async def wait_for_request(self, timeout: float, **patterns: Any) -> dict[str, Any]:  # noqa: ASYNC109 — real time
+        """Return the latest request that matches, once there is one. Raises ``WaitError``."""
+        real = RealClock()
+        end = real.monotonic() + timeout
+        while not (records := self._embedded.requests(**patterns)):
+            if real.monotonic() >= end:
+                text = ", ".join(f"{name}={value!r}" for name, value in patterns.items())
+                raise WaitError(f"no request with {text} within {timeout:g} seconds")
+            await real.sleep(_PAUSE_SECONDS)
+        return _with_text(records[-1])
 
     async def history(self, **options: Any) -> list[dict[str, Any]]:
         """Return the versions of an object, each with its text."""

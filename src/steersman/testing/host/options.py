@@ -6,6 +6,8 @@ from typing import Any, Literal, Self
 
 import msgspec
 
+from steersman.testing.clock import QUIET_SECONDS
+
 
 class ClusterOptionError(ValueError):
     """Invalid option of a cluster; the text names it."""
@@ -24,6 +26,8 @@ class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     feature_gates: dict[str, bool] = {}
     #: Decides names, UIDs, jitter and probabilities.
     seed: int | None = None
+    #: Real time without requests and events after which operators in other processes count as settled.
+    quiet_seconds: float = QUIET_SECONDS
 
     @classmethod
     def of(cls, arguments: dict[str, Any]) -> Self:
@@ -39,6 +43,8 @@ class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
             raise ClusterOptionError(f"cluster option: {error}") from error
         if options.nodes < 0:
             raise ClusterOptionError(f"cluster option nodes: {options.nodes} is negative")
+        if options.quiet_seconds < 0:
+            raise ClusterOptionError(f"cluster option quiet_seconds: {options.quiet_seconds:g} is negative")
         return options
 
     @property

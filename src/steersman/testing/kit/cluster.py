@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
+from steersman.testing.errors import ClusterError
 from steersman.testing.host.options import ClusterOptions
 from steersman.testing.kit.clock import ClusterClock
 from steersman.testing.kit.connection import CALL_SECONDS, ClusterProcess
-from steersman.testing.kit.errors import ClusterError
 from steersman.testing.kit.faults import ClusterFaults, ClusterNodes, ClusterPods
 from steersman.testing.kit.operators import Operator, kopf_command
 
@@ -205,11 +205,11 @@ class Cluster:
 
     # Waits. Timeouts are time of the cluster's clock, that of ``settle`` is real time.
 
-    def settle(self, timeout: float = 10.0, *, quiet_seconds: float = 0.05) -> None:
+    def settle(self, timeout: float = 10.0, *, quiet_seconds: float | None = None) -> None:
         """Wait until caches, queues and requests have nothing left to do and no timer is due; time does not pass.
 
-        Clients from outside count as settled when they sent no request for ``quiet_seconds``. Raises ``SettleError`` with
-        what is still at work.
+        Clients from outside count as settled when they sent no request and received no event of a watch for
+        ``quiet_seconds``, by default the option of the cluster. Raises ``SettleError`` with what is still at work.
         """
         arguments = {"timeout": timeout, "quiet_seconds": quiet_seconds}
         self._process.call("settle", arguments, timeout_seconds=timeout + CALL_SECONDS)
@@ -246,6 +246,18 @@ class Cluster:
             seen, now, goes_on = self._process.call("step", {"seen": seen, "within_seconds": deadline - now})
         name = getattr(predicate, "__qualname__", str(predicate))
         raise WaitError(f"{name} did not hold within {timeout:g} seconds; the last result is {result!r}") from last
+
+    def wait_for_request(self, *, timeout: float = 30.0, **patterns: Any) -> dict[str, Any]:
+        """Return the latest request that matches patterns (see ``requests``), once there is one.
+
+        No virtual time passes and ``timeout`` is real time: an operator in another process needs it to start. Raises
+        ``WaitError``.
+        """
+        arguments = {"timeout": timeout, **patterns}
+        request: dict[str, Any] = self._process.call(
+            "wait_for_request", arguments, timeout_seconds=timeout + CALL_SECONDS
+        )
+        return request
 
     # Observations
 

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from steersman.testing.errors import ClusterError
 from steersman.testing.forkserver.client import ForkedProcess, ForkServerError
 from steersman.testing.host.channel import Call, ChannelError, call
-from steersman.testing.kit.errors import ClusterError, error_of
+from steersman.testing.kit.errors import error_of
 from steersman.testing.kit.outputs import Output
 from steersman.testing.kit.servers import fork_server
 

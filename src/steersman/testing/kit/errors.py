@@ -1,18 +1,11 @@
-"""Errors of the test kit. An error of the process of a cluster is raised in the test's as the class of the same name."""
+"""Errors of the process of a cluster, raised in the test's as the class of the same name."""
 
 from __future__ import annotations
 
 from importlib import import_module
 from typing import Final
 
-
-class ClusterError(RuntimeError):
-    """The cluster cannot do this, or has ended; the text has the reason and the end of its log."""
-
-
-class ClockError(ClusterError):
-    """The clock of the cluster cannot do this."""
-
+from steersman.testing.errors import ClockError, ClusterError
 
 #: Modules of the errors that are raised as themselves.
 _MODULES: Final = {

@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from steersman.testing.kit.errors import ClusterError
+from steersman.testing.errors import ClusterError
 
 _SUFFIXES = (".yaml", ".yml", ".json")
 

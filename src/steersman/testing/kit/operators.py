@@ -10,8 +10,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Final, Self
 
+from steersman.testing.errors import ClusterError
 from steersman.testing.forkserver.client import ForkServerError
-from steersman.testing.kit.errors import ClusterError
 from steersman.testing.kit.outputs import Output
 from steersman.testing.kit.servers import fork_server
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from steersman.testing.kit.errors import ClusterError
+from steersman.testing.errors import ClusterError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

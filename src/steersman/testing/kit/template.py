@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 from typing import Any, Final
 
+from steersman.testing.errors import ClusterError
 from steersman.testing.kit.cluster import Cluster, Snapshot
-from steersman.testing.kit.errors import ClusterError
 
 
 class ClusterTemplate:

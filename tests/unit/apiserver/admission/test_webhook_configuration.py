@@ -39,6 +39,34 @@ def test_index_returns_webhooks_with_a_rule_in_order():
     assert index.candidates(write("deployments")) is index.candidates(write("deployments"))
 
 
+def labelled(**labels: str) -> dict:
+    return {"metadata": {"labels": labels}}
+
+
+@pytest.mark.interpreted
+def test_index_excludes_writes_that_no_selector_matches():
+    selector = {"matchLabels": {"a": "1"}}
+    webhooks = [{"rules": [RULE], "objectSelector": selector}, {"rules": [RULE], "namespaceSelector": selector}]
+    index = WebhookIndex([webhooks_of(configuration("a", *webhooks))], lambda *_: None)
+    made = write("deployments")
+    candidates = index.candidates(made)
+
+    def are_excluded(new: dict | None, old: dict | None, namespace: dict | None) -> bool:
+        made.object, made.old_object = new, old
+        results = {index.are_excluded(candidates, made, namespace) for _ in range(2)}  # computed, then remembered
+        [result] = results
+        return result
+
+    other, matching = labelled(a="2"), labelled(a="1")
+    assert are_excluded(other, None, other)
+    assert are_excluded({"metadata": {}}, other, {"metadata": {}})
+    assert not are_excluded(matching, None, other)
+    assert not are_excluded(other, matching, other)
+    assert not are_excluded(other, None, matching)  # the namespace has changed
+    assert are_excluded(other, None, other)
+    assert not are_excluded(other, None, None)  # objects without a namespace match namespace selectors
+
+
 def test_webhook_reads_its_fields():
     [webhook] = webhooks_of(configuration("a", {"admissionReviewVersions": ["v2", "v1beta1"], "timeoutSeconds": 3}))
     assert (webhook.review_version, webhook.timeout_seconds, webhook.has_dry_run) == ("v1beta1", 3, False)

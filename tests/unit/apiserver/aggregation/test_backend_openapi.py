@@ -12,6 +12,7 @@ V2 = {
     "paths": {f"{PATH}/things": {"get": {"schema": {"$ref": "#/definitions/com.example.Thing"}}}, "/healthz": {}},
     "definitions": {"com.example.Thing": THING},
 }
+REFERENCE = {"$ref": "#/definitions/com.example.Thing"}
 URL = f"/openapi/v3{PATH}?hash=AB"
 
 
@@ -80,3 +81,35 @@ async def test_backend_with_garbage_has_no_documents():
         await condition(server, "Passed")
         assert f"{PATH}/things" not in (await server.request("GET", "/openapi/v2")).json()["paths"]
         assert (await server.request("GET", f"/openapi/v3{PATH}")).code == 404
+
+
+async def test_version_2_of_a_backend_without_version_3_is_converted():
+    async def old(seen):
+        if seen.target.startswith("/openapi/v3"):
+            return response({"kind": "Status"}, status=404)
+        if seen.target == "/openapi/v2":
+            get = {"produces": ["application/json"], "responses": {"200": {"description": "OK", "schema": REFERENCE}}}
+            paths = {f"{PATH}/things": {"get": get}, "/healthz": {}}
+            return response(
+                {**V2, "info": {"title": "Things", "version": "v1"}, "paths": paths}, headers='ETag: "1"\r\n'
+            )
+        return await things(seen)
+
+    async with InProcessAPIServer() as server, backend(old) as served:
+        await register(server, served.port)
+        index = await until(server, "/openapi/v3", lambda found: PATH[1:] in found["paths"])
+        url = index["paths"][PATH[1:]]["serverRelativeURL"]
+        assert url.startswith(f"/openapi/v3{PATH}?hash=")
+        answer = await server.request("GET", url)
+        document = answer.json()
+        assert (document["openapi"], document["info"]["title"]) == ("3.0.0", "Things")
+        assert document["paths"].keys() == {f"{PATH}/things", "/healthz"}  # the whole document, as upstream
+        assert document["components"]["schemas"] == {"com.example.Thing": THING}
+        assert answer.header("cache-control") == "public, immutable"
+        again = await server.request("GET", url, headers={"if-none-match": answer.header("etag")})
+        assert again.code == 304
+        assert (await server.request("GET", f"/openapi/v3{PATH}?hash=AB")).header("location") == url
+        kind = "application/com.github.proto-openapi.spec.v3.v1.0+protobuf"
+        assert b"com.example.Thing" in (await server.request("GET", url, headers={"accept": kind})).body
+        merged = (await server.request("GET", "/openapi/v2")).json()
+        assert "/healthz" not in merged["paths"]

@@ -1,5 +1,9 @@
 """Definitions read."""
 
+import copy
+
+import pytest
+
 from steersman.apiserver.crd.definition import CustomVersion, all_versions, condition_is, is_established
 
 NAMES = {"plural": "shirts", "singular": "shirt", "kind": "Shirt", "listKind": "ShirtList", "shortNames": ["sh"]}
@@ -72,3 +76,27 @@ def test_conditions_are_read_by_type_and_status():
     tree["status"]["conditions"] = [{"type": "Established", "status": "True"}]
     assert is_established(tree)
     assert not condition_is(tree, "Established", "False")
+
+
+def test_schemas_are_read_from_the_stored_definition_if_there_is_one():
+    stored = copy.deepcopy(definition())
+    for version in stored["spec"]["versions"]:
+        version["schema"] = {"openAPIV3Schema": {"title": version["name"]}}
+    versions = all_versions(definition(), lambda: stored).values()
+    assert [version.schema.tree["title"] for version in versions] == [version.resource.version for version in versions]
+
+
+@pytest.mark.parametrize(
+    ("status", "subresources", "expected"),
+    [
+        ({"type": "object", "default": {}}, {"status": {}}, True),
+        ({"type": "object", "default": {}}, {}, False),
+        ({"type": "object", "properties": {"a": {"default": 1}}}, {"status": {}}, False),
+    ],
+)
+def test_version_knows_whether_a_missing_status_is_defaulted(status, subresources, expected):
+    tree = copy.deepcopy(definition())
+    only = tree["spec"]["versions"][0]
+    only["schema"] = {"openAPIV3Schema": {"type": "object", "properties": {"status": status}}}
+    only["subresources"] = subresources
+    assert versions_of(tree)[0].defaults_status is expected

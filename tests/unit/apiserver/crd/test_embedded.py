@@ -4,6 +4,7 @@ import pytest
 
 from steersman.apimachinery.codec import DecodeError
 from steersman.apiserver.crd.embedded import type_embedded, validate_embedded
+from steersman.apiserver.crd.shape import Shape
 
 EMBEDDED = {
     "type": "object",
@@ -22,7 +23,7 @@ RIGHT = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "namespace
 
 
 def faults(obj: dict) -> list[str]:
-    return [error.field for error in validate_embedded(SCHEMA, obj)]
+    return [error.field for error in validate_embedded(Shape(SCHEMA), obj)]
 
 
 def test_they_are_found_wherever_they_are():
@@ -36,7 +37,7 @@ def test_they_are_found_wherever_they_are():
 
 
 def test_they_say_what_they_are():
-    errors = validate_embedded(SCHEMA, {"one": {"apiVersion": "a/b/c", "kind": "Po d"}})
+    errors = validate_embedded(Shape(SCHEMA), {"one": {"apiVersion": "a/b/c", "kind": "Po d"}})
     assert [str(error).partition(" (e.g.")[0] for error in errors] == [
         'one.apiVersion: Invalid value: "a/b/c": unexpected GroupVersion string: a/b/c',
         (
@@ -45,7 +46,7 @@ def test_they_say_what_they_are():
             "alphanumeric character"
         ),
     ]
-    errors = validate_embedded(SCHEMA, {"one": {"apiVersion": "", "kind": ""}})
+    errors = validate_embedded(Shape(SCHEMA), {"one": {"apiVersion": "", "kind": ""}})
     assert [error.detail for error in errors] == ["must not be empty"] * 2
 
 
@@ -60,7 +61,7 @@ def test_their_metadata_is_checked_but_need_not_name_them():
 
 def test_their_metadata_is_held_as_its_type_holds_it():
     obj = {"one": {"metadata": {"name": "a", "labels": {}, "annotations": None, "made": "up"}}}
-    type_embedded(SCHEMA, obj)
+    type_embedded(Shape(SCHEMA), obj)
     assert obj == {"one": {"metadata": {"name": "a"}}}
 
 
@@ -80,5 +81,5 @@ def test_their_metadata_is_held_as_its_type_holds_it():
 )
 def test_wrong_types_are_refused(one, why):
     with pytest.raises(DecodeError) as caught:
-        type_embedded(SCHEMA, {"one": one})
+        type_embedded(Shape(SCHEMA), {"one": one})
     assert str(caught.value) == why

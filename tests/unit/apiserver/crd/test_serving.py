@@ -257,3 +257,41 @@ async def test_openapi_publishes_the_schema_of_a_definition_until_it_changes(ser
 
 def published_size(properties: dict) -> dict:
     return properties["spec"]["properties"]["size"]
+
+
+@pytest.mark.parametrize(
+    ("method", "kind", "body"),
+    [
+        ("PATCH", "application/merge-patch+json", {"spec": {"size": None}}),
+        ("PATCH", "application/json-patch+json", [{"op": "remove", "path": "/spec/size"}]),
+        ("PATCH", "application/apply-patch+yaml", {"apiVersion": "example.com/v1", "kind": "Shirt", "spec": {}}),
+        ("PUT", "application/json", {"apiVersion": "example.com/v1", "kind": "Shirt", "spec": {}}),
+    ],
+)
+async def test_every_write_applies_defaults_so_that_reads_show_what_is_stored(server, method, kind, body):
+    made = (await server.request("POST", SHIRTS, body=shirt(spec={"size": 5}))).json()
+    if isinstance(body, dict) and "kind" in body:
+        body = {**body, "metadata": {"name": "a"}}
+        if method == "PUT":
+            body["metadata"]["resourceVersion"] = made["metadata"]["resourceVersion"]
+    query = "?fieldManager=test&force=true" if "apply" in kind else ""
+    answer = await server.request(
+        method, f"{SHIRTS}/a{query}", body=msgspec.json.encode(body), headers={"content-type": kind}
+    )
+    expected = {"size": 5} if "apply" in kind else {"size": 1}
+    assert (answer.code, answer.json()["spec"]) == (200, expected)
+    assert (await server.request("GET", f"{SHIRTS}/a")).json()["spec"] == expected
+
+
+async def test_missing_status_is_defaulted_on_reads():
+    schema = {
+        "type": "object",
+        "properties": {"status": {"type": "object", "default": {}, "properties": {"ready": {"default": False}}}},
+    }
+    schema["properties"]["status"]["properties"]["ready"]["type"] = "boolean"
+    async with InProcessAPIServer() as started:
+        body = definition(schema={"openAPIV3Schema": schema}, subresources={"status": {}})
+        assert (await started.request("POST", DEFINITIONS, body=body)).code == 201
+        await until(started, SHIRTS, 200)
+        await started.request("POST", SHIRTS, body=shirt())
+        assert (await started.request("GET", f"{SHIRTS}/a")).json()["status"] == {"ready": False}

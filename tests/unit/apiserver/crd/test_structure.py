@@ -7,6 +7,7 @@ import pytest
 from steersman.apimachinery.codec import DecodeError
 from steersman.apiserver.crd import structure
 from steersman.apiserver.crd.definition import all_versions
+from steersman.apiserver.crd.shape import Shape
 from steersman.schema.openapi_types import from_openapi
 
 SCHEMA = {
@@ -35,7 +36,7 @@ SCHEMA = {
 
 
 def filled(tree: dict) -> dict:
-    structure.fill_defaults(SCHEMA, tree)
+    structure.fill_defaults(Shape(SCHEMA), tree)
     return tree
 
 
@@ -47,27 +48,27 @@ def test_defaults_reach_into_defaulted_objects_lists_and_maps():
 
 def test_defaulting_twice_changes_nothing():
     once = filled({"spec": {"items": [{}]}})
-    assert filled(structure.decode(from_openapi(SCHEMA, "Shirt"), SCHEMA, once)[0]) == once
+    assert filled(structure.decode(from_openapi(SCHEMA, "Shirt"), Shape(SCHEMA), once)[0]) == once
 
 
 def test_a_null_goes_unless_it_may_be_null():
     tree, _ = structure.decode(
-        from_openapi(SCHEMA, "Shirt"), SCHEMA, {"spec": {"size": None, "note": None, "plain": None}}
+        from_openapi(SCHEMA, "Shirt"), Shape(SCHEMA), {"spec": {"size": None, "note": None, "plain": None}}
     )
     assert tree == {"spec": {"note": None}}
 
 
 def test_unknown_fields_are_dropped_and_told():
     tree, unknown = structure.decode(
-        from_openapi(SCHEMA, "Shirt"), SCHEMA, {"spec": {"typo": 1, "free": {"any": 1}}, "x": 1}
+        from_openapi(SCHEMA, "Shirt"), Shape(SCHEMA), {"spec": {"typo": 1, "free": {"any": 1}}, "x": 1}
     )
     assert tree == {"spec": {"free": {"any": 1}}}
     assert unknown == ["spec.typo", "x"]
 
 
 def test_a_schema_knows_whether_it_has_defaults():
-    assert structure.has_defaults(SCHEMA)
-    assert not structure.has_defaults({"type": "object", "properties": {"a": {"type": "string"}}})
+    assert Shape(SCHEMA).has_defaults
+    assert not Shape({"type": "object", "properties": {"a": {"type": "string"}}}).has_defaults
 
 
 def test_defaults_are_not_shared_between_objects():
@@ -97,10 +98,10 @@ def test_another_version_shows_the_defaults_of_the_stored_one_and_only_what_it_s
 
 def test_metadata_is_held_as_its_type_holds_it():
     struct = from_openapi(SCHEMA, "Shirt")
-    tree, unknown = structure.decode(struct, SCHEMA, {"metadata": {"name": "a", "labels": {}, "made": "up"}})
+    tree, unknown = structure.decode(struct, Shape(SCHEMA), {"metadata": {"name": "a", "labels": {}, "made": "up"}})
     assert (tree, unknown) == ({"metadata": {"name": "a"}}, ["metadata.made"])
     with pytest.raises(DecodeError, match="cannot unmarshal number into Go struct field"):
-        structure.decode(struct, SCHEMA, {"metadata": {"name": 5}})
+        structure.decode(struct, Shape(SCHEMA), {"metadata": {"name": 5}})
 
 
 def test_defaults_take_the_place_of_nulls_in_lists_and_maps():
@@ -108,7 +109,7 @@ def test_defaults_take_the_place_of_nulls_in_lists_and_maps():
     schema = {"type": "array", "items": numbers}
     listed = {"type": "object", "properties": {"l": schema, "m": {"type": "object", "additionalProperties": numbers}}}
     tree = {"l": [None, 1], "m": {"a": None}}
-    structure.drop_nulls(listed, tree)
+    structure.drop_nulls(Shape(listed), tree)
     assert tree == {"l": [7, 1], "m": {"a": 7}}
 
 

@@ -43,7 +43,7 @@ async def store_in_v2(server: InProcessAPIServer, converter: Converter) -> None:
     changed = await request(server, "PATCH", DEFINITION, {"spec": spec}, **MERGE)
     assert changed["status"]["storedVersions"] == ["v1", "v2"]
     custom = server.core._custom._custom
-    await until(server, V2, lambda _: custom["screens.example.com"].source["spec"]["versions"][1]["storage"])
+    await until(server, V2, lambda _: custom["screens.example.com"].versions["v2"].is_stored)
     await until(server, V2, lambda answer: answer.get("kind") == "ScreenList")
 
 
@@ -101,7 +101,7 @@ async def test_strategy_none_reads_objects_in_the_version_that_they_are_stored_i
         versions[1]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["size"] = {"type": "string"}
         await request(server, "PATCH", DEFINITION, {"spec": {"versions": versions}}, **MERGE)
         custom = server.core._custom._custom
-        await until(server, V2, lambda _: custom["screens.example.com"].source["spec"]["versions"][1]["storage"])
+        await until(server, V2, lambda _: custom["screens.example.com"].versions["v2"].is_stored)
         await request(server, "GET", V2)  # fills the cache of the new storage version
         assert stored_version(server, "a") == "example.com/v1"
         shown = await until(server, f"{V2}/a", lambda answer: "spec" in answer)

@@ -157,3 +157,30 @@ async def test_the_end_wakes_everyone():
     waiters = [room.waiter(scope) for scope in ("", "ns/", "ns/a")]
     room.wakeups.end()
     assert [each.woken for each in waiters] == [1, 1, 1]
+
+
+async def test_control_loops_are_woken_with_each_change_outside_of_rounds():
+    room = Room()
+    watcher, controller = room.waiter(takes_seconds=0.01), WatchWaiter(room.clock, 0.0)
+    room.wakeups.add_controller(controller)
+    await room.change("ns/a")
+    assert (watcher.woken, controller.woken) == (1, 1)
+    for name in ("ns/b", "ns/c"):
+        await room.change(name)
+    assert (watcher.woken, controller.woken) == (1, 3)
+    await room.clock.advance(1)
+    assert (watcher.woken, controller.woken) == (2, 3)
+    room.wakeups.end()
+    assert controller.woken == 4
+    room.wakeups.remove_controller(controller)
+    room.wakeups.remove_controller(controller)
+    await room.change("ns/d")
+    assert controller.woken == 4
+
+
+async def test_control_loops_are_woken_without_watchers():
+    room = Room()
+    controller = WatchWaiter(room.clock, 0.0)
+    room.wakeups.add_controller(controller)
+    await room.change("ns/a")
+    assert controller.woken == 1

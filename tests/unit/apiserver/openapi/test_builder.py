@@ -1,6 +1,8 @@
 """The documents as a whole: complete, and without dangling references."""
 
 from collections.abc import Iterator
+from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -14,7 +16,8 @@ from steersman.schema.resources import Resource, table
 
 
 def snapshot(catalog: Catalog, **schemas: dict[str, Any]) -> Snapshot:
-    return Sources(catalog, lambda resource: schemas.get(resource.name)).current()
+    loaded = {name: SimpleNamespace(load=partial(dict, schema)) for name, schema in schemas.items()}
+    return Sources(catalog, lambda resource: loaded.get(resource.name)).current()
 
 
 def tree(document: Document) -> dict[str, Any]:
@@ -103,7 +106,8 @@ def test_both_versions_publish_no_strategic_merge_patch_of_custom_kinds():
 
 def test_swagger_reuses_the_parts_of_group_versions_that_did_not_change(monkeypatch):
     builder, catalog = Builder(b""), with_gadgets()
-    sources = Sources(catalog, lambda resource: SCHEMA if resource.name == "gadgets" else None)
+    loaded = SimpleNamespace(load=lambda: SCHEMA)
+    sources = Sources(catalog, lambda resource: loaded if resource.name == "gadgets" else None)
     builder.swagger(sources.current().group_versions)
     built: list[str] = []
     parts_of = builder._parts_of

@@ -46,11 +46,11 @@ def test_change_of_a_resource_replaces_the_source_of_its_group_version_only():
 def test_change_of_a_schema_replaces_the_source_of_its_group_version_only():
     catalog = Catalog(table())
     catalog.add(GADGETS)
-    schemas = {"gadgets": {"type": "object"}}
+    schemas = {"gadgets": object()}
     sources = Sources(catalog, lambda resource: schemas.get(resource.name))
 
     def change() -> None:
-        schemas["gadgets"] = {"type": "object", "description": "new"}
+        schemas["gadgets"] = object()
         catalog.add(GADGETS)
 
     assert changed_paths(sources, change) == {"apis/example.com/v1"}

@@ -54,10 +54,19 @@ class WebhookServer:
     """``async with WebhookServer(respond) as server:`` listens on 127.0.0.1."""
 
     def __init__(
-        self, respond: Respond, *, hosts: tuple[str, ...] = ("127.0.0.1",), ca: str = "webhook-ca", tls: bool = True
+        self,
+        respond: Respond,
+        *,
+        hosts: tuple[str, ...] = ("127.0.0.1",),
+        ca: str = "webhook-ca",
+        tls: bool = True,
+        context: ssl.SSLContext | None = None,
+        address: tuple[str, int] = ("127.0.0.1", 0),
     ) -> None:
+        """``context`` has a certificate of another origin than ``hosts`` and ``ca``."""
         self._respond = respond
-        self._tls = server_tls(hosts, ca) if tls else None
+        self._tls = context or (server_tls(hosts, ca) if tls else None)
+        self._address = address
         self.connections = 0
         #: Paths with queries, in order of arrival.
         self.targets: list[str] = []
@@ -71,7 +80,7 @@ class WebhookServer:
         return f"https://127.0.0.1:{self.port}"
 
     async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, ssl=self._tls)
+        self._server = await asyncio.start_server(self._serve, *self._address, ssl=self._tls)
         self.port = self._server.sockets[0].getsockname()[1]
         return self
 

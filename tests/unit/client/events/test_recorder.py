@@ -149,3 +149,18 @@ async def test_running_series_is_written_every_half_hour(client, broadcaster, cl
         await clock.advance(120)
     (event,) = await written(client, broadcaster, SERIES)
     assert event["series"]["count"] > 10
+
+
+async def test_broadcaster_without_series_has_no_timer(client):
+    clock = FakeClock()
+    broadcaster = EventBroadcaster(client, clock=clock, dice=random.Random(1))
+    task = asyncio.create_task(broadcaster.run())
+    await clock.advance(0)
+    assert clock.waiting == 0
+    broadcaster.series_recorder("tester", "tester-1").event(OBJ, "Normal", "Done", "Doing", "it is done")
+    await written(client, broadcaster, SERIES)
+    assert clock.waiting == 1
+    await clock.advance(721)
+    assert clock.waiting == 0
+    task.cancel()
+    await asyncio.wait([task])

@@ -56,7 +56,9 @@ def test_pods_are_counted(pod):
 @pytest.mark.parametrize(("seen", "reason"), [(1, "FailedCreate"), (3, "FailedDelete"), (2, None)])
 def test_status_has_a_condition_for_a_failure(seen, reason):
     counts = Counts(seen, 0, 0, 0, None)
-    status = plan_status(Status(NONE, 1), counts, wanted=2, failure="no", new_condition=ReplicaSetCondition, now=NOW)
+    status = plan_status(
+        Status(NONE, 1), counts, desired_replicas=2, failure="no", new_condition=ReplicaSetCondition, now=NOW
+    )
     (condition,) = status.conditions
     assert (condition.type, condition.status, condition.reason, condition.message) == (
         "ReplicaFailure", "True", reason, "no",
@@ -64,9 +66,11 @@ def test_status_has_a_condition_for_a_failure(seen, reason):
 
 
 def test_status_keeps_the_first_failure_until_success():
-    first = plan_status(Status(NONE, 1), NONE, wanted=2, failure="one", new_condition=ReplicaSetCondition, now=NOW)
-    second = plan_status(first, NONE, wanted=2, failure="two", new_condition=ReplicaSetCondition, now=NOW)
-    third = plan_status(second, NONE, wanted=2, failure=None, new_condition=ReplicaSetCondition, now=NOW)
+    first = plan_status(
+        Status(NONE, 1), NONE, desired_replicas=2, failure="one", new_condition=ReplicaSetCondition, now=NOW
+    )
+    second = plan_status(first, NONE, desired_replicas=2, failure="two", new_condition=ReplicaSetCondition, now=NOW)
+    third = plan_status(second, NONE, desired_replicas=2, failure=None, new_condition=ReplicaSetCondition, now=NOW)
     assert (second, third.conditions) == (first, ())
 
 

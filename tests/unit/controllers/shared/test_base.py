@@ -76,6 +76,31 @@ async def test_resync_period_of_zero_means_never(cluster, clock):
     assert shell.reconciled == []
 
 
+class ResyncsMaps(Resynced):
+    name = "resyncs-maps"
+
+    def __init__(self, context):
+        ManagedController.__init__(self, context)
+        self.reconciled = []
+        self.maps = self.informer(tree("v1", "ConfigMap"), namespace="default")
+        self.looks = 0
+        self.resync_every(300.0, self._keys)
+
+    def _keys(self):
+        self.looks += 1
+        return [each["metadata"]["name"] for each in self.maps.lister]
+
+
+async def test_resync_begins_with_the_first_key(cluster, clock):
+    shell = await cluster.start(ResyncsMaps)
+    await clock.advance(3600)
+    assert (shell.reconciled, shell.looks) == ([], 1)
+    made = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "default"}}
+    await cluster.client.create(made)
+    await cluster.until(lambda: shell.reconciled == ["a"], within_seconds=10)
+    await cluster.until(lambda: shell.reconciled == ["a", "a"], within_seconds=301)
+
+
 class Creating(ManagedController):
     name = "creating"
 

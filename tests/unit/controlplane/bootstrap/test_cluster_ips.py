@@ -7,7 +7,7 @@ import pytest
 
 from steersman.controlplane.bootstrap.cluster_ips import (
     address_object,
-    known,
+    index_objects,
     plan_address,
     plan_everything,
     plan_service_addresses,
@@ -33,11 +33,11 @@ def address(ip, owner="a", *, age_seconds=3600.0, **reference):
 
 
 def check_service(one, *addresses, others=()):
-    return plan_service_addresses(one, known([one, *others], addresses, RANGES))
+    return plan_service_addresses(one, index_objects([one, *others], addresses, RANGES))
 
 
 def check_address(one, *services):
-    return plan_address(one, known(services, [one], RANGES), now=NOW)
+    return plan_address(one, index_objects(services, [one], RANGES), now=NOW)
 
 
 def summary(plan):

@@ -7,9 +7,10 @@ import sys
 import pytest
 from tests.unit.storage.encryption.plugin import Plugin, serve
 
+from steersman.asynckit.clock import RealClock
 from steersman.extras import MissingPackagesError
 from steersman.storage.encryption.kms import KMSUnavailableError, Status
-from steersman.storage.encryption.kms_client import GrpcKMSService, grpc_target
+from steersman.storage.encryption.kms_client import GrpcKMSService, socket_path
 
 pytest.importorskip("grpc", reason="the dev extra is not installed")
 
@@ -19,7 +20,7 @@ async def service(tmp_path):
     """A plugin, and a client that is connected to it."""
     plugin = Plugin()
     server = await serve(plugin, f"{tmp_path}/kms.sock")
-    client = GrpcKMSService(f"unix://{tmp_path}/kms.sock", timeout_seconds=10.0)
+    client = GrpcKMSService(f"unix://{tmp_path}/kms.sock", clock=RealClock(), timeout_seconds=10.0)
     yield plugin, client
     await client.close()
     await server.stop(None)
@@ -34,20 +35,20 @@ async def test_calls_carry_all_fields(service):
 
 
 async def test_absent_plugin_is_an_error_with_gos_code(tmp_path):
-    client = GrpcKMSService(f"unix://{tmp_path}/none.sock", timeout_seconds=10.0)
+    client = GrpcKMSService(f"unix://{tmp_path}/none.sock", clock=RealClock(), timeout_seconds=10.0)
     with pytest.raises(KMSUnavailableError, match="rpc error: code = Unavailable desc = "):
         await client.status()
     await client.close()
 
 
 def test_endpoint_may_be_in_the_abstract_namespace():
-    assert grpc_target("unix:///run/kms.sock") == "unix:/run/kms.sock"
-    assert grpc_target("unix:///@kms") == "unix-abstract:kms"
+    assert socket_path("unix:///run/kms.sock") == "/run/kms.sock"
+    assert socket_path("unix:///@kms") == "\0kms"
 
 
 def test_missing_package_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "grpc", None)
+    monkeypatch.setitem(sys.modules, "hpack", None)
     with pytest.raises(
-        MissingPackagesError, match=r"kms needs grpc, which is not installed: pip install 'steersman.*\[encryption\]'"
+        MissingPackagesError, match=r"kms needs hpack, which is not installed: pip install 'steersman.*\[encryption\]'"
     ):
-        GrpcKMSService("unix:///x", timeout_seconds=1.0)
+        GrpcKMSService("unix:///x", clock=RealClock(), timeout_seconds=1.0)

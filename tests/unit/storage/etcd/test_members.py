@@ -4,16 +4,17 @@ import pytest
 
 from steersman.asynckit.clock import FakeClock
 from steersman.storage.etcd.members import RETRY_SECONDS, Members, MemberTLS, target_of
+from steersman.storage.rpc.channel import Target
 
 
 @pytest.mark.parametrize(
     ("url", "target"),
     [
-        ("http://127.0.0.1:2379", ("127.0.0.1:2379", False)),
-        ("https://etcd.example.com", ("etcd.example.com:2379", True)),
-        ("https://[::1]:4001/", ("[::1]:4001", True)),
-        ("10.0.0.1:2379", ("10.0.0.1:2379", False)),
-        ("unix:///run/etcd.sock", ("unix:/run/etcd.sock", False)),
+        ("http://127.0.0.1:2379", (Target("127.0.0.1", 2379), False)),
+        ("https://etcd.example.com", (Target("etcd.example.com", 2379), True)),
+        ("https://[::1]:4001/", (Target("::1", 4001), True)),
+        ("10.0.0.1:2379", (Target("10.0.0.1", 2379), False)),
+        ("unix:///run/etcd.sock", (Target(path="/run/etcd.sock"), False)),
     ],
 )
 def test_url_names_target_and_tls(url, target):

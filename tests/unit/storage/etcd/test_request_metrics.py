@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from steersman.storage.etcd.request_metrics import BUCKETS, RequestMetrics, folder_of
+from steersman.storage.etcd.request_metrics import BUCKETS, RequestMetrics, folder_of, merged
 
 
 @pytest.mark.parametrize(
@@ -34,3 +34,16 @@ def test_number_of_resources_is_bounded():
         metrics.observe("get", f"/registry/r{n}/a", 0.1, is_error=False)
     assert len(metrics.durations) < 3000
     assert sum(each.requests for each in metrics.durations.values()) == 5000
+
+
+def test_durations_of_several_clusters_are_added():
+    clusters = [RequestMetrics(), RequestMetrics()]
+    clusters[0].observe("get", "/registry/pods/ns/a", 0.001, is_error=False)
+    for cluster in clusters:
+        cluster.observe("get", "/registry/events/ns/a", 0.001, is_error=True)
+    total = merged(clusters)
+    assert {folder: (each.requests, each.errors) for (_, folder), each in total.items()} == {
+        "/registry/pods/": (1, 0),
+        "/registry/events/": (2, 2),
+    }
+    assert [each.requests for each in clusters[1].durations.values()] == [1]

@@ -31,13 +31,19 @@ def new_file(path):
     wal_index.close()
 
 
+@pytest.fixture(params=["process", "thread"])
+def writer(request):
+    """Return the body that writes the stores of ``open_store``."""
+    return request.param
+
+
 @pytest.fixture
-async def open_store(path, clock):
-    """Opens the store, again and again if need be; closes what is open after the test."""
+async def open_store(path, clock, writer):
+    """Return a function that opens the store, also repeatedly; open stores are closed after the test."""
     async with AsyncExitStack() as stack:
 
         async def open_store(**options):
-            store = await SqliteStore.open(path, clock=clock, **options)
+            store = await SqliteStore.open(path, clock=clock, **{"writer": writer} | options)
             stack.push_async_callback(store.close)
             return store
 

@@ -149,10 +149,13 @@ def frame(message):
 def served(written):
     """A socket to a thread that serves, and how it ended."""
     ours, theirs = socket.socketpair()
-    ends = []
-    thread = threading.Thread(
-        target=lambda: ends.append(batches.serve(theirs.fileno(), written, answers=theirs.fileno()))
-    )
+    stream, ends = batches.Stream(theirs.fileno(), theirs.fileno()), []
+
+    def serve():
+        batches.serve(stream, written)
+        ends.append(stream.is_end_requested)
+
+    thread = threading.Thread(target=serve)
     ours.settimeout(10)
     thread.start()
     yield ours, ends, thread

@@ -44,8 +44,8 @@ def test_open_closes_everything_when_it_fails(path, monkeypatch):
     with monkeypatch.context() as patched:
         patched.setattr(files, "connect_reader", fail)
         with pytest.raises(StoreNotWritable):
-            Files.open(path)
-    opened, contents, child = Files.open(path)
+            Files.open(path, "process")
+    opened, contents, child = Files.open(path, "process")
     assert contents.revision == 0
     opened.close_readers()
     child.end()
@@ -56,8 +56,8 @@ def test_open_fails_when_no_writer_process_starts(path, monkeypatch):
     with monkeypatch.context() as patched:
         patched.setattr(sys, "executable", "/none/such/python")
         with pytest.raises(StoreNotWritable, match="no process to write it: No such file"):
-            Files.open(path)
-    opened, _, child = Files.open(path)
+            Files.open(path, "process")
+    opened, _, child = Files.open(path, "process")
     opened.close_readers()
     child.end()
     opened.release()

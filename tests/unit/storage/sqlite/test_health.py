@@ -11,6 +11,12 @@ from steersman.storage.sqlite import health
 from steersman.storage.store import Put, Unavailable
 
 
+@pytest.fixture
+def writer():
+    """Return the body whose process the tests stop and kill."""
+    return "process"
+
+
 async def test_store_that_writes_is_healthy(open_store, memory_store):
     store = await open_store()
     await store.check_writable()

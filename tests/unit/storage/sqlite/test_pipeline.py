@@ -16,10 +16,16 @@ import pytest
 
 from steersman.storage.sqlite import pipeline
 from steersman.storage.sqlite.pipeline import BATCH_WRITES_MAX
-from steersman.storage.sqlite.writer import Writer
+from steersman.storage.sqlite.process_writer import ProcessWriter
 from steersman.storage.store import Conflict, Delete, Event, Put, Unavailable
 
 BIG = b"x" * 100_000
+
+
+@pytest.fixture
+def writer():
+    """Return the body whose process the tests stop and kill."""
+    return "process"
 
 
 @contextmanager
@@ -40,13 +46,13 @@ def full_disk(store, path):
 def batches(monkeypatch):
     """The numbers of rows of all batches from now on."""
     sizes = []
-    persist = Writer.persist
+    persist = ProcessWriter.persist
 
     def record(self, rows, statements, **kwargs):
         sizes.append(len(rows))
         persist(self, rows, statements, **kwargs)
 
-    monkeypatch.setattr(Writer, "persist", record)
+    monkeypatch.setattr(ProcessWriter, "persist", record)
     return sizes
 
 

@@ -14,6 +14,7 @@ from steersman.apiserver.server.http1.state import ServerState
 
 if TYPE_CHECKING:
     import ssl
+    from collections.abc import Callable
 
     from steersman.apiserver.server.http1.state import App
     from steersman.asynckit.clock import Clock, Timer
@@ -52,8 +53,17 @@ def listen(host: str, port: int, *, shares_port: bool = False) -> socket.socket:
 class Serving:
     """A server of one application. ``start`` it once, ``stop`` it once."""
 
-    def __init__(self, app: App, *, clock: Clock, timeouts: Timeouts | None = None) -> None:
+    def __init__(
+        self,
+        app: App,
+        *,
+        clock: Clock,
+        timeouts: Timeouts | None = None,
+        on_connect: Callable[[], None] | None = None,
+    ) -> None:
+        """``on_connect`` is called for each connection, before the TLS handshake."""
         self._clock = clock
+        self._on_connect = on_connect
         self._state = ServerState(app, clock, timeouts or Timeouts())
         self._server: asyncio.Server | None = None
         self._date_timer: Timer | None = None
@@ -107,6 +117,8 @@ class Serving:
         self._server = None
 
     def _new_connection(self) -> asyncio.Protocol:
+        if self._on_connect is not None:
+            self._on_connect()
         connection: Any = ServerConnection(self._state)  # a protocol by its methods
         return cast("asyncio.Protocol", connection)
 

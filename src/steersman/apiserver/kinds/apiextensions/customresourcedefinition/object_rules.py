@@ -150,11 +150,13 @@ class _Run:
             before = old if isinstance(old, dict) else {}
             for name, value in obj.items():
                 below = node.properties.get(name)
-                where = _child(path, name)
-                if below is None:
-                    below, where = node.others, path.key(name) if path is not None else Path("", subscript=name)
                 if below is not None:
-                    yield from self._below(below, where, value, before.get(name), unchanged=unchanged)
+                    where = _child(path, name)
+                elif node.others is not None:
+                    below, where = node.others, path.key(name) if path is not None else Path("", subscript=name)
+                else:
+                    continue
+                yield from self._below(below, where, value, before.get(name), unchanged=unchanged)
         elif isinstance(obj, list) and node.items is not None and path is not None:
             known = _by_keys(old, node.keys)
             for position, item in enumerate(obj):

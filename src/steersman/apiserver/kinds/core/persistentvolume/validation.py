@@ -189,7 +189,7 @@ def _validate_sources(spec: Tree, volume_name: str) -> Iterator[FieldError]:
         yield field.required(_SPEC, "must specify a volume type")
     for number, name in enumerate(sources):
         shown = {"gcePersistentDisk": "persistentDisk"}.get(name, name)
-        if number:
+        if number and name != "flexVolume":  # upstream counts flex volumes, but does not reject them
             yield field.forbidden(_SPEC.child("cephFS" if name == "cephfs" else name), _MORE_THAN_ONE)
             continue
         yield from _SOURCES[name](spec[name], _SPEC.child(shown))

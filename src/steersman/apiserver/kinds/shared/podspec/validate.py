@@ -5,7 +5,9 @@ Upstream: ``ValidatePodSpec``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
 
 from steersman.apimachinery import field, names
 from steersman.apimachinery.addresses import check_ip
@@ -39,6 +41,8 @@ from steersman.apiserver.kinds.shared.validation import (
     validate_dns_subdomain,
 )
 from steersman.apiserver.spec_facts import new_facts
+from steersman.schema.decoding import DecodeError, decode
+from steersman.schema.loader import struct
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,6 +59,7 @@ _SEARCH_PATHS_MAX: Final = 32
 _SEARCH_LENGTH_MAX: Final = 2048
 _HOSTNAME_LENGTH_MAX: Final = 64
 _INT32_MAX: Final = (1 << 31) - 1
+_TOLERATIONS: Final = "scheduler.alpha.kubernetes.io/tolerations"
 
 
 def validate_pod_template(
@@ -91,15 +96,29 @@ def validate_pod_annotations(annotations: dict[str, str], spec: Tree, path: Path
         yield field.invalid(
             path.key(mirror), annotations[mirror], "must set spec.nodeName if mirror pod annotation is set"
         )
+    if text := annotations.get(_TOLERATIONS):
+        yield from _validate_tolerations_annotation(text, path)
     cost_name = "controller.kubernetes.io/pod-deletion-cost"
     cost = annotations.get(cost_name)
     if cost is not None and not _is_cost(cost):
         yield field.invalid(path.key(cost_name), cost, "must be a 32bit integer")
 
 
+def _validate_tolerations_annotation(text: str, path: Path) -> Iterator[FieldError]:
+    """Validate the alpha form of tolerations. Upstream: ``ValidateTolerationsInPodAnnotations``."""
+    try:
+        items: list[Tree] = msgspec.json.decode(text, type=list[dict[str, Any]])
+        tolerations = [decode(struct("io.k8s.api.core.v1.Toleration"), item).tree for item in items]
+    except (msgspec.DecodeError, DecodeError) as error:
+        yield field.invalid(path, _TOLERATIONS, str(error))
+        return
+    yield from validate_tolerations(tolerations, path.child(_TOLERATIONS))
+
+
 def _is_cost(text: str) -> bool:
+    """Report whether a text is a 32-bit integer; leading zeros are valid only in negative ones, as upstream."""
     digits = text.removeprefix("-")
-    if not (digits.isascii() and digits.isdigit()) or (len(digits) > 1 and digits[0] == "0"):
+    if not (digits.isascii() and digits.isdigit()) or (len(text) > 1 and text[0] == "0"):
         return False
     return -_INT32_MAX - 1 <= int(text) <= _INT32_MAX
 

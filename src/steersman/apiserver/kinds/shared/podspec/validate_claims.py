@@ -74,7 +74,9 @@ def _validate_data_sources(spec: Tree, path: Path, *, allow_invalid_groups: bool
     shown: Tree = {}  # upstream passes the path as value, which prints as an empty struct
     if namespace:
         yield field.invalid(path, shown, "may not be specified when dataSourceRef.namespace is specified")
-    elif any((source.get(key) or "") != (ref.get(key) or "") for key in ("apiGroup", "kind", "name")):
+    elif source.get("apiGroup") != ref.get("apiGroup") or any(
+        (source.get(key) or "") != (ref.get(key) or "") for key in ("kind", "name")
+    ):
         yield field.invalid(path, shown, "must match dataSourceRef")
 
 

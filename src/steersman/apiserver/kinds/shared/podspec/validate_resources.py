@@ -100,6 +100,8 @@ def _check_request(name: str, request: str, limit: str | None, path: Path) -> It
         if not resource_names.may_overcommit(name):
             yield field.required(path.child("limits"), "Limit must be set for non overcommitable resources")
         return
+    if request == limit:
+        return
     requested, most = parse(request), parse(limit)
     if requested != most and not resource_names.may_overcommit(name):
         yield field.invalid(path.child("requests"), request, f"must be equal to {name} limit of {limit}")

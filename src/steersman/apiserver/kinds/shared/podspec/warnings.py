@@ -103,11 +103,12 @@ def _all_warnings(spec: Tree, given: Tree, path: Path, annotations: Path, *, is_
             yield from fraction_warnings(overhead, name, path.child("overhead"))
     if SECCOMP_POD in given and (spec.get("securityContext") or {}).get("seccompProfile") is None:
         yield f"{annotations.key(SECCOMP_POD)}: {_OLD_SECCOMP}"
-    for container, where in _containers(spec, path):
+    containers = list(_containers(spec, path))
+    for container, where in containers:
         if given:
             yield from _profile_warnings(container, spec, given, annotations, is_template=is_template)
         yield from _container_warnings(container, where)
-    yield from _port_warnings(spec, path)
+    yield from _port_warnings(containers)
     yield from _port_name_warnings(spec, path)
     if (spec.get("terminationGracePeriodSeconds") or 0) < 0:
         where = path.child("terminationGracePeriodSeconds")
@@ -267,19 +268,28 @@ def _container_warnings(container: Tree, path: Path) -> Iterator[str]:
         seen.add(name)
 
 
-def _port_warnings(spec: Tree, path: Path) -> Iterator[str]:
+def _port_warnings(containers: Iterable[tuple[Tree, Path]]) -> Iterator[str]:
     """Yield warnings about ports that overlap with an earlier one."""
-    earlier: dict[tuple[Any, Any], _PortGroup] = {}
-    for container, where in _containers(spec, path):
+    #: The first port with a number and protocol, with its path; most have no other.
+    firsts: dict[tuple[Any, Any], tuple[Tree, Path]] = {}
+    groups: dict[tuple[Any, Any], _PortGroup] = {}
+    for container, where in containers:
         for position, port in enumerate(container.get("ports") or ()):
             here = where.child("ports").index(position)
-            host_ip, host_port = port.get("hostIP", ""), port.get("hostPort", 0)
-            if host_ip and not host_port:
+            if port.get("hostIP") and not port.get("hostPort"):
                 yield f"{here}: hostIP set without hostPort: {_go_port(port)}"
-            group = earlier.setdefault((port.get("containerPort", 0), port.get("protocol", "")), _PortGroup())
-            for how, other_path in group.overlaps(host_ip, host_port):
+            key = port.get("containerPort", 0), port.get("protocol", "")
+            first = firsts.get(key)
+            if first is None:
+                firsts[key] = port, here
+                continue
+            group = groups.get(key)
+            if group is None:
+                group = groups[key] = _PortGroup()
+                group.add(*first)
+            for how, other_path in group.overlaps(port):
                 yield f"{here}: {how} port definition with {other_path}"
-            group.add(host_ip, host_port, here)
+            group.add(port, here)
 
 
 class _PortGroup:
@@ -287,28 +297,30 @@ class _PortGroup:
 
     def __init__(self) -> None:
         #: Host IP, host port and path of each port, in order.
-        self._port_warnings: list[tuple[str, int, Path]] = []
+        self._ports: list[tuple[str, int, Path]] = []
         #: Positions by host port and presence of a host IP, and by host port and host IP.
         self._by_host_port: dict[tuple[int, bool], list[int]] = {}
         self._by_both: dict[tuple[str, int], list[int]] = {}
 
-    def add(self, host_ip: str, host_port: int, path: Path) -> None:
+    def add(self, port: Tree, path: Path) -> None:
         """Add a port."""
-        position = len(self._port_warnings)
-        self._port_warnings.append((host_ip, host_port, path))
+        host_ip, host_port = port.get("hostIP", ""), port.get("hostPort", 0)
+        position = len(self._ports)
+        self._ports.append((host_ip, host_port, path))
         self._by_host_port.setdefault((host_port, bool(host_ip)), []).append(position)
         self._by_both.setdefault((host_ip, host_port), []).append(position)
 
-    def overlaps(self, host_ip: str, host_port: int) -> Iterator[tuple[str, Path]]:
+    def overlaps(self, port: Tree) -> Iterator[tuple[str, Path]]:
         """Yield the kind of overlap with earlier ports, and their paths, in order."""
+        host_ip, host_port = port.get("hostIP", ""), port.get("hostPort", 0)
         if not host_port:
-            candidates: Iterable[int] = range(len(self._port_warnings))
+            candidates: Iterable[int] = range(len(self._ports))
         else:
             without_host_port = [self._by_host_port.get((0, has_ip), []) for has_ip in (False, True)]
             ambiguous = self._by_host_port.get((host_port, not host_ip), [])
             candidates = heapq.merge(*without_host_port, ambiguous, self._by_both.get((host_ip, host_port), []))
         for position in candidates:
-            other_ip, other_port, path = self._port_warnings[position]
+            other_ip, other_port, path = self._ports[position]
             if (host_ip, host_port) == (other_ip, other_port):
                 yield "duplicate", path
             elif not host_port or not other_port:
@@ -325,9 +337,14 @@ def _go_port(port: Tree) -> str:
     )
 
 
+def _port_path(path: Path, kind: str, number: int, position: int) -> Path:
+    return path.child(kind).index(number).child("ports").index(position)
+
+
 def _port_name_warnings(spec: Tree, path: Path) -> Iterator[str]:
     """Yield warnings about duplicate port names among containers that run at the same time."""
-    known: dict[str, Path] = {}
+    #: Kind of container, its number and the position of the first port by its name.
+    known: dict[str, tuple[str, int, int]] = {}
     for kind in _KINDS:
         for number, container in enumerate(spec.get(kind) or ()):
             if kind == _KINDS[0] and not is_sidecar(container):
@@ -336,9 +353,10 @@ def _port_name_warnings(spec: Tree, path: Path) -> Iterator[str]:
                 name = port.get("name")
                 if not name:
                     continue
-                here = path.child(kind).index(number).child("ports").index(position)
-                other = known.setdefault(name, here)
-                if other is not here:
+                place = kind, number, position
+                first = known.setdefault(name, place)
+                if first is not place:
+                    here, other = _port_path(path, *place), _port_path(path, *first)
                     yield (
                         f"{here}: duplicate port name {quote(name)} with {other}, services and probes that select ports"
                         f" by name will use {other}"

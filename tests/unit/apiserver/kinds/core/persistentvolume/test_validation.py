@@ -34,6 +34,7 @@ def on(key: str, *values: str) -> dict:
         HOST,
         {**CSI, "volumeAttributesClassName": "gold"},
         {"local": {"path": "/d"}, **on(ZONE, "a")},
+        {**HOST, "flexVolume": {"driver": "d"}},  # upstream does not count the sources before a flex volume
         {"nfs": {"server": "s", "path": "/p"}, "storageClassName": "fast", "volumeMode": "Block"},
     ],
 )
@@ -47,6 +48,10 @@ def test_validate_volume_accepts_valid_volumes(spec: dict):
         ({**HOST, "accessModes": []}, "spec.accessModes: Required value"),
         ({}, "spec: Required value: must specify a volume type"),
         ({**HOST, **CSI}, "spec.csi: Forbidden: may not specify more than 1 volume type"),
+        (
+            {"flexVolume": {"driver": "d"}, **CSI},
+            "spec.csi: Forbidden: may not specify more than 1 volume type",
+        ),
         ({"csi": {"driver": "d"}}, "spec.csi.volumeHandle: Required value"),
         (
             {"csi": {**CSI["csi"], "nodeExpandSecretRef": {"name": "s"}}},

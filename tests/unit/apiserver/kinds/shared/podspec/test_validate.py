@@ -151,7 +151,7 @@ def test_validate_pod_template_checks_labels():
 # -- annotations and rules for Pods only ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("cost", ["0", "-1", "2147483647", "-2147483648"])
+@pytest.mark.parametrize("cost", ["0", "-1", "-0", "-05", "2147483647", "-2147483648"])
 def test_validate_pod_annotations_requires_integer_deletion_cost(cost: str):
     assert error_texts(validate_pod_annotations({"controller.kubernetes.io/pod-deletion-cost": cost}, {}, P)) == []
 
@@ -162,6 +162,26 @@ def test_validate_pod_annotations_requires_canonical_int32_deletion_cost(cost: s
     assert error_texts(validate_pod_annotations({name: cost}, {}, P)) == [
         f'spec[{name}]: Invalid value: "{cost}": must be a 32bit integer'
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ('[{"key": "a", "operator": "Exists"}]', ""),
+        ("x", 'spec: Invalid value: "scheduler.alpha.kubernetes.io/tolerations": '),
+        (
+            '[{"key": 5}]',
+            'spec: Invalid value: "scheduler.alpha.kubernetes.io/tolerations": json: cannot unmarshal number',
+        ),
+        (
+            '[{"key": "a", "operator": "Near"}]',
+            'spec.scheduler.alpha.kubernetes.io/tolerations[0].operator: Unsupported value: "Near"',
+        ),
+    ],
+)
+def test_validate_pod_annotations_checks_tolerations(text: str, fault: str):
+    errors = error_texts(validate_pod_annotations({"scheduler.alpha.kubernetes.io/tolerations": text}, {}, P))
+    assert [error[: len(fault)] for error in errors] == ([fault] if fault else [])
 
 
 def test_validate_pod_annotations_requires_node_name_of_mirror_pods():

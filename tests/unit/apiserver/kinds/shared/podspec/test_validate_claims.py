@@ -45,6 +45,10 @@ def test_validate_claim_spec_accepts_valid_spec():
             "spec: Invalid value: {}: must match dataSourceRef",
         ),
         (
+            {"dataSource": SOURCE, "dataSourceRef": {**SOURCE, "apiGroup": ""}},
+            "spec: Invalid value: {}: must match dataSourceRef",
+        ),
+        (
             {"dataSource": SOURCE, "dataSourceRef": {**SOURCE, "namespace": "n"}},
             "spec: Invalid value: {}: may not be specified when dataSourceRef.namespace is specified",
         ),

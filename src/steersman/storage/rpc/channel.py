@@ -1,0 +1,186 @@
+"""A channel to one server: its connection, made with the first call and again after a loss.
+
+* Calls wait for a connection that is being made. After an attempt that failed, calls fail at once until the next attempt is
+  due (``_BACKOFF``), with ``is_unsent``.
+* A call fails with DEADLINE_EXCEEDED when its time is over, whatever it waits for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from steersman.asynckit.backoff import Backoff, BackoffPolicy
+from steersman.asynckit.tasks import Supervisor
+from steersman.asynckit.timeouts import Timeout
+from steersman.storage.rpc.connection import Connection
+from steersman.storage.rpc.errors import Code, RpcError
+from steersman.storage.rpc.headers import Method
+
+if TYPE_CHECKING:
+    import ssl
+
+    from steersman.asynckit.clock import Clock
+    from steersman.storage.rpc.calls import StreamCall, UnaryCall
+
+_BACKOFF: Final = BackoffPolicy(initial_seconds=0.1, max_seconds=1.0)
+#: Bound of one attempt to connect, up to the server's settings.
+CONNECT_SECONDS: Final = 2.0
+
+
+class Target(msgspec.Struct, frozen=True):
+    """Address of a server: host and port, or the path of a unix socket."""
+
+    host: str = ""
+    port: int = 0
+    path: str = ""
+
+    @property
+    def authority(self) -> str:
+        """Value of ``:authority``; gRPC's for unix sockets."""
+        if self.path:
+            return "localhost"
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+class Channel:
+    """See the module. Confined to one event loop."""
+
+    def __init__(self, target: Target, *, clock: Clock, tls: ssl.SSLContext | None = None) -> None:
+        """``tls``: a context that offers ``h2`` by ALPN; None: no TLS."""
+        self.target: Final = target
+        self._clock = clock
+        self._tls = tls
+        self._methods: dict[tuple[str, float], Method] = {}
+        self._tasks = Supervisor("rpc channel")
+        self._connection: Connection | None = None
+        #: With those that finish their calls.
+        self._connections: set[Connection] = set()
+        self._connecting: asyncio.Future[None] | None = None
+        self._backoff = Backoff(_BACKOFF)
+        self._retry_at = 0.0
+        self._refusal = ""
+        self._is_closed = False
+
+    # -- calls ---------------------------------------------------------------------------------------------------------
+
+    async def unary(self, path: str, request: bytes, *, timeout_seconds: float) -> bytes:
+        """Return the response. Raises ``RpcError``."""
+        method = self._methods.get((path, timeout_seconds)) or self._method(path, timeout_seconds)
+        connection = self._connection
+        if connection is None or not connection.has_slot:
+            connection = await self._connected(timeout_seconds)
+        call = connection.start_unary(method, request)
+        expiry = self._clock.timer(timeout_seconds, _Expiry(call, connection))
+        try:
+            return await call.response
+        finally:
+            expiry.cancel()
+            connection.cancel(call)  # if this task was cancelled
+
+    async def open_stream(
+        self, path: str, request: bytes, *, timeout_seconds: float, metadata: tuple[tuple[str, str], ...] = ()
+    ) -> StreamCall:
+        """Open a stream with a first message; only the opening has a time limit. Raises ``RpcError``."""
+        method = self._methods.get((path, 0.0)) or self._method(path, 0.0, metadata)
+        connection = self._connection
+        if connection is None or not connection.has_slot:
+            connection = await self._connected(timeout_seconds)
+        return connection.start_stream(method, request)
+
+    def _method(self, path: str, timeout_seconds: float, metadata: tuple[tuple[str, str], ...] = ()) -> Method:
+        limit = (("grpc-timeout", f"{round(timeout_seconds * 1000)}m"),) if timeout_seconds else ()
+        scheme = "http" if self._tls is None else "https"
+        method = Method(path, scheme=scheme, authority=self.target.authority, extra=(*limit, *metadata))
+        self._methods[path, timeout_seconds] = method
+        return method
+
+    # -- the connection ------------------------------------------------------------------------------------------------
+
+    async def _connected(self, timeout_seconds: float) -> Connection:
+        """Return a connection that accepts a call. Raises ``RpcError``."""
+        try:
+            async with Timeout(timeout_seconds, clock=self._clock):
+                while True:
+                    connection = self._connection
+                    if connection is None:
+                        await self._connect()
+                    elif connection.has_slot:
+                        return connection
+                    else:
+                        await connection.slot()
+        except TimeoutError as error:
+            raise RpcError(
+                Code.DEADLINE_EXCEEDED, f"no connection to {self.target.authority}", is_unsent=True
+            ) from error
+
+    async def _connect(self) -> None:
+        """Join or start an attempt to connect. Raises ``RpcError``."""
+        if self._is_closed:
+            raise RpcError(Code.CANCELLED, "the channel is closed", is_unsent=True)
+        if self._connecting is None:
+            if self._clock.monotonic() < self._retry_at:
+                raise self._refused()
+            self._connecting = asyncio.get_running_loop().create_future()
+            self._tasks.start("connect", self._attempt(self._connecting))
+        await asyncio.shield(self._connecting)
+        if self._connection is None:
+            raise self._refused()
+
+    def _refused(self) -> RpcError:
+        text = f"failed to connect to {self.target.authority}: {self._refusal}"
+        return RpcError(Code.UNAVAILABLE, text, is_unsent=True)
+
+    async def _attempt(self, attempted: asyncio.Future[None]) -> None:
+        """Connect; outcome are ``_connection`` or ``_refusal``."""
+        connection = Connection(self._clock, self._ended)
+        self._connections.add(connection)
+        try:
+            async with Timeout(CONNECT_SECONDS, clock=self._clock):
+                await self._open(connection)
+                await connection.ready
+            self._connection = connection
+            self._backoff.reset()
+        except (OSError, RpcError, ValueError) as error:  # a TimeoutError is an OSError, errors of certificates both
+            connection.close()
+            self._refusal = str(error)
+            self._retry_at = self._clock.monotonic() + self._backoff.next_seconds()
+        finally:
+            self._connecting = None
+            if not attempted.done():
+                attempted.set_result(None)
+
+    async def _open(self, connection: Connection) -> None:
+        loop, target = asyncio.get_running_loop(), self.target
+        if target.path:
+            name = "localhost" if self._tls else None
+            await loop.create_unix_connection(connection.factory, target.path, ssl=self._tls, server_hostname=name)
+        else:
+            await loop.create_connection(connection.factory, target.host, target.port, ssl=self._tls)
+
+    def _ended(self, connection: Connection) -> None:
+        if self._connection is connection:
+            self._connection = None
+        if connection.is_lost:
+            self._connections.discard(connection)
+
+    async def close(self) -> None:
+        """End the connection; calls in flight fail. Idempotent."""
+        self._is_closed = True
+        await self._tasks.close()
+        for connection in list(self._connections):
+            connection.close()
+
+
+class _Expiry:
+    """Callback of a call's deadline."""
+
+    def __init__(self, call: UnaryCall, connection: Connection) -> None:
+        self._call = call
+        self._connection = connection
+
+    def __call__(self) -> None:
+        self._connection.cancel(self._call)
+        self._call.finish(RpcError(Code.DEADLINE_EXCEEDED, "Deadline Exceeded"))

@@ -1,0 +1,49 @@
+"""Lending of the interpreter lock (GIL) by a busy event loop to the store's threads.
+
+A thread waiting for the GIL requests it after the switch interval, and the interval restarts whenever the GIL was free.
+A busy loop frees it at every system call, too briefly for another core to take it, so a thread may wait for it for up
+to seconds each time. A loop that waits for a moment leaves the GIL to the threads, with no switch interval of the
+process (``docs/decisions/0001``).
+"""
+
+from __future__ import annotations
+
+import queue
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+#: Bound of one wait of the loop.
+LEND_SECONDS: Final = 0.0005
+#: Waits without progress, after which the threads rather wait for the disk: the loop waits rarely then, and never longer.
+FRUITLESS_MAX: Final = 100
+_FRUITLESS_PAUSE_SECONDS: Final = 0.01
+
+
+class Lender:
+    """Waits of the event loop for threads of a store."""
+
+    def __init__(self, progress: Callable[[], int]) -> None:
+        """``progress`` returns a number that changes when a thread makes progress."""
+        self._progress = progress
+        self._seen = progress()
+        #: Waits since the last progress.
+        self.fruitless = 0
+        self._notifications: queue.SimpleQueue[None] = queue.SimpleQueue()
+
+    def notify(self) -> None:
+        """End the wait of the loop, or its next one: a thread has finished its work. May be called from any thread."""
+        if self._notifications.empty():  # else a notification waits already
+            self._notifications.put(None)
+
+    def lend(self) -> float:
+        """Wait for a moment; return the seconds after which to wait again, if threads still work then."""
+        try:
+            self._notifications.get(timeout=LEND_SECONDS)
+            is_notified = True
+        except queue.Empty:
+            is_notified = False
+        before, self._seen = self._seen, self._progress()
+        self.fruitless = 0 if is_notified or self._seen != before else self.fruitless + 1
+        return _FRUITLESS_PAUSE_SECONDS if self.fruitless > FRUITLESS_MAX else 0.0

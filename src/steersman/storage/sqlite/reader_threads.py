@@ -1,0 +1,74 @@
+"""Threads for large reads. While one is under way, the event loop lends them the interpreter lock in each of its turns."""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from steersman.storage.sqlite.lending import Lender
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from steersman.storage.sqlite.reader import Reader
+
+T = TypeVar("T")
+
+#: Concurrent reads; further ones wait for a thread.
+READ_THREADS: Final = 2
+
+
+class ReaderThreads:
+    """Reading connections and the threads that use them. All methods but ``close`` run on the event loop."""
+
+    def __init__(self) -> None:
+        self._threads = ThreadPoolExecutor(READ_THREADS, thread_name_prefix="store reader")
+        self._readers: list[Reader] = []
+        #: Readers not used by a thread.
+        self._idle: queue.SimpleQueue[Reader] = queue.SimpleQueue()
+        #: Reads that wait for a thread or are under way.
+        self._running = 0
+        self._lender = Lender(self._pages_read)
+        self._is_lending = False
+
+    def add(self, reader: Reader) -> None:
+        """Add a reader; called while the store is opened, from any thread."""
+        self._readers.append(reader)
+        self._idle.put(reader)
+
+    async def run(self, work: Callable[[Reader], T]) -> T:
+        """Return what ``work`` returns in a thread. Raises what it raises."""
+        loop = asyncio.get_running_loop()
+        self._running += 1
+        if not self._is_lending:
+            self._is_lending = True
+            loop.call_soon(self._lend, loop)
+        try:
+            return await loop.run_in_executor(self._threads, self._work, work)
+        finally:
+            self._running -= 1
+
+    def _work(self, work: Callable[[Reader], T]) -> T:
+        reader = self._idle.get()
+        try:
+            return work(reader)
+        finally:
+            self._idle.put(reader)
+            self._lender.notify()
+
+    def _lend(self, loop: asyncio.AbstractEventLoop) -> None:
+        if self._running:
+            loop.call_later(self._lender.lend(), self._lend, loop)
+        else:
+            self._is_lending = False
+
+    def _pages_read(self) -> int:
+        return sum(reader.pages_read for reader in self._readers)
+
+    def close(self) -> None:
+        """Wait for running reads and close the connections. Blocks."""
+        self._threads.shutdown(wait=True)
+        for reader in self._readers:
+            reader.close()

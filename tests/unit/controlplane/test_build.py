@@ -1,0 +1,15 @@
+"""Versions of this process."""
+
+from __future__ import annotations
+
+import platform
+
+from steersman.controlplane.build import build
+from steersman.version import KUBERNETES_VERSION, __version__
+
+
+def test_build_names_the_emulated_release() -> None:
+    found = build()
+    assert found.runtime.endswith(platform.python_version())
+    assert found.binary == f"{KUBERNETES_VERSION.removeprefix('v')} (steersman {__version__})"
+    assert f"v{found.emulation}." in KUBERNETES_VERSION

@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from steersman.storage.sqlite import lending
+from steersman.storage.sqlite.lending import FRUITLESS_MAX, Lender
+
+
+class Work:
+    """Progress of a thread."""
+
+    def __init__(self):
+        self.steps = 0
+
+    def progress(self):
+        return self.steps
+
+
+@pytest.fixture
+def work():
+    return Work()
+
+
+@pytest.fixture
+def lender(work, monkeypatch):
+    monkeypatch.setattr(lending, "LEND_SECONDS", 0.0)
+    return Lender(work.progress)
+
+
+def lend_in_vain(lender):
+    for _ in range(FRUITLESS_MAX):
+        assert lender.lend() == 0
+    assert lender.lend() > 0
+    assert lender.lend() > 0
+
+
+def test_lend_pauses_after_waits_without_progress(lender):
+    lend_in_vain(lender)
+
+
+def test_lend_does_not_pause_while_there_is_progress(lender, work):
+    for _ in range(2 * FRUITLESS_MAX):
+        work.steps += 1
+        assert lender.lend() == 0
+    lend_in_vain(lender)
+    work.steps += 1
+    assert lender.lend() == 0
+
+
+def test_notify_counts_as_progress(lender):
+    lend_in_vain(lender)
+    lender.notify()
+    assert lender.lend() == 0
+
+
+def test_repeated_notifications_end_one_wait(lender):
+    for _ in range(3):
+        lender.notify()
+    lender.lend()
+    lend_in_vain(lender)
+
+
+def test_notify_ends_the_wait_of_the_loop(monkeypatch, work):
+    monkeypatch.setattr(lending, "LEND_SECONDS", 60.0)
+    lender = Lender(work.progress)
+    timer = threading.Timer(0, lender.notify)
+    timer.start()
+    assert lender.lend() == 0
+    timer.join()
