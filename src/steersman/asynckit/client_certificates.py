@@ -141,12 +141,12 @@ class _OpenSSL:
         certificate = functions.X509_STORE_CTX_get0_cert(store_context)
         untrusted = functions.X509_STORE_CTX_get0_untrusted(store_context)
         parameters = functions.X509_STORE_CTX_get0_param(store_context)
-        if functions.X509_STORE_CTX_init(trial, store, certificate, untrusted) != 1:
-            return False
-        if functions.X509_VERIFY_PARAM_set1(functions.X509_STORE_CTX_get0_param(trial), parameters) != 1:
-            return False
-        result: int = functions.X509_verify_cert(trial)
-        return result == 1
+        verified: bool = (
+            functions.X509_STORE_CTX_init(trial, store, certificate, untrusted) == 1
+            and functions.X509_VERIFY_PARAM_set1(functions.X509_STORE_CTX_get0_param(trial), parameters) == 1
+            and functions.X509_verify_cert(trial) == 1
+        )
+        return verified
 
 
 @cache

@@ -77,9 +77,11 @@ def _index(body: bytes) -> None:
 
 def _swagger(body: bytes) -> None:
     try:
-        remote, _ = backend_openapi.read_swagger(body, PREFIX, has_v3=False)
+        remote, converted = backend_openapi.read_swagger(body, PREFIX, has_v3=False)
     except backend_openapi.UNREADABLE:
         return
+    assert converted is not None
+    assert converted.size == len(b"".join(converted.json))
     local = Document({"/apis/": b"{}"}, {"A": b'{"type":"string"}'}, is_v3=False)
     merged = merge(local, [remote, remote])
     assert all(map(msgspec.json.decode, merged.definitions.values())) or merged.definitions

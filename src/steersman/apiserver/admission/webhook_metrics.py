@@ -5,7 +5,9 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
+
+from steersman.apimachinery.label_sets import make_room
 
 #: Upper bounds of the latency histogram, in seconds.
 BUCKETS: Final[tuple[float, ...]] = (0.005, 0.025, 0.1, 0.5, 1.0, 2.5, 10.0, 25.0)
@@ -61,22 +63,28 @@ class WebhookMetrics:
         labels = (name, operation, rejected, kind)
         histogram = self.durations.get(labels)
         if histogram is None:
+            make_room(self.durations, labels)
             histogram = self.durations[labels] = Histogram()
         histogram.observe(seconds)
-        self.requests[str(min(code, _CODE_MAX)), name, operation, rejected, kind] += 1
+        _count(self.requests, (str(min(code, _CODE_MAX)), name, operation, rejected, kind))
 
     def observe_rejection(self, name: str, kind: str, operation: str, error: RejectionError, code: int) -> None:
         """Record one rejected write."""
-        self.rejections[error.value, name, operation, str(min(code, _CODE_MAX)), kind] += 1
+        _count(self.rejections, (error.value, name, operation, str(min(code, _CODE_MAX)), kind))
 
     def observe_fail_open(self, name: str, kind: str) -> None:
         """Record one failure that ``failurePolicy: Ignore`` covers."""
-        self.fail_open[name, kind] += 1
+        _count(self.fail_open, (name, kind))
 
     def observe_exclusion(self, name: str, kind: str, operation: str) -> None:
         """Record one write that match conditions exclude."""
-        self.exclusions["webhook", name, operation, kind] += 1
+        _count(self.exclusions, ("webhook", name, operation, kind))
 
     def observe_condition_error(self, name: str, kind: str, operation: str) -> None:
         """Record one write whose match conditions have an error."""
-        self.condition_errors["webhook", name, operation, kind] += 1
+        _count(self.condition_errors, ("webhook", name, operation, kind))
+
+
+def _count(table: Counter[Any], labels: tuple[str, ...]) -> None:
+    make_room(table, labels)
+    table[labels] += 1

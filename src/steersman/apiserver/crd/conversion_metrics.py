@@ -10,6 +10,8 @@ from collections import Counter
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
+from steersman.apimachinery.label_sets import make_room
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -65,4 +67,5 @@ class ConversionMetrics:
         self.requests[labels] += 1
         self.request_durations.setdefault(labels, Histogram(REQUEST_BUCKETS)).observe(seconds)
         key = (definition, source, "false" if has_failed else "true", target)
+        make_room(self.conversion_durations, key)
         self.conversion_durations.setdefault(key, Histogram(CONVERSION_BUCKETS)).observe(seconds)
