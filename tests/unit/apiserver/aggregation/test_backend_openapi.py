@@ -43,6 +43,7 @@ async def test_version_3_lists_and_forwards_documents_of_backends():
         assert index["paths"][PATH[1:]] == {"serverRelativeURL": URL}
         assert "api/v1" in index["paths"]
         assert "apis/other/v1" not in index["paths"]
+        await condition(server, "Passed")  # requests are forwarded from then on
         answer = await server.request("GET", URL)
         assert (answer.json()["openapi"], answer.header("etag")) == ("3.0.0", '"AB"')
         assert served.last(URL).headers["x-remote-group"]
