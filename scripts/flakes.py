@@ -27,10 +27,12 @@ def command_of(suite: str, *, workers: int, seed: int) -> list[str]:
 def run(suite: str, *, workers: int, seed: int) -> bool:
     """Run the suite once; return True if all tests pass."""
     command = command_of(suite, workers=workers, seed=seed)
-    begun = time.monotonic()
+    started_at = time.monotonic()
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     lines = (done.stdout + done.stderr).splitlines()
-    print(f"seed {seed}: exit code {done.returncode}, {time.monotonic() - begun:.0f} s, {lines[-1] if lines else ''}")
+    print(
+        f"seed {seed}: exit code {done.returncode}, {time.monotonic() - started_at:.0f} s, {lines[-1] if lines else ''}"
+    )
     if done.returncode:
         print("repeat it with:", " ".join(command))
         print("\n".join(lines[-_OUTPUT_LINES:]))
@@ -43,12 +45,11 @@ def main() -> int:
     parser.add_argument("--times", type=int, default=20)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--seed", type=int, default=1)
-    given = parser.parse_args()
-    seeds = range(given.seed, given.seed + given.times)
-    failed = [seed for seed in seeds if not run(given.suite, workers=given.workers, seed=seed)]
+    args = parser.parse_args()
+    seeds = range(args.seed, args.seed + args.times)
+    failed = [seed for seed in seeds if not run(args.suite, workers=args.workers, seed=seed)]
     print(
-        f"{given.times - len(failed)} of {given.times} runs passed"
-        + (f", seeds that failed: {failed}" if failed else "")
+        f"{args.times - len(failed)} of {args.times} runs passed" + (f", seeds that failed: {failed}" if failed else "")
     )
     return 1 if failed else 0
 

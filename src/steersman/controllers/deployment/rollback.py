@@ -54,10 +54,10 @@ def rollback(deployment: Deployment, owned: Sequence[ReplicaSet]) -> Rollback | 
     revisions = sorted((revision_of(rs) for rs in owned), reverse=True)
     if new is None or revision_of(new) < revisions[0]:
         return None
-    wanted = revision or (revisions[1] if len(revisions) > 1 else 0)
-    if not wanted:
+    target_revision = revision or (revisions[1] if len(revisions) > 1 else 0)
+    if not target_revision:
         return _given_up(deployment, _NOT_FOUND, "Unable to find last revision.")
-    target = next((rs for rs in owned if revision_of(rs) == wanted), None)
+    target = next((rs for rs in owned if revision_of(rs) == target_revision), None)
     template = None if target is None else template_of(target)
     if target is None or template is None:
         return _given_up(deployment, _NOT_FOUND, "Unable to find the revision to rollback to.")
@@ -65,11 +65,13 @@ def rollback(deployment: Deployment, owned: Sequence[ReplicaSet]) -> Rollback | 
     if same_template(template, spec.template):
         text = f'The rollback revision contains the same template as current deployment "{name}"'
         return _given_up(deployment, _UNCHANGED, text)
-    kept = {key: value for key, value in annotations_of(deployment).items() if key in DEPLOYMENT_ONLY}
+    retained_annotations = {key: value for key, value in annotations_of(deployment).items() if key in DEPLOYMENT_ONLY}
     taken = {key: value for key, value in annotations_of(target).items() if key not in DEPLOYMENT_ONLY}
     spec = msgspec.structs.replace(spec, template=without_hash(template))
-    rolled_back = msgspec.structs.replace(with_metadata(deployment, annotations={**kept, **taken}), spec=spec)
-    message = f'Rolled back deployment "{name}" to revision {wanted}'
+    rolled_back = msgspec.structs.replace(
+        with_metadata(deployment, annotations={**retained_annotations, **taken}), spec=spec
+    )
+    message = f'Rolled back deployment "{name}" to revision {target_revision}'
     return Rollback(_without_request(rolled_back), "Normal", _DONE, message)
 
 
