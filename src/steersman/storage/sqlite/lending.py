@@ -8,7 +8,8 @@ process (``docs/decisions/0001``).
 
 from __future__ import annotations
 
-import queue
+import contextlib
+import threading
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -30,20 +31,19 @@ class Lender:
         self._seen = progress()
         #: Waits since the last progress.
         self.fruitless = 0
-        self._notifications: queue.SimpleQueue[None] = queue.SimpleQueue()
+        #: Held, unless a notification waits. Not a ``SimpleQueue``, whose ``get`` may wait for ever: a time-out that has passed
+        #: when it looks again counts as none (CPython, ``Modules/_queuemodule.c``).
+        self._signal = threading.Lock()
+        self._signal.acquire()
 
     def notify(self) -> None:
         """End the wait of the loop, or its next one: a thread has finished its work. May be called from any thread."""
-        if self._notifications.empty():  # else a notification waits already
-            self._notifications.put(None)
+        with contextlib.suppress(RuntimeError):  # a notification waits already
+            self._signal.release()
 
     def lend(self) -> float:
         """Wait for a moment; return the seconds after which to wait again, if threads still work then."""
-        try:
-            self._notifications.get(timeout=LEND_SECONDS)
-            is_notified = True
-        except queue.Empty:
-            is_notified = False
+        is_notified = self._signal.acquire(timeout=LEND_SECONDS)
         before, self._seen = self._seen, self._progress()
         self.fruitless = 0 if is_notified or self._seen != before else self.fruitless + 1
         return _FRUITLESS_PAUSE_SECONDS if self.fruitless > FRUITLESS_MAX else 0.0

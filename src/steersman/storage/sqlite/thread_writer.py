@@ -182,7 +182,8 @@ class _Inbox:
     """Messages for the thread. ``put`` is for the loop, the rest for the thread."""
 
     def __init__(self, report: Callable[[int, str], None]) -> None:
-        self._messages: queue.SimpleQueue[Message] = queue.SimpleQueue()
+        #: Not a ``SimpleQueue``, whose time-out may never end (``lending``).
+        self._messages: queue.Queue[Message] = queue.Queue()
         self._report = report
         #: Taken to find out that there is one, not received yet.
         self._next: list[Message] = []

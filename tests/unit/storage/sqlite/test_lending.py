@@ -69,3 +69,20 @@ def test_notify_ends_the_wait_of_the_loop(monkeypatch, work):
     timer.start()
     assert lender.lend() == 0
     timer.join()
+
+
+def test_lend_returns_when_its_time_is_up_before_it_waits(work, monkeypatch):
+    """``SimpleQueue.get`` would wait for ever: the first wait consumes no notification, the second one has no time left."""
+    monkeypatch.setattr(lending, "LEND_SECONDS", 1e-6)
+    lender = Lender(work.progress)
+
+    def lend_often():
+        for _ in range(2000):
+            lender.notify()
+            lender.lend()
+            lender.lend()
+
+    thread = threading.Thread(target=lend_often, daemon=True)
+    thread.start()
+    thread.join(60)
+    assert not thread.is_alive()
