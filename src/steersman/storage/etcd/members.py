@@ -38,13 +38,19 @@ class MemberTLS(msgspec.Struct, frozen=True, kw_only=True):
     key_file: Path | None = None
 
     def context(self) -> ssl.SSLContext:
-        """Read the files. Raises ``OSError``, ``ValueError`` for a key without a certificate."""
-        context = ssl.create_default_context(cafile=self.ca_file)
+        """Read the files. Raises ``OSError`` that names them, ``ValueError`` for a key without a certificate."""
+        if self.key_file is not None and self.cert_file is None:
+            raise ValueError("a key needs its certificate")
+        try:
+            context = ssl.create_default_context(cafile=self.ca_file)
+        except OSError as error:
+            raise OSError(f"{self.ca_file}: {error}") from error
         context.set_alpn_protocols(["h2"])
         if self.cert_file is not None:
-            context.load_cert_chain(self.cert_file, self.key_file)
-        elif self.key_file is not None:
-            raise ValueError("a key needs its certificate")
+            try:
+                context.load_cert_chain(self.cert_file, self.key_file)
+            except OSError as error:
+                raise OSError(f"{self.cert_file}, {self.key_file or self.cert_file}: {error}") from error
         return context
 
 

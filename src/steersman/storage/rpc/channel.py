@@ -170,8 +170,11 @@ class Channel:
         """End the connection; calls in flight fail. Idempotent."""
         self._is_closed = True
         await self._tasks.close()
-        for connection in list(self._connections):
+        connections = list(self._connections)
+        for connection in connections:
             connection.close()
+        for connection in connections:
+            await connection.wait_closed()
 
 
 class _Expiry:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final
 
+from steersman.asynckit.timeouts import Timeout
 from steersman.storage.rpc import frames
 from steersman.storage.rpc.calls import Call, StreamCall, UnaryCall, framed
 from steersman.storage.rpc.errors import REFUSED_STREAM, Code, RpcError, code_of_reset
@@ -32,6 +33,8 @@ _CONNECTION_WINDOW: Final = 16 << 20
 #: An idle connection with calls is probed, and given up if the peer is silent; etcd permits a ping every 5 s.
 _PING_AFTER_SECONDS: Final = 10.0
 _PING_TIMEOUT_SECONDS: Final = 5.0
+#: Bound of the wait for a peer that does not read, at the end.
+_CLOSE_SECONDS: Final = 1.0
 #: Greatest header block that continuations may form.
 _BLOCK_MAX: Final = 64 * 1024
 #: Stream numbers end; a new connection takes over before.
@@ -67,6 +70,7 @@ class Connection(asyncio.Protocol):
         self._blocked: dict[Call, None] = {}
         self._slots: list[asyncio.Future[None]] = []
         self._probe: Timer | None = None
+        self._closed = asyncio.Event()
 
     # -- life ----------------------------------------------------------------------------------------------------------
 
@@ -83,6 +87,7 @@ class Connection(asyncio.Protocol):
         self._probe = self._clock.timer(_PING_AFTER_SECONDS, self._ping_if_idle)
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self._closed.set()
         self._lose(RpcError(Code.UNAVAILABLE, f"connection lost: {exc}" if exc else "connection closed by the peer"))
 
     def close(self) -> None:
@@ -90,6 +95,16 @@ class Connection(asyncio.Protocol):
         if self._loss is None:
             self._write(frames.goaway(frames.NO_ERROR))
         self._lose(RpcError(Code.CANCELLED, "the channel is closed"))
+
+    async def wait_closed(self) -> None:
+        """Wait until the socket is closed, after ``close``; what the peer does not read in time is dropped."""
+        if self._transport is None:
+            return
+        try:
+            async with Timeout(_CLOSE_SECONDS, clock=self._clock):
+                await self._closed.wait()
+        except TimeoutError:
+            self._transport.abort()
 
     def _lose(self, error: RpcError) -> None:
         if self._loss is not None:

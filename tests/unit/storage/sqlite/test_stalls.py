@@ -45,6 +45,12 @@ async def test_detector_reports_no_stall_with_progress():
 
 
 @pytest.fixture
+def writer():
+    """Return the body whose process the tests stop."""
+    return "process"
+
+
+@pytest.fixture
 def stop_writer():
     """Stops the writer process of a store; continues it after the test."""
     stopped = []

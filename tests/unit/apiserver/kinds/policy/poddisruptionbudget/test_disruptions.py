@@ -72,8 +72,11 @@ def test_is_guarded_by_phase_and_deletion(phase, metadata, guarded, terminal):
         (False, None, {"currentHealthy": 0, "desiredHealthy": 0}, False),
     ],
 )
-def test_is_free_for_unhealthy_pods(ready, policy, status, free):
-    assert disruptions.is_free(budget(spec={"unhealthyPodEvictionPolicy": policy}, **status), pod(ready=ready)) is free
+def test_can_ignore_budget_of_unhealthy_pods(ready, policy, status, free):
+    assert (
+        disruptions.can_ignore_budget(budget(spec={"unhealthyPodEvictionPolicy": policy}, **status), pod(ready=ready))
+        is free
+    )
 
 
 def test_take_disruption_counts():
