@@ -11,6 +11,9 @@ from steersman.storage.sqlite.lending import Lender
 from steersman.storage.sqlite.reader_threads import ReaderThreads
 from steersman.storage.store import Put
 
+#: The compiled threads accept no other reader.
+pytestmark = pytest.mark.interpreted
+
 PATIENCE_SECONDS = 20
 CLOCK = RealClock()
 

@@ -65,6 +65,7 @@ async def test_upkeep_runs_when_no_message_waits(open_store, monkeypatch):
     await store.txn([Put("/b", b"1")])
 
 
+@pytest.mark.interpreted
 async def test_writes_gather_while_frames_are_in_flight(open_store, path, monkeypatch):
     monkeypatch.setattr(thread_writer, "FRAMES_MAX", 1)
     store = await open_store()
@@ -131,6 +132,7 @@ async def test_close_keeps_the_log_when_the_session_cannot_be_closed(open_store,
     assert (await store.get("/a")).value == b"1"
 
 
+@pytest.mark.interpreted
 async def test_abandoned_file_stays_open_when_it_cannot_be_read(open_store, path, monkeypatch, caplog):
     store = await open_store()
     await store.txn([Put("/a", b"1")])
@@ -169,6 +171,7 @@ async def test_write_finishes_beside_a_loop_that_never_rests(open_store):
     await busy
 
 
+@pytest.mark.interpreted
 async def test_loop_lends_only_while_frames_make_no_progress(open_store, path, monkeypatch):
     lends = []
     monkeypatch.setattr(thread_writer, "STARVED_SECONDS", 0.0)

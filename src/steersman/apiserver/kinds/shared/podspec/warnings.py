@@ -355,7 +355,7 @@ def _port_name_warnings(spec: Tree, path: Path) -> Iterator[str]:
                     continue
                 place = kind, number, position
                 first = known.setdefault(name, place)
-                if first is not place:
+                if first != place:
                     here, other = _port_path(path, *place), _port_path(path, *first)
                     yield (
                         f"{here}: duplicate port name {quote(name)} with {other}, services and probes that select ports"
