@@ -311,7 +311,7 @@ def _mismatch(pattern: str, text: str) -> str:
         return f"{pattern}, but the text is too long for the pattern"
 
 
-def _is_int64(value: float) -> bool:
+def _is_int64(value: Any) -> bool:  # not ``float``, to which the compiler converts integers
     return float(value).is_integer() and -_INT64_END <= value < _INT64_END
 
 

@@ -46,6 +46,8 @@ def test_validate_reports_errors_with_upstreams_texts(schema, value, message):
     [
         ({"type": "number"}, 1),
         ({"type": "integer"}, 2.0),
+        ({"type": "integer"}, 2**63 - 1),
+        ({"type": "integer"}, -(2**63)),
         ({"x-kubernetes-int-or-string": True}, "50%"),
         ({"x-kubernetes-int-or-string": True}, 5),
         ({"type": "string", "nullable": True}, None),
