@@ -157,10 +157,7 @@ class ProcessWriter:
     def _answered(self, frames: int, error: str) -> None:
         if error:
             self._epoch += 1
-            self._in_flight.clear()
-        else:
-            self._in_flight.remove(frames)
-        self._settled(0 if error else frames, error)
+        self._settled(self._in_flight.settle(frames, error), error)
 
     # The end of a process, and the start of another.
 

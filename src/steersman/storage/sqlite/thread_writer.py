@@ -166,10 +166,7 @@ class ThreadWriter:
             return
         if error:
             self._epoch += 1
-            self._in_flight.clear()
-        else:
-            self._in_flight.remove(frames)
-        self._settled(0 if error else frames, error)
+        self._settled(self._in_flight.settle(frames, error), error)
 
     def _ended(self, reason: str) -> None:
         if self._detached:

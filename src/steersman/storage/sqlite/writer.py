@@ -77,10 +77,14 @@ class InFlight:
     def add(self, revision: int, fingerprint: int) -> None:
         self._frames.append((revision, fingerprint))
 
-    def remove(self, count: int) -> None:
-        """Remove the oldest frames, which are durable."""
+    def settle(self, count: int, error: str) -> int:
+        """Remove the oldest frames, which are durable, or after an error all; return how many are durable."""
+        if error:
+            self._frames.clear()
+            return 0
         for _ in range(count):
             self._frames.popleft()
+        return count
 
     def clear(self) -> None:
         """Remove all frames, which have failed."""

@@ -34,9 +34,17 @@ def test_take_all_counts_frames_on_disk(on_disk, result):
     in_flight = InFlight(reached)
     for revision in (5, 6, 0, 8, 9):
         in_flight.add(revision, revision * 10)
-    in_flight.remove(1)
+    assert in_flight.settle(1, "") == 1
     assert in_flight.take_all() == result
     assert asked == [{6: 60, 0: 0, 8: 80, 9: 90}]
+    assert len(in_flight) == 0
+
+
+def test_settle_with_an_error_removes_all_frames():
+    in_flight = InFlight(lambda _fingerprints: 9)
+    in_flight.add(1, 1)
+    in_flight.add(2, 2)
+    assert in_flight.settle(1, "disk I/O error") == 0
     assert len(in_flight) == 0
 
 
