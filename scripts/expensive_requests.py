@@ -222,17 +222,29 @@ def custom_resources() -> Iterator[Case]:
     numbers = custom("rules", {"n": list(range(300))})
     yield single("rules: 30 of 300 x 300", "POST", f"{CUSTOM}/rules", body=numbers, prepare=create_definitions)
     letters = "".join(random.Random(1).choices("ab", k=1_000_000))
-    yield single("patterns: NFA on 1 MB", "POST", f"{CUSTOM}/patterns", body=custom("patterns", {"t": letters}))
+    yield single(
+        "patterns: NFA on 1 MB",
+        "POST",
+        f"{CUSTOM}/patterns",
+        body=custom("patterns", {"t": letters}),
+        prepare=create_definitions,
+    )
     items = [{"name": f"n{number}", "value": "v"} for number in range(90_000)]
-    large, changed = custom("lists", {"items": items}), custom("lists", {"items": items[::-1]})
-    yield single("custom list, 3 MB", "POST", f"{CUSTOM}/lists", body=large)
-    yield single("custom list, 3 MB, update", "PUT", f"{CUSTOM}/lists/x", body=changed)
-    yield single("custom without schema, 3 MB", "POST", f"{CUSTOM}/frees", body=custom("frees", {"items": items}))
+    large, changed = custom("lists", {"items": items}), json.dumps({"spec": {"items": items[::-1]}}).encode()
+    yield single("custom list, 3 MB", "POST", f"{CUSTOM}/lists", body=large, prepare=create_definitions)
+    yield single("custom list, patch of 3 MB", "PATCH", f"{CUSTOM}/lists/x", MERGE, changed, prepare=create_definitions)
+    yield single(
+        "custom without schema, 3 MB",
+        "POST",
+        f"{CUSTOM}/frees",
+        body=custom("frees", {"items": items}),
+        prepare=create_definitions,
+    )
     labels = {f"l{number}": "v" for number in range(10_000)}
     patch = json.dumps({"metadata": {"labels": labels}}).encode()
-    yield single("custom list, merge patch", "PATCH", f"{CUSTOM}/lists/x", MERGE, patch)
-    yield single("custom list, in a list", "GET", f"{CUSTOM}/lists")
-    yield single("custom list, as a Table", "GET", f"{CUSTOM}/lists", TABLE)
+    yield single("custom list, small patch", "PATCH", f"{CUSTOM}/lists/x", MERGE, patch, prepare=create_definitions)
+    yield single("custom list, in a list", "GET", f"{CUSTOM}/lists", prepare=create_definitions)
+    yield single("custom list, as a Table", "GET", f"{CUSTOM}/lists", TABLE, prepare=create_definitions)
 
 
 def core_writes() -> Iterator[Case]:
@@ -273,9 +285,13 @@ def core_writes() -> Iterator[Case]:
     pods = f"{NAMESPACE}/pods"
     yield single("pod with annotations of 250 kB", "POST", pods, body=pod("annotations", annotations), prepare=account)
     env = [{"name": f"N{number}", "value": "v"} for number in range(75_000)]
-    yield single("pod with 75,000 variables", "POST", pods, body=pod("env", containers=[container(0, env=env)]))
+    yield single(
+        "pod with 75,000 variables", "POST", pods, body=pod("env", containers=[container(0, env=env)]), prepare=account
+    )
     containers = [container(number) for number in range(40_000)]
-    yield single("pod with 40,000 containers", "POST", pods, body=pod("containers", containers=containers))
+    yield single(
+        "pod with 40,000 containers", "POST", pods, body=pod("containers", containers=containers), prepare=account
+    )
     rules = [{"apiGroups": [""], "resources": [f"r{number}"], "verbs": ["get"]} for number in range(40_000)]
     role = {"kind": "Role", "apiVersion": RBAC, "metadata": {"name": "large"}, "rules": rules}
     path = f"/apis/{RBAC}/namespaces/default"
@@ -526,7 +542,7 @@ def large_patch() -> str:
 def start_webhook(client: Client) -> None:
     """Start the webhook in a thread and configure it for ConfigMaps with a label."""
     life = timedelta(days=1)
-    authority = make_ca("webhook", now=RealClock().now(), life=life)
+    authority = make_ca("webhook-ca", now=RealClock().now(), life=life)
     pems = make_server("webhook", ["127.0.0.1"], authority, now=RealClock().now(), life=life)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     with tempfile.TemporaryDirectory() as directory:

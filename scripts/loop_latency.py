@@ -76,7 +76,7 @@ def measure(server: ControlPlane, case: Case, prober: Connection) -> tuple[int, 
     seconds, cpu_seconds = time.perf_counter() - start, time.clock_gettime(clock) - cpu_start
     prober.send(True)
     if code >= 400:
-        print(f"    {text[:200]!r}", file=sys.stderr)
+        print(f"    {text[:400]!r}", file=sys.stderr)
     return code, seconds, cpu_seconds, prober.recv()
 
 
