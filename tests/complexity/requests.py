@@ -139,7 +139,7 @@ def _env_patch(item: Callable[[int], Tree], **directives: Callable[[int], Any]) 
 
 
 def _order(size: int) -> list[Tree]:
-    return [{"name": f"E{number}"} for number in reversed(range(size))]
+    return [{"name": f"E{number}"} for number in range(size)]
 
 
 def _list(query: Callable[[int], str], accept: str = "") -> Any:
@@ -169,6 +169,7 @@ REQUESTS: tuple[SizedRequest, ...] = (
         "JSON patch: copy of the whole map",
         _config_map,
         _patch(_JSON_PATCH, _operations(lambda n: {"op": "copy", "from": "/data", "path": f"/c{n}"})),
+        code=422,
     ),
     SizedRequest(
         "JSON patch: move of the whole map",
@@ -192,12 +193,14 @@ REQUESTS: tuple[SizedRequest, ...] = (
         _pod,
         _patch(_STRATEGIC, _env_patch(lambda n: {"name": f"E{n}", "value": "w"}), _PODS),
         _PODS,
+        code=422,
     ),
     SizedRequest(
         "strategic merge: delete every item of a list map",
         _pod,
         _patch(_STRATEGIC, _env_patch(lambda n: {"name": f"E{n}", "$patch": "delete"}), _PODS),
         _PODS,
+        code=422,
     ),
     SizedRequest(
         "strategic merge: order of a list map",
@@ -208,6 +211,7 @@ REQUESTS: tuple[SizedRequest, ...] = (
             _PODS,
         ),
         _PODS,
+        code=422,
     ),
     SizedRequest(
         "strategic merge: add to a list of scalars",
@@ -253,6 +257,7 @@ REQUESTS: tuple[SizedRequest, ...] = (
             },
             query="?fieldManager=b",
         ),
+        code=409,
     ),
     SizedRequest(
         "list: label selector with many requirements",
@@ -269,7 +274,12 @@ REQUESTS: tuple[SizedRequest, ...] = (
         None,
         _list(lambda size: f"fieldSelector={quote(','.join('metadata.name!=n' + str(n) for n in range(size)))}"),
     ),
-    SizedRequest("list: many query parameters", None, _list(lambda size: "&".join(f"p{n}=v" for n in range(size)))),
+    SizedRequest(
+        "list: many query parameters",
+        None,
+        _list(lambda size: "&".join(f"p{n}=v" for n in range(size))),
+        code=400,
+    ),
     SizedRequest(
         "list: many accepted media types", None, _list(lambda size: "", ",".join(["application/x"] * 3000) + ",*/*")
     ),

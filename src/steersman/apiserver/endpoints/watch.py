@@ -11,7 +11,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Final, Protocol
 
 from steersman.apimachinery.errors import StatusError, plain_error, resource_expired
-from steersman.apiserver.endpoints.list_options import read_list_options
+from steersman.apiserver.endpoints.list_options import list_options
 from steersman.apiserver.endpoints.negotiation import Media, Shape, negotiate
 from steersman.apiserver.endpoints.protobuf_views import ProtobufView
 from steersman.apiserver.endpoints.views import TableView, bookmark_tree, view_of
@@ -49,7 +49,7 @@ _NOWHERE: Final = -1
 async def watch(served: ServedResource, request: Request) -> Response:
     """Answer with the stream of events. Raises 400, 406, 422, and 500 for an invalid resourceVersion."""
     negotiate(request, is_custom=served.is_custom)
-    options = read_list_options(served, request, watch=True)
+    options = await list_options(served, request, watch=True)
     form = negotiate(request, stream=True, is_custom=served.is_custom)
     try:
         revision = parse_version(options.resource_version)
