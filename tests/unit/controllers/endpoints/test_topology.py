@@ -79,8 +79,10 @@ def test_endpoints_are_hinted_to_their_zone_or_moved_to_zones_that_lack_endpoint
         (
             "aab",
             {"a": 0.1, "b": 0.45, "c": 0.45},
-            "Unable to allocate minimum required endpoints to each zone without exceeding overload threshold"
-            " (3 endpoints, 3 zones)",
+            (
+                "Unable to allocate minimum required endpoints to each zone without exceeding overload threshold"
+                " (3 endpoints, 3 zones)"
+            ),
         ),
         ("a_bb", {"a": 0.5, "b": 0.5}, "One or more endpoints do not have a zone specified"),
     ],
