@@ -10,10 +10,10 @@ import random
 from functools import cache
 
 from steersman.asynckit.clock import FakeClock
-from steersman.storage.rpc.connection import Connection
-from steersman.storage.rpc.errors import RpcError
-from steersman.storage.rpc.frames import SETTINGS, frame
-from steersman.storage.rpc.headers import Method
+from steersman.grpc.connection import Connection
+from steersman.grpc.errors import RpcError
+from steersman.grpc.frames import SETTINGS, frame
+from steersman.grpc.headers import Method
 
 TOKENS = (b"\x00\x00\x00\x04\x00\x00\x00\x00\x00", b"\x00\x00\x00\x04\x01\x00\x00\x00\x00", b"\x00\x00\x01\x01\x04\x00\x00\x00\x01\x88", b"\x00\x00\x05\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00\x00",
           b"\x00\x00\x04\x03\x00\x00\x00\x00\x01\x00\x00\x00\x08", b"\x00\x00\x04\x08\x00\x00\x00\x00\x00\x00\x00\x00\x05", b"\x00\x00\x08\x07\x00\x00\x00\x00\x00", b"\x00\x00\x08\x06\x00\x00\x00\x00\x00abcdefgh",

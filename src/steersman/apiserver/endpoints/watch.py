@@ -150,6 +150,8 @@ class WatchStream:
         self._begun = False
         #: Nothing more follows.
         self._over = False
+        #: More can be read without waiting.
+        self._is_behind = False
         #: Objects of the present state that have not been sent.
         self._initial: deque[Entry] = deque()
         #: The version of that state, until the bookmark that ends it has been sent.
@@ -182,15 +184,15 @@ class WatchStream:
             push = self._push
             if push is not None and push.is_paused:
                 await push.drained()  # the cursor stays where it is: a client that does not read holds no events
-            busy, piece = self._next()
+            if self._is_behind:
+                await self._served.clock.sleep(0)  # a client may take each piece at once
+            self._is_behind, piece = self._next()
             if piece:
                 return piece
             if self._over:
                 await self.aclose()
                 raise StopAsyncIteration
-            if busy:
-                await self._served.clock.sleep(0)
-            else:
+            if not self._is_behind:
                 await self._wait()
 
     async def aclose(self) -> None:
