@@ -8,6 +8,7 @@ import pytest
 from tests.unit.apiserver.reading import METADATA, PODS, TABLE, Watch, World, refusal
 
 from steersman.apiserver.generic.change_ring import ChangeRing
+from steersman.asynckit.slices import next_turn
 from steersman.storage.store import Compacted, Unavailable
 
 END = {"k8s.io/initial-events-end": "true"}
@@ -148,10 +149,10 @@ async def test_initial_events_give_the_loop_back_after_each_piece():
     async def count_turns():
         while True:
             turns[0] += 1
-            await asyncio.sleep(0)
+            await next_turn()
 
     counter = asyncio.create_task(count_turns())
-    await asyncio.sleep(0)
+    await next_turn()
     async for piece in stream:
         pieces.append((turns[0], piece.count(b"ADDED")))
         if sum(count for _, count in pieces) == 1200:
