@@ -222,6 +222,17 @@ def are_workers_busy() -> bool:
     return _workers.pending > 0
 
 
+async def run_step(
+    function: Callable[P, T],
+    is_large: bool,  # noqa: FBT001 — arguments of the step follow
+    /,
+    *args: P.args,
+    **kwargs: P.kwargs,
+) -> T:
+    """Run a step in a worker if its objects are large, else on the loop."""
+    return await in_worker(function, *args, **kwargs) if is_large else function(*args, **kwargs)
+
+
 async def with_allowance(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Run a step on the loop, and again in a worker if it spends more than ``LOOP_ALLOWANCE``."""
     try:
