@@ -3,8 +3,8 @@
 A text is cut at commas between members. Each part is decoded on its own: with openers before it for the containers that are
 open where it begins, and closers behind it. A part's members are then added to those containers::
 
-    {"a":1,"b":[2,      decoded as  {"a":1,"b":[2,END]}
-    3,4],"c":           decoded as  {START:[3,4],"c":{"d":5}}, and so on
+    {"a":1,"b":[2,       decoded as  {"a":1,"b":[2,END]}
+    3,4],"c":{"d":5,     decoded as  {START:[3,4],"c":{"d":5,END:0}}, and so on
 
 ``START`` and ``END`` are keys and items that the text cannot contain, as they are made of its digest.
 """
