@@ -163,7 +163,7 @@ def _matched(clause: _Clause, media: Media) -> Form | None:
     ):
         return None
     params = clause.params
-    if (asked := params.get("stream")) and (asked != "watch" or media is Media.YAML):
+    if (stream := params.get("stream")) and (stream != "watch" or media is Media.YAML):
         return None
     shape, version = Shape.OBJECT, PLAIN.meta_version
     if not params.keys().isdisjoint(("as", "g", "v")):

@@ -58,7 +58,7 @@ async def test_resources_come_and_go_and_who_listens_is_told():
     async with Server() as server:
         notified: list[tuple[str, str, str]] = []
         server.registry.listeners.append(lambda *key: notified.append(key))
-        kept = server.registry.keep(WIDGETS, Strategy())
+        kept = server.registry.create_stored(WIDGETS, Strategy())
         served = ServedResource(WIDGETS, storage=kept.objects, cache=kept.cache, strategy=kept.strategy, struct=None)
         server.registry.add(served)
         key = ("example.com", "v1", "widgets")
@@ -73,7 +73,7 @@ async def test_resources_come_and_go_and_who_listens_is_told():
 
 async def test_what_was_added_ends_with_the_registry():
     async with Server() as server:
-        kept = server.registry.keep(WIDGETS, Strategy())
+        kept = server.registry.create_stored(WIDGETS, Strategy())
         server.registry.add(
             ServedResource(WIDGETS, storage=kept.objects, cache=kept.cache, strategy=kept.strategy, struct=None)
         )
