@@ -172,9 +172,9 @@ async def test_bad_options_are_refused():
 
 
 async def test_watch_events_follow_the_answers_to_writes_at_once_and_in_order():
-    found = await event_delay.measure(watchers=10, writers=4, writes=20, clock=FakeClock())
-    assert set(found.delays()) <= {0, 1, 2}  # turns of the event loop
-    assert len({tuple(names) for names in found.order}) == 1
+    result = await event_delay.measure(watchers=10, writers=4, writes=20, clock=FakeClock())
+    assert set(result.delays()) <= {0, 1, 2}  # turns of the event loop
+    assert len({tuple(names) for names in result.order}) == 1
     for writer in range(4):
-        own = [name for name in found.order[0] if name.startswith(f"w{writer}-")]
+        own = [name for name in result.order[0] if name.startswith(f"w{writer}-")]
         assert own == [f"w{writer}-{number}" for number in range(20)]

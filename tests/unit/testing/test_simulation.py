@@ -46,14 +46,14 @@ class Pool(Controller):
         metadata = {"namespace": "default", "labels": {"pool": ""}}
         if not self.ignores_lost_answers:
             member = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {**metadata, "name": f"member-{number}"}}
-            made = await self.client.create(member)
+            created = await self.client.create(member)
         else:
             member = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {**metadata, "generateName": "member-"}}
             try:
-                made = await self.client.create(member)
+                created = await self.client.create(member)
             except ClientError:
-                made = await self.client.create(member)
-        self.own_writes.note("pool", self._maps, made)
+                created = await self.client.create(member)
+        self.own_writes.note("pool", self._maps, created)
 
 
 class CarelessPool(Pool):

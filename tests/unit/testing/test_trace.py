@@ -27,10 +27,10 @@ def test_agent_pattern_matches_the_beginning():
 
 def test_find_returns_requests_that_match_all_patterns():
     trace = RequestTrace()
-    for each in (record(), record(verb="list", name=""), record(user="jane", code=404)):
-        trace.add(each)
+    for item in (record(), record(verb="list", name=""), record(user="jane", code=404)):
+        trace.add(item)
     assert len(trace.find(resource="pods")) == 3
-    assert [each.code for each in trace.find(verb="get", user="jane")] == [404]
+    assert [item.code for item in trace.find(verb="get", user="jane")] == [404]
     assert trace.find(code=404, user_agent="curl") == []
 
 

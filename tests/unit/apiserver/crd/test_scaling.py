@@ -40,8 +40,8 @@ def test_replicas_are_a_number_that_can_be(spec, errors):
 
 
 def test_the_selector_is_a_text():
-    found = validate_scale_status(SCALE, {"status": {"replicas": True, "selector": 1}})
-    assert [str(error) for error in found] == [
+    errors = validate_scale_status(SCALE, {"status": {"replicas": True, "selector": 1}})
+    assert [str(error) for error in errors] == [
         ".status.replicas: Invalid value: 0: .status.replicas accessor error: true is of the type bool, expected int64",
         '.status.selector: Invalid value: "": .status.selector accessor error: 1 is of the type int64, expected string',
     ]

@@ -49,8 +49,8 @@ async def server():
 
 
 async def test_objects_are_defaulted_and_pruned_by_their_schema(server):
-    made = (await server.request("POST", SHIRTS, body=shirt(spec={"typo": 1}))).json()
-    assert made["spec"] == {"size": 1}
+    created = (await server.request("POST", SHIRTS, body=shirt(spec={"typo": 1}))).json()
+    assert created["spec"] == {"size": 1}
 
 
 async def test_what_does_not_fit_the_schema_is_refused(server):
@@ -101,9 +101,9 @@ async def test_versions_have_columns_and_selectable_fields_of_their_own(server):
     await server.request("POST", SHIRTS, body=shirt(spec={"size": 3}))
     table = {"accept": "application/json;as=Table;v=v1;g=meta.k8s.io"}
     shown = [(await server.request("GET", path, headers=table)).json() for path in (SHIRTS, newer)]
-    assert [[c["name"] for c in each["columnDefinitions"]] for each in shown] == [["Name", "Age"], ["Name", "Size"]]
-    found = (await server.request("GET", f"{newer}?fieldSelector=spec.size%3D3")).json()
-    assert [item["apiVersion"] for item in found["items"]] == ["example.com/v2"]
+    assert [[c["name"] for c in entry["columnDefinitions"]] for entry in shown] == [["Name", "Age"], ["Name", "Size"]]
+    body = (await server.request("GET", f"{newer}?fieldSelector=spec.size%3D3")).json()
+    assert [item["apiVersion"] for item in body["items"]] == ["example.com/v2"]
     assert (await server.request("GET", f"{SHIRTS}?fieldSelector=spec.size%3D3")).code == 400
 
 
@@ -120,11 +120,11 @@ async def test_a_scale_of_a_custom_object_needs_replicas_and_no_version(server):
     await server.request("POST", SHIRTS, body=shirt())
     answer = await until(server, f"{SHIRTS}/a/scale", 500)
     assert answer.json()["message"] == 'Internal error occurred: the spec replicas field ".spec.size" does not exist'
-    wanted = {"kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": {"name": "a"}, "spec": {"replicas": 3}}
-    answer = await server.request("PUT", f"{SHIRTS}/a/scale", body=msgspec.json.encode(wanted))
+    expected = {"kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": {"name": "a"}, "spec": {"replicas": 3}}
+    answer = await server.request("PUT", f"{SHIRTS}/a/scale", body=msgspec.json.encode(expected))
     assert (answer.code, answer.json()["spec"]) == (200, {"replicas": 3})
-    wanted["spec"] = {"replicas": -1}
-    answer = await server.request("PUT", f"{SHIRTS}/a/scale", body=msgspec.json.encode(wanted))
+    expected["spec"] = {"replicas": -1}
+    answer = await server.request("PUT", f"{SHIRTS}/a/scale", body=msgspec.json.encode(expected))
     assert answer.json()["details"]["causes"][0]["field"] == ".spec.size"
 
 
@@ -269,11 +269,11 @@ def published_size(properties: dict) -> dict:
     ],
 )
 async def test_every_write_applies_defaults_so_that_reads_show_what_is_stored(server, method, kind, body):
-    made = (await server.request("POST", SHIRTS, body=shirt(spec={"size": 5}))).json()
+    created = (await server.request("POST", SHIRTS, body=shirt(spec={"size": 5}))).json()
     if isinstance(body, dict) and "kind" in body:
         body = {**body, "metadata": {"name": "a"}}
         if method == "PUT":
-            body["metadata"]["resourceVersion"] = made["metadata"]["resourceVersion"]
+            body["metadata"]["resourceVersion"] = created["metadata"]["resourceVersion"]
     query = "?fieldManager=test&force=true" if "apply" in kind else ""
     answer = await server.request(
         method, f"{SHIRTS}/a{query}", body=msgspec.json.encode(body), headers={"content-type": kind}

@@ -43,23 +43,23 @@ class Labels(Plugin):
 @pytest.mark.parametrize("path", [BINDING, BINDINGS])
 async def test_a_binding_gives_the_pod_its_node_and_annotations(path):
     async with Server() as server:
-        made = await server.make(PODS, spec=pod_spec(), metadata={"annotations": {"old": "x", "both": "x"}})
+        new_pod = await server.make(PODS, spec=pod_spec(), metadata={"annotations": {"old": "x", "both": "x"}})
         answer = await server.call("POST", path, binding("n", annotations={"new": "y", "both": "y"}))
         assert answer.code == 201
         assert answer.body == {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
         pod = (await server.call("GET", POD)).body
-        assert pod["spec"] == {**made["spec"], "nodeName": "n"}
+        assert pod["spec"] == {**new_pod["spec"], "nodeName": "n"}
         assert pod["metadata"]["annotations"] == {"old": "x", "new": "y", "both": "y"}
         assert [(c["type"], c["status"]) for c in pod["status"]["conditions"]] == [("PodScheduled", "True")]
 
 
 async def test_a_binding_is_no_update_that_anybody_owns_or_counts():
     async with Server() as server:
-        made = await server.make(PODS, spec=pod_spec())
+        pod = await server.make(PODS, spec=pod_spec())
         await server.call("POST", BINDING, binding())
         metadata = (await server.call("GET", POD)).body["metadata"]
-        assert metadata.pop("resourceVersion") != made["metadata"].pop("resourceVersion")
-        assert metadata == made["metadata"]
+        assert metadata.pop("resourceVersion") != pod["metadata"].pop("resourceVersion")
+        assert metadata == pod["metadata"]
 
 
 async def test_a_bound_pod_is_nominated_no_more():
@@ -148,19 +148,19 @@ async def test_a_pod_that_is_being_deleted_is_not_bound():
 )
 async def test_a_binding_may_say_which_pod_and_version_it_means(metadata, why):
     async with Server() as server:
-        made = await server.make(PODS, spec=pod_spec())
+        pod = await server.make(PODS, spec=pod_spec())
         answer = await server.call("POST", BINDING, binding(**metadata))
         assert (answer.code, answer.body["details"]) == (409, {"name": "a", "kind": "pods"})
         assert why in answer.body["message"]
-        fits = {name: made["metadata"][name] for name in ("uid", "resourceVersion")}
+        fits = {name: pod["metadata"][name] for name in ("uid", "resourceVersion")}
         assert (await server.call("POST", BINDING, binding(**fits))).code == 201
 
 
 async def test_a_dry_run_binds_nothing():
     async with Server() as server:
-        made = await server.make(PODS, spec=pod_spec())
+        pod = await server.make(PODS, spec=pod_spec())
         assert (await server.call("POST", BINDING, binding(), query="dryRun=All")).code == 201
-        assert (await server.call("GET", POD)).body == made
+        assert (await server.call("GET", POD)).body == pod
 
 
 @pytest.mark.parametrize(

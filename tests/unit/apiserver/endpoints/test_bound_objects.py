@@ -13,8 +13,8 @@ async def test_objects_are_found_as_they_are_stored():
     async with InProcessAPIServer() as server:
         objects.follow(server.core.resources.registry)
         body = json.dumps({"metadata": {"name": "s"}}).encode()
-        made = (await server.request("POST", "/api/v1/namespaces/default/secrets", body=body)).json()
-        assert await objects.find("Secret", "s", namespace="default") == BoundObject(made["metadata"]["uid"])
+        created = (await server.request("POST", "/api/v1/namespaces/default/secrets", body=body)).json()
+        assert await objects.find("Secret", "s", namespace="default") == BoundObject(created["metadata"]["uid"])
         assert await objects.find("Secret", "t", namespace="default") is None
         assert (await objects.secret("default", "s"))["metadata"]["name"] == "s"
 
@@ -26,10 +26,10 @@ async def test_state_is_current_until_the_object_is_written_or_deleted():
     async with InProcessAPIServer() as server:
         objects.follow(server.core.resources.registry)
         body = json.dumps({"metadata": {"name": "s"}}).encode()
-        made = (await server.request("POST", path, body=body)).json()
-        found, first = objects.state("Secret", "s", namespace="default")
-        assert (found, first.is_current()) == (BoundObject(made["metadata"]["uid"]), True)
-        await server.request("PUT", f"{path}/s", body=json.dumps({**made, "stringData": {"k": "v"}}).encode())
+        created = (await server.request("POST", path, body=body)).json()
+        result, first = objects.state("Secret", "s", namespace="default")
+        assert (result, first.is_current()) == (BoundObject(created["metadata"]["uid"]), True)
+        await server.request("PUT", f"{path}/s", body=json.dumps({**created, "stringData": {"k": "v"}}).encode())
         assert not first.is_current()
         _, second = objects.state("Secret", "s", namespace="default")
         assert second.is_current()

@@ -98,9 +98,9 @@ async def test_initial_state_that_cannot_be_converted_is_an_error_event(server, 
 
 
 async def test_watch_from_a_version_converts_what_followed(server):
-    made = await request(server, "POST", V1, screen("a", SMALL))
+    response = await request(server, "POST", V1, screen("a", SMALL))
     await request(server, "POST", V1, screen("b", SMALL))
-    async with watching(server, f"resourceVersion={made['metadata']['resourceVersion']}") as events:
+    async with watching(server, f"resourceVersion={response['metadata']['resourceVersion']}") as events:
         kind, tree = await events.next()
         assert (kind, tree["metadata"]["name"], tree["spec"]["width"]) == ("ADDED", "b", 1)
 

@@ -26,7 +26,7 @@ async def test_a_created_object_comes_back_whole_with_what_the_server_gave_it():
 
 
 async def test_what_only_the_server_may_set_is_dropped():
-    given = {
+    value = {
         "name": "a",
         "uid": "mine",
         "creationTimestamp": "2000-01-01T00:00:00Z",
@@ -35,7 +35,7 @@ async def test_what_only_the_server_may_set_is_dropped():
         "selfLink": "/x",
     }
     async with Server() as server:
-        answer = await server.call("POST", CONFIG_MAPS, {"metadata": given})
+        answer = await server.call("POST", CONFIG_MAPS, {"metadata": value})
         metadata = answer.body["metadata"]
         assert metadata["uid"] != "mine"
         assert metadata["creationTimestamp"] == "2026-01-01T00:00:00Z"
@@ -66,9 +66,9 @@ async def test_validating_admission_is_told_the_name_that_was_made_up():
 
 
 async def test_owners_that_the_client_gives_keep_what_nobody_else_owns():
-    given = {"manager": "x", "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1"}
+    value = {"manager": "x", "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1"}
     async with Server() as server:
-        metadata = {"name": "a", "managedFields": [{**given, "fieldsV1": {"f:data": {"f:k": {}, "f:gone": {}}}}]}
+        metadata = {"name": "a", "managedFields": [{**value, "fieldsV1": {"f:data": {"f:k": {}, "f:gone": {}}}}]}
         answer = await server.call("POST", CONFIG_MAPS, {"metadata": metadata, "data": {"k": "v"}})
         owned = {entry["manager"]: entry["fieldsV1"] for entry in answer.body["metadata"]["managedFields"]}
         assert owned == {"x": {"f:data": {"f:gone": {}}}, "unit-test": {"f:data": {".": {}, "f:k": {}}}}
@@ -118,12 +118,12 @@ async def test_a_version_that_says_nothing_is_no_version(version):
 
 async def test_a_generated_name_starts_as_asked_and_is_new_each_time():
     async with Server() as server:
-        made = [
+        names = [
             (await server.call("POST", CONFIG_MAPS, {"metadata": {"generateName": "gen-"}})).body["metadata"]["name"]
             for _ in range(20)
         ]
-        assert len(set(made)) == 20
-        assert all(name.startswith("gen-") and len(name) == 9 for name in made)
+        assert len(set(names)) == 20
+        assert all(name.startswith("gen-") and len(name) == 9 for name in names)
 
 
 async def test_a_prefix_that_cannot_start_a_name_is_refused_even_beside_a_good_name():
@@ -192,8 +192,8 @@ async def test_yaml_is_read_as_well():
 async def test_generation_is_counted_by_kinds_that_count_it_and_kept_by_the_others():
     async with Server() as server:
         counted = await server.make(DEPLOYMENTS, metadata={"generation": 7}, spec=deployment())
-        kept = await server.make(metadata={"generation": 7})
-        assert (counted["metadata"]["generation"], kept["metadata"]["generation"]) == (1, 7)
+        retained = await server.make(metadata={"generation": 7})
+        assert (counted["metadata"]["generation"], retained["metadata"]["generation"]) == (1, 7)
 
 
 async def test_an_emptied_list_that_is_always_written_is_owned():

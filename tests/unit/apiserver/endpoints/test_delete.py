@@ -71,12 +71,12 @@ async def test_a_body_makes_the_query_be_ignored():
 
 async def test_a_dry_run_answers_as_if_and_keeps_the_object():
     async with Server() as server:
-        made = await server.make()
+        created = await server.make()
         answer = await server.call("DELETE", A, query="dryRun=All&propagationPolicy=Orphan")
         assert answer.body["metadata"]["finalizers"] == ["orphan"]
-        assert answer.body["metadata"]["resourceVersion"] == made["metadata"]["resourceVersion"]
+        assert answer.body["metadata"]["resourceVersion"] == created["metadata"]["resourceVersion"]
         assert (await server.call("DELETE", A, {"dryRun": ["All"]})).body["status"] == "Success"
-        assert (await server.call("GET", A)).body == made
+        assert (await server.call("GET", A)).body == created
 
 
 async def test_preconditions_protect_other_objects_and_versions():

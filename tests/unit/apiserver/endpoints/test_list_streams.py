@@ -15,8 +15,8 @@ from steersman.apiserver.workers import LARGE_BYTES
 from steersman.asynckit.clock import RealClock
 
 
-async def pieces(*given):
-    for piece in given:
+async def pieces(*arguments):
+    for piece in arguments:
         yield piece
 
 

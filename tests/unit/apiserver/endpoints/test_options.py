@@ -90,8 +90,8 @@ async def test_a_grace_period_is_a_number(text, message):
 async def test_unknown_policies_are_refused_in_query_and_body():
     async with Server() as server:
         await server.make()
-        for asked in ({"query": "propagationPolicy=Sideways"}, {"body": {"propagationPolicy": "Sideways"}}):
-            answer = await server.call("DELETE", A, asked.get("body"), query=asked.get("query", ""))
+        for requested in ({"query": "propagationPolicy=Sideways"}, {"body": {"propagationPolicy": "Sideways"}}):
+            answer = await server.call("DELETE", A, requested.get("body"), query=requested.get("query", ""))
             assert causes(answer) == [("FieldValueNotSupported", "propagationPolicy")]
 
 

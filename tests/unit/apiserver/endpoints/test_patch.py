@@ -61,10 +61,10 @@ async def test_an_apply_creates_what_is_not_there():
     async with Server() as server:
         assert (await server.apply(A, config, query="dryRun=All")).code == 201
         assert (await server.call("GET", A)).code == 404
-        made = await server.apply(A, config)
+        created = await server.apply(A, config)
         again = await server.apply(A, config)
-        assert (made.code, again.code, again.body) == (201, 200, made.body)
-        assert made.body["metadata"]["managedFields"][0]["operation"] == "Apply"
+        assert (created.code, again.code, again.body) == (201, 200, created.body)
+        assert created.body["metadata"]["managedFields"][0]["operation"] == "Apply"
 
 
 async def test_an_apply_that_would_create_needs_the_right_to():
@@ -99,9 +99,9 @@ async def test_an_apply_does_not_create_through_a_subresource():
 async def test_an_apply_owns_nothing_that_defaults_add():
     config = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a"}, "spec": deployment()}
     async with Server() as server:
-        made = (await server.apply(f"{DEPLOYMENTS}/a", config)).body
-        assert made["spec"]["replicas"] == 1
-        assert "f:replicas" not in made["metadata"]["managedFields"][0]["fieldsV1"]["f:spec"]
+        created = (await server.apply(f"{DEPLOYMENTS}/a", config)).body
+        assert created["spec"]["replicas"] == 1
+        assert "f:replicas" not in created["metadata"]["managedFields"][0]["fieldsV1"]["f:spec"]
 
 
 @pytest.mark.parametrize("body", [b"- a\n", b"hello", b"a: [", b""])
@@ -180,11 +180,11 @@ async def test_a_version_in_a_patch_is_a_precondition():
 
 async def test_a_dry_run_shows_the_outcome_at_the_old_version():
     async with Server() as server:
-        made = await server.make(data={"k": "v"})
+        created = await server.make(data={"k": "v"})
         answer = await server.merge(A, {"data": {"k": "w"}}, query="dryRun=All")
         assert answer.body["data"] == {"k": "w"}
-        assert answer.body["metadata"]["resourceVersion"] == made["metadata"]["resourceVersion"]
-        assert (await server.call("GET", A)).body == made
+        assert answer.body["metadata"]["resourceVersion"] == created["metadata"]["resourceVersion"]
+        assert (await server.call("GET", A)).body == created
 
 
 async def test_force_is_only_for_applies():

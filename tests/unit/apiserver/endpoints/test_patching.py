@@ -159,9 +159,9 @@ CONFIG = b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: defau
 
 async def test_an_apply_makes_what_is_missing():
     async with Server() as server:
-        made = Bench(server, ApplyPatch, field_manager="me")(CONFIG, None)
-        assert made["data"] == {"k": "w"}
-        [entry] = made["metadata"]["managedFields"]
+        created = Bench(server, ApplyPatch, field_manager="me")(CONFIG, None)
+        assert created["data"] == {"k": "w"}
+        [entry] = created["metadata"]["managedFields"]
         assert (entry["manager"], entry["operation"]) == ("me", "Apply")
 
 

@@ -125,24 +125,26 @@ async def test_events_are_one_in_two_groups():
             "type": "Normal",
             "note": "n",
         }
-        made = await server.call("POST", EVENTS, event)
-        assert made.code == 201, made.body
+        response = await server.call("POST", EVENTS, event)
+        assert response.code == 201, response.body
         core = (await server.call("GET", "/api/v1/namespaces/default/events/a")).body
         assert (core["message"], core["involvedObject"]["name"]) == ("n", "p")
-        assert made.body["note"] == "n"
+        assert response.body["note"] == "n"
 
 
 async def test_lists_that_are_empty_and_left_out_when_written_are_not_stored():
     async with Server() as server:
         spec = deployment()
         spec["template"]["spec"]["volumes"] = []
-        made = await server.make("/apis/apps/v1/namespaces/default/deployments", spec=spec)
-        assert "volumes" not in made["spec"]["template"]["spec"]
+        created = await server.make("/apis/apps/v1/namespaces/default/deployments", spec=spec)
+        assert "volumes" not in created["spec"]["template"]["spec"]
 
 
 async def test_of_some_kinds_nobody_owns_fields(monkeypatch):
     async with Server() as server:
         monkeypatch.setattr(type(server.registry.get("", "v1", "configmaps").strategy), "keeps_owners", False)
-        made = await server.make(metadata={"managedFields": [{"manager": "x", "operation": "Update"}]}, data={"a": "b"})
-        assert "managedFields" not in made["metadata"]
+        created = await server.make(
+            metadata={"managedFields": [{"manager": "x", "operation": "Update"}]}, data={"a": "b"}
+        )
+        assert "managedFields" not in created["metadata"]
         assert "managedFields" not in (await server.merge(f"{CONFIG_MAPS}/a", {"data": {"a": "c"}})).body["metadata"]

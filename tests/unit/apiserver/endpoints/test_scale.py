@@ -16,13 +16,13 @@ async def test_a_scale_shows_replicas_and_selector_of_its_object():
         ],
     }
     async with Server() as server:
-        made = await server.make(DEPLOYMENTS, spec=deployment(replicas=2, selector=selector))
+        new_deployment = await server.make(DEPLOYMENTS, spec=deployment(replicas=2, selector=selector))
         scale = (await server.call("GET", SCALE)).body
         assert (scale["kind"], scale["apiVersion"]) == ("Scale", "autoscaling/v1")
         assert scale["spec"] == {"replicas": 2}
         assert scale["status"] == {"replicas": 0, "selector": "!w,x=y,z notin (b,c)"}
-        kept = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
-        assert scale["metadata"] == {name: made["metadata"][name] for name in kept}
+        retained = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
+        assert scale["metadata"] == {name: new_deployment["metadata"][name] for name in retained}
 
 
 async def test_controllers_of_old_have_a_plain_map_as_selector():
@@ -48,8 +48,8 @@ async def test_each_way_to_patch_a_scale_changes_the_object(media_type, patch):
         await server.make(DEPLOYMENTS, spec=deployment(replicas=2))
         answer = await server.call("PATCH", SCALE, patch, media_type=media_type)
         assert (answer.code, answer.body["spec"]) == (200, {"replicas": 5})
-        found = (await server.call("GET", OBJECT)).body
-        assert (found["spec"]["replicas"], found["metadata"]["generation"]) == (5, 2)
+        response = (await server.call("GET", OBJECT)).body
+        assert (response["spec"]["replicas"], response["metadata"]["generation"]) == (5, 2)
 
 
 async def test_a_scale_without_replicas_means_none_and_leaves_them_out():
@@ -89,10 +89,10 @@ async def test_labels_are_not_the_business_of_a_scale():
 
 async def test_a_dry_run_of_a_scale_changes_nothing():
     async with Server() as server:
-        made = await server.make(DEPLOYMENTS, spec=deployment(replicas=2))
+        new_deployment = await server.make(DEPLOYMENTS, spec=deployment(replicas=2))
         answer = await server.merge(SCALE, {"spec": {"replicas": 5}}, query="dryRun=All")
         assert answer.body["spec"] == {"replicas": 5}
-        assert (await server.call("GET", OBJECT)).body == made
+        assert (await server.call("GET", OBJECT)).body == new_deployment
 
 
 async def test_an_applied_scale_owns_the_replicas_of_the_object():

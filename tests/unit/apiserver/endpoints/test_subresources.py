@@ -14,8 +14,8 @@ async def test_each_subresource_that_is_no_plain_object_has_endpoints_for_its_ve
         for (group_resource, subresource), make in connect.items():
             resource = resources[group_resource]
             served = server.registry.get(resource.group, resource.version, resource.name)
-            known = {sub.name: sub.verbs for sub in resource.subresources}
-            verbs = known[subresource] if subresource else resource.verbs
+            by_name = {sub.name: sub.verbs for sub in resource.subresources}
+            verbs = by_name[subresource] if subresource else resource.verbs
             assert set(make(resource, served)) - {"watch"} == set(verbs)
 
 

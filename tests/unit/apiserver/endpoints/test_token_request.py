@@ -40,9 +40,9 @@ def claims(token: str):
 
 
 async def add(server, kind, name, **more):
-    code, made = await post(server, f"{NAMESPACE}/{kind}", {"metadata": {"name": name}, **more})
-    assert code == 201, made
-    return made["metadata"]["uid"]
+    code, created = await post(server, f"{NAMESPACE}/{kind}", {"metadata": {"name": name}, **more})
+    assert code == 201, created
+    return created["metadata"]["uid"]
 
 
 async def test_a_token_lives_an_hour_and_is_for_this_server(server):

@@ -10,21 +10,21 @@ A = f"{CONFIG_MAPS}/a"
 
 async def test_a_put_replaces_the_whole_object_but_for_its_identity():
     async with Server() as server:
-        made = await server.make(metadata={"labels": {"x": "y"}}, data={"k": "v"})
+        created = await server.make(metadata={"labels": {"x": "y"}}, data={"k": "v"})
         answer = await server.call("PUT", A, {"metadata": {"name": "a"}, "data": {"l": "w"}})
         assert answer.body["data"] == {"l": "w"}
         assert "labels" not in answer.body["metadata"]
-        assert answer.body["metadata"]["uid"] == made["metadata"]["uid"]
-        assert answer.body["metadata"]["creationTimestamp"] == made["metadata"]["creationTimestamp"]
+        assert answer.body["metadata"]["uid"] == created["metadata"]["uid"]
+        assert answer.body["metadata"]["creationTimestamp"] == created["metadata"]["creationTimestamp"]
 
 
 async def test_a_write_that_changes_nothing_keeps_the_version_and_makes_no_event():
     async with Server() as server:
-        made = await server.make(data={"k": "v", "l": "w"})
+        created = await server.make(data={"k": "v", "l": "w"})
         seen = await server.events("/registry/configmaps/")
         await server.clock.advance(10)
         answer = await server.call("PUT", A, {"data": {"l": "w", "k": "v"}, "metadata": {"name": "a"}})
-        assert (answer.code, answer.body) == (200, made)
+        assert (answer.code, answer.body) == (200, created)
         assert seen == []
 
 
@@ -87,18 +87,18 @@ async def test_name_and_namespace_of_the_body_must_be_the_paths():
 
 async def test_server_fields_are_put_back():
     async with Server() as server:
-        made = await server.make()
+        created = await server.make()
         metadata = {"name": "a", "creationTimestamp": None, "selfLink": "/x", "generation": 9}
         answer = await server.call("PUT", A, {"metadata": metadata})
-        assert answer.body == made
+        assert answer.body == created
 
 
 async def test_metadata_errors_on_update_come_once_more_for_each_repetition_of_the_kind():
     async with Server() as server:
         await server.make()
-        kept = server.registry.stored("configmaps").strategy.metadata_checks_on_update
+        metadata_checks_on_update = server.registry.stored("configmaps").strategy.metadata_checks_on_update
         answer = await server.call("PUT", A, {"metadata": {"name": "a", "labels": {"a": "?"}}})
-        assert causes(answer) == [("FieldValueInvalid", "metadata.labels")] * (2 + sum(kept))
+        assert causes(answer) == [("FieldValueInvalid", "metadata.labels")] * (2 + sum(metadata_checks_on_update))
 
 
 async def test_a_terminating_object_gets_no_new_finalizer_and_cannot_be_brought_back():
@@ -159,9 +159,9 @@ async def test_the_status_of_nothing_cannot_be_written():
 
 async def test_empty_owners_clear_them_and_null_does_not():
     async with Server() as server:
-        made = await server.make(data={"k": "v"})
-        kept = await server.merge(A, {"metadata": {"managedFields": None}})
-        assert kept.body == made
+        created = await server.make(data={"k": "v"})
+        retained = await server.merge(A, {"metadata": {"managedFields": None}})
+        assert retained.body == created
         body = {"metadata": {"name": "a", "managedFields": []}, "data": {"k": "v"}}
         assert "managedFields" not in (await server.call("PUT", A, body)).body["metadata"]
 
@@ -172,9 +172,9 @@ async def test_of_concurrent_increments_none_is_lost():
 
         async def increment() -> None:
             while True:
-                found = (await server.call("GET", A)).body
-                found["data"]["count"] = str(int(found["data"]["count"]) + 1)
-                if (await server.call("PUT", A, found)).code == 200:
+                response = (await server.call("GET", A)).body
+                response["data"]["count"] = str(int(response["data"]["count"]) + 1)
+                if (await server.call("PUT", A, response)).code == 200:
                     return
 
         await asyncio.gather(*(increment() for _ in range(40)))

@@ -21,7 +21,7 @@ def test_changes_keep_their_numbers_when_old_ones_go():
     ring = filled(10, changes_max=8)
     assert ring.end == 10
     start = ring.after(7)
-    assert [each.revision for each in ring.read(start, 100)] == [8, 9, 10]
+    assert [item.revision for item in ring.read(start, 100)] == [8, 9, 10]
     assert ring.holds(start)
     assert not ring.holds(0)
 
@@ -29,7 +29,7 @@ def test_changes_keep_their_numbers_when_old_ones_go():
 def test_the_floor_is_the_last_revision_lost():
     ring = filled(10, changes_max=8)
     assert ring.floor == 2
-    assert [each.revision for each in ring.read(ring.after(2), 100)] == list(range(3, 11))
+    assert [item.revision for item in ring.read(ring.after(2), 100)] == list(range(3, 11))
 
 
 def test_bytes_are_bounded_too():

@@ -40,7 +40,7 @@ async def test_shared_conversions_make_one_call_for_several_watches():
     shared = SharedConversions(converter)
     first, second = await asyncio.gather(shared.entries([entry("a"), entry("b")]), shared.entries([entry("b")]))
     assert converter.calls == [["a", "b"]]
-    assert ([each.name for each in first], second) == (["a", "b"], [first[1]])
+    assert ([item.name for item in first], second) == (["a", "b"], [first[1]])
     await shared.entries([entry("a", 2)])
     assert converter.calls[1:] == [["a"]]
 
@@ -52,7 +52,7 @@ async def test_shared_conversions_repeat_what_failed():
     with pytest.raises(StatusError, match="down"):
         await shared.entries([entry("a")])
     converter.is_down = False
-    assert [each.tree()["converted"] for each in await shared.entries([entry("a")])] == [True]
+    assert [item.tree()["converted"] for item in await shared.entries([entry("a")])] == [True]
 
 
 class Served:

@@ -60,7 +60,7 @@ def test_deletions_are_seen_by_those_who_saw_the_object(before, expected):
 async def test_one_range_is_joined_once():
     world = World()
     await world.cache.ready()
-    feed = Feed(world.cache, select(world.cache), whole=lambda each: HEAD + each.raw[1:], head=HEAD)
+    feed = Feed(world.cache, select(world.cache), whole=lambda item: HEAD + item.raw[1:], head=HEAD)
     start = world.cache.ring.end
     await world.put("a")
     await world.put("b")
@@ -76,8 +76,8 @@ async def test_heads_and_whole_objects_make_the_same_frames():
     await world.put("a")
     await world.cache.ready()
     selection = select(world.cache)
-    quick = Feed(world.cache, selection, whole=lambda each: b"", head=HEAD)
-    slow = Feed(world.cache, selection, whole=lambda each: HEAD + each.raw[1:], head=None)
+    quick = Feed(world.cache, selection, whole=lambda item: b"", head=HEAD)
+    slow = Feed(world.cache, selection, whole=lambda item: HEAD + item.raw[1:], head=None)
     (one,) = world.cache.snapshot()
     assert quick.frame(EventType.ADDED, one) == slow.frame(EventType.ADDED, one)
 
@@ -85,7 +85,7 @@ async def test_heads_and_whole_objects_make_the_same_frames():
 async def test_a_long_range_is_read_in_parts():
     world = World()
     await world.cache.ready()
-    feed = Feed(world.cache, select(world.cache), whole=lambda each: HEAD + each.raw[1:], head=HEAD)
+    feed = Feed(world.cache, select(world.cache), whole=lambda item: HEAD + item.raw[1:], head=HEAD)
     cursor = world.cache.ring.end
     for number in range(5):
         await world.put(f"c{number}", data={"k": "x" * 100_000})
@@ -102,7 +102,7 @@ async def test_feeds_live_as_long_as_their_readers():
     feeds: WeakValueDictionary = WeakValueDictionary()
 
     def make() -> Feed:
-        return Feed(world.cache, select(world.cache), whole=lambda each: b"", head=None)
+        return Feed(world.cache, select(world.cache), whole=lambda item: b"", head=None)
 
     one = shared_feed(feeds, ("all",), make)
     assert shared_feed(feeds, ("all",), make) is one

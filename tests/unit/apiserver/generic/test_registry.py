@@ -58,8 +58,10 @@ async def test_resources_come_and_go_and_who_listens_is_told():
     async with Server() as server:
         notified: list[tuple[str, str, str]] = []
         server.registry.listeners.append(lambda *key: notified.append(key))
-        kept = server.registry.create_stored(WIDGETS, Strategy())
-        served = ServedResource(WIDGETS, storage=kept.objects, cache=kept.cache, strategy=kept.strategy, struct=None)
+        retained = server.registry.create_stored(WIDGETS, Strategy())
+        served = ServedResource(
+            WIDGETS, storage=retained.objects, cache=retained.cache, strategy=retained.strategy, struct=None
+        )
         server.registry.add(served)
         key = ("example.com", "v1", "widgets")
         assert server.registry.get(*key) is served
@@ -73,13 +75,15 @@ async def test_resources_come_and_go_and_who_listens_is_told():
 
 async def test_what_was_added_ends_with_the_registry():
     async with Server() as server:
-        kept = server.registry.create_stored(WIDGETS, Strategy())
+        retained = server.registry.create_stored(WIDGETS, Strategy())
         server.registry.add(
-            ServedResource(WIDGETS, storage=kept.objects, cache=kept.cache, strategy=kept.strategy, struct=None)
+            ServedResource(
+                WIDGETS, storage=retained.objects, cache=retained.cache, strategy=retained.strategy, struct=None
+            )
         )
-        await kept.cache.ready()
+        await retained.cache.ready()
         server.registry.close()
-        assert kept.cache.closed
+        assert retained.cache.closed
 
 
 async def test_strategies_that_need_something_are_made_by_whoever_has_it():

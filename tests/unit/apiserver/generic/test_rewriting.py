@@ -19,10 +19,10 @@ def put(value: str):
 
 async def test_what_is_rewritten_is_stored_as_it_is():
     async with Server() as server:
-        made = await server.make(data={"k": "1"})
+        created = await server.make(data={"k": "1"})
         objects = server.registry.stored("configmaps").objects
         entry = await rewrite(objects, server.context(), "a", put("2"))
-        assert entry.tree()["metadata"] == {**made["metadata"], "resourceVersion": str(entry.revision)}
+        assert entry.tree()["metadata"] == {**created["metadata"], "resourceVersion": str(entry.revision)}
         assert objects.cache.get(KEY).tree()["data"] == {"k": "2"}
 
 

@@ -44,9 +44,9 @@ def ask(world: World, namespace: str = "", *, labels: str = "", fields: str = ""
 async def test_all_conditions_must_hold(labels, fields, expected):
     world = await pods()
     selection = ask(world, labels=labels, fields=fields)
-    found = selection.of(world.cache.snapshot(selection.scope))
-    assert [entry.key.removeprefix(world.prefix) for entry in found] == expected
-    assert all(selection.matches(entry) for entry in found)
+    result = selection.of(world.cache.snapshot(selection.scope))
+    assert [entry.key.removeprefix(world.prefix) for entry in result] == expected
+    assert all(selection.matches(entry) for entry in result)
 
 
 async def test_a_selected_namespace_narrows_the_keys_looked_at_but_not_the_base_of_pages():

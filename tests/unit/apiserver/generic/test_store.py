@@ -164,10 +164,10 @@ async def test_a_dry_run_shows_what_would_be_allocated_and_takes_nothing():
 async def test_what_was_allocated_is_given_back_with_the_removal():
     async with Server() as server:
         server.registry._kinds._strategies["configmaps"] = lambda: _Numbered(server.store)
-        made = await server.make()
+        created = await server.make()
         await server.call("DELETE", "/api/v1/namespaces/default/configmaps/a")
         kv = await server.store.get("/numbers/free")
-        assert kv.value.decode() == made["data"]["number"]
+        assert kv.value.decode() == created["data"]["number"]
 
 
 @pytest.mark.interpreted

@@ -47,7 +47,7 @@ async def test_those_concerned_are_woken_and_no_others():
     scopes = ("", "ns/", "ns/a", "other/", "ns/b")
     waiters = [room.waiter(scope) for scope in scopes]
     await room.change("ns/a")
-    assert [each.woken for each in waiters] == [1, 1, 1, 0, 0]
+    assert [waiter.woken for waiter in waiters] == [1, 1, 1, 0, 0]
 
 
 @pytest.mark.parametrize(("takes_seconds", "pause_seconds"), [(0.0001, 0.0008), (0.001, 0.004), (0.01, 0.015)])
@@ -113,7 +113,7 @@ async def test_a_round_of_many_wakes_each_once():
     room = Room()
     waiters = [room.waiter() for _ in range(500)]
     await room.change("ns/a", after_seconds=0.001)
-    assert {each.woken for each in waiters} == {1}
+    assert {waiter.woken for waiter in waiters} == {1}
 
 
 async def test_changes_during_a_round_are_not_lost():
@@ -156,7 +156,7 @@ async def test_the_end_wakes_everyone():
     room = Room()
     waiters = [room.waiter(scope) for scope in ("", "ns/", "ns/a")]
     room.wakeups.end()
-    assert [each.woken for each in waiters] == [1, 1, 1]
+    assert [waiter.woken for waiter in waiters] == [1, 1, 1]
 
 
 async def test_control_loops_are_woken_with_each_change_outside_of_rounds():

@@ -93,12 +93,12 @@ async def test_every_watcher_ends_with_what_the_model_says(before, after, watchi
         if not from_state and revision:
             query["resourceVersion"] = str(revision)
         watch = await world.watch(namespace, **query)
-        known = shown(model[revision], namespace, selector) if "resourceVersion" in query else {}
-        seen.append((watch, known, namespace, selector))
+        existing = shown(model[revision], namespace, selector) if "resourceVersion" in query else {}
+        seen.append((watch, existing, namespace, selector))
     await play(world, after, model)
-    for watch, known, namespace, selector in seen:
+    for watch, existing, namespace, selector in seen:
         events = await watch.seen()
-        assert follow(known, events) == shown(model[-1], namespace, selector)
+        assert follow(existing, events) == shown(model[-1], namespace, selector)
         await watch.close()
 
 

@@ -78,7 +78,7 @@ async def test_lost_race_repeats_all_steps_on_what_the_winner_stored(
     steps: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with Server() as server:
-        made = await server.make(data={"k": "v"})
+        created = await server.make(data={"k": "v"})
         objects = server.registry.stored("configmaps").objects
         commit, races = Update.commit, []
 
@@ -93,7 +93,7 @@ async def test_lost_race_repeats_all_steps_on_what_the_winner_stored(
             return await commit(write)
 
         monkeypatch.setattr(Update, "commit", racing)
-        body = {"metadata": {"name": "a", "labels": {"loser": "y"}}, "data": made["data"]}
+        body = {"metadata": {"name": "a", "labels": {"loser": "y"}}, "data": created["data"]}
         steps.clear()
         answer = await server.call("PUT", f"{CONFIG_MAPS}/a", body)
         assert (answer.code, answer.body["metadata"]["labels"]) == (200, {"loser": "y"})

@@ -35,11 +35,11 @@ def test_only_system_fields_are_wiped():
 
 
 @pytest.mark.parametrize(
-    ("said", "namespace", "left"),
+    ("text", "namespace", "left"),
     [(None, "n", "n"), ("", "n", "n"), ("n", "n", "n"), ("other", "", None), (None, "", None)],
 )
-def test_the_paths_namespace_becomes_the_objects(said, namespace, left):
-    metadata = {} if said is None else {"namespace": said}
+def test_the_paths_namespace_becomes_the_objects(text, namespace, left):
+    metadata = {} if text is None else {"namespace": text}
     ensure_object_namespace(metadata, namespace)
     assert metadata.get("namespace") == left
 

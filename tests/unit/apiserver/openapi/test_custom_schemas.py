@@ -13,9 +13,9 @@ EITHER = [{"type": "integer"}, {"type": "string"}]
 def published(schema, *, v3):
     """Return the published form of a schema of the field ``spec``."""
     root = {"type": "object", "properties": {"spec": schema}}
-    found = publish_schema(root, FIELDS, v3=v3)
-    assert found["properties"].keys() == {"spec", *FIELDS}
-    return found["properties"]["spec"]
+    result = publish_schema(root, FIELDS, v3=v3)
+    assert result["properties"].keys() == {"spec", *FIELDS}
+    return result["properties"]["spec"]
 
 
 @pytest.mark.parametrize("v3", [False, True])

@@ -146,16 +146,16 @@ class Client:
 
 @pytest.fixture
 async def client():
-    made = Client()
-    made.connect()
-    yield made
-    made.app.go.set()
-    made.app.takes_body.set()
-    made.lose()
-    await made.settle()
-    assert made.state.tasks == set()
-    assert made.state.connections == set()
-    assert made.clock.waiting == 0
+    new_client = Client()
+    new_client.connect()
+    yield new_client
+    new_client.app.go.set()
+    new_client.app.takes_body.set()
+    new_client.lose()
+    await new_client.settle()
+    assert new_client.state.tasks == set()
+    assert new_client.state.connections == set()
+    assert new_client.clock.waiting == 0
 
 
 def request(path: str = "/", *headers: str, method: str = "GET", version: str = "1.1") -> bytes:
