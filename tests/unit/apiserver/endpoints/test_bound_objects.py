@@ -7,7 +7,7 @@ from steersman.apiserver.endpoints.bound_objects import StoredObjects, _found
 from steersman.testing import InProcessAPIServer
 
 
-async def test_objects_are_found_as_they_are_stored():
+async def test_get_returns_stored_objects():
     objects = StoredObjects()
     assert await objects.find("Secret", "s", namespace="default") is None
     async with InProcessAPIServer() as server:
@@ -38,6 +38,6 @@ async def test_state_is_current_until_the_object_is_written_or_deleted():
         assert objects.state("Secret", "s", namespace="default") is None
 
 
-def test_an_object_on_its_way_out_tells_since_when():
+def test_get_of_a_terminating_object_has_its_deletion_time():
     tree = {"metadata": {"uid": "u", "deletionTimestamp": "1970-01-01T00:01:00Z"}}
     assert _found(tree) == BoundObject("u", 60.0)

@@ -54,21 +54,21 @@ def _read(cache: CreateBodyCache, raw: bytes) -> dict[str, Any] | None:
     return body[0]
 
 
-def test_a_body_with_another_name_is_read_as_in_the_usual_way():
+def test_cached_body_with_another_name_equals_a_decoded_one():
     cache = _learned(_body({"name": "a"}), _body({"name": "a"}, frame=SPACED))
     for frame in (COMPACT, SPACED):
         raw = _body({"name": "b", "labels": {"x": "y"}}, frame=frame)
         assert _read(cache, raw) == _slowly(raw)[0]
 
 
-def test_a_spec_that_came_once_is_not_remembered():
+def test_spec_is_cached_from_its_second_occurrence():
     create_body_cache = CreateBodyCache(POD, "Pod", "v1")
     raw = _body({"name": "a"})
     create_body_cache.learn(raw, _slowly(raw)[0])
     assert create_body_cache.read(raw) is None
 
 
-def test_what_is_read_is_new_each_time_and_its_spec_has_one_stand_in():
+def test_cached_body_is_a_new_tree_with_a_shared_spec_identity():
     cache = _learned(_body({"name": "a"}))
     first, second = cache.read(_body({"name": "b"})), cache.read(_body({"name": "c"}))
     assert first is not None
@@ -102,11 +102,11 @@ def test_what_is_read_is_new_each_time_and_its_spec_has_one_stand_in():
         _body({"name": "a"}).replace(b'"Pod"', b'"Job"'),
     ],
 )
-def test_what_was_not_met_like_this_before_is_left_to_the_usual_way(raw: bytes):
+def test_cache_misses_bodies_with_other_fields(raw: bytes):
     assert _learned(_body({"name": "a"})).read(raw) is None
 
 
-def test_a_status_that_looks_like_the_metadata_is_not_taken_for_them():
+def test_status_that_resembles_metadata_is_not_read_as_metadata():
     frame = '{"status":%s,"metadata":%s,"spec":%s}'
     alike = (frame % ("{}", "{}", json.dumps(SPEC))).encode()
     cache = _learned(alike)
@@ -115,7 +115,7 @@ def test_a_status_that_looks_like_the_metadata_is_not_taken_for_them():
     assert cache.read(other) is None
 
 
-def test_annotations_that_nothing_reads_are_dropped_here_too():
+def test_cached_body_drops_ignored_annotations():
     cache = _learned(_body({"name": "a"}))
     raw = _body({"name": "b", "annotations": {"pod.beta.kubernetes.io/init-containers": "[]"}})
     read = _read(cache, raw)
@@ -141,7 +141,7 @@ _FRAMES = st.sampled_from(
 
 
 @given(st.lists(st.tuples(_METADATA, _SPECS, _FRAMES), max_size=6), st.booleans())
-def test_bodies_come_to_the_same_whatever_came_before(bodies: list[tuple[Any, Any, str]], escaped: bool):
+def test_cached_bodies_equal_decoded_ones_in_any_order(bodies: list[tuple[Any, Any, str]], escaped: bool):
     create_body_cache = CreateBodyCache(POD, "Pod", "v1")
     for metadata, spec, frame in bodies * 3:
         texts = (json.dumps(one, ensure_ascii=escaped) for one in (metadata, spec))
@@ -156,7 +156,7 @@ def test_bodies_come_to_the_same_whatever_came_before(bodies: list[tuple[Any, An
             create_body_cache.learn(raw, tree)
 
 
-async def test_pods_of_one_spec_are_stored_alike_from_the_first_to_the_last():
+async def test_pods_of_one_spec_are_stored_alike():
     async with Server() as server:
         created = []
         for name in "abcd":
@@ -169,7 +169,7 @@ async def test_pods_of_one_spec_are_stored_alike_from_the_first_to_the_last():
         assert created[0]["spec"]["containers"][0]["resources"]["requests"] == {"cpu": "500m"}
 
 
-async def test_what_was_let_pass_unread_is_read_when_somebody_wants_to_know():
+async def test_cached_bodies_honor_field_validation():
     body = {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "a"}, "spec": {**SPEC, "unknown": 1}}
     doubled = json.dumps(body).replace('"unknown": 1', '"hostname": "a", "hostname": "b"').encode()
     async with Server() as server:

@@ -56,7 +56,7 @@ def cache_hits(monkeypatch):
     return answers
 
 
-async def test_the_third_apply_is_known_to_change_nothing(cache_hits):
+async def test_third_equal_apply_is_a_cache_hit(cache_hits):
     async with Server() as server:
         answers = [await server.apply(A, config(k="v")) for _ in range(4)]
         assert cache_hits == [False, False, True, True]
@@ -64,7 +64,7 @@ async def test_the_third_apply_is_known_to_change_nothing(cache_hits):
         assert answers[1].body == answers[3].body
 
 
-async def test_whatever_changes_the_object_ends_that(cache_hits):
+async def test_write_to_the_object_invalidates_the_entry(cache_hits):
     async with Server() as server:
         for _ in range(3):
             await server.apply(A, config(k="v"))
@@ -75,7 +75,7 @@ async def test_whatever_changes_the_object_ends_that(cache_hits):
         assert (cache_hits[-1], taken.body["data"]) == (False, {"k": "v"})
 
 
-async def test_another_body_manager_or_object_is_another_apply(cache_hits):
+async def test_another_body_manager_or_object_is_a_cache_miss(cache_hits):
     async with Server() as server:
         for _ in range(3):
             await server.apply(A, config(k="v"))
@@ -85,7 +85,7 @@ async def test_another_body_manager_or_object_is_another_apply(cache_hits):
         assert cache_hits[3:] == [False, False, False]
 
 
-async def test_admission_is_asked_each_time(cache_hits):
+async def test_cache_hit_still_runs_admission(cache_hits):
     plugin = Watchful()
     async with Server(plugin) as server:
         for _ in range(4):
@@ -116,7 +116,7 @@ async def test_an_unchanged_object_is_decoded_only_for_a_plugin_that_reads_it(ca
         assert (cache_hits[-1], decoded) == (True, ["a", "a"])
 
 
-async def test_who_was_warned_is_warned_again(cache_hits):
+async def test_cache_hit_repeats_warnings(cache_hits):
     doubled = b'{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"k":"v"},"data":{"k":"v"}}'
     async with Server() as server:
         warnings = [
@@ -131,7 +131,7 @@ async def test_who_was_warned_is_warned_again(cache_hits):
         assert all(answer.warnings for answer in warnings)
 
 
-async def test_defaults_do_not_stand_in_the_way(cache_hits):
+async def test_defaulted_objects_are_cached(cache_hits):
     async with Server() as server:
         body = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a"}, "spec": deployment()}
         answers = [await server.apply(f"{DEPLOYMENTS}/a", body) for _ in range(3)]
@@ -139,7 +139,7 @@ async def test_defaults_do_not_stand_in_the_way(cache_hits):
         assert answers[2].body == answers[1].body
 
 
-async def test_roles_depend_on_who_writes_and_scales_are_no_objects(monkeypatch):
+async def test_roles_and_scales_have_no_cache(monkeypatch):
     seen = {}
     make = RequestScope.__init__
 

@@ -115,7 +115,7 @@ async def test_update_that_always_loses_is_a_conflict(monkeypatch: pytest.Monkey
         assert len(attempts) == 1 + ATTEMPTS_MAX
 
 
-async def test_refusal_by_one_step_ends_the_write(steps: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_error_of_one_step_ends_the_write(steps: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(write: Write) -> None:
         raise StatusError(write.objects.taken(write.ctx, "a", None).status)
 
