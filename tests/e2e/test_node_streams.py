@@ -193,7 +193,7 @@ def test_attach_streams_new_output(streaming):
     assert "hello\n" in output
 
 
-def test_exec_ends_although_its_input_goes_on(streaming):
+def test_exec_ends_while_its_input_is_open(streaming):
     run(streaming, pod(command=["sleep", "60"]))
     command = subprocess.Popen(
         streaming.command("exec", "-i", "p", "--", "head", "-c", "3"),

@@ -151,7 +151,7 @@ async def test_other_contexts_of_the_process_are_as_before(tmp_path, prepare):
 
 
 @needs_shared_libssl
-def test_contexts_created_by_other_threads_meanwhile_are_not_taken(caplog):
+def test_contexts_created_by_other_threads_are_not_captured(caplog):
     stopping = threading.Event()
 
     def create():

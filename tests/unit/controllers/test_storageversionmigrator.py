@@ -67,7 +67,7 @@ def test_next_step_takes_the_oldest_of_one_at_a_time(migrations, step):
     assert next_step(migrations) == step
 
 
-def test_begun_sets_the_running_condition():
+def test_start_sets_the_running_condition():
     result = plan.begun(migration(), now=NOW)
     assert conditions(result) == {"Running": ("True", "MigrationRunning", "The migration is running")}
     assert plan.noted(result, "7").status.resourceVersion == "7"
@@ -122,7 +122,7 @@ def definition(*, generation=3, observed=3):
     return {"metadata": metadata, "spec": {"versions": versions}, "status": {"conditions": [condition]}}
 
 
-def test_definition_begun_sets_the_condition():
+def test_start_for_a_definition_sets_the_condition():
     applied = plan.definition_begun(definition(), "m", now=NOW)
     (condition,) = applied["status"]["conditions"]
     assert (condition["status"], condition["message"]) == ("True", "Migration m is running")

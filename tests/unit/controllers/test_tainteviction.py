@@ -117,7 +117,7 @@ async def test_pod_without_toleration_is_evicted_at_once(cluster, pod_spec):
     await cluster.eventually(*POD, is_going, namespace="default", within_seconds=2)
 
 
-async def test_another_pod_of_the_name_is_not_taken_for_it(cluster, pod_spec):
+async def test_recreated_pod_of_the_same_name_is_not_evicted(cluster, pod_spec):
     await tainted(cluster, pod_spec, 30)
     await cluster.clock.advance(20)
     await cluster.client.delete(tree("v1", "Pod"), "p", namespace="default", grace_period_seconds=0)

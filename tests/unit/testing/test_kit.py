@@ -176,7 +176,7 @@ def test_crashed_cluster_refuses_connections_until_restarted_with_its_objects():
         assert names(cluster) == {"kept"}
 
 
-def test_fork_has_the_state_of_its_origin_and_goes_its_own_way():
+def test_fork_starts_with_the_state_of_its_origin_and_diverges():
     with Cluster(**BARE) as cluster:
         cluster.apply(config_map("common"))
         fork = cluster.fork()
@@ -463,7 +463,7 @@ def test_template_is_set_up_once_and_forked_by_each_test():
     template.stop()
 
 
-def test_template_that_nobody_uses_starts_no_cluster():
+def test_unused_template_starts_no_cluster():
     template = ClusterTemplate(**BARE)
     template.configure(clock="virtual")
     with template.fork() as cluster:

@@ -134,7 +134,7 @@ def test_planted_bug_is_found_within_50_seeds_and_reduced():
     assert text.splitlines()[-1].startswith("  lose-answer: create configmaps by test-controller #")
 
 
-def test_test_that_fails_without_faults_says_so():
+def test_failure_without_faults_is_reported_as_such():
     @simulate(seeds=[3], faults=[], **ALONE)
     async def broken(simulation):
         raise RuntimeError("always")

@@ -42,6 +42,6 @@ def test_trace_is_bounded_and_drops_the_oldest():
     assert (len(records), records[0].name, trace.total) == (REQUESTS_MAX, "2", REQUESTS_MAX + 2)
 
 
-def test_record_as_text_says_what_happened():
+def test_record_as_text_has_verb_path_and_code():
     assert str(record(code=200)) == "2026-01-01T00:00:00Z 200 get pods default/a by kubectl/1"
     assert str(record(fault="reset")).endswith("no response get pods default/a by kubectl/1 (reset)")

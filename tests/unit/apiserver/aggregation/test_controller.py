@@ -213,7 +213,7 @@ async def test_hanging_backend_holds_up_no_other_request():
         assert (await hanging).code == 200
 
 
-async def test_request_that_comes_back_to_the_server_is_a_detected_loop():
+async def test_request_that_returns_to_the_server_is_a_detected_loop():
     async with InProcessAPIServer() as server, backend() as served:
         await register(server, served.port)
         await condition(server, "Passed")

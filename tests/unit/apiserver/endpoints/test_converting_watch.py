@@ -74,7 +74,7 @@ async def test_selectors_of_a_watch_see_the_version_served(server):
         assert (kind, tree["spec"]["width"]) == ("DELETED", 3)
 
 
-async def test_watch_goes_on_when_the_converter_comes_back(server, converter):
+async def test_watch_continues_when_the_converter_recovers(server, converter):
     async with watching(server) as events:
         converter.is_down = True
         await request(server, "POST", V1, screen("a", SMALL))

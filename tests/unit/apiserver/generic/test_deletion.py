@@ -78,9 +78,7 @@ def test_terminating_object_without_finalizers_is_removed():
         (_Unsupported(), ["a/b"], {"propagation_policy": "Orphan"}, ["a/b"]),
     ],
 )
-def test_finalizers_after_prefers_policy_then_finalizers_then_kind(
-    strategy, finalizers, options, expected
-):
+def test_finalizers_after_prefers_policy_then_finalizers_then_kind(strategy, finalizers, options, expected):
     assert finalizers_after(strategy, finalizers, DeleteOptions(**options)) == expected
 
 

@@ -207,7 +207,7 @@ async def test_large_stored_objects_are_compared_and_encoded_in_a_worker(server,
     assert steps == [*unchanged, "stored", *unchanged]
 
 
-async def test_a_deadline_ends_work_in_a_worker():
+async def test_deadline_ends_work_in_a_worker():
     started, ended = threading.Event(), threading.Event()
 
     def compute():

@@ -39,7 +39,7 @@ def test_plan_endpoints_is_none_when_up_to_date():
     assert plan_endpoints(stored("192.0.2.1"), ["192.0.2.1"], PORTS, correct_ports=True) is None
 
 
-def test_addresses_come_and_go_with_their_servers_the_last_one_too():
+def test_endpoints_follow_running_servers():
     assert listed(plan_endpoints(stored("192.0.2.1"), ["192.0.2.1", "192.0.2.2"], PORTS, correct_ports=False)) == [
         "192.0.2.1",
         "192.0.2.2",
