@@ -198,6 +198,16 @@ def _schedule(cron: CronJob, zone: tzinfo) -> Schedule:
     return parse_schedule(spec_of(cron).schedule, zone=zone)
 
 
+def has_same_schedule(cron: CronJob, other: CronJob) -> bool:
+    """Report whether two states of a CronJob have the same schedule in the same time zone."""
+    return (spec_of(cron).schedule, spec_of(cron).timeZone) == (spec_of(other).schedule, spec_of(other).timeZone)
+
+
+def next_time(cron: CronJob, *, now: datetime) -> datetime | None:
+    """Return the next time of the schedule; None if it never occurs again. Raises ScheduleError."""
+    return _schedule(cron, load_zone(spec_of(cron).timeZone or "UTC")).next(now)
+
+
 def _earliest(cron: CronJob, status: CronJobStatus, now: datetime) -> datetime:
     """Return the earliest start time to consider."""
     created = cron.metadata.creationTimestamp if cron.metadata else None
