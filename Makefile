@@ -27,8 +27,12 @@ help:
 up: $(VENV)/.installed
 	@exec $(BIN)/steersman up $(ARGS)
 
+# Bytecode is written, also where PYTHONDONTWRITEBYTECODE is set: tests start hundreds of processes. A worker takes one half
+# of the tests in their order, so that most modules, with the servers that their tests share, are run by one worker.
+test: export PYTHONDONTWRITEBYTECODE :=
 test: $(VENV)/.installed-dev node
-	$(BIN)/python -m pytest -n $(JOBS) $(TESTS)
+	@$(BIN)/python -m compileall -q src
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(TESTS)
 
 # The JavaScript client, for one test; without node that test says that it was skipped.
 node:

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.hangs import HANG_SECONDS
 
 from steersman.cli.help_pages import PAGES
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.e2e
 
-_SECONDS = 60
 _FILES = {
     "nodes.yaml": "nodes:\n- name: large\n  capacity: {cpu: '64'}\n- name: small\n",
     "scheduler.yaml": "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n",
@@ -60,13 +60,13 @@ def _ready(process: subprocess.Popen[str]) -> str:
     """Wait until the API server is ready; return its kubeconfig, or for ``--merge`` the empty string."""
     assert process.stdout is not None
     first = process.stdout.readline()
-    assert " is ready at https://" in first, process.communicate(timeout=_SECONDS)
+    assert " is ready at https://" in first, process.communicate(timeout=HANG_SECONDS)
     return process.stdout.readline().strip().partition("KUBECONFIG=")[2]
 
 
 def _stop(process: subprocess.Popen[str]) -> tuple[int, str]:
     process.send_signal(signal.SIGTERM)
-    _, err = process.communicate(timeout=_SECONDS)
+    _, err = process.communicate(timeout=HANG_SECONDS)
     return process.returncode, err
 
 
@@ -107,7 +107,7 @@ def test_example_of_a_component_runs_against_a_cluster(example: str) -> None:
 @pytest.mark.parametrize("example", _examples("status", "env", "elections", "envtest", "down"))
 def test_example_about_running_control_planes_succeeds(example: str) -> None:
     with _start(example) as process:
-        out, err = process.communicate(timeout=_SECONDS)
+        out, err = process.communicate(timeout=HANG_SECONDS)
     assert (process.returncode, err) == (0, "")
     assert out
 
@@ -124,7 +124,7 @@ def stopped_server(kubeconfig: str) -> None:
 @pytest.mark.parametrize("example", _examples("check", "check-storage", "backup", "repair"))
 def test_example_about_a_data_directory_succeeds(example: str) -> None:
     with _start(example) as process:
-        out, err = process.communicate(timeout=_SECONDS)
+        out, err = process.communicate(timeout=HANG_SECONDS)
     assert (process.returncode, err) == (0, "")
     assert out
 
@@ -133,7 +133,7 @@ def test_example_about_a_data_directory_succeeds(example: str) -> None:
 def test_examples_about_etcd_succeed(etcd_url: str) -> None:
     for example in (*_examples("export-to-etcd"), *_examples("import-from-etcd")):
         with _start(example.replace("http://127.0.0.1:2379", etcd_url)) as process:
-            out, err = process.communicate(timeout=_SECONDS)
+            out, err = process.communicate(timeout=HANG_SECONDS)
         assert (process.returncode, err) == (0, "")
         assert "both have the digest" in out
 

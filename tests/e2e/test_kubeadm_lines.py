@@ -16,6 +16,7 @@ import yaml
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 from tests.e2e.secure_client import free_port, get, make_token
+from tests.hangs import HANG_SECONDS
 from tests.unit.cli import kubeadm_lines
 
 from steersman.apimachinery.trees import Tree
@@ -24,8 +25,6 @@ from steersman.client import Client, tree
 from steersman.client.connecting import connect
 from steersman.controlplane.certificates import Pems, make_ca, make_client, make_server
 
-#: Bounds what never comes to be; nothing waits for a fixed time.
-WAIT_SECONDS = 60
 LIFE = timedelta(days=1)
 LEASE, POD = tree("coordination.k8s.io/v1", "Lease"), tree("v1", "Pod")
 
@@ -97,14 +96,14 @@ def running(log: Path, command: str, *arguments: str) -> Iterator[subprocess.Pop
             yield process
         finally:
             process.terminate()
-            process.wait(WAIT_SECONDS)
+            process.wait(HANG_SECONDS)
 
 
 async def until(client: Client, resource: Any, name: str, namespace: str | None, holds: Any) -> Tree:
     """Follow one object until ``holds`` is true of it."""
     selector = f"metadata.name={name}" if name else ""
     async with (
-        asyncio.timeout(WAIT_SECONDS),
+        asyncio.timeout(HANG_SECONDS),
         client.watch(resource, namespace=namespace, field_selector=selector) as events,
     ):
         async for event in events:

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 from tests.e2e.conftest import Kubectl
+from tests.hangs import HANG_SECONDS
 
 from steersman.testing import ControlPlane
 
-PATIENCE = "--timeout=50s"
+PATIENCE = f"--timeout={HANG_SECONDS}s"
 
 
 @pytest.fixture(scope="module")

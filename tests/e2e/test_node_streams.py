@@ -20,10 +20,10 @@ import pytest
 import yaml
 from tests.e2e.conftest import Kubectl
 from tests.e2e.watching import Ending, line_with, named, until, until_one
+from tests.hangs import HANG_SECONDS
 
 from steersman.testing import ControlPlane
 
-WAIT_SECONDS = 30
 PROCESS = {"nodes.steersman.dev/process-pod": "true"}
 SERVER = ["python", "-u", "-m", "http.server", "--bind", "127.0.0.1"]
 
@@ -75,7 +75,7 @@ def pod(name="p", command=(), annotations=PROCESS, container=None, **spec):
 def run(kubectl, made, condition="condition=Ready"):
     """Make a pod, and wait until it is so."""
     kubectl.run("apply", "-f", "-", stdin=json.dumps(made))
-    kubectl.run("wait", f"--for={condition}", f"pod/{made['metadata']['name']}", f"--timeout={WAIT_SECONDS}s")
+    kubectl.run("wait", f"--for={condition}", f"pod/{made['metadata']['name']}", f"--timeout={HANG_SECONDS}s")
 
 
 def ended(kubectl, made):
@@ -83,7 +83,7 @@ def ended(kubectl, made):
 
 
 def succeeds(kubectl):
-    kubectl.run("wait", "--for=jsonpath={.status.phase}=Succeeded", "pod/p", f"--timeout={WAIT_SECONDS}s")
+    kubectl.run("wait", "--for=jsonpath={.status.phase}=Succeeded", "pod/p", f"--timeout={HANG_SECONDS}s")
 
 
 def free_port():
@@ -114,7 +114,9 @@ def test_simulated_pod_logs_its_name_by_default(kubectl):
 def test_waiting_container_has_no_log(kubectl):
     source = {"configMapRef": {"name": "none"}}
     kubectl.run("apply", "-f", "-", stdin=json.dumps(pod(annotations={}, container={"envFrom": [source]})))
-    kubectl.run("wait", "--for=jsonpath={.status.containerStatuses[0].state.waiting}", "pod/p", "--timeout=20s")
+    kubectl.run(
+        "wait", "--for=jsonpath={.status.containerStatuses[0].state.waiting}", "pod/p", f"--timeout={HANG_SECONDS}s"
+    )
     refused = kubectl.run("logs", "p", code=1)
     assert 'container "c" in pod "p" is waiting to start: CreateContainerConfigError' in refused
 
@@ -189,7 +191,7 @@ def test_attach_streams_new_output(streaming):
         text=True,
         env=streaming.environment,
     )
-    output, _ = attached.communicate("hello\n", timeout=WAIT_SECONDS)
+    output, _ = attached.communicate("hello\n", timeout=HANG_SECONDS)
     assert "hello\n" in output
 
 
@@ -205,7 +207,7 @@ def test_exec_ends_although_its_input_goes_on(streaming):
         command.stdin.write(b"abcdef")
         command.stdin.flush()
         assert command.stdout.read() == b"abc"
-        assert command.wait(WAIT_SECONDS) == 0
+        assert command.wait(HANG_SECONDS) == 0
 
 
 def test_files_are_copied_both_ways(streaming, tmp_path):
@@ -230,7 +232,7 @@ def test_port_forward_reports_that_no_process_listens(streaming):
     )
     with forwarding:
         assert "Forwarding from" in forwarding.stdout.readline()
-        with socket.create_connection(("127.0.0.1", local), timeout=WAIT_SECONDS) as connection:
+        with socket.create_connection(("127.0.0.1", local), timeout=HANG_SECONDS) as connection:
             assert connection.recv(1) == b""
         assert f"error forwarding port {port} to pod p, uid " in forwarding.stderr.readline()
         forwarding.terminate()
@@ -244,11 +246,11 @@ def test_port_forward_reaches_a_process_pod(streaming):
     try:
         assert "Forwarding from" in forwarding.stdout.readline()
         for _ in range(3):
-            with urllib.request.urlopen(f"http://127.0.0.1:{local}/", timeout=10) as answer:
+            with urllib.request.urlopen(f"http://127.0.0.1:{local}/", timeout=HANG_SECONDS) as answer:
                 assert b"Directory listing" in answer.read()
     finally:
         forwarding.terminate()
-        forwarding.communicate(timeout=WAIT_SECONDS)
+        forwarding.communicate(timeout=HANG_SECONDS)
     assert '"GET / HTTP/1.1" 200' in streaming.run("logs", "p")
 
 
@@ -289,9 +291,9 @@ def test_pod_ends_by_sigterm_or_after_its_grace_period(kubectl):
     following = kubectl.start("logs", "-f", "polite")
     assert following.stdout.readline() == "ready\n"
     begun = time.monotonic()
-    kubectl.run("delete", "pod", "stubborn", "polite", "--timeout=30s")
+    kubectl.run("delete", "pod", "stubborn", "polite", f"--timeout={HANG_SECONDS}s")
     assert time.monotonic() - begun > 1.5
-    assert "bye\n" in following.communicate(timeout=WAIT_SECONDS)[0]
+    assert "bye\n" in following.communicate(timeout=HANG_SECONDS)[0]
 
 
 def test_init_containers_and_sidecars_run_in_order(kubectl):
@@ -338,11 +340,11 @@ def test_kopf_operator_runs_as_a_process_pod(kubectl):
         },
     ]
     kubectl.run("apply", "-f", "-", stdin=yaml.safe_dump_all(documents))
-    kubectl.run("rollout", "status", "deployment/operator", "--timeout=40s")
+    kubectl.run("rollout", "status", "deployment/operator", f"--timeout={HANG_SECONDS}s")
     kubectl.run("create", "cm", "a", "--from-literal=k=1")
     kubectl.run("label", "cm", "a", "kopf=yes")
-    kubectl.run("wait", "cm/a", "--for=jsonpath={.metadata.annotations.seen}=1", "--timeout=40s")
-    kubectl.run("delete", "cm", "a", "--timeout=40s")
+    kubectl.run("wait", "cm/a", "--for=jsonpath={.metadata.annotations.seen}=1", f"--timeout={HANG_SECONDS}s")
+    kubectl.run("delete", "cm", "a", f"--timeout={HANG_SECONDS}s")
     with kubectl.start("logs", "-f", "deployment/operator") as following:
         line_with(following, "goodbye a")
         following.terminate()
@@ -373,7 +375,7 @@ def test_exec_with_tty_has_a_terminal(streaming):
     )
     os.close(slave)
     os.write(master, b"word\n")
-    assert command.wait(WAIT_SECONDS) == 0
+    assert command.wait(HANG_SECONDS) == 0
     output = os.read(master, 4096)
     os.close(master)
     assert b"33 44" in output
@@ -388,7 +390,7 @@ def test_python_client_runs_commands_and_forwards_ports(kubectl):
     # In a process of its own, as it leaves connections open.
     client = [sys.executable, "-W", "ignore", str(Path(__file__).parent / "rounds" / "python_streams.py")]
     done = subprocess.run(
-        [*client, kubectl.namespace, str(port)], env=kubectl.environment, capture_output=True, text=True, timeout=60,
+        [*client, kubectl.namespace, str(port)], env=kubectl.environment, capture_output=True, text=True, timeout=HANG_SECONDS,
         check=False,
     )  # fmt: skip
     assert (done.stdout, done.returncode) == ("['err', 'out']\nb'HTTP'\n", 0), done.stderr
@@ -411,14 +413,14 @@ def test_killed_nodes_leave_no_processes(isolation, tmp_path):
         kubectl.run("apply", "-f", "-", stdin=json.dumps(made))
         first = started(fifo, token)
         # The start must be observed before the end.
-        kubectl.run("wait", "--for=condition=Ready", "pod/p", f"--timeout={WAIT_SECONDS}s")
+        kubectl.run("wait", "--for=condition=Ready", "pod/p", f"--timeout={HANG_SECONDS}s")
         os.kill(components_of(cluster.pid), 9)
         for each in first:
             each.wait()
         # The nodes come back, and so does the pod.
         second = started(fifo, token)
         restarts = "--for=jsonpath={.status.containerStatuses[0].restartCount}=1"
-        kubectl.run("wait", restarts, "pod/p", f"--timeout={WAIT_SECONDS}s")
+        kubectl.run("wait", restarts, "pod/p", f"--timeout={HANG_SECONDS}s")
     for each in second:
         each.wait()
 
@@ -426,7 +428,7 @@ def test_killed_nodes_leave_no_processes(isolation, tmp_path):
 def started(fifo, token):
     """Wait for a line in the fifo; return the processes whose command line has the token."""
     with os.fdopen(os.open(fifo, os.O_RDWR | os.O_NONBLOCK), "rb", buffering=0) as reported:
-        assert select.select([reported], [], [], WAIT_SECONDS)[0]
+        assert select.select([reported], [], [], HANG_SECONDS)[0]
         reported.read(100)
     found = []
     for each in Path("/proc").iterdir():

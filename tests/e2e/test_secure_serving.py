@@ -19,6 +19,7 @@ import pytest
 import yaml
 from tests.e2e.metric_names import ABSENT, UPSTREAM, exposed
 from tests.e2e.secure_client import free_port, get, make_token
+from tests.hangs import HANG_SECONDS
 from tests.unit.listening import connected_to
 
 from steersman.client import Client, tree
@@ -28,8 +29,6 @@ from steersman.testing import ControlPlane
 EVENTS, LEASES = tree("v1", "Event"), tree("coordination.k8s.io/v1", "Lease")
 MANAGER, SCHEDULER = "kube-controller-manager", "kube-scheduler"
 COMMANDS = {MANAGER: "controller-manager", SCHEDULER: "scheduler"}
-#: Bounds what never comes to be; nothing waits for a fixed time.
-WAIT_SECONDS = 60
 
 
 @pytest.fixture
@@ -58,13 +57,13 @@ def running(plane: ControlPlane, component: str, *arguments: str) -> Iterator[in
             yield port
         finally:
             process.terminate()
-            process.wait(WAIT_SECONDS)
+            process.wait(HANG_SECONDS)
 
 
 async def until_leading(client: Client, component: str) -> str:
     """Wait until the component holds its lease; return its identity."""
     async with (
-        asyncio.timeout(WAIT_SECONDS),
+        asyncio.timeout(HANG_SECONDS),
         client.watch(LEASES, namespace="kube-system", field_selector=f"metadata.name={component}") as events,
     ):
         async for event in events:
@@ -77,7 +76,7 @@ async def until_event(client: Client, identity: str) -> dict[str, str]:
     """Wait for the event of the new leader."""
     selector = "reason=LeaderElection"
     async with (
-        asyncio.timeout(WAIT_SECONDS),
+        asyncio.timeout(HANG_SECONDS),
         client.watch(EVENTS, namespace="kube-system", field_selector=selector) as events,
     ):
         async for event in events:
@@ -159,7 +158,7 @@ def run_script(plane: ControlPlane, script: str) -> subprocess.CompletedProcess[
         env={**os.environ, "KUBECONFIG": str(plane.kubeconfig)},
         capture_output=True,
         text=True,
-        timeout=WAIT_SECONDS,
+        timeout=HANG_SECONDS,
         check=False,
     )
 

@@ -11,14 +11,13 @@ from pathlib import Path
 
 import pytest
 from tests.e2e.conftest import Kubectl
+from tests.hangs import HANG_SECONDS
 
 from steersman.testing import ControlPlane
 
 MOMENTS_FOLDER = Path(__file__).parent / "moments"
 #: Identifies the processes of one start in ``/proc``.
 MARK = "STEERSMAN_TEST_MARK"
-#: Far beyond any stop; what takes long is found in the log.
-PATIENCE_SECONDS = 60
 
 #: One moment of each phase of a start; ``scripts/start_stop.py`` stops starts at random moments.
 UP_MOMENTS = [
@@ -84,7 +83,7 @@ class Start:
 
         Reports of requests that held the event loop are left out: they depend on what else the machine does.
         """
-        _, log = self.process.communicate(timeout=PATIENCE_SECONDS)
+        _, log = self.process.communicate(timeout=HANG_SECONDS)
         assert survivors(str(self.folder)) == []
         assert list((self.folder / "tmp").iterdir()) == []
         assert list((self.folder / "state").glob("steersman/running/*")) == []
@@ -196,13 +195,13 @@ def test_first_pod_is_admitted_and_bound_when_up_is_ready(tmp_path: Path) -> Non
         kubectl.run("run", "first", "--image=nginx")
         ready = "jsonpath={.items[*].status.conditions[?(@.type=='Ready')].status}"
         assert kubectl.run("get", "nodes", "-o", ready) == "True"
-        kubectl.run("wait", "--for=condition=Ready", "pod/first", "--timeout=50s")
+        kubectl.run("wait", "--for=condition=Ready", "pod/first", f"--timeout={HANG_SECONDS}s")
 
 
 def test_first_pod_runs_after_a_crash(restarted: ControlPlane, tmp_path: Path) -> None:
     kubectl = Kubectl(restarted, tmp_path)
     kubectl.run("run", "first", "--image=nginx")
-    kubectl.run("wait", "--for=condition=Ready", "pod/first", "--timeout=50s")
+    kubectl.run("wait", "--for=condition=Ready", "pod/first", f"--timeout={HANG_SECONDS}s")
 
 
 def test_up_is_ready_without_nodes(tmp_path: Path) -> None:
@@ -222,7 +221,7 @@ def test_up_fails_when_its_components_crash(tmp_path: Path) -> None:
     moment = "components steersman.controllers.manager.assembly:wait_for_server"
     environment = {"STEERSMAN_TARGET": "self"}
     started = Start(tmp_path, "up", "--ephemeral", "--port=0", moment=moment, signals="SIGKILL", **environment)
-    _, log = started.process.communicate(timeout=PATIENCE_SECONDS)
+    _, log = started.process.communicate(timeout=HANG_SECONDS)
     assert started.process.returncode == 1
     assert "steersman: the components process ended 3 times before it was ready, with code -9" in log
     assert survivors(str(tmp_path)) == []

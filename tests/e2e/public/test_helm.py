@@ -13,6 +13,7 @@ import pytest
 import yaml
 from tests.e2e.conftest import Kubectl
 from tests.e2e.public.notation import project
+from tests.hangs import HANG_SECONDS
 
 from steersman.testing import ControlPlane
 
@@ -83,7 +84,7 @@ def test_helm_installs_upgrades_and_uninstalls_by_server_side_apply(kubectl: Kub
 
     def run(action: Any, **options: Any) -> dict[str, Any]:
         configuration = helm.Configuration(namespace="shop", kubeconfig=str(kubectl.cluster.kubeconfig))
-        return asyncio.run(action(configuration).run("shop", timeout=60, **options))
+        return asyncio.run(action(configuration).run("shop", timeout=HANG_SECONDS, **options))
 
     release = run(
         helm.Install,

@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from tests.hangs import HANG_SECONDS
 
 from steersman.client import ApiError, connect, tree
 from steersman.client.transport import Request
@@ -32,7 +33,7 @@ def test_signal_ends_the_command_with_code_0_and_removes_its_files(command, numb
         assert " is ready at https://127.0.0.1:" in process.stdout.readline()
         assert process.stdout.readline().startswith("export KUBECONFIG=")
         process.send_signal(number)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=HANG_SECONDS)
     assert (process.returncode, out, unexpected(err)) == (0, "", [])
     assert list(tmp_path.iterdir()) == []
 
@@ -41,12 +42,12 @@ def test_apiserver_refuses_a_directory_in_use(tmp_path):
     with start("up", f"--data-dir={tmp_path}", "--port=0") as first:
         first.stdout.readline()
         second = start("up", f"--data-dir={tmp_path}", "--port=0")
-        out, err = second.communicate(timeout=20)
+        out, err = second.communicate(timeout=HANG_SECONDS)
         assert (second.returncode, out) == (1, "")
         assert f"is in use by process {first.pid}" in err
         assert len(err.splitlines()) == 1
         first.terminate()
-        first.communicate(timeout=20)
+        first.communicate(timeout=HANG_SECONDS)
 
 
 def test_apiserver_ends_with_its_parent(tmp_path):
@@ -89,5 +90,5 @@ async def test_shutdown_delay_serves_requests_after_readyz_fails_and_the_endpoin
             config_map = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
             assert await client.create(config_map)
         process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=20)
+        process.communicate(timeout=HANG_SECONDS)
     assert process.returncode == 0

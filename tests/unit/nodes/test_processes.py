@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from tests.hangs import HANG_SECONDS
 
 from steersman.asynckit.clock import FakeClock, RealClock
 from steersman.nodes.expansion import expand
@@ -415,7 +416,7 @@ class RunningPod:
         return self.life.status(self.made, host_ip="h", pod_ip="i")
 
     async def until(self, holds):
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(HANG_SECONDS):
             while not holds(self.status()):
                 await self.changed.wait()
                 self.changed.clear()
@@ -546,7 +547,7 @@ async def test_config_error_is_retried_until_the_pod_is_stopped(tmp_path, watch)
     living = RunningPod(pod(sh("exit 0")), context)
     status = await living.until(lambda status: "Creating" not in str(state(status)))
     assert state(status)["waiting"] == {"reason": "CreateContainerConfigError", "message": 'secret "s" not found'}
-    async with asyncio.timeout(3):
+    async with asyncio.timeout(HANG_SECONDS):
         await living.close()
 
 

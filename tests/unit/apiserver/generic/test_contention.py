@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from tests.hangs import HANG_SECONDS
 
 from steersman.apiserver.generic.contention import Turns
 
@@ -22,7 +23,7 @@ async def test_writers_of_one_key_come_one_after_the_other_in_order():
 
 async def test_writers_of_other_keys_do_not_wait():
     turns = Turns()
-    async with turns.turn("a"), asyncio.timeout(1), turns.turn("b"):
+    async with turns.turn("a"), asyncio.timeout(HANG_SECONDS), turns.turn("b"):
         assert len(turns) == 2
 
 
