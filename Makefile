@@ -8,8 +8,8 @@ ARGS ?=
 TESTS ?= tests
 COMPILED := build/compiled
 SOURCES = $(shell find src -name '*.py')
-# Tests run in so many processes.
-JOBS ?= 2
+# Tests run in so many processes: one more than there are cores, as some tests wait for other processes.
+JOBS ?= $(shell echo $$(($$(nproc) + 1)))
 
 .DEFAULT_GOAL := help
 .PHONY: help up test node lint docs bench compiled codegen wheel clean

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.hangs import HANG_SECONDS
+from tests.busy_machine import HANG_SECONDS
 
 from steersman.testing import ControlPlane
 

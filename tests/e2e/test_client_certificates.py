@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from tests.hangs import HANG_SECONDS
+from tests.busy_machine import HANG_SECONDS
 
 from steersman.testing import ControlPlane
 

@@ -11,7 +11,7 @@ import urllib.request
 from pathlib import Path
 
 import pytest
-from tests.hangs import HANG_SECONDS
+from tests.busy_machine import HANG_SECONDS
 
 ROOT = Path(__file__).parents[2]
 ROUNDS = Path(__file__).parent / "rounds"

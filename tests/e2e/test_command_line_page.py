@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.busy_machine import HANG_SECONDS
 from tests.e2e.watching import line_with
-from tests.hangs import HANG_SECONDS
 
 PAGE = Path(__file__).parents[2] / "docs" / "command-line.md"
 

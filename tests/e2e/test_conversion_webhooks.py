@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.hangs import HANG_SECONDS
+from tests.busy_machine import HANG_SECONDS
 from tests.unit.apiserver.crd.converting import convert
 from tests.unit.apiserver.webhooks.servers import WebhookServer, ca_bundle, http_response
 

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.busy_machine import HANG_SECONDS
 from tests.e2e.envtest_sequence import Client, Envtest, WebhookInstallOptions, start_together
-from tests.hangs import HANG_SECONDS
 from tests.unit.apiserver.webhooks.servers import WebhookServer, http_response
 
 NAMESPACES = "/api/v1/namespaces"

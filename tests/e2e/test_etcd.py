@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from scripts.etcd_cluster import EtcdCluster, find_binary
-from tests.hangs import HANG_SECONDS
+from tests.busy_machine import HANG_SECONDS
 
 from steersman.client import Client, tree
 from steersman.client.connecting import connect

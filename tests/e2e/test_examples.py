@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 import yaml
+from tests.busy_machine import HANG_SECONDS
 from tests.e2e.watching import line_with, until, until_one
-from tests.hangs import HANG_SECONDS
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

@@ -7,7 +7,7 @@ from collections import Counter
 
 import aiohttp
 import pytest
-from tests.hangs import HANG_SECONDS
+from tests.busy_machine import HANG_SECONDS
 
 from steersman.testing import ControlPlane
 

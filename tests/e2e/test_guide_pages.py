@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 import yaml
+from tests.busy_machine import HANG_SECONDS
 from tests.e2e.conftest import post
 from tests.e2e.watching import until, until_one
-from tests.hangs import HANG_SECONDS
 
 from steersman.apimachinery.trees import Tree
 from steersman.nodes.processes.images import read_images

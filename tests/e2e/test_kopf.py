@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.hangs import HANG_SECONDS
+from tests.busy_machine import HANG_SECONDS
 
 OPERATOR = Path(__file__).parent / "rounds" / "kopf_operator.py"
 

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.busy_machine import HANG_SECONDS
 from tests.e2e.conftest import Kubectl
-from tests.hangs import HANG_SECONDS
 
 from steersman.asynckit.clock import RealClock
 from steersman.controlplane.certificates import make_ca, make_server

@@ -15,8 +15,8 @@ import pytest
 import yaml
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
+from tests.busy_machine import HANG_SECONDS
 from tests.e2e.secure_client import free_port, get, make_token
-from tests.hangs import HANG_SECONDS
 from tests.unit.cli import kubeadm_lines
 
 from steersman.apimachinery.trees import Tree

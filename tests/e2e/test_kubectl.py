@@ -5,8 +5,8 @@ import stat
 
 import pytest
 import yaml
+from tests.busy_machine import HANG_SECONDS
 from tests.e2e.conftest import MANIFESTS
-from tests.hangs import HANG_SECONDS
 
 DEPLOYMENT = """
 apiVersion: apps/v1

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 import yaml
+from tests.busy_machine import HANG_SECONDS
 from tests.e2e.conftest import MANIFESTS
-from tests.hangs import HANG_SECONDS
 
 from steersman.controlplane.runtime_config import OFF_BY_DEFAULT
 from steersman.schema.resources import table

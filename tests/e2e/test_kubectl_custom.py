@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.busy_machine import HANG_SECONDS
 from tests.e2e.conftest import Kubectl
-from tests.hangs import HANG_SECONDS
 
 from steersman.testing import ControlPlane
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.busy_machine import HANG_SECONDS
 from tests.e2e.conftest import Kubectl
-from tests.hangs import HANG_SECONDS
 
 from steersman.testing import ControlPlane
 

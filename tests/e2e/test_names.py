@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.busy_machine import HANG_SECONDS
 from tests.e2e.watching import line_with
-from tests.hangs import HANG_SECONDS
 
 MINE = "# mine\napiVersion: v1\nkind: Config\ncurrent-context: ''\nclusters: []\n"
 

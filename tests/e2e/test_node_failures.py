@@ -4,9 +4,9 @@ import shutil
 import subprocess
 
 import pytest
+from tests.busy_machine import HANG_SECONDS
 from tests.e2e.conftest import Kubectl
 from tests.e2e.watching import named, until
-from tests.hangs import HANG_SECONDS
 
 from steersman.testing import ControlPlane
 

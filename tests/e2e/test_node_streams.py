@@ -18,9 +18,9 @@ from pathlib import Path
 
 import pytest
 import yaml
+from tests.busy_machine import HANG_SECONDS
 from tests.e2e.conftest import Kubectl
 from tests.e2e.watching import Ending, line_with, named, until, until_one
-from tests.hangs import HANG_SECONDS
 
 from steersman.testing import ControlPlane
 

@@ -4,7 +4,7 @@ import asyncio
 import subprocess
 import sys
 
-from tests.hangs import HANG_SECONDS
+from tests.busy_machine import HANG_SECONDS
 
 from steersman.client import tree
 from steersman.client.connecting import connect

@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 
 import pytest
 import yaml
+from tests.busy_machine import HANG_SECONDS
 from tests.e2e.conftest import MANIFESTS
-from tests.hangs import HANG_SECONDS
 
 from steersman.schema import protobuf
 from steersman.schema.resources import table

@@ -17,9 +17,9 @@ from pathlib import Path
 
 import pytest
 import yaml
+from tests.busy_machine import HANG_SECONDS
 from tests.e2e.metric_names import ABSENT, UPSTREAM, exposed
 from tests.e2e.secure_client import free_port, get, make_token
-from tests.hangs import HANG_SECONDS
 from tests.unit.listening import connected_to
 
 from steersman.client import Client, tree

@@ -7,9 +7,9 @@ import shutil
 from collections.abc import Callable, Iterator
 
 import pytest
+from tests.busy_machine import HANG_SECONDS
 from tests.e2e.conftest import MANIFESTS, Kubectl
 from tests.e2e.watching import until, until_one
-from tests.hangs import HANG_SECONDS
 
 from steersman.apimachinery.trees import Tree
 from steersman.testing import ControlPlane

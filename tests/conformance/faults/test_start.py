@@ -7,9 +7,9 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.busy_machine import HANG_SECONDS
 from tests.conformance.faults.over_tcp import components, proxied
 from tests.conformance.faults.workloads import NAMESPACE, REPLICASETS, deployment
-from tests.hangs import HANG_SECONDS
 
 from steersman.client import tree
 

@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack
 from uuid import uuid4
 
 import pytest
-from tests.hangs import HANG_SECONDS
+from tests.busy_machine import HANG_SECONDS
 
 from steersman.asynckit.clock import RealClock
 from steersman.controlplane.options import APIServerOptions

@@ -7,8 +7,8 @@ from contextlib import AsyncExitStack
 from uuid import uuid4
 
 import pytest
+from tests.busy_machine import HANG_SECONDS
 from tests.conformance.storage.etcd_body import EtcdBody
-from tests.hangs import HANG_SECONDS
 
 from steersman.asynckit.clock import FakeClock
 from steersman.asynckit.tasks import Supervisor

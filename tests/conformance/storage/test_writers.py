@@ -10,7 +10,7 @@ import sys
 from contextlib import AsyncExitStack, closing, contextmanager
 
 import pytest
-from tests.hangs import HANG_SECONDS
+from tests.busy_machine import HANG_SECONDS
 
 from steersman.asynckit.clock import FakeClock
 from steersman.storage.sqlite import SqliteStore

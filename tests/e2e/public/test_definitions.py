@@ -6,9 +6,9 @@ import copy
 import json
 
 import pytest
+from tests.busy_machine import HANG_SECONDS
 from tests.e2e.public.conftest import is_large
 from tests.e2e.public.notation import PROJECTS, project
-from tests.hangs import HANG_SECONDS
 
 CHANGED_LABELS = {"app.kubernetes.io/part-of": "changed"}
 

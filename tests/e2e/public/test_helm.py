@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 import yaml
+from tests.busy_machine import HANG_SECONDS
 from tests.e2e.conftest import Kubectl
 from tests.e2e.public.notation import project
-from tests.hangs import HANG_SECONDS
 
 from steersman.testing import ControlPlane
 

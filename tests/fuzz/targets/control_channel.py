@@ -11,7 +11,7 @@ import socket
 from functools import cache
 from typing import Any
 
-from tests.hangs import HANG_SECONDS
+from tests.busy_machine import HANG_SECONDS
 
 from steersman.testing.host import channel
 

@@ -7,7 +7,7 @@ import sys
 import threading
 
 import pytest
-from tests.hangs import HANG_SECONDS
+from tests.busy_machine import HANG_SECONDS
 from tests.unit import serving_certificates
 from tests.unit.listening import connected_to
 

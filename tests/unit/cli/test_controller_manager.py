@@ -10,7 +10,7 @@ import sys
 import msgspec
 import pytest
 import yaml
-from tests.hangs import HANG_SECONDS
+from tests.busy_machine import HANG_SECONDS
 from tests.installed import install
 
 from steersman.cli import components, controller_manager

@@ -5,7 +5,7 @@ import ssl
 
 import pytest
 import yaml
-from tests.hangs import HANG_SECONDS
+from tests.busy_machine import HANG_SECONDS
 from tests.unit.listening import connected_to
 
 from steersman.asynckit.clock import RealClock

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from lightkube.models.core_v1 import Node, Pod
-from tests.hangs import HANG_SECONDS
+from tests.busy_machine import HANG_SECONDS
 
 from steersman.client.client import Client
 from steersman.client.connecting import connect

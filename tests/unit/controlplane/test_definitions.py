@@ -4,7 +4,7 @@ import asyncio
 
 import msgspec
 import pytest
-from tests.hangs import HANG_SECONDS
+from tests.busy_machine import HANG_SECONDS
 
 from steersman.apimachinery.errors import StatusError
 from steersman.controlplane.definitions import LoopbackDefinitionWriter

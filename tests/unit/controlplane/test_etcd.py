@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import pytest
 from scripts.etcd_cluster import EtcdCluster
-from tests.hangs import HANG_SECONDS
+from tests.busy_machine import HANG_SECONDS
 
 from steersman.asynckit.clock import RealClock
 from steersman.controlplane import etcd

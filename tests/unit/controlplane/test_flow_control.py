@@ -4,7 +4,7 @@ import asyncio
 import json
 
 import pytest
-from tests.hangs import HANG_SECONDS
+from tests.busy_machine import HANG_SECONDS
 
 from steersman.apiserver.server.loopback import Answer
 from steersman.asynckit.clock import FakeClock

@@ -4,7 +4,7 @@ import asyncio
 import ctypes
 
 import pytest
-from tests.hangs import HANG_SECONDS
+from tests.busy_machine import HANG_SECONDS
 
 from steersman.asynckit.clock import FakeClock, RealClock
 from steersman.controlplane import memory

@@ -4,7 +4,7 @@ import asyncio
 import os
 import signal
 
-from tests.hangs import HANG_SECONDS
+from tests.busy_machine import HANG_SECONDS
 
 from steersman.controlplane.options import OptionError
 from steersman.controlplane.process import EXIT_REFUSED, run_until_stopped

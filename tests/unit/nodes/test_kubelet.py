@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 
 import aiohttp
 import pytest
-from tests.hangs import HANG_SECONDS
+from tests.busy_machine import HANG_SECONDS
 from tests.unit.listening import connected_to, listening
 
 from steersman.asynckit.clock import RealClock

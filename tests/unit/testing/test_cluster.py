@@ -8,7 +8,7 @@ import sys
 import urllib.request
 
 import pytest
-from tests.hangs import HANG_SECONDS
+from tests.busy_machine import HANG_SECONDS
 
 from steersman.testing.cluster import ControlPlane, ControlPlaneError
 
@@ -67,7 +67,7 @@ def test_control_plane_ends_with_its_parent(tmp_path, monkeypatch):
     ) as parent:
         child = os.pidfd_open(int(parent.stdout.readline()))
         parent.kill()
-    ended, _, _ = select.select([child], [], [], 20)
+    ended, _, _ = select.select([child], [], [], HANG_SECONDS)
     os.close(child)
     assert ended
     assert list(tmp_path.iterdir()) == []

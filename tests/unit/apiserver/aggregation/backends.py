@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 
-from tests.hangs import HANG_SECONDS
+from tests.busy_machine import HANG_SECONDS
 from tests.unit.apiserver.webhooks.servers import ca_bundle, server_tls
 from tests.unit.listening import hang_up, listening
 

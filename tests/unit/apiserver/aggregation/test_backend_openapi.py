@@ -2,7 +2,7 @@
 
 import asyncio
 
-from tests.hangs import HANG_SECONDS
+from tests.busy_machine import HANG_SECONDS
 from tests.unit.apiserver.aggregation.backends import PATH, backend, condition, register, response, things
 
 from steersman.testing import InProcessAPIServer

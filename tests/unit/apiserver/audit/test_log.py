@@ -3,7 +3,7 @@
 import asyncio
 
 import pytest
-from tests.hangs import HANG_SECONDS
+from tests.busy_machine import HANG_SECONDS
 
 from steersman.apiserver.audit.log import BATCH, AuditLog, Batching, Threaded
 from steersman.asynckit.clock import FakeClock

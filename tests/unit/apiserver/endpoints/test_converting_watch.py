@@ -5,7 +5,7 @@ import json
 from contextlib import asynccontextmanager
 
 import pytest
-from tests.hangs import HANG_SECONDS
+from tests.busy_machine import HANG_SECONDS
 from tests.unit.apiserver.crd.converting import MERGE, V1, V2, Converter, converted_screens, request, screen
 
 SMALL = {"size": "1x2"}

@@ -5,7 +5,7 @@ import threading
 
 import msgspec
 import pytest
-from tests.hangs import HANG_SECONDS
+from tests.busy_machine import HANG_SECONDS
 from tests.unit.cel.expressions import evaluated
 
 from steersman.apimachinery import yaml_reader

@@ -3,7 +3,7 @@
 import asyncio
 from contextlib import asynccontextmanager
 
-from tests.hangs import HANG_SECONDS
+from tests.busy_machine import HANG_SECONDS
 from tests.unit.listening import connected_to, listening
 
 from steersman.apiserver.filters.errors import errors

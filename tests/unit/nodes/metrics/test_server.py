@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import aiohttp
 import pytest
-from tests.hangs import HANG_SECONDS
+from tests.busy_machine import HANG_SECONDS
 
 from steersman.asynckit.clock import RealClock
 from steersman.client import Client

@@ -5,7 +5,7 @@ import json
 from contextlib import asynccontextmanager
 from random import Random
 
-from tests.hangs import HANG_SECONDS
+from tests.busy_machine import HANG_SECONDS
 
 from steersman.asynckit.tasks import Supervisor
 from steersman.client import Client, tree

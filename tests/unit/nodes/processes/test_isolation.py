@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.hangs import HANG_SECONDS
+from tests.busy_machine import HANG_SECONDS
 from tests.unit.nodes.processes.test_controller import PODS, cluster, core, pod
 
 from steersman.apimachinery.trees import Tree

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import pytest
 from scripts.etcd_cluster import EtcdCluster, find_binary
-from tests.hangs import HANG_SECONDS
+from tests.busy_machine import HANG_SECONDS
 
 from steersman.asynckit.clock import RealClock
 from steersman.controlplane.certificates import make_ca, make_client, make_server

@@ -7,7 +7,7 @@ import ssl
 from datetime import timedelta
 
 import pytest
-from tests.hangs import HANG_SECONDS
+from tests.busy_machine import HANG_SECONDS
 
 from steersman.asynckit.clock import FakeClock, RealClock
 from steersman.controlplane.certificates import make_ca, make_server

@@ -4,7 +4,7 @@ import asyncio
 import sqlite3
 
 import pytest
-from tests.hangs import HANG_SECONDS
+from tests.busy_machine import HANG_SECONDS
 
 from steersman.storage.store import Compacted, Put, Unavailable
 

@@ -4,7 +4,7 @@ import asyncio
 import shutil
 
 import pytest
-from tests.hangs import HANG_SECONDS
+from tests.busy_machine import HANG_SECONDS
 
 from steersman.storage.sqlite import SqliteStore, leasing
 from steersman.storage.store import LeaseNotFound, Put, StoreError

@@ -13,7 +13,7 @@ import socket
 from contextlib import contextmanager
 
 import pytest
-from tests.hangs import HANG_SECONDS
+from tests.busy_machine import HANG_SECONDS
 
 from steersman.storage.sqlite import pipeline
 from steersman.storage.sqlite.pipeline import BATCH_WRITES_MAX

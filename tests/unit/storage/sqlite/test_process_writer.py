@@ -11,7 +11,7 @@ import socket
 import sqlite3
 
 import pytest
-from tests.hangs import HANG_SECONDS
+from tests.busy_machine import HANG_SECONDS
 
 from steersman.storage.sqlite import batches
 from steersman.storage.sqlite.batches import POSITION_BITS

@@ -5,7 +5,7 @@ import sys
 import threading
 
 import pytest
-from tests.hangs import HANG_SECONDS
+from tests.busy_machine import HANG_SECONDS
 
 from steersman.asynckit.clock import RealClock
 from steersman.storage.sqlite.lending import Lender

@@ -5,7 +5,7 @@ import os
 import signal
 
 import pytest
-from tests.hangs import HANG_SECONDS
+from tests.busy_machine import HANG_SECONDS
 
 from steersman.asynckit.clock import FakeClock
 from steersman.storage.sqlite.stalls import STALL_SECONDS, StallDetector

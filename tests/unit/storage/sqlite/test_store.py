@@ -5,7 +5,7 @@ import sqlite3
 import threading
 
 import pytest
-from tests.hangs import HANG_SECONDS
+from tests.busy_machine import HANG_SECONDS
 
 from steersman.storage.sqlite import SqliteStore, StoreLocked
 from steersman.storage.sqlite.reader import Reader

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.hangs import HANG_SECONDS
+from tests.busy_machine import HANG_SECONDS
 
 from steersman.asynckit.clock import RealClock
 from steersman.storage.sqlite import SqliteStore, thread_writer

@@ -8,7 +8,7 @@ import ssl
 from contextlib import asynccontextmanager, closing, nullcontext
 
 import pytest
-from tests.hangs import HANG_SECONDS
+from tests.busy_machine import HANG_SECONDS
 from tests.unit.listening import hang_up
 
 from steersman.apiserver.filters.errors import errors
