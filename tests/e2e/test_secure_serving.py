@@ -72,6 +72,16 @@ async def until_leading(client: Client, component: str) -> str:
     raise AssertionError("the watch has ended")
 
 
+async def until_working(client: Client) -> None:
+    """Wait until controllers have reconciled a new namespace."""
+    made = await client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"generateName": "n-"}})
+    async with (
+        asyncio.timeout(HANG_SECONDS),
+        client.watch(tree("v1", "ServiceAccount"), namespace=made["metadata"]["name"]) as events,
+    ):
+        await anext(event async for event in events if event.type == "ADDED")
+
+
 async def until_event(client: Client, identity: str) -> dict[str, str]:
     """Wait for the event of the new leader."""
     selector = "reason=LeaderElection"
@@ -145,7 +155,7 @@ async def test_scraper_of_the_page_gets_metrics(plane: ControlPlane, client: Cli
     (block,) = re.findall(r"```console\n(.*?)```", page, re.DOTALL)
     lines = [line.removeprefix("$ ") for line in block.splitlines()]
     with running(plane, MANAGER) as port:
-        await until_leading(client, MANAGER)
+        await until_working(client)
         script = "\n".join(["set -e", *lines]).replace(":10257/", f":{port}/")
         done = run_script(plane, script)
     assert done.returncode == 0, done.stderr
