@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import ssl
 
 from tests.unit.listening import connected_to
@@ -10,11 +9,6 @@ from tests.unit.listening import connected_to
 from steersman.client import Client, tree
 
 ACCOUNTS = tree("v1", "ServiceAccount")
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as sock:
-        return int(sock.getsockname()[1])
 
 
 async def make_token(client: Client, account: str, *, role: str = "") -> str:

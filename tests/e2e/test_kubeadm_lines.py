@@ -15,8 +15,9 @@ import pytest
 import yaml
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
+from scripts.ports import free_port
 from tests.busy_machine import HANG_SECONDS
-from tests.e2e.secure_client import free_port, get, make_token
+from tests.e2e.secure_client import get, make_token
 from tests.unit.cli import kubeadm_lines
 
 from steersman.apimachinery.trees import Tree

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from scripts.ports import free_port
 from tests.busy_machine import HANG_SECONDS
 from tests.e2e.conftest import Kubectl
 from tests.e2e.watching import Ending, line_with, named, until, until_one
@@ -84,11 +85,6 @@ def ended(kubectl, made):
 
 def succeeds(kubectl):
     kubectl.run("wait", "--for=jsonpath={.status.phase}=Succeeded", "pod/p", f"--timeout={HANG_SECONDS}s")
-
-
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        return taken.getsockname()[1]
 
 
 # Simulated pods

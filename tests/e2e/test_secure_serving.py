@@ -17,9 +17,10 @@ from pathlib import Path
 
 import pytest
 import yaml
+from scripts.ports import free_port
 from tests.busy_machine import HANG_SECONDS
 from tests.e2e.metric_names import ABSENT, UPSTREAM, exposed
-from tests.e2e.secure_client import free_port, get, make_token
+from tests.e2e.secure_client import get, make_token
 from tests.unit.listening import connected_to
 
 from steersman.client import Client, tree
@@ -79,7 +80,10 @@ async def until_working(client: Client) -> None:
         asyncio.timeout(HANG_SECONDS),
         client.watch(tree("v1", "ServiceAccount"), namespace=made["metadata"]["name"]) as events,
     ):
-        await anext(event async for event in events if event.type == "ADDED")
+        async for event in events:
+            if event.type == "ADDED":
+                return
+    raise AssertionError("the watch has ended")
 
 
 async def until_event(client: Client, identity: str) -> dict[str, str]:
