@@ -12,6 +12,7 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+from tests.busy_machine import without_speed_reports
 from tests.e2e.watching import Ending, named, until, until_one
 
 from steersman.apimachinery.trees import Tree
@@ -50,7 +51,9 @@ def post(cluster: ControlPlane, path: str, body: Tree) -> str:
 
 def lines_of(cluster: ControlPlane) -> list[Tree]:
     """The log so far; every complete line must be one JSON object."""
-    return [json.loads(line) for line in cluster.log.splitlines(keepends=True) if line.endswith("\n")]
+    return [
+        json.loads(line) for line in without_speed_reports(cluster.log).splitlines(keepends=True) if line.endswith("\n")
+    ]
 
 
 def is_available(deployment: Tree | None) -> bool:

@@ -128,8 +128,14 @@ def test_node_proxy_reaches_the_kubelet(kubectl):
 
 
 def test_logs_follow_a_process_to_its_end(kubectl):
-    run(kubectl, pod(command=["sh", "-c", "echo one; sleep 1; echo two >&2; sleep 1"], restartPolicy="Never"))
-    assert kubectl.run("logs", "-f", "p") == "one\ntwo\n"
+    command = "echo one; until [ -e $STEERSMAN_ROOT/work/go ]; do sleep 0.1; done; echo two >&2"
+    made = pod(command=["sh", "-c", command], restartPolicy="Never", volumes=[{"name": "work", "emptyDir": {}}])
+    made["spec"]["containers"][0]["volumeMounts"] = [{"name": "work", "mountPath": "/work"}]
+    run(kubectl, made)
+    following = kubectl.start("logs", "-f", "p")
+    assert following.stdout.readline() == "one\n"
+    kubectl.run("exec", "p", "--", "sh", "-c", "touch $STEERSMAN_ROOT/work/go")
+    assert following.communicate(timeout=HANG_SECONDS)[0] == "two\n"
     stamped = kubectl.run("logs", "p", "--timestamps").splitlines()
     assert [line.split("Z ")[1] for line in stamped] == ["one", "two"]
     assert kubectl.run("logs", "p", "--tail=1") == "two\n"
@@ -153,7 +159,7 @@ def test_exec_runs_in_the_containers_environment_and_returns_the_exit_code(strea
     streaming.run("create", "configmap", "settings", "--from-literal=color=blue")
     streaming.run("create", "secret", "generic", "hidden", "--from-literal=word=open")
     made = pod(
-        command=["sleep", "60"],
+        command=["sleep", "3600"],
         container={
             "env": [
                 {"name": "COLOR", "valueFrom": {"configMapKeyRef": {"name": "settings", "key": "color"}}},
@@ -192,7 +198,7 @@ def test_attach_streams_new_output(streaming):
 
 
 def test_exec_ends_although_its_input_goes_on(streaming):
-    run(streaming, pod(command=["sleep", "60"]))
+    run(streaming, pod(command=["sleep", "3600"]))
     command = subprocess.Popen(
         streaming.command("exec", "-i", "p", "--", "head", "-c", "3"),
         stdin=subprocess.PIPE,
@@ -207,7 +213,7 @@ def test_exec_ends_although_its_input_goes_on(streaming):
 
 
 def test_files_are_copied_both_ways(streaming, tmp_path):
-    run(streaming, pod(command=["sleep", "60"]))
+    run(streaming, pod(command=["sleep", "3600"]))
     there = f"/tmp/{secrets.token_hex(8)}"  # the pod's own folder, or the host's
     (tmp_path / "large").write_bytes(secrets.token_bytes(2_000_000))
     streaming.run("cp", str(tmp_path / "large"), f"p:{there}")
@@ -217,7 +223,7 @@ def test_files_are_copied_both_ways(streaming, tmp_path):
 
 
 def test_port_forward_reports_that_no_process_listens(streaming):
-    run(streaming, pod(command=["sleep", "60"]))
+    run(streaming, pod(command=["sleep", "3600"]))
     port, local = free_port(), free_port()
     forwarding = subprocess.Popen(
         streaming.command("port-forward", "pod/p", f"{local}:{port}"),
@@ -268,7 +274,7 @@ def test_pod_and_service_proxy_reach_a_process_pod(kubectl):
 
 def test_proxy_reports_a_missing_listener(kubectl):
     run(kubectl, pod("simulated", annotations={}))
-    run(kubectl, pod("process", ["sleep", "60"]))
+    run(kubectl, pod("process", ["sleep", "3600"]))
     port = free_port()
     output = kubectl.run("get", "--raw", path(kubectl, f"pods/simulated:{port}/proxy/"), code=1)
     why = f"connect: connection refused: pod simulated is simulated: nobody listens on port {port}"
@@ -298,7 +304,7 @@ def test_init_containers_and_sidecars_run_in_order(kubectl):
     made["spec"]["containers"][0]["volumeMounts"] = mount
     made["spec"]["volumes"] = [{"name": "work", "emptyDir": {}}]
     first = {"name": "first", "command": ["sh", "-c", "echo from the first > $STEERSMAN_ROOT/work/said"]}
-    side = {"name": "side", "command": ["sleep", "100"], "restartPolicy": "Always"}
+    side = {"name": "side", "command": ["sleep", "3600"], "restartPolicy": "Always"}
     made["spec"]["initContainers"] = [{"image": "i", "volumeMounts": mount, **each} for each in (first, side)]
     ended(kubectl, made)
     assert kubectl.run("logs", "p", "-c", "c") == "from the first\n"
@@ -358,7 +364,7 @@ def test_toolkit_program_runs_as_a_process_pod(kubectl):
 
 
 def test_exec_with_tty_has_a_terminal(streaming):
-    run(streaming, pod(command=["sleep", "60"]))
+    run(streaming, pod(command=["sleep", "3600"]))
     master, slave = pty.openpty()
     termios.tcsetwinsize(slave, (33, 44))
     script = "test -t 0 && stty size"

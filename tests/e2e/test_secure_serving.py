@@ -20,7 +20,7 @@ import yaml
 from scripts.ports import free_port
 from tests.busy_machine import HANG_SECONDS
 from tests.e2e.metric_names import ABSENT, UPSTREAM, exposed
-from tests.e2e.secure_client import get, make_token
+from tests.e2e.secure_client import get, make_token, wait_for_listener
 from tests.unit.listening import connected_to
 
 from steersman.client import Client, tree
@@ -55,6 +55,7 @@ def running(plane: ControlPlane, component: str, *arguments: str) -> Iterator[in
     ]  # fmt: skip
     with subprocess.Popen(command) as process:
         try:
+            wait_for_listener(port, process)
             yield port
         finally:
             process.terminate()

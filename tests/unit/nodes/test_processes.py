@@ -553,17 +553,22 @@ async def test_config_error_is_retried_until_the_pod_is_stopped(tmp_path, watch)
 
 async def test_stop_runs_prestop_hook_then_sigterm_then_sigkill(begin, tmp_path):
     hook = {"preStop": {"exec": {"command": ["sh", "-c", "echo hook > hooked"]}}}
-    stubborn = sh("trap '' TERM; touch up; while true; do sleep 0.05; done", lifecycle=hook)
+    stubborn = sh("trap 'touch termed' TERM; touch up; while true; do sleep 0.05; done", lifecycle=hook)
     ready = {"exec": {"command": ["test", "-e", "up"]}, "periodSeconds": 1}
     living = begin(pod({**stubborn, "readinessProbe": ready}))
     await living.until(lambda status: status["containerStatuses"][0]["ready"])
-    await living.life.stop(0.3)
+    living.context.clock = clock = FakeClock()
+    stopping = asyncio.create_task(living.life.stop(30))
+    while not (tmp_path / "termed").exists():
+        await asyncio.wait([stopping], timeout=0.02)
+    await clock.advance(30)
+    await stopping
     assert state(living.status())["terminated"]["exitCode"] == 137
     assert (tmp_path / "hooked").read_text() == "hook\n"
 
 
 async def test_failing_liveness_probe_restarts_the_container(begin):
-    dead = {"exec": {"command": ["false"]}, "periodSeconds": 1, "failureThreshold": 1}
+    dead = {"exec": {"command": ["false"]}, "periodSeconds": 1, "timeoutSeconds": HANG_SECONDS, "failureThreshold": 1}
     living = begin(pod(sh("sleep 100", livenessProbe=dead)))
     status = await living.until(lambda status: status["containerStatuses"][0]["restartCount"] == 1)
     assert status["containerStatuses"][0]["lastState"]["terminated"]["exitCode"] == 143
@@ -575,7 +580,12 @@ async def test_failing_liveness_probe_restarts_the_container(begin):
 
 @pytest.mark.parametrize(("policy", "phase", "restarts"), [("OnFailure", "Running", 1), ("Never", "Succeeded", 0)])
 async def test_restart_policy_counts_an_exit_caused_by_the_liveness_probe_as_failure(begin, policy, phase, restarts):
-    dead = {"exec": {"command": ["test", "!", "-e", "up"]}, "periodSeconds": 1, "failureThreshold": 1}
+    dead = {
+        "exec": {"command": ["test", "!", "-e", "up"]},
+        "periodSeconds": 1,
+        "timeoutSeconds": HANG_SECONDS,
+        "failureThreshold": 1,
+    }
     graceful = sh("trap 'exit 0' TERM; touch up; while true; do sleep 0.05; done", livenessProbe=dead)
     living = begin(pod(graceful, restartPolicy=policy))
     phases = []
@@ -591,7 +601,12 @@ async def test_restart_policy_counts_an_exit_caused_by_the_liveness_probe_as_fai
 
 
 async def test_failing_startup_probe_runs_the_prestop_hook_and_restarts_the_container(begin, tmp_path):
-    late = {"exec": {"command": ["sh", "-c", "echo not yet; exit 1"]}, "periodSeconds": 1, "failureThreshold": 1}
+    late = {
+        "exec": {"command": ["sh", "-c", "echo not yet; exit 1"]},
+        "periodSeconds": 1,
+        "timeoutSeconds": HANG_SECONDS,
+        "failureThreshold": 1,
+    }
     hook = {"preStop": {"exec": {"command": ["sh", "-c", "echo hook > hooked"]}}}
     living = begin(pod(sh("sleep 100", startupProbe=late, lifecycle=hook)))
     await living.until(lambda status: status["containerStatuses"][0]["restartCount"] == 1)
