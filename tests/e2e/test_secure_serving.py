@@ -40,8 +40,8 @@ def plane() -> Iterator[ControlPlane]:
 
 @pytest.fixture
 async def client(plane: ControlPlane) -> AsyncIterator[Client]:
-    async with connect(plane.kubeconfig) as made:
-        yield made
+    async with connect(plane.kubeconfig) as connected:
+        yield connected
 
 
 @contextmanager
@@ -76,10 +76,10 @@ async def until_leading(client: Client, component: str) -> str:
 
 async def until_working(client: Client) -> None:
     """Wait until controllers have reconciled a new namespace."""
-    made = await client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"generateName": "n-"}})
+    namespace = await client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"generateName": "n-"}})
     async with (
         asyncio.timeout(HANG_SECONDS),
-        client.watch(tree("v1", "ServiceAccount"), namespace=made["metadata"]["name"]) as events,
+        client.watch(tree("v1", "ServiceAccount"), namespace=namespace["metadata"]["name"]) as events,
     ):
         async for event in events:
             if event.type == "ADDED":
