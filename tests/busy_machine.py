@@ -1,4 +1,4 @@
-"""What tests allow for, since a busy machine is not a failure."""
+"""Bound of waits, and reports of logs, that depend on how busy the machine is."""
 
 from typing import Final
 
