@@ -385,7 +385,7 @@ class EmbeddedCluster:
 
     # Waits
 
-    async def settle(self, timeout: float = 10.0, *, quiet_seconds: float | None = None) -> None:  # noqa: ASYNC109 — of another clock
+    async def settle(self, timeout: float = 60.0, *, quiet_seconds: float | None = None) -> None:  # noqa: ASYNC109 — of another clock
         """Wait until caches, queues and requests have nothing left to do and no timer is due; time does not pass.
 
         ``timeout`` is real time. Clients from outside count as settled when they sent no request and received no event for

@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+from tests.busy_machine import HANG_SECONDS
 
 from steersman.apiserver.audit.log import BATCH, AuditLog, Batching, Threaded
 from steersman.asynckit.clock import FakeClock
@@ -89,7 +90,7 @@ async def test_batch_mode_drops_and_counts_lines_when_full(started, caplog):
 
 async def written(file: Lines, count: int) -> None:
     """Wait in real time for the writer thread, which the fake clock does not cover."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(HANG_SECONDS):
         while len(file.writes) < count:  # noqa: ASYNC110 — they come from a thread
             await asyncio.sleep(0.001)  # noqa: TID251
 

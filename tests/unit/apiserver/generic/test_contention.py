@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from tests.busy_machine import HANG_SECONDS
 
 from steersman.apiserver.generic.contention import Turns
 
@@ -22,7 +23,7 @@ async def test_writers_of_one_key_are_serialized_in_order():
 
 async def test_writers_of_different_keys_do_not_wait():
     turns = Turns()
-    async with turns.turn("a"), asyncio.timeout(1), turns.turn("b"):
+    async with turns.turn("a"), asyncio.timeout(HANG_SECONDS), turns.turn("b"):
         assert len(turns) == 2
 
 
