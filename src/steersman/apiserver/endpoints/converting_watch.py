@@ -69,15 +69,16 @@ class ConvertingWatchStream(WatchStream):
         while True:
             if not self._over and self._initial_revision is None:
                 await self._convert_ahead()
-            busy, piece = self._next()
+            if self._is_behind:
+                await self._served.clock.sleep(0)
+            is_behind, piece = self._next()
+            self._is_behind = is_behind and self._retry_timer is None
             if piece:
                 return piece
             if self._over:
                 await self.aclose()
                 raise StopAsyncIteration
-            if busy and self._retry_timer is None:
-                await self._served.clock.sleep(0)
-            else:
+            if not self._is_behind:
                 await self._wait()
 
     async def aclose(self) -> None:

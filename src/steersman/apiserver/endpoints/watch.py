@@ -11,7 +11,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Final, Protocol
 
 from steersman.apimachinery.errors import StatusError, plain_error, resource_expired
-from steersman.apiserver.endpoints.list_options import read_list_options
+from steersman.apiserver.endpoints.list_options import list_options
 from steersman.apiserver.endpoints.negotiation import Media, Shape, negotiate
 from steersman.apiserver.endpoints.protobuf_views import ProtobufView
 from steersman.apiserver.endpoints.views import TableView, bookmark_tree, view_of
@@ -49,7 +49,7 @@ _NOWHERE: Final = -1
 async def watch(served: ServedResource, request: Request) -> Response:
     """Answer with the stream of events. Raises 400, 406, 422, and 500 for an invalid resourceVersion."""
     negotiate(request, is_custom=served.is_custom)
-    options = read_list_options(served, request, watch=True)
+    options = await list_options(served, request, watch=True)
     form = negotiate(request, stream=True, is_custom=served.is_custom)
     try:
         revision = parse_version(options.resource_version)
@@ -150,6 +150,8 @@ class WatchStream:
         self._begun = False
         #: Nothing more follows.
         self._over = False
+        #: More can be read without waiting.
+        self._is_behind = False
         #: Objects of the present state that have not been sent.
         self._initial: deque[Entry] = deque()
         #: The version of that state, until the bookmark that ends it has been sent.
@@ -182,15 +184,15 @@ class WatchStream:
             push = self._push
             if push is not None and push.is_paused:
                 await push.drained()  # the cursor stays where it is: a client that does not read holds no events
-            busy, piece = self._next()
+            if self._is_behind:
+                await self._served.clock.sleep(0)  # a client may take each piece at once
+            self._is_behind, piece = self._next()
             if piece:
                 return piece
             if self._over:
                 await self.aclose()
                 raise StopAsyncIteration
-            if busy:
-                await self._served.clock.sleep(0)
-            else:
+            if not self._is_behind:
                 await self._wait()
 
     async def aclose(self) -> None:

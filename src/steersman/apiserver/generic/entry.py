@@ -21,7 +21,8 @@ import msgspec
 
 from steersman.apimachinery.bounded_cache import BoundedCache
 from steersman.apimachinery.codec import encode
-from steersman.apiserver.generic.entry_parts import PARTS_BYTES, labels_of, labels_text, tree_in_parts, version_of
+from steersman.apimachinery.json_parts import PARTS_BYTES
+from steersman.apiserver.generic.entry_parts import labels_of, labels_text, tree_in_parts, version_of
 from steersman.apiserver.generic.storage_codec import decode_json_value
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ import random
 from typing import TYPE_CHECKING, Any
 
 from steersman.apimachinery.codec import encode
+from steersman.apimachinery.json_parts import PARTS_BYTES
 from steersman.apiserver.generic.conversion import SharedConversions
 from steersman.apiserver.generic.entry import object_head
-from steersman.apiserver.generic.entry_parts import PARTS_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -217,7 +217,10 @@ async def read(write: Write) -> None:
     waiting = write.mutate()
     if waiting is not None:
         await waiting
-    write.after_mutation()
+    if write.ctx.is_large:
+        await in_worker(write.after_mutation)
+    else:
+        write.after_mutation()
 
 
 async def _decode_and_wait(write: Write, pending: PendingConversionError | None = None) -> None:
