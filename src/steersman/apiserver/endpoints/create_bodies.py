@@ -41,7 +41,7 @@ _decode_parts: Final = msgspec.json.Decoder(_Parts).decode
 _decode: Final = msgspec.json.Decoder().decode
 
 
-class KnownSpec:
+class CachedSpec:
     """Decoded and defaulted spec of one text. There is one for each text, so it can stand for the spec."""
 
     __slots__ = ("_text",)
@@ -70,12 +70,12 @@ class CreateBodyCache:
         self._others: Final = encode({k: v for k, v in zero(struct).items() if k not in ("metadata", "spec")})
         #: By their length: the last that was met of each.
         self._frames: Final[dict[int, Frame]] = {}
-        self._specs: Final = BoundedCache[KnownSpec](
+        self._specs: Final = BoundedCache[CachedSpec](
             entries_max=_SPECS_MAX, bytes_max=_SPECS_BYTES_MAX, name="bodies of new objects"
         )
         self._doorkeeper: Final = Doorkeeper()
 
-    def read(self, raw: bytes) -> tuple[Tree, KnownSpec] | None:
+    def read(self, raw: bytes) -> tuple[Tree, CachedSpec] | None:
         """Return the object of a body, its spec defaulted; None if the body must be decoded in the usual way."""
         parts = _parts(raw)
         if parts is None:
@@ -118,7 +118,7 @@ class CreateBodyCache:
         text = encode(tree["spec"])
         if encode(_decode(text)) == text:
             self._frames[sum(map(len, frame))] = frame
-            self._specs.put(spec_text, KnownSpec(text), len(spec_text) + len(text))
+            self._specs.put(spec_text, CachedSpec(text), len(spec_text) + len(text))
 
 
 def _parts(raw: bytes) -> tuple[bytes, bytes] | None:

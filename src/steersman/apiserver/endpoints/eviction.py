@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from steersman.apimachinery.trees import Tree
     from steersman.apiserver.admission.chain import AdmissionChain
     from steersman.apiserver.authz.interface import Authorizer
-    from steersman.apiserver.endpoints.posting import Posted
+    from steersman.apiserver.endpoints.posting import PostWrite
     from steersman.apiserver.generic.options import DeleteOptions
     from steersman.apiserver.generic.served import ServedResource
     from steersman.apiserver.http import Request, Response
@@ -119,7 +119,7 @@ def merge_dry_run(options: Tree, dry_run: Sequence[str]) -> Tree:
 class _Eviction:
     """One eviction under way."""
 
-    def __init__(self, scope: EvictionScope, posted: Posted, options: Tree) -> None:
+    def __init__(self, scope: EvictionScope, posted: PostWrite, options: Tree) -> None:
         self._scope = scope
         self._request = posted.request
         self._name = posted.object_name

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from steersman.apimachinery.field import FieldError
     from steersman.apimachinery.trees import Tree
-    from steersman.apiserver.endpoints.connecting import Connecting
+    from steersman.apiserver.endpoints.connecting import Connecter
     from steersman.apiserver.generic.served import ServedResource
     from steersman.apiserver.http import Request
     from steersman.apiserver.proxying.connections import Connections
@@ -36,7 +36,7 @@ def log_endpoints(pods: ServedResource, nodes: ServedResource, connections: Conn
     return {"get": partial(read_log, pods, nodes, connections)}
 
 
-def stream_endpoints(connecting: Connecting, nodes: ServedResource, connections: Connections) -> Mapping[str, Endpoint]:
+def stream_endpoints(connecting: Connecter, nodes: ServedResource, connections: Connections) -> Mapping[str, Endpoint]:
     """Return the endpoints of a stream, which GET and POST open."""
     endpoint = partial(open_stream, connecting, nodes, connections)
     return {"get": endpoint, "create": endpoint}
@@ -65,7 +65,7 @@ async def read_log(pods: ServedResource, nodes: ServedResource, connections: Con
 
 
 async def open_stream(
-    connecting: Connecting, nodes: ServedResource, connections: Connections, request: Request
+    connecting: Connecter, nodes: ServedResource, connections: Connections, request: Request
 ) -> Response:
     """Open a stream to the kubelet. Raises 400, 404, and 500 if the node cannot be reached."""
     info = request.info

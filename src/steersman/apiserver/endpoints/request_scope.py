@@ -17,7 +17,7 @@ from steersman.apimachinery.trees import copy_tree
 from steersman.apiserver.admission.interface import Attributes, Operation
 from steersman.apiserver.authz.interface import refusal
 from steersman.apiserver.endpoints.body import ObjectDecoder, drop_empty_lists, empty_lists_of, equivalent_api_versions
-from steersman.apiserver.endpoints.create_bodies import CreateBodyCache, KnownSpec
+from steersman.apiserver.endpoints.create_bodies import CachedSpec, CreateBodyCache
 from steersman.apiserver.endpoints.noop_applies import NoopApplyCache
 from steersman.apiserver.endpoints.options import field_manager_of
 from steersman.apiserver.endpoints.representation import render_object
@@ -188,11 +188,11 @@ class RequestScope:
         self.served.strategy.default_beside_spec(tree, self._version)
 
     def manage_fields(
-        self, ctx: RequestContext, tree: Tree, old: Tree | None, known_spec: KnownSpec | None = None
+        self, ctx: RequestContext, tree: Tree, old: Tree | None, cached_spec: CachedSpec | None = None
     ) -> None:
         """Update ``managedFields`` after a write of ``tree``, in the version of the request, over ``old``.
 
-        ``known_spec`` stands for the spec of a new object, with its defaults and unchanged since.
+        ``cached_spec`` stands for the spec of a new object, with its defaults and unchanged since.
         """
         if self.struct is None:
             return
@@ -208,7 +208,7 @@ class RequestScope:
                 manager=ctx.field_manager,
                 api_version=self.api_version,
                 time=time_text(ctx.now),
-                known_spec=known_spec,
+                cached_spec=cached_spec,
             )
             return
         own_update(

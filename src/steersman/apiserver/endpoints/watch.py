@@ -58,7 +58,7 @@ async def watch(served: ServedResource, request: Request) -> Response:
     view = view_of(served, form, include=request.param("includeObject"))
     if not served.cache.is_ready:
         await served.cache.ready()
-    shown: Shown = _TableEvents(view) if isinstance(view, TableView) else view
+    shown: EventView = _TableEvents(view) if isinstance(view, TableView) else view
     content_type = b"application/json"
     if form.media is Media.PROTOBUF:
         shown = ProtobufView(served, form)
@@ -77,7 +77,7 @@ async def watch(served: ServedResource, request: Request) -> Response:
     return Response(200, stream=stream, content_type=content_type)
 
 
-def _feed(served: ServedResource, options: ListOptions, form: Form, view: Shown) -> Feed:
+def _feed(served: ServedResource, options: ListOptions, form: Form, view: EventView) -> Feed:
     cache, selection = served.cache, options.selection
     if isinstance(view, _TableEvents):
         return Feed(cache, selection, whole=view.whole, head=None)
@@ -123,7 +123,7 @@ class Push(Protocol):
         """Return when more may be written, or the connection is lost."""
 
 
-class Shown(Protocol):
+class EventView(Protocol):
     """How objects show in events (see ``View``)."""
 
     def whole(self, entry: Entry) -> bytes: ...
@@ -134,7 +134,9 @@ class Shown(Protocol):
 class WatchStream:
     """The pieces of one watch. Holds a cursor, the objects still to be shown at the start, and one timer."""
 
-    def __init__(self, served: ServedResource, feed: Feed, view: Shown, *, options: ListOptions, revision: int) -> None:
+    def __init__(
+        self, served: ServedResource, feed: Feed, view: EventView, *, options: ListOptions, revision: int
+    ) -> None:
         self._served = served
         self._cache = served.cache
         self._feed = feed

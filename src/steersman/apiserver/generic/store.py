@@ -23,10 +23,10 @@ from steersman.apimachinery.errors import (
 )
 from steersman.apimachinery.field import ErrorType, FieldError
 from steersman.apimachinery.trees import copy_tree, same_tree
-from steersman.apiserver.generic.contention import Turns
 from steersman.apiserver.generic.corrupt import corrupt_object
 from steersman.apiserver.generic.entry import StaleEntry
 from steersman.apiserver.generic.entry_parts import is_terminating
+from steersman.apiserver.generic.key_locks import KeyLocks
 from steersman.apiserver.generic.server_writes import ServerCreate, ServerUpdate
 from steersman.apiserver.generic.storage_codec import UnreadableValueError
 from steersman.apiserver.generic.strategy import Strategy
@@ -66,9 +66,9 @@ class ObjectStore:
         "_has_extra_ops",
         "_identities",
         "_is_metered",
+        "_key_locks",
         "_lifetimes",
         "_store",
-        "_turns",
         "_update_hooks",
         "cache",
         "group_kind",
@@ -100,7 +100,7 @@ class ObjectStore:
         self.namespaced: Final = cache.namespaced
         self._identities: Final = identities
         self._lifetimes: Final = lifetimes
-        self._turns: Final = Turns()
+        self._key_locks: Final = KeyLocks()
         self._is_metered: Final[bool] = strategy.is_metered
         self._update_hooks: Final = strategy.update_hooks()
         #: Most kinds write no other keys, so their objects need no copy for another attempt.
@@ -283,9 +283,9 @@ class ObjectStore:
             error.status["message"] = f"object is being deleted: {error.message}"
         return error
 
-    def turn(self, key: str) -> AbstractAsyncContextManager[None]:
-        """Return the context in which one of several contending writers of a key works."""
-        return self._turns.turn(key)
+    def contended(self, key: str) -> AbstractAsyncContextManager[None]:
+        """Return the context that serializes the contending writers of a key."""
+        return self._key_locks.hold(key)
 
     # -- writes of the server itself -----------------------------------------------------------------------------------
 

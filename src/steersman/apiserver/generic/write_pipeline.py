@@ -282,7 +282,7 @@ async def run_update(write: Write) -> Entry:
     key = objects.key(ctx, write.name)
     with suppress(Conflict):
         return await _update(write, key, await objects.current(key))
-    async with objects.turn(key):
+    async with objects.contended(key):
         for _ in range(ATTEMPTS_MAX):
             entry = await objects.current(key)
             try:

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
     from steersman.apiserver.admission.chain import AdmissionChain
     from steersman.apiserver.authz.interface import Authorizer
-    from steersman.apiserver.endpoints.posting import Posted
+    from steersman.apiserver.endpoints.posting import PostWrite
     from steersman.apiserver.http import Request, Response
     from steersman.asynckit.clock import Clock
     from steersman.schema.resources import Resource
 
     #: Fills in the status of what was posted. ``check`` is validating admission's word, to be asked for after one's own.
-    Answer = Callable[[Request, Posted, Callable[[], Awaitable[None]]], Awaitable[None]]
+    Answer = Callable[[Request, PostWrite, Callable[[], Awaitable[None]]], Awaitable[None]]
 
 
 def review_endpoints(
