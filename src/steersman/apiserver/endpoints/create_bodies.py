@@ -1,4 +1,4 @@
-"""Cache of the bodies of creates: those that differ from earlier ones in their metadata only are not decoded again.
+"""Cache of request bodies of creates: a body that differs from an earlier one in its metadata only is not decoded again.
 
 Controllers create thousands of objects of one spec, and each of them writes all of its bodies in one way. So the text of
 a body is taken apart into that of the metadata, that of the spec, and the *frame* around these two::
@@ -22,7 +22,7 @@ from steersman.schema.decoding import decode, zero
 if TYPE_CHECKING:
     from steersman.apimachinery.trees import Tree
 
-#: What stands before the metadata, between them and the spec, and after that.
+#: Text before the metadata, between metadata and spec, and after the spec.
 Frame = tuple[bytes, bytes, bytes]
 
 #: Bounds for one kind.
@@ -42,7 +42,7 @@ _decode: Final = msgspec.json.Decoder().decode
 
 
 class CachedSpec:
-    """Decoded and defaulted spec of one text. There is one for each text, so it can stand for the spec."""
+    """Decoded and defaulted spec of one text; its identity stands for that of the spec."""
 
     __slots__ = ("_text",)
 
@@ -56,7 +56,7 @@ class CachedSpec:
 
 
 class CreateBodyCache:
-    """The bodies of one kind in one version, if ``default`` fills its specs in by what they hold alone."""
+    """Request bodies of one kind in one version, whose defaults must depend on the spec alone."""
 
     __slots__ = ("_doorkeeper", "_frames", "_identity", "_metadata", "_others", "_specs")
 
@@ -66,7 +66,7 @@ class CreateBodyCache:
             raise TypeError(f"{kind} has no metadata")
         self._metadata: Final = metadata
         self._identity: Final[Tree] = {"kind": kind, "apiVersion": api_version}
-        #: What an object has beside metadata and spec when its client said no more.
+        #: Fields that a decoded object has beside metadata and spec.
         self._others: Final = encode({k: v for k, v in zero(struct).items() if k not in ("metadata", "spec")})
         #: By their length: the last that was met of each.
         self._frames: Final[dict[int, Frame]] = {}

@@ -1,4 +1,4 @@
-"""``pods/log``, ``exec``, ``attach`` and ``portforward``: what can be said without asking the pod's node, then the node is."""
+"""``pods/log``, ``exec``, ``attach`` and ``portforward``: validation of the request, then a connection to the kubelet."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def stream_endpoints(connecting: Connecter, nodes: ServedResource, connections: 
 
 
 async def read_log(pods: ServedResource, nodes: ServedResource, connections: Connections, request: Request) -> Response:
-    """204 for a pod without a node. Raises 400, 404, 406, 422, 500 when the node cannot be asked, and its refusals."""
+    """Return the log; 204 for an unscheduled pod. Raises 400, 404, 406, 422, 500 for an unreachable node, and the kubelet's errors."""
     negotiate(request)
     name = request.info.name
     options = read_query_object("PodLogOptions", request.query)
@@ -103,7 +103,7 @@ def stream_query(options: Tree, query: Mapping[str, Sequence[str]]) -> list[tupl
 
 
 def port_query(options: Tree) -> list[tuple[str, str]]:
-    """Ports are named by those who speak WebSocket; others name them for each stream."""
+    """Return the query of a port-forward: WebSocket clients name ports in it, SPDY clients per stream."""
     ports = options.get("ports") or ()
     return [("port", ",".join(map(str, ports)))] if ports else []
 

@@ -1,4 +1,4 @@
-"""``pods/proxy``, ``services/proxy`` and ``nodes/proxy``: whom a request is handed on to."""
+"""``pods/proxy``, ``services/proxy`` and ``nodes/proxy``: choice of the backend and forwarding."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ class RequestScope:
             is_custom=served.is_custom,
             empty_lists=() if served.is_custom or served.struct is None else empty_lists_of(served.struct),
         )
-        #: Type and version of what clients write; without a type anything goes.
+        #: Type and version of request bodies; None accepts any fields.
         self.struct: Struct | None = served.struct
         self.api_version: str = resource.api_version
         self.create_steps: Final[Steps] = admission.steps(served, subresource, Operation.CREATE)
@@ -180,7 +180,7 @@ class RequestScope:
         return old if self.served.from_storage is None else self.to_request_version(old)
 
     def default(self, tree: Tree) -> None:
-        """Fill in what the client left out."""
+        """Set defaults."""
         self.served.strategy.default(tree, self._version)
 
     def default_beside_spec(self, tree: Tree) -> None:
@@ -228,7 +228,7 @@ class RequestScope:
         return creation
 
     def to_storage_version(self, tree: Tree) -> Tree:
-        """Convert what the client wrote to the storage version."""
+        """Convert the client's object to the storage version."""
         if self.decoder.empty_lists:
             drop_empty_lists(tree, self.decoder.empty_lists)
         return tree if self.served.to_storage is None else self.served.to_storage(tree)
@@ -296,7 +296,7 @@ class RequestScope:
 
 
 class ServedVersions:
-    """The versions of one resource, as ownership asks for them (``Versions`` of managed fields)."""
+    """Versions of one resource for managed fields (``Versions``)."""
 
     __slots__ = ("_others", "_served")
 

@@ -1,4 +1,4 @@
-"""``serviceaccounts/token``: a token for an account, for a while, and only as long as what it is bound to exists."""
+"""``serviceaccounts/token``: tokens of a ServiceAccount with an expiration, optionally bound to an object's lifetime."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _ISSUED: Final = "authentication.kubernetes.io/issued-credential-id"
 _DEFAULT_SECONDS: Final = 3600
 _SECONDS_MIN: Final = 600
 _SECONDS_MAX: Final = 1 << 32
-#: What the ServiceAccount admission plugin asks for in pods; such a token lives a year, and warns after this time.
+#: Expiration that the ServiceAccount admission plugin requests; such a token is valid for a year and warns after this time.
 _WARN_ONLY_SECONDS: Final = 3607
 _EXTENDED_SECONDS: Final = 365 * 24 * 3600
 #: Kinds that a token can be bound to, and where they are.
@@ -174,7 +174,7 @@ def _check_uid(posted: PostWrite, account: Tree) -> None:
 
 
 def _complete(posted: PostWrite, account: Tree, audiences: tuple[str, ...]) -> None:
-    """Fill in what the client left out, and what only the server knows."""
+    """Set defaults and server-set fields."""
     tree = posted.new
     metadata = account["metadata"]
     tree["metadata"] |= {

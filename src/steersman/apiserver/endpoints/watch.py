@@ -117,7 +117,7 @@ class Push(Protocol):
 
     @property
     def is_paused(self) -> bool:
-        """True while the client has not taken enough of what was written before."""
+        """True while the client's write buffer is above its high-water mark."""
 
     async def drained(self) -> None:
         """Return when more may be written, or the connection is lost."""
@@ -214,7 +214,7 @@ class WatchStream:
             wakeups.remove(scope, self)
 
     def attach(self, push: Push) -> None:
-        """Write events that come while this waits with ``push``, without running the task."""
+        """Push events to the client while this waits, without waking the watch task."""
         self._push = push
 
     def wake(self) -> None:
@@ -243,7 +243,7 @@ class WatchStream:
     # -- the beginning -----------------------------------------------------------------------------------------------
 
     def begin_now(self) -> None:
-        """Begin, if nothing has to be waited for: then nothing that happens from now on is missed."""
+        """Begin if nothing must be awaited; later changes are not missed."""
         cache = self._cache
         wants_state = bool(self._options.send_initial_events)
         is_reached = self._revision <= cache.revision
@@ -252,7 +252,7 @@ class WatchStream:
             self._start()
 
     async def _begin(self) -> bytes:
-        """Begin after what has to be waited for; the ERROR event, if that fails."""
+        """Begin after the cache is fresh enough; return the ERROR event if that fails."""
         cache = self._cache
         try:
             if not self._options.send_initial_events:
@@ -269,13 +269,13 @@ class WatchStream:
         return b""
 
     async def _check_exists(self) -> None:
-        """Raise 410 for a version that the store has not reached: it is of a history that is gone (a restored snapshot)."""
+        """Raise 410 for a version above the store's revision, which comes from before a restored snapshot."""
         await self._cache.wait_fresh()
         if self._revision > self._cache.revision:
             raise resource_expired(f"resource version {self._revision} is not in the history of the store")
 
     def _start(self) -> None:
-        """Take the place in the ring, and the present state where it is asked for."""
+        """Set the cursor into the ring, and read the current state if initial events are requested."""
         self._begun = True
         cache, ring = self._cache, self._cache.ring
         self._epoch = cache.epoch

@@ -1,4 +1,4 @@
-"""Deletion: what a DELETE makes of an object, at once, after a time, or when its last finalizer goes.
+"""Deletion of objects: immediate, after a grace period, or with the removal of the last finalizer.
 
 ``plan_deletion`` is the rule (``rest.BeforeDelete`` and the finalizer rules of ``genericregistry.Store`` upstream), pure;
 ``delete`` carries the plan out, and plans again when another writer came first.
@@ -45,18 +45,18 @@ _POLICY_FINALIZERS: Final = frozenset({ORPHAN_FINALIZER, FOREGROUND_FINALIZER})
 class DeletionResult(msgspec.Struct, frozen=True):
     """Outcome of a deletion."""
 
-    #: The object as it is left, or as it was when it went.
+    #: The remaining object, or the last state of a removed one.
     entry: Entry
-    #: It is gone (or would be, were it not for the dry run).
+    #: True if it was removed (or would be, without dry run).
     is_gone: bool
 
 
 class DeletionStep(Enum):
     """Next step of a deletion."""
 
-    #: Nothing: its deletion is under way and need not be hurried.
+    #: No action: the deletion is in progress and its grace period is not shortened.
     WAIT = "wait"
-    #: Store it as marked and leave it.
+    #: Store it with a deletion timestamp.
     MARK = "mark"
     #: Store it as marked, then remove it.
     MARK_AND_REMOVE = "mark and remove"
@@ -73,7 +73,7 @@ class Plan(msgspec.Struct, frozen=True):
 def plan_deletion(
     strategy: Strategy, ctx: RequestContext, obj: Tree, options: DeleteOptions, *, is_graceful: bool
 ) -> Plan:
-    """Return what a DELETE does to ``obj``, which is not changed. ``is_graceful``: the kind has grace periods (pods)."""
+    """Return the next step of a deletion of ``obj``, which is not changed. ``is_graceful``: the kind has grace periods (pods)."""
     if strategy.deletes_in_phases:
         phased = _plan_phase(strategy, ctx, obj, options)
         if phased is not None:
@@ -209,7 +209,7 @@ async def delete(
     options: DeleteOptions,
     validate: ValidateDelete | None = None,
 ) -> DeletionResult:
-    """Delete an object, or start to. Raises 403, 404, 409 and what admission refuses with."""
+    """Delete an object, or mark it as terminating. Raises 403, 404, 409 and the errors of admission."""
     key = objects.key(ctx, name)
     entry = await objects.current(key)
     #: After the first step of two the client's version is no longer the object's, by our own doing.
@@ -254,7 +254,7 @@ async def _tree_of(objects: ObjectStore, entry: Entry) -> Tree:
 
 
 async def delete_each(entries: Sequence[Entry], delete_one: Callable[[Entry], Awaitable[object]]) -> None:
-    """Call ``delete_one`` for all of them, some at a time. What is gone already is no failure; any other is raised."""
+    """Call ``delete_one`` for all entries with bounded concurrency. Removed objects are skipped; other errors are raised."""
     for start in range(0, len(entries), AT_ONCE):
         group = entries[start : start + AT_ONCE]
         for outcome in await asyncio.gather(*map(delete_one, group), return_exceptions=True):

@@ -62,7 +62,7 @@ class NodeLifecycleController(ManagedController):
         self._health: dict[str, Health] = {}
         #: Unready Nodes with pods that are not marked unready yet.
         self._untold: set[str] = set()
-        #: Whether no Node of any zone is well; None before the first look.
+        #: True if no zone has a healthy Node; None before the first check.
         self._all_down: bool | None = None
         self._nodes = self.informer(Node)
         self._leases = self.informer(Lease, namespace=LEASE_NAMESPACE)

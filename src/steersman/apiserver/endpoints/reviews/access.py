@@ -61,7 +61,7 @@ class AccessReviews:
         self._answer(tree, _subject(spec))
 
     async def of_self(self, request: Request, posted: PostWrite, check: Callable[[], Awaitable[None]]) -> None:
-        """SelfSubjectAccessReview: of who asks."""
+        """SelfSubjectAccessReview: review the access of the caller."""
         tree = posted.new
         _refuse([*_spec_errors(_spec(tree)), *_metadata_errors(tree, "must be empty")])
         await check()

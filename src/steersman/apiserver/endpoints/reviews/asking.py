@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from steersman.asynckit.clock import Clock
     from steersman.schema.resources import Resource
 
-    #: Fills in the status of what was posted. ``check`` is validating admission's word, to be asked for after one's own.
+    #: Sets the status of the posted review. ``check`` runs validating admission; call it after the own validation.
     Answer = Callable[[Request, PostWrite, Callable[[], Awaitable[None]]], Awaitable[None]]
 
 
@@ -50,7 +50,7 @@ def review_endpoints(
 
 
 async def _ask(scope: PostScope, answer: Answer, request: Request) -> Response:
-    """Return 201 and the review with its status. Raises what reading a body and ``answer`` raise."""
+    """Return 201 and the review with its status. Raises the errors of decoding and of ``answer``."""
     posted, form = await read_posted(scope, request)
     posted.new.pop("status", None)
     scope.manage_fields(posted.ctx, posted.new, None)

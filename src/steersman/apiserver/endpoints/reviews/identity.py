@@ -1,4 +1,4 @@
-"""SelfSubjectReview and TokenReview: who am I, and whose is this token?"""
+"""SelfSubjectReview and TokenReview."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class TokenReviews:
     """Answers TokenReviews."""
 
     def __init__(self, authenticators: Sequence[TokenAuthenticator], *, audiences: Sequence[str]) -> None:
-        """``audiences``: what this server is called; asked about unless the review names others."""
+        """``audiences``: those of this server; the default of reviews that name none."""
         self._authenticators = authenticators
         self._audiences = tuple(audiences)
 

@@ -1,4 +1,4 @@
-"""SelfSubjectRulesReview: what may I do in a namespace? (``kubectl auth can-i --list``)"""
+"""SelfSubjectRulesReview: rules of the caller in a namespace (``kubectl auth can-i --list``)."""
 
 from __future__ import annotations
 
