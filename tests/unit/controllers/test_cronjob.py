@@ -14,7 +14,7 @@ from steersman.client.changes import Updated
 from steersman.client.objects import name_of
 from steersman.controllers.cronjob import plan
 from steersman.controllers.cronjob.controller import build
-from steersman.controllers.cronjob.missed import Due, NeverComes, find_due
+from steersman.controllers.cronjob.missed import Due, NoOccurrence, find_due
 
 NOW = datetime(2026, 1, 1, 12, 0, 30, tzinfo=UTC)
 NOON = NOW.replace(second=0)
@@ -61,7 +61,7 @@ def test_due_start_is_the_latest(schedule, since, due):
 
 
 def test_due_start_is_none_when_the_schedule_never_occurs():
-    with pytest.raises(NeverComes):
+    with pytest.raises(NoOccurrence):
         find_due(parse_schedule("0 0 31 2 *"), since=NOW, now=NOW)
 
 
