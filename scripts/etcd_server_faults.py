@@ -19,9 +19,9 @@ import sys
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from scripts.etcd_cluster import EtcdCluster, free_port
 from scripts.etcd_history import Listed, Operation, Watched, check
 from scripts.etcd_links import Link
+from scripts.ports import free_port
 
 from steersman.asynckit.clock import RealClock
 from steersman.client import Client, tree
@@ -33,6 +33,8 @@ from steersman.storage.store import Event
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from scripts.etcd_cluster import EtcdCluster
 
 CONFIG_MAP = tree("v1", "ConfigMap")
 NAMES = [f"k{number}" for number in range(4)]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def component_endpoints(
     served: ServedResource, components: Components
 ) -> Mapping[str, Callable[[Request], Awaitable[Response]]]:
-    """Return the endpoints: get and list, and a refusal of watches in words of its own."""
+    """Return the endpoints get and list, and one that rejects watches with upstream's message."""
     return {
         "get": partial(get_component, served, components),
         "list": partial(list_components, served, components),

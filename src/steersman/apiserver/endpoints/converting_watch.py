@@ -19,7 +19,7 @@ from steersman.apiserver.endpoints.watch import WatchStream
 from steersman.apiserver.generic.feed import ConvertedFeed
 
 if TYPE_CHECKING:
-    from steersman.apiserver.endpoints.watch import Push, Shown
+    from steersman.apiserver.endpoints.watch import EventView, Push
     from steersman.apiserver.generic.change_ring import Change
     from steersman.apiserver.generic.conversion import SharedConversions
     from steersman.apiserver.generic.entry import Entry
@@ -44,7 +44,7 @@ class ConvertingWatchStream(WatchStream):
         self,
         served: ServedResource,
         conversions: SharedConversions,
-        view: Shown,
+        view: EventView,
         *,
         options: ListOptions,
         revision: int,

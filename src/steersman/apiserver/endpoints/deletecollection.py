@@ -1,4 +1,4 @@
-"""DELETE of a collection: every object that the selectors take, or a page of them."""
+"""DELETE of a collection: all objects that the selectors match, or a page of them."""
 
 from __future__ import annotations
 

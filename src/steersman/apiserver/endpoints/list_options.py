@@ -115,7 +115,7 @@ def _checked(served: ServedResource, fields: FieldSelector) -> FieldSelector:
 
 
 def _unknown_label(served: ServedResource, label: str) -> str:
-    """Kinds that say which labels they have word it otherwise than those that do not."""
+    """Return upstream's message for an unknown field label, which differs between kinds."""
     if served.is_custom or served.strategy.field_labels or not served.strategy.namespace_field_label:
         return served.strategy.unknown_field_label.format(label=label, quoted=quote(label))
     return f"{quote(label)} is not a known field selector: only {quote(NAME)}, {quote(NAMESPACE)}"

@@ -52,7 +52,7 @@ class Selection:
 
     @property
     def takes_all(self) -> bool:
-        """Every object in the scope is shown: no selector was given."""
+        """True if there is no selector: all objects of the scope match."""
         return not self._tests
 
     def covers(self, key: str) -> bool:

@@ -1,4 +1,4 @@
-"""One resource in one version as the endpoints serve it: what it is, where it is kept, and what is special about it."""
+"""One resource in one version as the endpoints serve it: its storage, strategy, type and conversions."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ class ServedResource:
 
     @property
     def struct(self) -> Struct | None:
-        """Return the type of the object in the version served; None when anything goes."""
+        """Return the type of the object in the version served; None accepts any fields."""
         struct = self._struct
         if struct is None and self._load_struct is not None:
             struct = self._struct = self._load_struct()
