@@ -101,7 +101,7 @@ class Run:
                     await self._read(number, key, observed)
                 else:
                     await self._write(number, key, observed, dice)
-            await CLOCK.sleep(dice.random() * 0.02)
+            await CLOCK.sleep(dice.random() * 0.05)
 
     async def _read(self, number: int, key: str, observed: dict[str, KeyValue | None]) -> None:
         begin = self._tick()

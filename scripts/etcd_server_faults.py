@@ -261,7 +261,7 @@ class ServerRun:
                     await self._write(server, name, observed, dice)
                 else:
                     await self._delete(server, name, observed)
-            await CLOCK.sleep(dice.random() * 0.05)
+            await CLOCK.sleep(dice.random() * 0.2)
 
     async def _get(self, server: ServerProcess, name: str, observed: dict[str, tuple[int, bytes | None]]) -> None:
         begin = self._tick()
