@@ -356,22 +356,25 @@ class ServerRun:
 
     async def _finish(self, watches: list[Watch], start: int) -> list[str]:
         """Wait until every watch has received a last write; return the violations."""
+        violations = await self._settle(watches)
+        history = await self._history(start)
+        segments = [segment for watch in watches for segment in watch.segments]
+        lists = [*self._lists, *(listed for watch in watches for listed in watch.lists)]
+        return [*violations, *check(self.operations, segments, history, lists)]
+
+    async def _settle(self, watches: list[Watch]) -> list[str]:
         for watch in watches:
             watch.has_sentinel = False
         value = b"%d" % self._dice.getrandbits(60)
         for server in self._servers:
             await until_answered(lambda server=server: self._put_sentinel(server, value))
-        violations = []
         try:
             async with asyncio.timeout(HEAL_SECONDS):
                 while not all(watch.has_sentinel for watch in watches):
                     await CLOCK.sleep(0.02)
         except TimeoutError:
-            violations.append("a watch has not received the last write")
-        history = await self._history(start)
-        segments = [segment for watch in watches for segment in watch.segments]
-        lists = [*self._lists, *(listed for watch in watches for listed in watch.lists)]
-        return [*violations, *check(self.operations, segments, history, lists)]
+            return ["a watch has not received the last write"]
+        return []
 
     async def _put_sentinel(self, server: ServerProcess, value: bytes) -> None:
         try:
@@ -385,7 +388,7 @@ class ServerRun:
         snapshot = self._cluster.folder / f"{self._namespace}.db"
         self._cluster.members[0].control("snapshot", "save", str(snapshot))
         async with self._clients():  # what they are answered is lost
-            await CLOCK.sleep(0.3)
+            violations = await self._settle(watches)
         self.operations.clear()
         self._lists.clear()
         for member in self._cluster.members:
@@ -399,7 +402,7 @@ class ServerRun:
             for server in self._servers:
                 await until_answered(lambda server=server: server.client.list(CONFIG_MAP, namespace=self._namespace))
             await CLOCK.sleep(0.3)
-        violations = await self._finish(watches, start)
+        violations += await self._finish(watches, start)
         return violations + [
             "a watch went on after etcd was restored"
             for watch, before in zip(watches, expirations, strict=True)
