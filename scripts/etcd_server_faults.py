@@ -19,9 +19,9 @@ import sys
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from scripts.etcd_cluster import EtcdCluster, free_port
 from scripts.etcd_history import Listed, Operation, Watched, check
 from scripts.etcd_links import Link
+from scripts.ports import free_port
 
 from steersman.asynckit.clock import RealClock
 from steersman.client import Client, tree
@@ -34,6 +34,8 @@ from steersman.storage.store import Event
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from pathlib import Path
+
+    from scripts.etcd_cluster import EtcdCluster
 
 CONFIG_MAP = tree("v1", "ConfigMap")
 NAMESPACE = tree("v1", "Namespace")

@@ -7,6 +7,7 @@ from contextlib import AsyncExitStack
 from uuid import uuid4
 
 import pytest
+from tests.busy_machine import HANG_SECONDS
 from tests.conformance.storage.etcd_body import EtcdBody
 
 from steersman.asynckit.clock import FakeClock
@@ -17,9 +18,6 @@ from steersman.storage.encryption.store import EncryptedStore
 from steersman.storage.encryption.transformers import PrefixTransformers, ResourceTransformers
 from steersman.storage.memory import MemoryStore
 from steersman.storage.sqlite import SqliteStore
-
-#: Real seconds before a wait fails the test.
-PATIENCE_SECONDS = 10
 
 
 class Recorder:
@@ -50,7 +48,7 @@ class Recorder:
 
     async def until(self, condition):
         """Wait for a condition on this recorder."""
-        async with asyncio.timeout(PATIENCE_SECONDS):
+        async with asyncio.timeout(HANG_SECONDS):
             while not condition(self):
                 self._changed.clear()
                 await self._changed.wait()
