@@ -51,7 +51,7 @@ class ComponentOptions(msgspec.Struct, frozen=True):
     flags: list[str] = []
     #: ``--controllers``.
     controllers: tuple[str, ...] = ("*",)
-    #: Whether to be ready only when pods can run.
+    #: True to report readiness only when pods can run.
     wait: bool = True
 
     @property

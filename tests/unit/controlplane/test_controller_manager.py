@@ -17,7 +17,7 @@ from steersman.controlplane import controller_manager
 from steersman.controlplane.apiserver import APIServer
 from steersman.controlplane.controller_manager import run_component, run_controller_manager
 from steersman.controlplane.options import APIServerOptions
-from steersman.controlplane.process import Reasons
+from steersman.controlplane.process import StopReasons
 from steersman.runtime.manager import LeadershipLost
 
 LEASE = tree("coordination.k8s.io/v1", "Lease")
@@ -33,9 +33,9 @@ async def server(tmp_path):
 @pytest.fixture
 def reasons(monkeypatch):
     """To stop it, instead of signals."""
-    new_reasons = Reasons()
+    new_reasons = StopReasons()
     new_reasons.listen = lambda: None
-    monkeypatch.setattr(controller_manager, "Reasons", lambda: new_reasons)
+    monkeypatch.setattr(controller_manager, "StopReasons", lambda: new_reasons)
     return new_reasons
 
 

@@ -1,4 +1,4 @@
-"""The state of one resource in memory, as bytes: what GET, LIST and WATCH are answered from.
+"""Watch cache of one resource: its encoded objects and recent changes, from which GET, LIST and WATCH are served.
 
 Promises:
 
@@ -54,7 +54,7 @@ _DELETED: Final = EventType.DELETED
 
 
 class Follower(Protocol):
-    """Keeps something up to date that is made of all objects of a cache (an index); called in step with the cache."""
+    """Index over all objects of a cache, updated in step with it."""
 
     def reset(self, entries: list[Entry]) -> None:
         """Replace all objects."""
@@ -92,7 +92,7 @@ class WatchCache:
         self.min_request_timeout_seconds = min_request_timeout_seconds
         self.ring = ring or ChangeRing(0)
         self.wakeups = Wakeups(prefix, clock=clock)
-        #: What the watches of now read; shared among those that ask alike.
+        #: Feeds of open watches, shared by those with equal options.
         self.feeds: WeakValueDictionary[tuple[object, ...], Feed] = WeakValueDictionary()
         #: Called with every change before watches are woken.
         self._followers: list[Follower] = []
@@ -128,7 +128,7 @@ class WatchCache:
         return self._filled
 
     def start(self) -> None:
-        """Begin to fill, for who will ask later. Idempotent."""
+        """Start to fill the cache for later readers. Idempotent."""
         if not self._filled:
             self._start_filling()
 
@@ -220,7 +220,7 @@ class WatchCache:
             return error.readable
 
     def _readable(self, key: str, value: bytes, revision: int, *, is_stale: bool = False) -> Entry | None:
-        """Return the entry; None for what no API server wrote: one bad value must not end all reads."""
+        """Return the entry; None for a value that no API server wrote, so that it does not fail all reads."""
         try:
             return self.layout.entry(key, value, revision, is_stale=is_stale)
         except UnreadableValueError as error:
@@ -335,7 +335,7 @@ class WatchCache:
             await self.ready()  # the store's watch may have been lost meanwhile
 
     async def wait_until(self, revision: int) -> None:
-        """Return when the state is at least as new as ``revision``. Raises 504 when that does not come about soon."""
+        """Wait until the cache has reached ``revision``. Raises 504 after a timeout."""
         await self.ready()
         if revision <= self.revision:
             return

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from tests.busy_machine import HANG_SECONDS
 
-from steersman.apiserver.audit.log import BATCH, AuditLog, Batching, Threaded
+from steersman.apiserver.audit.log import BATCH, AuditLog, BatchConfig, ThreadedDestination
 from steersman.asynckit.clock import FakeClock
 
 
@@ -32,7 +32,7 @@ async def started():
 
     def make(**batching):
         file, clock = Lines(), FakeClock()
-        log = AuditLog(Threaded(file), Batching(**batching), clock=clock)
+        log = AuditLog(ThreadedDestination(file), BatchConfig(**batching), clock=clock)
         logs.append(log)
         tasks.append(asyncio.create_task(log.run()))
         return log, file, clock
@@ -133,7 +133,7 @@ async def test_close_writes_queued_lines_and_rejects_others(started):
 
 async def test_close_writes_queued_lines_without_a_writer():
     file = Lines()
-    log = AuditLog(Threaded(file), Batching(), clock=FakeClock())
+    log = AuditLog(ThreadedDestination(file), BatchConfig(), clock=FakeClock())
     log.post(b"a")
     await log.close()
     assert file.writes == [[b"a"]]

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from steersman.storage.store import Batch, KeyValue, Op, Range, Store, StoreError, Subscription
 
 
-class KeptStore:
+class StoreView:
     """One API server's view of a store. ``close`` ends its watches and its use, and leaves the store open."""
 
     def __init__(self, inner: Store, *, on_commit: Callable[[int, int], None] | None = None) -> None:

@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from steersman.controlplane.elections.liveness import call_roll
 from steersman.controlplane.elections.objects import Candidate, Lease
-from steersman.controlplane.elections.roll import call_roll
 from steersman.controlplane.elections.versions import ZERO
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)

@@ -1,7 +1,7 @@
 import asyncio
 
+from steersman.asynckit.cancellation import cancel_and_wait, is_ending, wait_through
 from steersman.asynckit.clock import FakeClock
-from steersman.asynckit.endings import cancel_and_wait, is_ending, wait_through
 
 
 async def test_cancel_and_wait_waits_for_the_end():

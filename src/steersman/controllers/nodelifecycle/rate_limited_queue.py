@@ -17,10 +17,10 @@ _BURST: Final = 1
 _LATE_SECONDS: Final = 0.001
 
 
-class Turns:
+class RateLimitedQueue:
     """Waiting Nodes of one zone; at most all its Nodes.
 
-    ``call`` is invoked once with the name of each Node that the rate limiter admits; ``leave`` removes it from the
+    ``call`` is invoked once with the name of each Node that the rate limiter admits; ``remove`` removes it from the
     queue.
     """
 
@@ -29,19 +29,19 @@ class Turns:
         self._clock = clock
         self._call = call
         self._settle_seconds = settle_seconds
-        #: When each may be called at the earliest.
+        #: Node → earliest time of its call.
         self._waiting: dict[str, float] = {}
         self._rate = rate
         self._bucket = TokenBucket(rate, _BURST, clock=clock) if rate > 0 else None
         self._timer: Timer | None = None
 
-    def ask(self, name: str) -> None:
-        """Wait for a turn. Idempotent."""
+    def add(self, name: str) -> None:
+        """Enqueue a Node. Idempotent."""
         self._waiting.setdefault(name, self._clock.monotonic() + self._settle_seconds)
         self._serve()
 
-    def leave(self, name: str) -> None:
-        """Wait no more."""
+    def remove(self, name: str) -> None:
+        """Remove a Node from the queue."""
         self._waiting.pop(name, None)
 
     def set_rate(self, rate: float) -> None:

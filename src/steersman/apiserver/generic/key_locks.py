@@ -1,4 +1,4 @@
-"""Turns of contending writers of one key: after a conflict they write one after another instead of all conflicting again."""
+"""Locks of contended keys: after a conflict the writers of one key write one after another instead of conflicting again."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
 
-class Turns:
-    """One queue per contended key. A writer comes here after it lost once; the first try of each is free."""
+class KeyLocks:
+    """One lock per contended key. A writer takes it after its first conflict; first attempts are optimistic."""
 
     def __init__(self) -> None:
-        #: Key → the lock and how many hold it or wait for it; gone with the last of them.
+        #: Key → the lock, and the number of its holders and waiters; removed with the last.
         self._locks: dict[str, tuple[asyncio.Lock, int]] = {}
 
     @asynccontextmanager
-    async def turn(self, key: str) -> AsyncIterator[None]:
-        """Wait for the others who came here before for this key."""
+    async def hold(self, key: str) -> AsyncIterator[None]:
+        """Hold the lock of a key. Waiters acquire it in the order of their calls."""
         lock, count = self._locks.get(key) or (asyncio.Lock(), 0)
         self._locks[key] = (lock, count + 1)
         try:

@@ -5,14 +5,14 @@ import asyncio
 import pytest
 from tests.busy_machine import HANG_SECONDS
 
-from steersman.apiserver.generic.contention import Turns
+from steersman.apiserver.generic.key_locks import KeyLocks
 
 
 async def test_writers_of_one_key_are_serialized_in_order():
-    turns, log = Turns(), []
+    locks, log = KeyLocks(), []
 
     async def write(number: int) -> None:
-        async with turns.turn("k"):
+        async with locks.hold("k"):
             log.append(number)
             await asyncio.sleep(0)  # noqa: TID251
             log.append(number)
@@ -22,16 +22,16 @@ async def test_writers_of_one_key_are_serialized_in_order():
 
 
 async def test_writers_of_different_keys_do_not_wait():
-    turns = Turns()
-    async with turns.turn("a"), asyncio.timeout(HANG_SECONDS), turns.turn("b"):
-        assert len(turns) == 2
+    locks = KeyLocks()
+    async with locks.hold("a"), asyncio.timeout(HANG_SECONDS), locks.hold("b"):
+        assert len(locks) == 2
 
 
 async def test_no_state_remains_after_the_last_writer():
-    turns = Turns()
+    locks = KeyLocks()
 
     async def fail() -> None:
-        async with turns.turn("k"):
+        async with locks.hold("k"):
             await asyncio.sleep(0)  # noqa: TID251
             raise ValueError
 
@@ -39,7 +39,7 @@ async def test_no_state_remains_after_the_last_writer():
     await asyncio.sleep(0)  # noqa: TID251
     waiting[1].cancel()
     await asyncio.gather(*waiting, return_exceptions=True)
-    assert len(turns) == 0
+    assert len(locks) == 0
     with pytest.raises(ValueError):
         await waiting[0]
     assert waiting[1].cancelled()

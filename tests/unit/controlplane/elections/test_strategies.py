@@ -5,14 +5,14 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steersman.controlplane.elections.choosing import (
+from steersman.controlplane.elections.objects import OLDEST_EMULATION_VERSION, Candidate
+from steersman.controlplane.elections.strategies import (
     StrategyConflict,
     ThirdPartyStrategy,
     Winner,
     choose,
     oldest_emulation_version,
 )
-from steersman.controlplane.elections.objects import OLDEST_EMULATION_VERSION, Candidate
 from steersman.controlplane.elections.versions import parse_version
 
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)

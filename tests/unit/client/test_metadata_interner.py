@@ -4,8 +4,8 @@ import pytest
 from lightkube.models.core_v1 import Pod
 from lightkube.models.meta_v1 import ManagedFieldsEntry, ObjectMeta
 
-from steersman.client import sharing
-from steersman.client.sharing import MetadataInterner, drop_managed_fields
+from steersman.client import metadata_interner
+from steersman.client.metadata_interner import MetadataInterner, drop_managed_fields
 from steersman.controllers.shared.object_part import MetadataPart, ObjectPart
 
 
@@ -41,7 +41,7 @@ def test_intern_ignores_objects_without_metadata(obj):
 
 
 def test_interner_table_is_bounded(monkeypatch):
-    monkeypatch.setattr(sharing, "PARTS_MAX", 2)
+    monkeypatch.setattr(metadata_interner, "PARTS_MAX", 2)
     share = MetadataInterner()
     for n in range(10):
         share.intern({"metadata": {"labels": {"n": str(n)}}})
