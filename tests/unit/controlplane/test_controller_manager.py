@@ -6,7 +6,9 @@ import asyncio
 import socket
 
 import pytest
+from tests.busy_machine import HANG_SECONDS
 
+from steersman.asynckit.clock import RealClock
 from steersman.client import tree
 from steersman.client.connecting import connect
 from steersman.client.errors import NotFound
@@ -39,14 +41,15 @@ def reasons(monkeypatch):
 
 async def seen(read):
     """Return the result of ``read`` once it has one."""
-    while True:
-        try:
-            result = await read()
-        except NotFound:
-            result = None
-        if result:
-            return result
-        await asyncio.wait([asyncio.ensure_future(asyncio.Event().wait())], timeout=0.02)
+    async with asyncio.timeout(HANG_SECONDS):
+        while True:
+            try:
+                result = await read()
+            except NotFound:
+                result = None
+            if result:
+                return result
+            await RealClock().sleep(0.02)
 
 
 @pytest.fixture

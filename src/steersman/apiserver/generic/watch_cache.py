@@ -66,6 +66,21 @@ class Follower(Protocol):
         """Remove an object."""
 
 
+class CacheCounts:
+    """Counters of a watch cache, for metrics."""
+
+    __slots__ = ("consistent_reads", "dispatched", "events", "failed_reads", "fills")
+
+    def __init__(self) -> None:
+        #: Events of the store, and changes that were passed on to watches.
+        self.events = 0
+        self.dispatched = 0
+        self.fills = 0
+        #: Reads that waited for the store's revision, and reads that could not be answered.
+        self.consistent_reads = 0
+        self.failed_reads = 0
+
+
 class WatchCache:
     """Watch cache of the objects under ``prefix`` (``/registry/pods/``). It is filled on the first ``ready``."""
 
@@ -119,6 +134,7 @@ class WatchCache:
         #: Watches of epochs before this one end with 410: their resource versions may be of a history that is gone.
         self.expired_epoch = 0
         self.closed = False
+        self.counts: Final = CacheCounts()
 
     # -- life ----------------------------------------------------------------------------------------------------------
 
@@ -186,6 +202,7 @@ class WatchCache:
             _log.warning("cannot fill the cache of %s: %s", self.prefix, error)
             return False
         self._filled = True
+        self.counts.fills += 1
         self._resolve(self._ready_waiters)
         return True
 
@@ -284,12 +301,14 @@ class WatchCache:
 
     def _apply(self, batch: Batch) -> None:
         """Apply a batch of the store to state and ring, and wake the waiters of its revision."""
-        ring, wakeups, revision = self.ring, self.wakeups, batch.revision
+        ring, wakeups, counts, revision = self.ring, self.wakeups, self.counts, batch.revision
         for event in batch.events:
             change = self._apply_event(event)
             if change is not None:
                 ring.append(change)
                 wakeups.touch(event.key)
+                counts.dispatched += 1
+        counts.events += len(batch.events)
         self._applied = max(self._applied, revision)
         if batch.events:
             wakeups.wake()
@@ -331,7 +350,9 @@ class WatchCache:
             try:
                 await self._store.current_revision()
             except StoreError as error:
+                self.counts.failed_reads += 1
                 raise service_unavailable(str(error)) from error
+            self.counts.consistent_reads += 1
             await self.ready()  # the store's watch may have been lost meanwhile
 
     async def wait_until(self, revision: int) -> None:

@@ -188,7 +188,7 @@ REQUIREMENTS = st.one_of(
 
 @given(st.lists(REQUIREMENTS, max_size=14), st.none() | st.dictionaries(st.sampled_from("wxyz"), VALUES))
 def test_label_selector_matches_if_each_requirement_does(requirements: Any, labels: Any) -> None:
-    assert LabelSelector(requirements).matches(labels) == all(each.matches(labels) for each in requirements)
+    assert LabelSelector(requirements).matches(labels) == all(part.matches(labels) for part in requirements)
 
 
 def test_label_selector_compares_as_often_as_there_are_labels() -> None:

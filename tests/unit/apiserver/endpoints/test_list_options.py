@@ -77,8 +77,8 @@ def test_no_list_query_causes_a_server_error(query, watch):
 
 async def test_list_options_of_a_long_query_equal_those_read_at_once():
     query = {"labelSelector": ",".join(f"!k{number}" for number in range(10_000)), "limit": "5"}
-    asked = request(query, namespace="ns")
-    assert is_large(len(asked.raw_query))
-    options = await list_options(WORLD.served, asked)
+    long_request = request(query, namespace="ns")
+    assert is_large(len(long_request.raw_query))
+    options = await list_options(WORLD.served, long_request)
     assert options.limit == 5
     assert options.selection.identity == read(query).selection.identity
