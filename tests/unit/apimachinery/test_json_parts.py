@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from steersman.apimachinery import codec
 from steersman.apimachinery.json_parts import PARTS_BYTES, decode_in_parts
-from steersman.apimachinery.workmeter import Interruption, metered
+from steersman.apimachinery.workmeter import metered
 
 TEXTS = st.text(alphabet='a,"\\:{}[]é', max_size=5)
 TREES = st.recursive(
@@ -72,9 +72,8 @@ def test_decode_json_rejects_deep_nesting_of_large_texts(opener: bytes) -> None:
         codec.decode_json(opener * (PARTS_BYTES // len(opener) + 1))
 
 
-class RecordingMeter(Interruption):
+class RecordingMeter:
     def __init__(self) -> None:
-        super().__init__()
         self.units: list[int] = []
 
     def spend(self, units: int) -> None:
