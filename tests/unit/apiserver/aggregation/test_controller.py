@@ -6,6 +6,7 @@ import json
 import pytest
 from tests.unit.apiserver.aggregation.backends import (
     API_SERVICES,
+    HOST,
     NAME,
     PATH,
     RESOURCES,
@@ -15,7 +16,9 @@ from tests.unit.apiserver.aggregation.backends import (
     response,
     things,
 )
-from tests.unit.apiserver.webhooks.servers import ca_bundle
+from tests.unit.apiserver.webhooks.servers import ca_bundle, server_tls
+from tests.unit.flooding import BODY_BYTES, BUFFERED_BYTES_MAX, Flood
+from tests.unit.listening import listening
 
 from steersman.testing import InProcessAPIServer
 
@@ -68,6 +71,16 @@ async def test_discovery_keeps_resources_as_stale_when_the_backend_goes_away():
         body = json.dumps(patch).encode()
         assert (await server.request("PATCH", f"{API_SERVICES}/{NAME}", body=body, headers=merge)).code == 200
         assert (await server.request("GET", f"{PATH}/namespaces/default/things")).body == b"service unavailable\n"
+
+
+async def test_apiservice_is_unavailable_when_its_backend_answers_without_end():
+    flood = Flood()
+    async with InProcessAPIServer() as server, listening(flood, tls=server_tls((HOST,))) as port:
+        await register(server, port)
+        message = (await condition(server, "FailedDiscoveryCheck"))["message"]
+        sent_bytes = flood.sent_bytes
+    assert message.endswith(": the answer has more than 4194304 bytes")
+    assert sent_bytes < BUFFERED_BYTES_MAX + (4 << 20) < BODY_BYTES
 
 
 async def test_requests_carry_the_user_and_no_credentials_to_the_backend():
