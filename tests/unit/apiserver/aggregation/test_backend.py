@@ -12,6 +12,7 @@ from steersman.apiserver.aggregation import backend_openapi
 from steersman.apiserver.aggregation.backend import Backend, BackendSpec, BackendTLSError, make_tls, spec_of
 from steersman.apiserver.proxying.connections import Connections, DialError
 from steersman.apiserver.proxying.kubelet import Location
+from steersman.apiserver.proxying.pool import PoolGroup
 from steersman.asynckit.clock import RealClock
 
 SPEC = BackendSpec("g.example.com", "v1", "n", "s", 443, ca_bundle())
@@ -35,7 +36,7 @@ def test_make_tls_verifies_with_the_bundle_unless_the_spec_is_insecure():
 
 async def test_get_reads_an_answer_up_to_its_limit_only():
     flood, clock, size_max = Flood(), RealClock(), backend_openapi._SWAGGER_BYTES_MAX
-    backend = Backend(SPEC, None, Connections(clock), None, clock)
+    backend = Backend(SPEC, None, Connections(clock), None, clock=clock, pools=PoolGroup())
     async with listening(flood, tls=server_tls((SPEC.server_hostname,))) as port:
         tracemalloc.start()
         try:

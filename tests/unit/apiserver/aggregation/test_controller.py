@@ -20,6 +20,7 @@ from tests.unit.apiserver.webhooks.servers import ca_bundle, server_tls
 from tests.unit.flooding import BODY_BYTES, BUFFERED_BYTES_MAX, Flood
 from tests.unit.listening import listening
 
+from steersman.apiserver.aggregation import controller
 from steersman.testing import InProcessAPIServer
 
 AGGREGATED = {"accept": "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"}
@@ -81,6 +82,21 @@ async def test_apiservice_is_unavailable_when_its_backend_answers_without_end():
         sent_bytes = flood.sent_bytes
     assert message.endswith(": the answer has more than 4194304 bytes")
     assert sent_bytes < BUFFERED_BYTES_MAX + (4 << 20) < BODY_BYTES
+
+
+async def test_apiservice_beyond_the_limit_waits_until_another_one_is_deleted(monkeypatch):
+    monkeypatch.setattr(controller, "BACKENDS_MAX", 1)
+    other = "v2.things.example.com"
+    async with InProcessAPIServer() as server, backend() as served:
+        await register(server, served.port)
+        await condition(server, "Passed")
+        await register(server, served.port, name=other)
+        found = await condition(server, "FailedDiscoveryCheck", name=other)
+        assert found["message"].endswith("other APIServices with a Service")
+        assert len(server.core.aggregator.backends) == 1
+        assert (await server.request("DELETE", f"{API_SERVICES}/{NAME}")).code == 200
+        await condition(server, "Passed", name=other)
+        assert [each.spec.version for each in server.core.aggregator.backends] == ["v2"]
 
 
 async def test_requests_carry_the_user_and_no_credentials_to_the_backend():
