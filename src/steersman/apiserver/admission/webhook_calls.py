@@ -134,13 +134,13 @@ class WebhookCaller:
             return False
         if not webhook.match_conditions:
             return True
-        from steersman.apiserver.admission.validating_policy_rules import EvaluationError  # noqa: PLC0415 — loads CEL
-
         variables = None if known is None else known.get(matched.api_version)
         if variables is None:
             variables = await variables_of(attributes, matched, sources)
             if known is not None:
                 known[matched.api_version] = variables
+        from steersman.apiserver.admission.validating_policy_rules import EvaluationError  # noqa: PLC0415 — loads CEL
+
         operation = attributes.operation.value
         try:
             if await with_allowance(webhook.holds, variables):
