@@ -213,6 +213,8 @@ async def play(mode: str, runs: int, seed: int) -> list[str]:
                     print(f"  {violation}")
                 if violations:
                     print(f"  faults: {'; '.join(run.faults)}")
+                    for server in servers:
+                        print("\n".join(server.last_log_lines()), flush=True)
                 all_violations += violations
     return all_violations
 

@@ -44,6 +44,8 @@ HEAL_SECONDS = 60
 REQUEST_SECONDS = 5.0
 #: Written last; a watch that has received it has received everything.
 SENTINEL = "sentinel"
+#: Lines of each server's log that are printed with a violation.
+_LOG_LINES = 30
 CLOCK = RealClock()
 
 
@@ -55,6 +57,7 @@ class ServerProcess:
         self.links = [Link(member) for member in cluster.members]
         self.folder: Path = cluster.folder / self.name
         self.port = free_port()
+        self._log: Path = cluster.folder / f"{self.name}.log"
         self._process: subprocess.Popen[str] | None = None
         self._client: Client | None = None
 
@@ -79,13 +82,14 @@ class ServerProcess:
             f"--name={self.name}", f"--etcd-servers={','.join(link.url for link in self.links)}",
             "--storage-media-type=application/json",
         ]  # fmt: skip
-        self._process = subprocess.Popen(
-            command,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-            env={**os.environ, "HOME": str(self.folder)},
-        )
+        with self._log.open("a") as log:
+            self._process = subprocess.Popen(
+                command, stdout=subprocess.PIPE, stderr=log, text=True, env={**os.environ, "HOME": str(self.folder)}
+            )
+
+    def last_log_lines(self) -> list[str]:
+        """Return the end of the log."""
+        return [f"{self.name}: {line}" for line in self._log.read_text().splitlines()[-_LOG_LINES:]]
 
     async def await_ready(self) -> None:
         """Return when the server serves. Raises ``RuntimeError``."""
@@ -125,12 +129,15 @@ class ServerProcess:
 class Watch:
     """A client that lists and watches at any server, and goes on at another one when its watch ends."""
 
-    def __init__(self, namespace: str, servers: list[ServerProcess], dice: Random) -> None:
+    def __init__(self, namespace: str, servers: list[ServerProcess], dice: Random, *, ends_early: bool) -> None:
+        """``ends_early``: ask for a short timeout, so that the watch goes on at another server often."""
         self._namespace = namespace
         self._servers = servers
         self._dice = dice
+        self._ends_early = ends_early
         #: One for each list; the last one may still grow.
         self.segments: list[Watched] = []
+        self._segment = Watched(0)
         self.lists: list[Listed] = []
         #: Number of 410 answers, after each of which the client lists again.
         self.expirations = 0
@@ -144,7 +151,7 @@ class Watch:
                 if is_expired:
                     await self._list(client)
                     is_expired = False
-                await self._follow(client, self.segments[-1])
+                await self._follow(client, self._segment)
             except Expired:
                 self.expirations += 1
                 is_expired = True
@@ -155,7 +162,8 @@ class Watch:
         items = await client.list(CONFIG_MAP, namespace=self._namespace)
         listed = listed_of(items)
         self.lists.append(listed)
-        self.segments.append(Watched(listed.revision, listed.revision))
+        self._segment = Watched(listed.revision, listed.revision)
+        self.segments.append(self._segment)
         self.has_sentinel = SENTINEL in listed.keys
 
     async def _follow(self, client: Client, watched: Watched) -> None:
@@ -214,18 +222,24 @@ class ServerRun:
     async def play(self) -> list[str]:
         """Return what is wrong with the history."""
         start = await self._create_namespace()
-        watches = [Watch(self._namespace, self._servers, Random(self._dice.random())) for _ in range(SERVERS)]
+        is_restored = self._seed % 3 == 0
+        # a restoration is certain to be noticed by watches that are open then
+        watches = [
+            Watch(self._namespace, self._servers, Random(self._dice.random()), ends_early=not is_restored)
+            for _ in range(SERVERS)
+        ]
         following = [asyncio.create_task(watch.run()) for watch in watches]
         try:
             async with self._clients():
                 await self._disturb()
             violations = await self._finish(watches, start)
-            if self._seed % 3 == 0:
+            if is_restored:
                 violations += await self._restore(watches, start)
         finally:
             for task in following:
                 task.cancel()
-            await asyncio.gather(*following, return_exceptions=True)
+            outcomes = await asyncio.gather(*following, return_exceptions=True)
+        violations += [f"a client failed: {outcome!r}" for outcome in outcomes if isinstance(outcome, Exception)]
         return violations
 
     async def _create_namespace(self) -> int:
@@ -342,22 +356,25 @@ class ServerRun:
 
     async def _finish(self, watches: list[Watch], start: int) -> list[str]:
         """Wait until every watch has received a last write; return the violations."""
+        violations = await self._settle(watches)
+        history = await self._history(start)
+        segments = [segment for watch in watches for segment in watch.segments]
+        lists = [*self._lists, *(listed for watch in watches for listed in watch.lists)]
+        return [*violations, *check(self.operations, segments, history, lists)]
+
+    async def _settle(self, watches: list[Watch]) -> list[str]:
         for watch in watches:
             watch.has_sentinel = False
         value = b"%d" % self._dice.getrandbits(60)
         for server in self._servers:
             await until_answered(lambda server=server: self._put_sentinel(server, value))
-        violations = []
         try:
             async with asyncio.timeout(HEAL_SECONDS):
                 while not all(watch.has_sentinel for watch in watches):
                     await CLOCK.sleep(0.02)
         except TimeoutError:
-            violations.append("a watch has not received the last write")
-        history = await self._history(start)
-        segments = [segment for watch in watches for segment in watch.segments]
-        lists = [*self._lists, *(listed for watch in watches for listed in watch.lists)]
-        return [*violations, *check(self.operations, segments, history, lists)]
+            return ["a watch has not received the last write"]
+        return []
 
     async def _put_sentinel(self, server: ServerProcess, value: bytes) -> None:
         try:
@@ -371,7 +388,7 @@ class ServerRun:
         snapshot = self._cluster.folder / f"{self._namespace}.db"
         self._cluster.members[0].control("snapshot", "save", str(snapshot))
         async with self._clients():  # what they are answered is lost
-            await CLOCK.sleep(0.3)
+            violations = await self._settle(watches)
         self.operations.clear()
         self._lists.clear()
         for member in self._cluster.members:
@@ -385,7 +402,7 @@ class ServerRun:
             for server in self._servers:
                 await until_answered(lambda server=server: server.client.list(CONFIG_MAP, namespace=self._namespace))
             await CLOCK.sleep(0.3)
-        violations = await self._finish(watches, start)
+        violations += await self._finish(watches, start)
         return violations + [
             "a watch went on after etcd was restored"
             for watch, before in zip(watches, expirations, strict=True)

@@ -25,22 +25,22 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from steersman.asynckit.backoff import Backoff, BackoffPolicy
+from steersman.grpc.errors import RpcError
 from steersman.storage.etcd import messages
 from steersman.storage.etcd.errors import text_of
 from steersman.storage.revision_waiters import RevisionWaiters
-from steersman.storage.rpc.errors import RpcError
 from steersman.storage.store import Compacted, Event, StoreError, Unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from steersman.asynckit.clock import Clock
+    from steersman.grpc.calls import StreamCall
     from steersman.storage.dispatch import Dispatcher
     from steersman.storage.etcd.client import Client
     from steersman.storage.etcd.keyspace import KeySpace
     from steersman.storage.etcd.members import Member
     from steersman.storage.etcd.messages import Header, WatchEvent, WatchResponse
-    from steersman.storage.rpc.calls import StreamCall
 
 _log = logging.getLogger(__name__)
 

@@ -13,6 +13,7 @@ import asyncio
 from typing import TYPE_CHECKING, Final
 
 from steersman.asynckit.tasks import Supervisor
+from steersman.grpc.errors import RpcError
 from steersman.storage.dispatch import Dispatcher, Watcher
 from steersman.storage.etcd import messages
 from steersman.storage.etcd.client import Client
@@ -23,7 +24,6 @@ from steersman.storage.etcd.keyspace import KeySpace
 from steersman.storage.etcd.members import Members, MemberTLS
 from steersman.storage.etcd.request_metrics import RequestMetrics
 from steersman.storage.leases import LEASE_ID_END, random_lease_id
-from steersman.storage.rpc.errors import RpcError
 from steersman.storage.store import (
     Compacted,
     Conflict,
