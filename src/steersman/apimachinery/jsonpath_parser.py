@@ -66,7 +66,8 @@ class Filter(NamedTuple):
 class Literal(NamedTuple):
     """A text, number or boolean."""
 
-    value: str | float | bool
+    #: A compiled ``float`` alone would convert integers.
+    value: str | int | float | bool
 
 
 class Identifier(NamedTuple):
@@ -165,7 +166,7 @@ class _Parser:
             self.at += 1
         return self._text[start : self.at]
 
-    def _number(self) -> float:
+    def _number(self) -> int | float:
         match = _NUMBER.match(self._text, self.at)
         text = match[0] if match else ""
         self.at += len(text)
