@@ -1,9 +1,9 @@
 """Pools of connections, one for each backend.
 
 Bounds: ``OPEN_MAX`` connections to a backend and ``TOTAL_OPEN_MAX`` to all, including watches; further requests fail at once.
-Up to ``IDLE_MAX`` connections of a backend and ``TOTAL_IDLE_MAX`` of all stay idle for ``IDLE_SECONDS``. A request without body that fails on a reused connection before any response is retried once
-on a new one, as the backend may have just closed it; other requests are not retried, and reuse only connections idle
-for less than ``FRESH_SECONDS``.
+Up to ``IDLE_MAX`` connections of a backend and ``TOTAL_IDLE_MAX`` of all stay idle for ``IDLE_SECONDS``. A request without
+body that fails on a reused connection before any response is retried once on a new one, as the backend may have just closed
+it; other requests are not retried, and reuse only connections idle for less than ``FRESH_SECONDS``.
 """
 
 from __future__ import annotations
