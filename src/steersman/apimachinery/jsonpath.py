@@ -68,24 +68,24 @@ def _evaluate(node: Node, values: list[Any]) -> list[Any]:
         case Recursive():
             return _descend(values)
         case Union(paths):
-            return [value for path in paths for value in _walk(path, values)]
+            return [result for path in paths for result in _walk(path, values)]
         case Literal(value):
             return [value] if isinstance(value, str) else [value] * len(values)
         case Identifier(name):
             raise JSONPathError(f"unrecognized identifier {name}")
 
 
-def _items(slice_: Slice, value: Any) -> Sequence[Any]:
+def _items(subscript: Slice, value: Any) -> Sequence[Any]:
     if not isinstance(value, list):
         raise JSONPathError("value is not array or slice")
     length = len(value)
-    start = slice_.start or 0
-    if slice_.is_index:
+    start = subscript.start or 0
+    if subscript.is_index:
         end = start + 1
         if start < 0:
             end += length
     else:
-        end = length if slice_.end is None else slice_.end
+        end = length if subscript.end is None else subscript.end
         if end < 0:
             end += length
     if start < 0:
@@ -96,9 +96,9 @@ def _items(slice_: Slice, value: Any) -> Sequence[Any]:
         raise JSONPathError(f"array index out of bounds: index {start}, length {length}")
     if start > end:
         raise JSONPathError(f"starting index {start} is greater than ending index {end}")
-    if slice_.step is not None and slice_.step <= 0:
+    if subscript.step is not None and subscript.step <= 0:
         raise JSONPathError("step must be > 0")
-    return value[start : end : slice_.step or 1]
+    return value[start : end : subscript.step or 1]
 
 
 def _children(value: Any) -> list[Any]:
@@ -112,15 +112,15 @@ def _children(value: Any) -> list[Any]:
 
 def _descend(values: list[Any]) -> list[Any]:
     """Return the values that have children, each followed by those below it."""
-    parents: list[Any] = []
+    descendants: list[Any] = []
     pending = values[::-1]
     while pending:
         value = pending.pop()
         children = _children(value)
         if children:
-            parents.append(value)
+            descendants.append(value)
             pending += reversed(children)
-    return parents
+    return descendants
 
 
 def _filtered(node: Filter, value: Any) -> list[Any]:

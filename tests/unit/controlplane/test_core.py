@@ -86,21 +86,21 @@ async def test_metrics_are_valid_and_name_each_family_once():
 
 
 class SlowStore:
-    """Store whose first health checks run into their time limit, which takes two seconds each."""
+    """Store in memory whose first health checks run into their time limit, which takes two seconds each."""
 
     def __init__(self, clock, slow_checks):
         self._store = MemoryStore(clock=clock)
         self._clock = clock
         self._slow_checks = slow_checks
 
-    def __getattr__(self, name):
-        return getattr(self._store, name)
-
     async def check_writable(self):
         if self._slow_checks:
             self._slow_checks -= 1
             await self._clock.advance(2)
             raise Stalled("a write was not durable within 2 s")
+
+    def __getattr__(self, name):
+        return getattr(self._store, name)
 
 
 async def test_start_waits_for_a_slow_store():
@@ -175,9 +175,9 @@ async def test_bad_options_are_refused():
 
 
 async def test_watch_events_follow_the_answers_to_writes_at_once_and_in_order():
-    found = await event_delay.measure(watchers=10, writers=4, writes=20, clock=FakeClock())
-    assert set(found.delays()) <= {0, 1, 2}  # turns of the event loop
-    assert len({tuple(names) for names in found.order}) == 1
+    result = await event_delay.measure(watchers=10, writers=4, writes=20, clock=FakeClock())
+    assert set(result.delays()) <= {0, 1, 2}  # turns of the event loop
+    assert len({tuple(names) for names in result.order}) == 1
     for writer in range(4):
-        own = [name for name in found.order[0] if name.startswith(f"w{writer}-")]
+        own = [name for name in result.order[0] if name.startswith(f"w{writer}-")]
         assert own == [f"w{writer}-{number}" for number in range(20)]

@@ -171,7 +171,7 @@ class ConnectionPool:
 
     def drop_oldest(self) -> None:
         """Close the connection that has been idle for longest."""
-        location = min(self._idle, key=lambda each: self._idle[each][0][0])
+        location = min(self._idle, key=lambda candidate: self._idle[candidate][0][0])
         _, streams = self._idle[location].pop(0)
         self._count_idle(-1)
         if not self._idle[location]:

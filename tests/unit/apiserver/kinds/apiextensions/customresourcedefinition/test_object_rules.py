@@ -115,14 +115,14 @@ def test_validate_warns_when_violated_value_is_unchanged():
 
 
 def test_validate_skips_rules_after_schema_errors():
-    found = check(RANGE, {"spec": {}}, None, [field.required("spec.low")])[0]
-    assert found[1].startswith("<nil>: Invalid value: null: some validation rules were not checked")
+    result = check(RANGE, {"spec": {}}, None, [field.required("spec.low")])[0]
+    assert result[1].startswith("<nil>: Invalid value: null: some validation rules were not checked")
     only_invalid = check(RANGE, {"spec": {"low": 1, "high": 2}}, None, [field.invalid("spec.low", 1, "odd")])[0]
     assert len(only_invalid) == 1
 
 
 def test_validate_limits_cost_of_all_rules_of_an_object():
     items = {"type": "array", "items": ruled(rule("!self.contains('b')"), type="string")}
-    found = check(spec(properties={"l": items}), {"spec": {"l": ["a" * 1_000_000] * 110}})[0]
+    result = check(spec(properties={"l": items}), {"spec": {"l": ["a" * 1_000_000] * 110}})[0]
     error_texts = "validation failed due to running out of cost budget, no further validation rules will be run"
-    assert [text.partition(": ")[2] for text in found] == [f'Invalid value: "string": {error_texts}']
+    assert [text.partition(": ")[2] for text in result] == [f'Invalid value: "string": {error_texts}']
