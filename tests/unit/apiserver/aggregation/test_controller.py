@@ -91,12 +91,12 @@ async def test_apiservice_beyond_the_limit_waits_until_another_one_is_deleted(mo
         await register(server, served.port)
         await condition(server, "Passed")
         await register(server, served.port, name=other)
-        found = await condition(server, "FailedDiscoveryCheck", name=other)
-        assert found["message"].endswith("other APIServices with a Service")
+        rejected = await condition(server, "FailedDiscoveryCheck", name=other)
+        assert rejected["message"].endswith("other APIServices with a Service")
         assert len(server.core.aggregator.backends) == 1
         assert (await server.request("DELETE", f"{API_SERVICES}/{NAME}")).code == 200
         await condition(server, "Passed", name=other)
-        assert [each.spec.version for each in server.core.aggregator.backends] == ["v2"]
+        assert [candidate.spec.version for candidate in server.core.aggregator.backends] == ["v2"]
 
 
 async def test_requests_carry_the_user_and_no_credentials_to_the_backend():

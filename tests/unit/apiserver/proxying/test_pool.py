@@ -106,13 +106,13 @@ async def test_longest_idle_connection_of_all_pools_is_closed_above_their_limit(
     clock, group = FakeClock(), PoolGroup()
     pools = [pool_of(clock, group) for _ in range(3)]
     async with listening(Server()) as port:
-        for each in pools:
-            await (await each.round_trip(at(port), GET)).text(10)
+        for member in pools:
+            await (await member.round_trip(at(port), GET)).text(10)
             await clock.advance(1)
-        assert [each.open_count for each in pools] == [0, 1, 1]
+        assert [member.open_count for member in pools] == [0, 1, 1]
         assert group.idle_count == 2
-        for each in pools:
-            each.close()
+        for member in pools:
+            member.close()
 
 
 async def test_streamed_body_of_unknown_length_is_chunked():
