@@ -15,6 +15,7 @@ import msgspec
 
 from steersman.client import Client
 from steersman.client.reflector import ReflectorOptions
+from steersman.controllers.registry import unknown
 from steersman.controlplane.bootstrap.loop_options import LoopOptions
 from steersman.controlplane.core import ServerCore
 from steersman.controlplane.loopback_transport import LoopbackTransport
@@ -22,7 +23,6 @@ from steersman.controlplane.option_checks import check_options
 from steersman.controlplane.options import APIServerOptions
 from steersman.controlplane.resources import HEARTBEAT_PREFIXES
 from steersman.nodes.options import NodesOptions
-from steersman.nodes.registration import RENEW_INTERVAL_SECONDS
 from steersman.runtime.reconcile_log import recording
 from steersman.storage.memory import MemoryStore
 from steersman.testing.application import ClusterApplication, identify, stale_reads
@@ -31,12 +31,12 @@ from steersman.testing.embedded_components import make_components
 from steersman.testing.errors import ClusterError
 from steersman.testing.fault_control import Faults
 from steersman.testing.idle import IdleDetector
-from steersman.testing.kept_store import KeptStore
 from steersman.testing.node_failures import NodeFailures, PodFailures
 from steersman.testing.observation import Observation
 from steersman.testing.reconciles import HOT_COUNT, HOT_SECONDS
 from steersman.testing.references import read_reference
 from steersman.testing.running_controller import RunningController
+from steersman.testing.store_view import StoreView
 from steersman.testing.waits import Waits
 
 if TYPE_CHECKING:
@@ -70,9 +70,6 @@ QUIET_REFLECTOR: Final = ReflectorOptions(
 )
 #: Factor of the periods of the API server's loops on a virtual clock, for the same reason.
 VIRTUAL_PERIOD_FACTOR: Final = 300.0
-#: Interval of the nodes' heartbeats on a virtual clock. A heartbeat is exact there and is never late: with this interval
-#: the node monitor's grace period of 50 s does not end between two of them.
-VIRTUAL_RENEW_SECONDS: Final = 38.0
 #: User agent of the test's own requests.
 _TEST_AGENT: Final = "embedded-test"
 #: An orderly stop of the components takes at most so long, in real time.
@@ -105,8 +102,11 @@ class EmbeddedCluster:
         ``nodes`` is the number of simulated nodes, ``controllers`` names controllers as ``--controllers`` does (None: the
         usual ones; an empty list: no controller manager). ``seed`` decides names, UIDs, jitter and probabilities.
         ``store`` is closed by ``stop``; by default there is a new one in memory, filled from ``snapshot``. ``configure``
-        is called with each new API server before it starts, e.g. to set certificate authorities for a listener.
+        is called with each new API server before it starts, e.g. to set certificate authorities for a listener. Raises
+        ``ClusterError`` for an unknown controller.
         """
+        if strangers := unknown(controllers or ()):
+            raise ClusterError(f'controllers: "{strangers[0]}" is not in the list of known controllers')
         if isinstance(clock, str):
             clock = VirtualClock() if clock == "virtual" else SteadyClock()
         self.clock: Final[VirtualClock | SteadyClock] = clock
@@ -179,6 +179,9 @@ class EmbeddedCluster:
         self._use_executor(self._idle)
         if isinstance(self.clock, VirtualClock):
             self.clock.use(self._waits.settle_instant)
+            self.clock.skip_quiet_stretches(
+                lambda: self.observation.history.total, may_skip=lambda: not self.app.needs_heartbeats
+            )
 
     def _use_executor(self, idle: IdleDetector) -> None:
         """Replace the executor of the loop, as far as settling needs to know of its threads."""
@@ -192,7 +195,7 @@ class EmbeddedCluster:
     async def _start_server(self) -> None:
         self.core = core = ServerCore(
             self.options,
-            KeptStore(self.store, on_commit=self.observation.committed),
+            StoreView(self.store, on_commit=self.observation.committed),
             clock=self.clock,
             with_bootstrap_controller=True,
             loop_options=self._loop_options(),
@@ -229,7 +232,6 @@ class EmbeddedCluster:
                 nodes=self._nodes,
                 options=self._manager_options,
                 reflector=QUIET_REFLECTOR if self.clock.is_virtual else None,
-                renew_interval_seconds=VIRTUAL_RENEW_SECONDS if self.clock.is_virtual else RENEW_INTERVAL_SECONDS,
             )
         manager = components.manager
         self._running = asyncio.get_running_loop().create_task(manager.run(), name="embedded cluster: components")
@@ -319,7 +321,7 @@ class EmbeddedCluster:
 
     def _check_started(self) -> None:
         if not self._is_started:
-            raise ClusterError("the cluster is not started")
+            raise ClusterError("the cluster is not running: start it, or restart it after a crash")
 
     async def _drive(
         self, work: Coroutine[Any, Any, T], name: str, *, limit_seconds: float = START_SECONDS, fails: bool = True
@@ -385,7 +387,7 @@ class EmbeddedCluster:
 
     # Waits
 
-    async def settle(self, timeout: float = 10.0, *, quiet_seconds: float | None = None) -> None:  # noqa: ASYNC109 — of another clock
+    async def settle(self, timeout: float = 60.0, *, quiet_seconds: float | None = None) -> None:  # noqa: ASYNC109 — of another clock
         """Wait until caches, queues and requests have nothing left to do and no timer is due; time does not pass.
 
         ``timeout`` is real time. Clients from outside count as settled when they sent no request and received no event for

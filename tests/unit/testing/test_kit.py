@@ -24,6 +24,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from tests.busy_machine import HANG_SECONDS
 
 from steersman.asynckit.clock import RealClock
 from steersman.client import tree
@@ -37,9 +38,9 @@ from steersman.testing.kit.report import sections_of
 from steersman.testing.kit.servers import close_fork_server
 from steersman.testing.kit.template import ClusterTemplate
 from steersman.testing.references import BadReference
+from steersman.testing.trace import PatternError
 from steersman.testing.waiting import WaitError
 
-SECONDS = 30.0
 BARE: dict[str, Any] = {"nodes": 0, "controllers": [], "scheduler": False}
 MAPS = tree("v1", "ConfigMap")
 CRD = """\
@@ -80,7 +81,7 @@ def request(cluster: Cluster, path: str, body: Any = None, method: str = "GET") 
     data = None if body is None else json.dumps(body).encode()
     new_request = urllib.request.Request(cluster.url + path, data, headers, method=method)
     context = ssl.create_default_context(cafile=str(cluster.ca))
-    with urllib.request.urlopen(new_request, context=context, timeout=SECONDS) as answer:
+    with urllib.request.urlopen(new_request, context=context, timeout=HANG_SECONDS) as answer:
         return json.load(answer)
 
 
@@ -99,7 +100,7 @@ def has_ended(pid: int) -> bool:
     except ProcessLookupError:
         return True
     try:
-        return bool(select.select([process], [], [], SECONDS)[0])
+        return bool(select.select([process], [], [], HANG_SECONDS)[0])
     finally:
         os.close(process)
 
@@ -158,6 +159,36 @@ def test_killed_cluster_leaves_no_port_or_file_and_fails_only_its_calls(shared):
 def test_cluster_that_cannot_start_is_an_error_with_its_log():
     with pytest.raises(ClusterError, match="NoSuchGate"):
         Cluster(feature_gates={"NoSuchGate": True})
+
+
+def test_cluster_with_an_unknown_controller_is_an_error_without_traceback():
+    with pytest.raises(ClusterError) as failed:
+        Cluster(controllers=["deploymnt"])
+    assert str(failed.value).splitlines() == [
+        "the cluster did not start: its process has ended with code 1",
+        "its log ends with:",
+        'controllers: "deploymnt" is not in the list of known controllers',
+    ]
+
+
+def test_command_that_is_text_is_an_error(shared):
+    with pytest.raises(ClusterError, match="'sleep 3' is no command: pass a list of the program and its arguments"):
+        shared.run_command("sleep 3")
+
+
+def test_operator_of_a_missing_file_is_an_error(shared, tmp_path):
+    with pytest.raises(ClusterError, match=r"there is no file operator\.py to run"):
+        shared.run("operator.py", directory=tmp_path)
+
+
+def test_request_patterns_that_can_match_nothing_are_errors(shared):
+    for patterns, message in (
+        ({"code": "201"}, "code: expected a number, got '201'"),
+        ({"verb": "POST", "resource": "pods"}, 'verb: "POST" is no verb of a request'),
+        ({"agent": "kopf"}, 'unknown field "agent" of a request, expected one of: user, user_agent'),
+    ):
+        with pytest.raises(PatternError, match=message):
+            shared.requests(**patterns)
 
 
 def test_unknown_option_is_an_error():
@@ -392,7 +423,7 @@ def wait_for_lines(operator, count):
 
 def test_operator_that_fails_is_an_error_with_its_output(shared):
     operator = shared.run_command(["sh", "-c", "echo a planted failure; exit 3"])
-    operator.wait(SECONDS)
+    operator.wait(HANG_SECONDS)
     with pytest.raises(OperatorError, match=r"ended with exit code 3 before it was stopped\na planted failure"):
         operator.check_running()
     assert operator.stop() == 3
@@ -401,7 +432,7 @@ def test_operator_that_fails_is_an_error_with_its_output(shared):
 
 def test_program_that_does_not_exist_is_an_error(shared):
     operator = shared.run_command(["/no/such/program"])
-    operator.wait(SECONDS)
+    operator.wait(HANG_SECONDS)
     with pytest.raises(OperatorError, match="/no/such/program: No such file or directory"):
         operator.check_running()
     operator.stop()
@@ -437,7 +468,7 @@ def test_report_has_events_output_and_nothing_of_a_stopped_cluster():
         }
         request(cluster, "/api/v1/namespaces/default/events", event, "POST")
         operator = cluster.run_command(["echo", "hello"])
-        assert operator.wait(SECONDS) == 0
+        assert operator.wait(HANG_SECONDS) == 0
         sections = dict(sections_of(cluster))
     assert "Warning  Planted  default/Pod/web  it broke" in sections["events of the cluster"]
     assert sections["output of echo hello"] == "hello\n"
@@ -616,5 +647,5 @@ def test_events_of_stale_watches_are_late_for_clients_of_other_processes():
         cluster.clock.advance(29)
         assert operator.exit_code is None
         cluster.clock.advance(2)
-        assert operator.wait(SECONDS) == 0
+        assert operator.wait(HANG_SECONDS) == 0
         assert operator.output == "ADDED\n"

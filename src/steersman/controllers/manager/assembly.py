@@ -30,14 +30,15 @@ from steersman.runtime.leader_election import elector_for
 from steersman.runtime.manager import Manager, R
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
+    from steersman.asynckit.clock import Clock
     from steersman.client import Client
     from steersman.controllers.manager.identities import Identities
     from steersman.controllers.manager.leader_migration import LeaderMigration
     from steersman.controllers.manager.options import ManagerOptions
     from steersman.controllers.registry import Registration
-    from steersman.controllers.shared.served import Served
+    from steersman.controllers.shared.served import ServedResources
 
 _log = logging.getLogger(__name__)
 
@@ -110,7 +111,7 @@ class Managed:
             raise Unhealthy("it has ended")
 
 
-async def wait_for_server(client: Client, *, seconds: float | None = SERVER_WAIT_SECONDS) -> Served:
+async def wait_for_server(client: Client, *, seconds: float | None = SERVER_WAIT_SECONDS) -> ServedResources:
     """Return the served resources, with retries until the server responds for each group version if possible.
 
     Raises the last ``ClientError`` after so many seconds (None: never, as kubelets and schedulers), and a ``ConfigError``
@@ -136,18 +137,18 @@ async def wait_for_server(client: Client, *, seconds: float | None = SERVER_WAIT
         await clock.sleep(backoff.next_seconds())
 
 
-def missing(entry: Registration, served: Served) -> list[str]:
+def missing(entry: Registration, served: ServedResources) -> list[str]:
     """Return the resources that the controller needs and the server does not serve."""
     served_resources = resources_of(served)
     return [need for need in entry.needs if need not in served_resources]
 
 
-def resources_of(served: Served) -> frozenset[str]:
+def resources_of(served: ServedResources) -> frozenset[str]:
     """Return each ``group/version resource``, the format of ``Registration.needs``."""
     return frozenset(f"{api_version} {resource.info.name}" for (api_version, _), resource in served.kinds.items())
 
 
-def selected(options: ManagerOptions, served: Served) -> Iterable[Registration]:
+def selected(options: ManagerOptions, served: ServedResources) -> Iterable[Registration]:
     """Return the controllers to run; enabled ones that cannot run are logged."""
     for entry in registered():
         if not is_enabled(entry, options.controllers):
@@ -233,14 +234,16 @@ def add_controllers(
     manager: Manager,
     options: ManagerOptions,
     identities: Identities,
-    served: Served,
+    served: ServedResources,
     *,
     group: Group | None = None,
     migration: Migration | None = None,
+    clocks: Mapping[str, Clock] | None = None,
 ) -> None:
     """Build each controller that is selected, in its own name and with all informers shared.
 
     ``group`` runs them; None: the manager itself does. Those of a ``migration`` run in its group, or not at all.
+    ``clocks`` by name of the controller replace that of the clients.
     """
     main = manager if group is None else group
     shared, delay_seconds, resources = manager.context, 0.0, resources_of(served)
@@ -257,6 +260,8 @@ def add_controllers(
             informers=shared.informers,
             served=resources,
         )
+        if clocks is not None and entry.name in clocks:
+            context = context.on_clock(clocks[entry.name])
         managed = add_controller(manager, entry, context, group=runs)
         if managed is None:
             _log.info("controller %s has nothing to do", entry.name)
