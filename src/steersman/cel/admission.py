@@ -12,11 +12,10 @@ from steersman.cel.library import jsonpatch
 from steersman.cel.library.authorizer import AUTHORIZER, RESOURCE_CHECK
 from steersman.cel.program import Program, compile_expression
 from steersman.cel.source import CompileError
+from steersman.cel.types import Type  # noqa: TC001 — a field of a named tuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    from steersman.cel.types import Type
 
 _STRINGS: Final = t.list_of(t.STRING)
 _TEXTS: Final = t.map_of(t.STRING, t.STRING)

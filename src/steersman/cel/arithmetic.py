@@ -7,7 +7,8 @@ from operator import ge, gt, le, lt
 from typing import TYPE_CHECKING, Any, Final
 
 from steersman.cel import values as v
-from steersman.cel.values import Duration, EvalError, Opaque, Timestamp, UInt
+from steersman.cel.subtypes import MapList, SetList, UInt
+from steersman.cel.values import Duration, EvalError, Opaque, Timestamp
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -80,13 +81,14 @@ def add(left: Any, right: Any) -> Any:
 
 def _add_lists(left: list[Any], right: list[Any]) -> list[Any]:
     """Concatenate lists; set and map lists merge as in server-side apply."""
-    if isinstance(left, v.SetList):
+    if isinstance(left, SetList):
         left_keys = {v.freeze(item) for item in left}
-        return v.SetList([*left, *(item for item in right if v.freeze(item) not in left_keys)])
-    if isinstance(left, v.MapList):
-        others = {left.key_of(item): item for item in right}
-        joined = [others.pop(left.key_of(item), item) for item in left]
-        return v.MapList([*joined, *others.values()], left.keys)
+        return SetList([*left, *(item for item in right if v.freeze(item) not in left_keys)])
+    if isinstance(left, MapList):
+        keys = left.keys
+        others = {v.item_key(item, keys): item for item in right}
+        joined = [others.pop(v.item_key(item, keys), item) for item in left]
+        return MapList([*joined, *others.values()], keys)
     return [*left, *right]
 
 

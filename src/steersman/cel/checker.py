@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 from steersman.cel import ast
 from steersman.cel import types as t
 from steersman.cel.source import CompileError, Issue, Source
+from steersman.cel.subtypes import UInt
 from steersman.cel.types import Bindings, Type
-from steersman.cel.values import UInt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

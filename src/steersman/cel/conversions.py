@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 from steersman.apimachinery.gotext import float_text
 from steersman.cel import times
 from steersman.cel import values as v
-from steersman.cel.values import NANOS, Duration, EvalError, Timestamp, TypeValue, UInt
+from steersman.cel.subtypes import UInt
+from steersman.cel.values import NANOS, Duration, EvalError, Timestamp, TypeValue
 
 if TYPE_CHECKING:
     from collections.abc import Callable

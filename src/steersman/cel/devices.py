@@ -12,6 +12,7 @@ from steersman.cel.library.quantities import QUANTITY, QuantityValue
 from steersman.cel.library.semver import read
 from steersman.cel.program import Program, compile_expression
 from steersman.cel.source import CompileError
+from steersman.cel.subtypes import ByDomain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -61,18 +62,11 @@ def compile_selector(expression: str) -> Program:
     return program
 
 
-class _ByDomain(dict[str, dict[str, Any]]):
-    """Values by domain and name; a missing domain reads as empty."""
-
-    def __missing__(self, domain: str) -> dict[str, Any]:
-        return {}
-
-
 def device_value(
     driver: str, attributes: Mapping[str, Any], capacity: Mapping[str, Any], *, shared: bool
 ) -> dict[str, Any]:
     """Build the ``device`` variable from ResourceSlice fields. Unqualified names belong to the driver."""
-    read_attributes, read_capacity = _ByDomain(), _ByDomain()
+    read_attributes, read_capacity = ByDomain(), ByDomain()
     for name, attribute in attributes.items():
         _put(read_attributes, driver, name, _attribute(attribute))
     for name, entry in capacity.items():
@@ -85,7 +79,7 @@ def device_value(
     }
 
 
-def _put(table: _ByDomain, driver: str, name: str, value: Any) -> None:
+def _put(table: ByDomain, driver: str, name: str, value: Any) -> None:
     domain, slash, rest = name.partition("/")
     table.setdefault(domain if slash else driver, {})[rest if slash else name] = value
 

@@ -14,6 +14,7 @@ from steersman.cel import values as v
 from steersman.cel.arithmetic import index as index_value
 from steersman.cel.arithmetic import no_overload, optional_index
 from steersman.cel.loops import loop
+from steersman.cel.subtypes import ObjectValue
 from steersman.cel.values import CostError, EvalError
 
 if TYPE_CHECKING:
@@ -227,7 +228,7 @@ class Evaluator:
         entries = [(e.key, self._compile(e.value), e.optional) for e in node.entries]
         name = node.name
 
-        def build(state: State) -> v.ObjectValue:
+        def build(state: State) -> ObjectValue:
             state.cost += _OBJECT_COST
             fields: dict[str, Any] = {}
             for key, value_of, optional in entries:
@@ -236,7 +237,7 @@ class Evaluator:
                     fields[key] = value
                 elif isinstance(value, v.Optional) and value.has_value:
                     fields[key] = value.value
-            return v.ObjectValue(fields, name)
+            return ObjectValue(fields, name)
 
         return build
 

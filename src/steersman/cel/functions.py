@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from steersman.cel import values as v
+from steersman.cel.subtypes import UInt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -71,7 +72,7 @@ def merge(*libraries: Iterable[Function]) -> dict[str, Function]:
 _PYTHON: Final[dict[str, Callable[[Any], bool]]] = {
     "bool": lambda value: isinstance(value, bool),
     "int": lambda value: type(value) is int,
-    "uint": lambda value: isinstance(value, v.UInt),
+    "uint": lambda value: isinstance(value, UInt),
     "double": lambda value: isinstance(value, float),
     "string": lambda value: isinstance(value, str),
     "bytes": lambda value: isinstance(value, bytes),

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from steersman.cel.values import INT_MAX, INT_MIN, UINT_MAX, UInt
+from steersman.cel.subtypes import UInt
+from steersman.cel.values import INT_MAX, INT_MIN, UINT_MAX
 
 if TYPE_CHECKING:
     from collections.abc import Callable

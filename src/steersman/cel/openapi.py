@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from steersman.cel import times
 from steersman.cel import types as t
-from steersman.cel.values import EvalError, MapList, SetList
+from steersman.cel.subtypes import MapList, SetList
+from steersman.cel.values import EvalError
 from steersman.cel.words import RESERVED, is_name
 
 if TYPE_CHECKING:

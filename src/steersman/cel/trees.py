@@ -7,7 +7,8 @@ from typing import Any
 
 from steersman.cel import times
 from steersman.cel.conversions import to_string
-from steersman.cel.values import Duration, EvalError, ObjectValue, Optional, Timestamp, type_name
+from steersman.cel.subtypes import ObjectValue
+from steersman.cel.values import Duration, EvalError, Optional, Timestamp, type_name
 
 
 def to_tree(value: Any) -> Any:

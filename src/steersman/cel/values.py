@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, Final
 
 from steersman.cel.source import CelError
+from steersman.cel.subtypes import ByDomain, MapList, SetList, UInt
 
 INT_MIN: Final = -(2**63)
 INT_MAX: Final = 2**63 - 1
@@ -25,15 +26,6 @@ class CostError(EvalError):
 
     def __init__(self) -> None:
         super().__init__("operation cancelled: actual cost limit exceeded")
-
-
-class UInt(int):
-    """A uint64."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return f"{int(self)}u"
 
 
 class Timestamp:
@@ -123,36 +115,6 @@ class Opaque:
         return id(self)
 
 
-class SetList(list[Any]):
-    """A list with ``x-kubernetes-list-type: set``: unordered and without duplicates."""
-
-    __slots__ = ()
-
-
-class MapList(list[Any]):
-    """A list with ``x-kubernetes-list-type: map``: items are identified by their keys."""
-
-    __slots__ = ("keys",)
-
-    def __init__(self, items: list[Any], keys: tuple[str, ...]) -> None:
-        super().__init__(items)
-        self.keys: Final = keys
-
-    def key_of(self, item: Any) -> tuple[Any, ...]:
-        """Return the key of an item."""
-        return tuple(freeze(item.get(key)) if isinstance(item, dict) else None for key in self.keys)
-
-
-class ObjectValue(dict[str, Any]):
-    """An object literal (``Object.spec{…}``)."""
-
-    __slots__ = ("type_name",)
-
-    def __init__(self, fields: dict[str, Any], type_name: str) -> None:
-        super().__init__(fields)
-        self.type_name: Final = type_name
-
-
 _NAMES: Final[dict[type, str]] = {
     bool: "bool",
     int: "int",
@@ -165,6 +127,7 @@ _NAMES: Final[dict[type, str]] = {
     SetList: "list",
     MapList: "list",
     dict: "map",
+    ByDomain: "map",
     Timestamp: "google.protobuf.Timestamp",
     Duration: "google.protobuf.Duration",
     Optional: "optional_type",
@@ -198,6 +161,11 @@ def freeze(value: Any) -> Any:
     return value
 
 
+def item_key(item: Any, keys: tuple[str, ...]) -> tuple[Any, ...]:
+    """Return the key of an item of a list of type ``map``."""
+    return tuple([freeze(item.get(key)) if isinstance(item, dict) else None for key in keys])
+
+
 def equal(left: Any, right: Any) -> bool:
     """Evaluate ``==``; values of different types are equal only if they are numbers."""
     if isinstance(left, bool) or isinstance(right, bool):
@@ -223,8 +191,9 @@ def _equal_lists(left: list[Any], right: list[Any]) -> bool:
     if isinstance(left, SetList):
         return {freeze(item) for item in left} == {freeze(item) for item in right}
     if isinstance(left, MapList):
-        others = {left.key_of(item): item for item in right}
-        return all((key := left.key_of(item)) in others and equal(item, others[key]) for item in left)
+        keys = left.keys
+        others = {item_key(item, keys): item for item in right}
+        return all((key := item_key(item, keys)) in others and equal(item, others[key]) for item in left)
     return all(map(equal, left, right))
 
 

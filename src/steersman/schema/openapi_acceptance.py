@@ -35,14 +35,21 @@ class Acceptor:
         "_alternatives",
         "_enum",
         "_format",
+        "_is_combined",
         "_is_nullable",
         "_is_unusual",
         "_items",
+        "_length_max",
+        "_length_min",
+        "_maximum",
+        "_minimum",
         "_number_format",
         "_others",
         "_parts",
+        "_pattern",
         "_schema",
         "_types",
+        "_unrestricted",
     )
 
     def __init__(self, schema: Tree) -> None:
@@ -64,21 +71,35 @@ class Acceptor:
         )
         self._alternatives: Final = [Acceptor(alternative) for alternative in schema.get("anyOf") or ()]
         self._parts: Final = [Acceptor(part) for part in schema.get("allOf") or ()]
+        self._is_combined: Final = bool(self._alternatives or self._parts)
+        self._length_min: Final[Any] = schema.get("minLength")
+        self._length_max: Final[Any] = schema.get("maxLength")
+        self._pattern: Final[str] = schema.get("pattern") or ""
+        self._minimum: Final[Any] = schema.get("minimum")
+        self._maximum: Final[Any] = schema.get("maximum")
+        #: JSON types all of whose values are valid.
+        self._unrestricted: Final = self._unrestricted_types()
         self._acceptors: Final[dict[str, Acceptor]] = {}
         self._others: Acceptor | None = None
         self._items: Acceptor | None = None
 
+    def _unrestricted_types(self) -> frozenset[str]:
+        if self._is_unusual or self._is_combined or self._enum is not None:
+            return frozenset()
+        is_text_limited = self._pattern or self._format or self._length_min is not None or self._length_max is not None
+        types = frozenset(("boolean",)) if is_text_limited else frozenset(("boolean", "string"))
+        return types & self._types if self._types else types
+
     def accepts(self, value: Any) -> bool:
-        """True if the value is valid for certain. Spends from the work meter."""
-        spend(_UNITS_PER_VALUE)
+        """True if the value is valid for certain. Lists and objects spend from the work meter."""
+        json_type = _JSON_TYPES.get(type(value))
+        if json_type in self._unrestricted:
+            return True
         if value is None:
             return self._is_nullable and self._enum is None and not self._is_unusual
-        json_type = _JSON_TYPES.get(type(value))
         if json_type is None or self._is_unusual or (self._types and json_type not in self._types):
             return False
-        if self._alternatives and not any(alternative.accepts(value) for alternative in self._alternatives):
-            return False
-        if self._parts and not all(part.accepts(value) for part in self._parts):
+        if self._is_combined and not self._accepts_combined(value):
             return False
         if json_type == "string":
             return self._accepts_text(value)
@@ -90,14 +111,18 @@ class Acceptor:
             return self._accepts_list(value)
         return json_type == "boolean" or self._accepts_number(value)
 
+    def _accepts_combined(self, value: Any) -> bool:
+        if self._alternatives and not any(alternative.accepts(value) for alternative in self._alternatives):
+            return False
+        return all(part.accepts(value) for part in self._parts)
+
     def _accepts_text(self, text: str) -> bool:
-        get = self._schema.get
         if self._enum is not None and text not in self._enum:
             return False
-        least, most, pattern = get("minLength"), get("maxLength"), get("pattern")
+        least, most = self._length_min, self._length_max
         if (most is not None and len(text) > most) or (least is not None and len(text) < least):
             return False
-        if pattern and not _matches(pattern, text):
+        if self._pattern and not _matches(self._pattern, text):
             return False
         return not self._format or openapi_formats.fits(self._format, text)
 
@@ -105,7 +130,7 @@ class Acceptor:
         get = self._schema.get
         if not -_EXACT_MAX <= number <= _EXACT_MAX:
             return False
-        least, most, format_ = get("minimum"), get("maximum"), self._number_format
+        least, most, format_ = self._minimum, self._maximum, self._number_format
         if least is not None and (number < least or (number == least and get("exclusiveMinimum"))):
             return False
         if most is not None and (number > most or (number == most and get("exclusiveMaximum"))):
@@ -117,6 +142,7 @@ class Acceptor:
         return all(openapi_formats.has_room(format_, bound) for bound in bounds)
 
     def _accepts_object(self, tree: Tree) -> bool:
+        spend(_UNITS_PER_VALUE * (len(tree) + 1))
         get = self._schema.get
         least, most = get("minProperties"), get("maxProperties")
         if (least is not None and len(tree) < least) or (most is not None and len(tree) > most):
@@ -126,7 +152,9 @@ class Acceptor:
                 return False
         acceptors = self._acceptors
         for name, item in tree.items():
-            below = acceptors.get(name) or self._below(name)
+            below = acceptors.get(name)
+            if below is None:
+                below = self._below(name)
             if below is not None and not below.accepts(item):
                 return False
         return True
@@ -149,6 +177,7 @@ class Acceptor:
         return acceptor
 
     def _accepts_list(self, items: list[Any]) -> bool:
+        spend(_UNITS_PER_VALUE * (len(items) + 1))
         get = self._schema.get
         least, most = get("minItems"), get("maxItems")
         if (least is not None and len(items) < least) or (most is not None and len(items) > most):

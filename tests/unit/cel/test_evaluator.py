@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 from tests.unit.cel.expressions import evaluated
 
-from steersman.cel.values import EvalError, UInt
+from steersman.cel.subtypes import UInt
+from steersman.cel.values import EvalError
 
 
 @pytest.mark.parametrize(

@@ -181,14 +181,14 @@ class MutatingAdmissionPolicy(Plugin):
         self, invocation: _Invocation, attributes: Attributes, faults: list[_Fault]
     ) -> dict[str, Any] | None:
         """Return the variables of an invocation; None if a match condition is false or fails."""
-        from steersman.apiserver.admission.validating_policy_rules import EvaluationError  # noqa: PLC0415
-
         try:
             variables = await variables_of(attributes, invocation.matched, self._sources)
         except StatusError as refusal:
             text = f"failed to configure binding: failed to convert object version: {refusal.message}"
             faults.extend(invocation.faults_for(text, ""))
             return None
+        from steersman.apiserver.admission.validating_policy_rules import EvaluationError  # noqa: PLC0415
+
         variables["params"] = invocation.parameter
         try:
             return variables if await with_allowance(invocation.policy.holds, variables) else None

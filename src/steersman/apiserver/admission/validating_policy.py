@@ -15,6 +15,7 @@ from steersman.apiserver.admission.lookups import Lookup, whole
 from steersman.apiserver.admission.validating_policy_match import Matcher, is_exempt, is_namespace
 from steersman.apiserver.admission.validating_policy_params import ConfigurationError, collect, served_kind
 from steersman.apiserver.workers import with_allowance
+from steersman.cel.loading import load
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -194,6 +195,7 @@ async def _applies(binding: Binding, attributes: Attributes, sources: PolicySour
 
 async def variables_of(attributes: Attributes, matched: Resource, sources: PolicySources) -> Tree:
     """Return the values of the variables that all policies have."""
+    await with_allowance(load)
     from steersman.apiserver.admission import validating_policy_input as given  # noqa: PLC0415 — loads the language
 
     new, old = await objects_in_version(attributes, matched, sources.served)

@@ -138,13 +138,13 @@ class WebhookCaller:
             return False
         if not webhook.match_conditions:
             return True
-        from steersman.apiserver.admission.validating_policy_rules import EvaluationError  # noqa: PLC0415 — loads CEL
-
         variables = None if variables_by_version is None else variables_by_version.get(matched.api_version)
         if variables is None:
             variables = await variables_of(attributes, matched, sources)
             if variables_by_version is not None:
                 variables_by_version[matched.api_version] = variables
+        from steersman.apiserver.admission.validating_policy_rules import EvaluationError  # noqa: PLC0415 — loads CEL
+
         operation = attributes.operation.value
         try:
             if await with_allowance(webhook.holds, variables):

@@ -14,7 +14,7 @@ from steersman.apiserver.aggregation.availability import DEFAULT_PORT
 from steersman.apiserver.aggregation.remote_user import remote_user_headers
 from steersman.apiserver.discovery.catalog import RemoteVersion
 from steersman.apiserver.proxying.connections import DialError, Outgoing, client_tls
-from steersman.apiserver.proxying.pool import ConnectionPool
+from steersman.apiserver.proxying.pool import ConnectionPool, PoolGroup
 from steersman.apiserver.request import UserInfo
 from steersman.apiserver.webhooks.tls import CABundleError, tls_context
 
@@ -108,13 +108,16 @@ class Backend:
         resolver: ServiceResolver,
         connections: Connections,
         identity: Identity | None,
+        *,
         clock: Clock,
+        pools: PoolGroup,
     ) -> None:
         self.spec: Final = spec
         self.resolver: Final = resolver
         self._connections: Final = connections
         self._identity: Final = identity
         self._clock: Final = clock
+        self._pools: Final = pools
         self._pool: ConnectionPool | None = None
         self._making_pool: Final = asyncio.Lock()
         self.group_priority = 0
@@ -138,7 +141,9 @@ class Backend:
             if self._pool is None:
                 tls = await asyncio.to_thread(make_tls, self.spec, self._identity)
                 name = self.spec.server_hostname
-                self._pool = ConnectionPool(self._connections, tls=tls, server_hostname=name, clock=self._clock)
+                self._pool = ConnectionPool(
+                    self._connections, tls=tls, server_hostname=name, clock=self._clock, group=self._pools
+                )
             return self._pool
 
     def locations(self) -> list[Location]:

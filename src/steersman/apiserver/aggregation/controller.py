@@ -25,6 +25,7 @@ from steersman.apiserver.aggregation.metrics import AvailabilityMetrics
 from steersman.apiserver.aggregation.proxy import AggregatorProxy
 from steersman.apiserver.aggregation.service_resolver import ResolveError, ServiceResolver
 from steersman.apiserver.proxying.connections import DialError
+from steersman.apiserver.proxying.pool import PoolGroup
 from steersman.asynckit.backoff import exponential
 from steersman.asynckit.tasks import Supervisor
 from steersman.asynckit.timeouts import wait_for
@@ -51,9 +52,14 @@ RESYNC_SECONDS: Final = 30.0
 PROBE_SECONDS: Final = 5.0
 #: Addresses of a Service that are probed side by side; one answer is enough.
 PROBES_MAX: Final = 5
+#: Backends of one server; an APIService beyond them is not available.
+BACKENDS_MAX: Final = 256
+#: Backends that are checked side by side.
+CHECKS_MAX: Final = 32
 _BACKOFF_SECONDS: Final = 0.005
 _BACKOFF_MAX_SECONDS: Final = 30.0
 _DOCUMENT_BYTES_MAX: Final = 4 << 20
+_TOO_MANY: Final = availability.failed_discovery(f"there are {BACKENDS_MAX} other APIServices with a Service")
 _API_SERVICES: Final = "apiservices.apiregistration.k8s.io"
 
 
@@ -101,6 +107,8 @@ class Aggregator:
         self._resolver: Final = ServiceResolver(registry)
         self._proxy: Final = AggregatorProxy(dice=dice, rejects_redirects=rejects_redirects)
         self._tasks: Final = Supervisor("aggregated API servers")
+        self._pools: Final = PoolGroup()
+        self._checks: Final = asyncio.Semaphore(CHECKS_MAX)
         #: Revisions of the APIServices seen, by name.
         self._seen: dict[str, int] = {}
         self._watched: dict[str, _Watched] = {}
@@ -181,11 +189,16 @@ class Aggregator:
             self._forget(name)
             watched = None
         if spec is None:
-            if plan_status(api_service, LOCAL, now="") is not None:
-                self._tasks.start(f"status of APIService {name}", self._write(name, LOCAL))
+            self._start_write(name, api_service, LOCAL)
+            return
+        if watched is None and len(self._watched) >= BACKENDS_MAX:
+            self._seen[name] = -1  # looked at again after any change
+            self._start_write(name, api_service, _TOO_MANY)
             return
         if watched is None:
-            backend = Backend(spec, self._resolver, self._connections, self.identity, self._clock)
+            backend = Backend(
+                spec, self._resolver, self._connections, self.identity, clock=self._clock, pools=self._pools
+            )
             watched = self._watched[name] = _Watched(backend)
             watched.task = self._tasks.start(f"checks of APIService {name}", self._check_forever(name, watched))
             self._follow_services()
@@ -193,6 +206,11 @@ class Aggregator:
         backend.group_priority = fields.get("groupPriorityMinimum") or 0
         backend.version_priority = fields.get("versionPriority") or 0
         backend.is_available = availability.is_available(api_service)
+
+    def _start_write(self, name: str, api_service: Tree, outcome: Availability) -> None:
+        """Start to set the condition of an APIService that is not checked, if it differs."""
+        if plan_status(api_service, outcome, now="") is not None:
+            self._tasks.start(f"status of APIService {name}", self._write(name, outcome))
 
     def _forget(self, name: str) -> None:
         watched = self._watched.pop(name, None)
@@ -241,7 +259,8 @@ class Aggregator:
         while True:
             watched.changed.clear()
             watched.fingerprint = self._fingerprint(watched)
-            outcome = await self._check(watched)
+            async with self._checks:
+                outcome = await self._check(watched)
             is_written = await self._write(name, outcome)
             if is_written and outcome.reason != "FailedDiscoveryCheck":
                 failures, delay = 0, RESYNC_SECONDS

@@ -16,8 +16,24 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 #: Upper bounds in seconds of calls, and of conversions by definition.
-REQUEST_BUCKETS: Final = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 45.0, 60.0)
-CONVERSION_BUCKETS: Final = tuple(0.001 * 2**power for power in range(15))
+REQUEST_BUCKETS: Final[tuple[float, ...]] = (
+    0.005,
+    0.01,
+    0.02,
+    0.05,
+    0.1,
+    0.2,
+    0.5,
+    1.0,
+    2.0,
+    5.0,
+    10.0,
+    20.0,
+    30.0,
+    45.0,
+    60.0,
+)
+CONVERSION_BUCKETS: Final[tuple[float, ...]] = tuple(0.001 * 2**power for power in range(15))
 
 
 class FailureType(StrEnum):

@@ -127,8 +127,8 @@ def _converted(objects: Sequence[Tree], body: bytes, *, version: str, api_versio
         answers = read_response(body, version=version, uid=uid)
     except ReviewDecodeError as error:
         raise _ConversionError(f"failed: {error}", FailureType.CALL) from None
-    except MalformedResponseError as error:
-        raise _ConversionError(f"failed: {error}", FailureType.MALFORMED_RESPONSE) from None
+    except MalformedResponseError as malformed:
+        raise _ConversionError(f"failed: {malformed}", FailureType.MALFORMED_RESPONSE) from None
     if len(answers) != len(objects):
         text = f"returned {len(answers)} objects, expected {len(objects)}"
         raise _ConversionError(text, FailureType.PARTIAL_RESPONSE)
@@ -136,9 +136,9 @@ def _converted(objects: Sequence[Tree], body: bytes, *, version: str, api_versio
     for position, (source, answer) in enumerate(zip(objects, answers, strict=True)):
         try:
             converted.append(verified(source, answer, api_version=api_version))
-        except InvalidObjectError as error:
-            what = "metadata in object" if error.is_of_metadata else "converted object"
-            text = f"returned invalid {what} at index {position}: {error}"
+        except InvalidObjectError as invalid:
+            what = "metadata in object" if invalid.is_of_metadata else "converted object"
+            text = f"returned invalid {what} at index {position}: {invalid}"
             raise _ConversionError(text, FailureType.INVALID_OBJECT) from None
     return converted
 

@@ -27,7 +27,7 @@ _TERMINATING: Final = "Terminating"
 
 
 def plan_status(definition: Tree, others: Iterable[Tree], *, now: str) -> Tree | None:
-    """Return the desired status of a definition; None if unchanged. ``others``: the group's other definitions."""
+    """Return the desired status of a definition; None if unchanged. ``others``: accepted names of the group's others."""
     status: Tree = {**(definition.get("status") or {})}
     accepted, conflict = _accept(definition, others)
     conditions = [dict(c) for c in status.get("conditions") or ()]
@@ -78,8 +78,7 @@ def _accept(definition: Tree, others: Iterable[Tree]) -> tuple[Tree, tuple[str, 
     accepted: Tree = {**((definition.get("status") or {}).get("acceptedNames") or {"plural": "", "kind": ""})}
     resources: set[str] = set()
     kinds: set[str] = set()
-    for other in others:
-        names = (other.get("status") or {}).get("acceptedNames") or {}
+    for names in others:
         resources |= {names.get("plural", ""), names.get("singular", ""), *(names.get("shortNames") or ())}
         kinds |= {names.get("kind", ""), names.get("listKind", "")}
     conflict: tuple[str, str] | None = None

@@ -23,6 +23,7 @@ from steersman.apiserver.crd.definition import (
     condition_is,
     is_established,
 )
+from steersman.apiserver.crd.group_names import GroupNames
 from steersman.apiserver.crd.strategy import CustomResourceStrategy, DefinitionState, labels_of
 from steersman.apiserver.crd.version_converter import VersionConverter
 from steersman.apiserver.generic import deletion
@@ -142,8 +143,8 @@ class CustomResources:
         self._seen: dict[str, int] = {}
         #: Revision and earliest time of the next try, by the name of a definition whose sync failed.
         self._retries: dict[str, tuple[int, float]] = {}
-        #: Revision, group and accepted names of definitions: decoding all of a group for each would be quadratic.
-        self._names: dict[str, tuple[int, str, Tree]] = {}
+        self._names: Final = GroupNames()
+        self._definitions.cache.follow(self._names)
         #: Groups with a running sync.
         self._busy: set[str] = set()
         self._custom: dict[str, _Custom] = {}
@@ -214,7 +215,6 @@ class CustomResources:
         if entry is None:
             self._stop_serving(name)
             self._seen.pop(name, None)
-            self._names.pop(name, None)
             return
         try:
             is_settled = await self._look(name, entry)
@@ -235,8 +235,7 @@ class CustomResources:
         now = self._clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
         if definition["metadata"].get("deletionTimestamp"):
             return await self._empty(name, definition, entry, now=now)
-        group = definition["spec"]["group"]
-        status = naming.plan_status(definition, self._others(name, group), now=now)
+        status = naming.plan_status(definition, self._names.others(name), now=now)
         if status is not None:
             definition["status"] = status
             await self._writer.put_status(definition)
@@ -245,22 +244,6 @@ class CustomResources:
         else:
             self._stop_serving(name)
         return True
-
-    def _others(self, name: str, group: str) -> list[Tree]:
-        """Return the accepted names of the group's other definitions, as definitions without anything else."""
-        others = []
-        for entry in self._definitions.cache.snapshot():
-            if entry.name == name or not entry.name.endswith(f".{group}"):
-                continue
-            revision, others_group, named = self._names.get(entry.name, (0, "", {}))
-            if revision != entry.revision:
-                tree = entry.tree()
-                others_group = tree["spec"]["group"]
-                named = {"status": {"acceptedNames": (tree.get("status") or {}).get("acceptedNames")}}
-                self._names[entry.name] = (entry.revision, others_group, named)
-            if others_group == group:
-                others.append(named)
-        return others
 
     async def _empty(self, name: str, definition: Tree, entry: Entry, *, now: str) -> bool:
         """Delete the objects of a terminating definition, then remove its finalizer. Each step is written to the status

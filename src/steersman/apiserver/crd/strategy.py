@@ -5,12 +5,12 @@ from __future__ import annotations
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final
 
-from steersman.apimachinery import names
+from steersman.apimachinery import jsonpath, names
 from steersman.apimachinery.errors import method_not_supported
 from steersman.apimachinery.field import ErrorType
 from steersman.apimachinery.gotext import general_float_text, quote, to_json
 from steersman.apimachinery.trees import Tree, copy_tree
-from steersman.apiserver.crd import jsonpath, structure
+from steersman.apiserver.crd import structure
 from steersman.apiserver.crd.embedded import validate_embedded
 from steersman.apiserver.crd.ratcheting import new_faults
 from steersman.apiserver.crd.scaling import validate_scale_spec, validate_scale_status

@@ -168,13 +168,15 @@ class Answer:
 
     async def text(self, size_max: int) -> bytes:
         """Read the body up to ``size_max`` bytes."""
-        text = b""
+        received: list[bytes] = []
+        size = 0
         async for piece in self.pieces():
-            text += piece
-            if len(text) >= size_max:
+            received.append(piece[: size_max - size])
+            size += len(received[-1])
+            if size >= size_max:
                 break
         self.close()
-        return text[:size_max]
+        return b"".join(received)
 
     def close(self) -> None:
         """Close the connection and drop unread data. Idempotent.

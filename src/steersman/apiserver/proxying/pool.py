@@ -1,9 +1,9 @@
-"""Pool of connections to one backend.
+"""Pools of connections, one for each backend.
 
-Bounds: ``OPEN_MAX`` connections, including watches; further requests fail at once. Up to ``IDLE_MAX`` connections stay
-idle for ``IDLE_SECONDS``. A request without body that fails on a reused connection before any response is retried once
-on a new one, as the backend may have just closed it; other requests are not retried, and reuse only connections idle
-for less than ``FRESH_SECONDS``.
+Bounds: ``OPEN_MAX`` connections to a backend and ``TOTAL_OPEN_MAX`` to all, including watches; further requests fail at once.
+Up to ``IDLE_MAX`` connections of a backend and ``TOTAL_IDLE_MAX`` of all stay idle for ``IDLE_SECONDS``. A request without
+body that fails on a reused connection before any response is retried once on a new one, as the backend may have just closed
+it; other requests are not retried, and reuse only connections idle for less than ``FRESH_SECONDS``.
 """
 
 from __future__ import annotations
@@ -20,22 +20,48 @@ if TYPE_CHECKING:
     from steersman.asynckit.clock import Clock
 
 OPEN_MAX: Final = 512
+TOTAL_OPEN_MAX: Final = 2048
 IDLE_MAX: Final = 32
+TOTAL_IDLE_MAX: Final = 256
 IDLE_SECONDS: Final = 90.0
 FRESH_SECONDS: Final = 2.0
 _REPEATABLE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+class PoolGroup:
+    """Pools that share the bounds of all connections."""
+
+    __slots__ = ("idle_count", "open_count", "pools")
+
+    def __init__(self) -> None:
+        #: Open connections, including idle ones.
+        self.open_count = 0
+        self.idle_count = 0
+        #: Pools with idle connections.
+        self.pools: Final[set[ConnectionPool]] = set()
+
+    def close_oldest_idle(self) -> None:
+        """Close the connection that has been idle for longest."""
+        min(self.pools, key=ConnectionPool.idle_since).drop_oldest()
 
 
 class ConnectionPool:
     """Connections with one TLS identity and one expected server name."""
 
     def __init__(
-        self, connections: Connections, *, tls: ssl.SSLContext | None, server_hostname: str, clock: Clock
+        self,
+        connections: Connections,
+        *,
+        tls: ssl.SSLContext | None,
+        server_hostname: str,
+        clock: Clock,
+        group: PoolGroup,
     ) -> None:
         self._connections: Final = connections
         self._tls: Final = tls
         self._server_hostname: Final = server_hostname
         self._clock: Final = clock
+        self._group: Final = group
         #: By location; each with the time at which it became idle, oldest first.
         self._idle: dict[Location, list[tuple[float, Streams]]] = {}
         self._idle_count = 0
@@ -74,25 +100,38 @@ class ConnectionPool:
         """Close idle connections now, and others after their response."""
         self._is_closed = True
         while self._idle_count:
-            self._drop_oldest()
+            self.drop_oldest()
 
     async def _dial(self, location: Location) -> Streams:
-        while self._open_count >= OPEN_MAX and self._idle_count:
-            self._drop_oldest()
-        if self._open_count >= OPEN_MAX:
-            raise DialError(f"dial tcp {location.authority}: {OPEN_MAX} connections are open")
-        self._open_count += 1
+        group = self._group
+        if self._open_count >= OPEN_MAX and self._idle_count:
+            self.drop_oldest()
+        if group.open_count >= TOTAL_OPEN_MAX and group.idle_count:
+            group.close_oldest_idle()
+        for count, count_max in ((self._open_count, OPEN_MAX), (group.open_count, TOTAL_OPEN_MAX)):
+            if count >= count_max:
+                raise DialError(f"dial tcp {location.authority}: {count} connections are open")
+        self._count_open(1)
         try:
             return await self.dial(location)
         except BaseException:
-            self._open_count -= 1
+            self._count_open(-1)
             raise
+
+    def _count_open(self, change: int) -> None:
+        self._open_count += change
+        self._group.open_count += change
+
+    def _count_idle(self, change: int) -> None:
+        self._idle_count += change
+        self._group.idle_count += change
+        (self._group.pools.add if self._idle_count else self._group.pools.discard)(self)
 
     async def _exchange(self, location: Location, streams: Streams, sent: Outgoing) -> Answer:
         try:
             answer = await exchange(*streams, sent, location.authority)
         except BaseException:
-            self._open_count -= 1
+            self._count_open(-1)
             raise
         answer.on_close = lambda is_reusable: self._give_back(location, streams, is_reusable=is_reusable)
         return answer
@@ -102,9 +141,11 @@ class ConnectionPool:
             self._abort(streams)
             return
         if self._idle_count >= IDLE_MAX:
-            self._drop_oldest()
+            self.drop_oldest()
+        elif self._group.idle_count >= TOTAL_IDLE_MAX:
+            self._group.close_oldest_idle()
         self._idle.setdefault(location, []).append((self._clock.monotonic(), streams))
-        self._idle_count += 1
+        self._count_idle(1)
 
     def _take(self, location: Location, age_max: float) -> Streams | None:
         """Return the most recently used idle connection if young enough; close expired ones."""
@@ -116,7 +157,7 @@ class ConnectionPool:
             if is_usable and now - since >= age_max:
                 return None
             idle.pop()
-            self._idle_count -= 1
+            self._count_idle(-1)
             if not idle:
                 del self._idle[location]
             if is_usable:
@@ -124,14 +165,19 @@ class ConnectionPool:
             self._abort(streams)
         return None
 
-    def _drop_oldest(self) -> None:
+    def idle_since(self) -> float:
+        """Return when the oldest of the idle connections, of which there is one, became idle."""
+        return min(waiting[0][0] for waiting in self._idle.values())
+
+    def drop_oldest(self) -> None:
+        """Close the connection that has been idle for longest."""
         location = min(self._idle, key=lambda candidate: self._idle[candidate][0][0])
         _, streams = self._idle[location].pop(0)
-        self._idle_count -= 1
+        self._count_idle(-1)
         if not self._idle[location]:
             del self._idle[location]
         self._abort(streams)
 
     def _abort(self, streams: Streams) -> None:
-        self._open_count -= 1
+        self._count_open(-1)
         streams[1].transport.abort()

@@ -9,7 +9,8 @@ from typing import Any, Final
 from steersman.apimachinery.gotext import float_text
 from steersman.cel import times
 from steersman.cel import values as v
-from steersman.cel.values import Duration, EvalError, Timestamp, TypeValue, UInt
+from steersman.cel.subtypes import UInt
+from steersman.cel.values import Duration, EvalError, Timestamp, TypeValue
 
 _CLAUSE: Final = re.compile(r"%(%|(?:\.(\d+))?([a-zA-Z]))|%")
 _PRECISION_MAX: Final = 1000

@@ -76,7 +76,7 @@ def _sort(items: list[Any]) -> list[Any]:
     return sorted(items, key=cmp_to_key(_compare))
 
 
-def _sort_by_keys(items: list[Any], keys: list[Any]) -> list[Any]:
+def _sort_by_keys(items: Any, keys: list[Any]) -> list[Any]:
     if not isinstance(items, list):  # the macro takes maps as well, which have as many keys as entries
         raise EvalError(f"no such overload: @sortByAssociatedKeys({v.type_name(items)}, {v.type_name(keys)})")
     _check_keys(keys)

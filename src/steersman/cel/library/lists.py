@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from steersman.cel import arithmetic as a
 from steersman.cel import values as v
 from steersman.cel.functions import Function, member
+from steersman.cel.subtypes import UInt
 from steersman.cel.types import (
     BOOL,
     BYTES,
@@ -21,7 +22,7 @@ from steersman.cel.types import (
     list_of,
     param,
 )
-from steersman.cel.values import Duration, EvalError, UInt
+from steersman.cel.values import Duration, EvalError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

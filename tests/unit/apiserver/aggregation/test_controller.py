@@ -6,6 +6,7 @@ import json
 import pytest
 from tests.unit.apiserver.aggregation.backends import (
     API_SERVICES,
+    HOST,
     NAME,
     PATH,
     RESOURCES,
@@ -15,8 +16,11 @@ from tests.unit.apiserver.aggregation.backends import (
     response,
     things,
 )
-from tests.unit.apiserver.webhooks.servers import ca_bundle
+from tests.unit.apiserver.webhooks.servers import ca_bundle, server_tls
+from tests.unit.flooding import BODY_BYTES, BUFFERED_BYTES_MAX, Flood
+from tests.unit.listening import listening
 
+from steersman.apiserver.aggregation import controller
 from steersman.testing import InProcessAPIServer
 
 AGGREGATED = {"accept": "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"}
@@ -68,6 +72,31 @@ async def test_discovery_keeps_resources_as_stale_when_the_backend_goes_away():
         body = json.dumps(patch).encode()
         assert (await server.request("PATCH", f"{API_SERVICES}/{NAME}", body=body, headers=merge)).code == 200
         assert (await server.request("GET", f"{PATH}/namespaces/default/things")).body == b"service unavailable\n"
+
+
+async def test_apiservice_is_unavailable_when_its_backend_answers_without_end():
+    flood = Flood()
+    async with InProcessAPIServer() as server, listening(flood, tls=server_tls((HOST,))) as port:
+        await register(server, port)
+        message = (await condition(server, "FailedDiscoveryCheck"))["message"]
+        sent_bytes = flood.sent_bytes
+    assert message.endswith(": the answer has more than 4194304 bytes")
+    assert sent_bytes < BUFFERED_BYTES_MAX + (4 << 20) < BODY_BYTES
+
+
+async def test_apiservice_beyond_the_limit_waits_until_another_one_is_deleted(monkeypatch):
+    monkeypatch.setattr(controller, "BACKENDS_MAX", 1)
+    other = "v2.things.example.com"
+    async with InProcessAPIServer() as server, backend() as served:
+        await register(server, served.port)
+        await condition(server, "Passed")
+        await register(server, served.port, name=other)
+        rejected = await condition(server, "FailedDiscoveryCheck", name=other)
+        assert rejected["message"].endswith("other APIServices with a Service")
+        assert len(server.core.aggregator.backends) == 1
+        assert (await server.request("DELETE", f"{API_SERVICES}/{NAME}")).code == 200
+        await condition(server, "Passed", name=other)
+        assert [candidate.spec.version for candidate in server.core.aggregator.backends] == ["v2"]
 
 
 async def test_requests_carry_the_user_and_no_credentials_to_the_backend():

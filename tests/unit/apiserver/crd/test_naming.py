@@ -29,7 +29,8 @@ def definition(plural: str = "shirts", kind: str = "Shirt", **names: object) -> 
 
 
 def accepted(tree: dict, others: list[dict] | None = None) -> dict:
-    status = naming.plan_status(tree, others or [], now=NOW)
+    names = [other["status"]["acceptedNames"] for other in others or ()]
+    status = naming.plan_status(tree, names, now=NOW)
     assert status is not None
     return {**tree, "status": status}
 

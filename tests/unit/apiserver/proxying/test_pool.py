@@ -6,7 +6,7 @@ from tests.unit.listening import listening
 from steersman.apiserver.proxying import pool
 from steersman.apiserver.proxying.connections import Connections, DialError, Outgoing
 from steersman.apiserver.proxying.kubelet import Location
-from steersman.apiserver.proxying.pool import ConnectionPool
+from steersman.apiserver.proxying.pool import ConnectionPool, PoolGroup
 from steersman.asynckit.clock import FakeClock, RealClock
 
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
@@ -26,8 +26,9 @@ class Server:
             await writer.drain()
 
 
-def pool_of(clock) -> ConnectionPool:
-    return ConnectionPool(Connections(RealClock()), tls=None, server_hostname="", clock=clock)
+def pool_of(clock, group: PoolGroup | None = None) -> ConnectionPool:
+    connections = Connections(RealClock())
+    return ConnectionPool(connections, tls=None, server_hostname="", clock=clock, group=group or PoolGroup())
 
 
 def at(port: int) -> Location:
@@ -83,6 +84,35 @@ async def test_request_above_the_limit_fails_at_once(monkeypatch):
         with pytest.raises(DialError, match="1 connections are open"):
             await connections.round_trip(at(port), GET)
         answer.close()
+
+
+async def test_request_above_the_limit_of_all_pools_fails_unless_another_pool_has_an_idle_connection(monkeypatch):
+    monkeypatch.setattr(pool, "TOTAL_OPEN_MAX", 1)
+    group = PoolGroup()
+    first, second = pool_of(RealClock(), group), pool_of(RealClock(), group)
+    async with listening(Server()) as port:
+        answer = await first.round_trip(at(port), GET)
+        with pytest.raises(DialError, match="1 connections are open"):
+            await second.round_trip(at(port), GET)
+        await answer.text(10)
+        assert await (await second.round_trip(at(port), GET)).text(10) == b"ok"
+        assert (first.open_count, second.open_count, group.open_count) == (0, 1, 1)
+        second.close()
+    assert (group.open_count, group.idle_count, group.pools) == (0, 0, set())
+
+
+async def test_longest_idle_connection_of_all_pools_is_closed_above_their_limit(monkeypatch):
+    monkeypatch.setattr(pool, "TOTAL_IDLE_MAX", 2)
+    clock, group = FakeClock(), PoolGroup()
+    pools = [pool_of(clock, group) for _ in range(3)]
+    async with listening(Server()) as port:
+        for member in pools:
+            await (await member.round_trip(at(port), GET)).text(10)
+            await clock.advance(1)
+        assert [member.open_count for member in pools] == [0, 1, 1]
+        assert group.idle_count == 2
+        for member in pools:
+            member.close()
 
 
 async def test_streamed_body_of_unknown_length_is_chunked():

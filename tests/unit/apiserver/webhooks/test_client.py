@@ -1,12 +1,16 @@
 """Client of webhooks: calls, errors, pooling."""
 
 import asyncio
+import tracemalloc
 
 import pytest
-from tests.unit.apiserver.webhooks.servers import WebhookServer, ca_bundle, http_response
+from tests.unit.apiserver.webhooks.servers import WebhookServer, ca_bundle, http_response, server_tls
+from tests.unit.flooding import BODY_BYTES, BUFFERED_BYTES_MAX, Flood
+from tests.unit.listening import listening
 
 from steersman.apimachinery.errors import service_unavailable
 from steersman.apiserver.webhooks.client import (
+    RESPONSE_BYTES_MAX,
     WebhookCallError,
     WebhookClients,
     WebhookConfigError,
@@ -177,6 +181,20 @@ async def test_post_fails_for_bad_answer(answer: bytes | None, expected: str):
         text = await failure({"url": server.url, "caBundle": ca_bundle()}, seconds=0.3, response_bytes_max=1000)
     assert expected in text
     assert len(server.targets) == 1
+
+
+async def test_post_reads_a_response_up_to_its_limit_only():
+    flood = Flood()
+    async with listening(flood, tls=server_tls(("127.0.0.1",))) as port:
+        tracemalloc.start()
+        try:
+            text = await failure({"url": f"https://127.0.0.1:{port}", "caBundle": ca_bundle()}, seconds=60)
+            _, peak_bytes = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+    assert text.endswith(f": response body exceeds {RESPONSE_BYTES_MAX} bytes")
+    assert flood.sent_bytes < RESPONSE_BYTES_MAX + BUFFERED_BYTES_MAX < BODY_BYTES
+    assert peak_bytes < RESPONSE_BYTES_MAX + BUFFERED_BYTES_MAX
 
 
 async def test_post_accepts_body_that_ends_with_the_connection():

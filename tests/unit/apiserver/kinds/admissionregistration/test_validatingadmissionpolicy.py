@@ -43,6 +43,19 @@ def test_validate_status_update_checks_type_checking_and_conditions():
     assert STRATEGY.validate_status_update(CONTEXT, named(), named()) == []
 
 
+def test_validate_status_update_parses_field_references_as_jsonpath():
+    references = ["spec.validations[0].expression", ".spec['a']", " spec.a ", "spec.validations[", " #"]
+    warnings = [{"fieldRef": reference, "warning": "w"} for reference in references]
+    faults = STRATEGY.validate_status_update(
+        CONTEXT, named(status={"typeChecking": {"expressionWarnings": warnings}}), named()
+    )
+    path = "status.typeChecking.expressionWarnings"
+    assert texts(faults) == [
+        f'{path}[3].fieldRef: Invalid value: "spec.validations[": invalid JSONPath: unterminated array',
+        f"{path}[4].fieldRef: Invalid value: \"#\": invalid JSONPath: unrecognized character in action: U+0023 '#'",
+    ]
+
+
 def test_warnings_about_names_of_manifest_based_configurations():
     (text,) = STRATEGY.warnings(CONTEXT, {"metadata": {"name": "a.static.k8s.io"}}, None)
     assert text.startswith('metadata.name: names ending with ".static.k8s.io" will be reserved')

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery import field
+from steersman.cel.loading import load
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,6 +19,7 @@ class PolicyExpressions:
     """Expressions of one policy. The CEL compiler is imported with the first one, to keep start-up short."""
 
     def __init__(self, spec: Tree) -> None:
+        load()
         self._has_params: Final = spec.get("paramKind") is not None
         self._composed: Final = bool(spec.get("variables"))
         self._compiler: Compiler | None = None

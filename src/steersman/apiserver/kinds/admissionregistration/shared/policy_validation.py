@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from steersman.apimachinery import field, names
+from steersman.apimachinery import field, jsonpath, names
 from steersman.apiserver.kinds.admissionregistration.shared.cel_expressions import PolicyExpressions
 from steersman.apiserver.kinds.admissionregistration.shared.matching import (
     FAILURE_POLICIES,
@@ -62,9 +62,18 @@ def validate_policy_status(status: Tree) -> Iterator[FieldError]:
         here = where.index(position)
         if not warning.get("warning"):
             yield field.required(here.child("warning"))
-        if not (warning.get("fieldRef") or "").strip():
-            yield field.required(here.child("fieldRef"))
+        yield from _validate_field_ref((warning.get("fieldRef") or "").strip(), here.child("fieldRef"))
     yield from validate_status_conditions(status.get("conditions"), path.child("conditions"))
+
+
+def _validate_field_ref(reference: str, path: Path) -> Iterator[FieldError]:
+    if not reference:
+        yield field.required(path)
+        return
+    try:
+        jsonpath.compile_path(reference)
+    except jsonpath.JSONPathError as error:
+        yield field.invalid(path, reference, f"invalid JSONPath: {error}")
 
 
 def validate_mutating_policy(obj: Tree) -> Iterator[FieldError]:

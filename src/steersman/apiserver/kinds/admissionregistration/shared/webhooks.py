@@ -47,6 +47,7 @@ class WebhookConfigurationStrategy(Strategy):
     """Base strategy of webhook configurations; generation follows the webhooks."""
 
     has_generation = True
+    is_metered = True
     allow_unconditional_update = False
     finalizers_need_domains = False
     metadata_checks_on_update = (0, 1)

@@ -6,12 +6,14 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from steersman.apimachinery import field
+from steersman.apimachinery.field import Path  # noqa: TC001 — a field of a named tuple
 from steersman.apiserver.kinds.shared.go_form import go_form
+from steersman.cel.loading import load
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from steersman.apimachinery.field import FieldError, Path
+    from steersman.apimachinery.field import FieldError
     from steersman.apimachinery.trees import Tree
     from steersman.cel.schema_rules import Rule
 
@@ -86,6 +88,7 @@ class _Checker:
         yield from self.check(schema, path, place._replace(is_resource=bool(schema.get(_EMBEDDED)), cardinality=count))
 
     def _check_rules(self, rules: Sequence[Tree], schema: Tree, path: Path, place: _Place) -> Iterator[FieldError]:
+        load()
         from steersman.cel.openapi import declare  # noqa: PLC0415 — loaded with the first expression
         from steersman.cel.schema_rules import cardinality, compile_rules  # noqa: PLC0415 — as above
 

@@ -12,6 +12,7 @@ from steersman.apimachinery import field
 from steersman.apimachinery.field import ErrorType, FieldError, Path
 from steersman.apiserver.kinds.apiextensions.customresourcedefinition.cel_rules import has_rules
 from steersman.apiserver.kinds.apiextensions.customresourcedefinition.field_paths import follow
+from steersman.cel.loading import load
 from steersman.schema.openapi_values import NO_PATH
 
 if TYPE_CHECKING:
@@ -111,6 +112,7 @@ def _compiled(schema: Tree, *, is_resource: bool) -> list[_Placed]:
     rules = schema.get(_RULES) or ()
     if not rules:
         return []
+    load()
     from steersman.cel.openapi import declare  # noqa: PLC0415 — loaded with the first expression
     from steersman.cel.schema_rules import compile_rules  # noqa: PLC0415 — as above
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from steersman.apimachinery import field
+from steersman.cel.loading import load
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 def check_selector(expression: str, path: Path) -> Iterator[FieldError]:
     """Validate that a selector compiles to a boolean and its estimated cost is within the limit."""
+    load()
     from steersman.cel.cost_estimate import estimate_cost  # noqa: PLC0415 — loaded with the first expression
     from steersman.cel.devices import COST_LIMIT, SelectorError, compile_selector  # noqa: PLC0415 — as above
 

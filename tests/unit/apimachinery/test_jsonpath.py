@@ -2,7 +2,7 @@
 
 import pytest
 
-from steersman.apiserver.crd.jsonpath import JSONPathError, find, is_valid
+from steersman.apimachinery.jsonpath import JSONPathError, find, is_valid
 
 TREE = {
     "spec": {"replicas": 3, "a.b": 1, "ratio": 0.5, "on": True, "empty": []},

@@ -1,4 +1,4 @@
-r"""JSONPath of printer columns and selectable fields. Upstream: ``k8s.io/client-go/util/jsonpath``, with missing keys allowed.
+r"""JSONPath of printer columns, selectable fields and field references. Upstream: ``k8s.io/client-go/util/jsonpath``, with missing keys allowed.
 
 ``.spec.replicas``, ``.metadata.labels.a\.b/c``, ``.status.conditions[?(@.type=="Ready")].status``, ``.items[-1:].name``, ``..name``.
 """
@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from steersman.apimachinery.text_cache import text_cache
-from steersman.apiserver.crd.jsonpath_parser import (
+from steersman.apimachinery.jsonpath_parser import (
     Field,
     Filter,
     Identifier,
@@ -20,11 +19,12 @@ from steersman.apiserver.crd.jsonpath_parser import (
     Wildcard,
     parse,
 )
+from steersman.apimachinery.text_cache import text_cache
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from steersman.apiserver.crd.jsonpath_parser import Node, Path
+    from steersman.apimachinery.jsonpath_parser import Node, Path
 
 __all__ = ["JSONPathError", "compile_path", "find", "is_valid"]
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from steersman.apiserver.crd.jsonpath_parser import (
+from steersman.apimachinery.jsonpath_parser import (
     Field,
     Filter,
     Identifier,
@@ -53,9 +53,10 @@ def test_parse_returns_the_nodes_of_a_path(path, nodes):
         ("[?(@.a", "unterminated filter"),
         ("[?(@.a)x", "unclosed array expect ]"),
         ("'a", "unterminated quoted string"),
-        ("'a\\q'", "invalid syntax"),
+        ("'a\\q'", "unquote string 'a.q' error invalid syntax"),
         ("1.2.3", "cannot parse number 1.2.3"),
-        ("#", "unrecognized character in action"),
+        ("#", r"unrecognized character in action: U\+0023 '#'"),
+        ("\a", r"unrecognized character in action: U\+0007$"),
         (".a\n", "unclosed action"),
         (".a}{.b[", "unterminated array"),
         ("['" * 40, "unterminated array"),

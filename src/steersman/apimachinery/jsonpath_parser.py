@@ -66,7 +66,8 @@ class Filter(NamedTuple):
 class Literal(NamedTuple):
     """A text, number or boolean."""
 
-    value: str | float | bool
+    #: A compiled ``float`` alone would convert integers.
+    value: str | int | float | bool
 
 
 class Identifier(NamedTuple):
@@ -140,7 +141,7 @@ class _Parser:
             word = self._word()
             nodes.append(Literal(word == "true") if word in ("true", "false") else Identifier(word))
         else:
-            raise JSONPathError(f"unrecognized character in action: {char!r}")
+            raise JSONPathError(f"unrecognized character in action: {_code_point(char)}")
 
     def _recursive(self, nodes: list[Node]) -> None:
         if nodes and isinstance(nodes[-1], Recursive):
@@ -165,7 +166,7 @@ class _Parser:
             self.at += 1
         return self._text[start : self.at]
 
-    def _number(self) -> float:
+    def _number(self) -> int | float:
         match = _NUMBER.match(self._text, self.at)
         text = match[0] if match else ""
         self.at += len(text)
@@ -226,6 +227,11 @@ class _Parser:
                 return _unquote(self._text[start : self.at - 1], quote)
 
 
+def _code_point(char: str) -> str:
+    """Format a character as Go's ``%#U`` does."""
+    return f"U+{ord(char):04X}" + (f" '{char}'" if char.isprintable() else "")
+
+
 def _slice(text: str) -> Slice:
     match = _SLICE.fullmatch(text)
     if match is None or "-" in (match[1], (match[2] or "")[1:], (match[3] or "")[1:]):
@@ -236,6 +242,7 @@ def _slice(text: str) -> Slice:
 
 def _unquote(text: str, quote: str) -> str:
     """Resolve Go's simple escapes, those of the quote and of code points."""
+    fault = f"unquote string {quote}{text}{quote} error invalid syntax"
     if "\\" not in text:
         return text
 
@@ -245,9 +252,9 @@ def _unquote(text: str, quote: str) -> str:
             return _ESCAPES.get(escape, escape)
         if len(escape) > 1:
             return chr(int(escape[1:], 16))
-        raise JSONPathError(f"unquote string {text} error invalid syntax")
+        raise JSONPathError(fault)
 
     try:
         return re.sub(r"\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|.|$)", resolve, text)
     except (ValueError, OverflowError):
-        raise JSONPathError(f"unquote string {text} error invalid syntax") from None
+        raise JSONPathError(fault) from None
