@@ -403,8 +403,8 @@ def stages_passed(file: str, obj: Tree, limit: int = 8) -> list[str]:
             patch = (outcome.patch or {}).get("status", {})
             by_key = {condition["type"]: condition for condition in obj["status"].get("conditions") or ()}
             by_key |= {condition["type"]: condition for condition in patch.get("conditions") or ()}
-            by_key = {key: value for key, value in patch.items() if not key.startswith("$")}
-            obj["status"] = {**obj["status"], **by_key, "conditions": list(by_key.values())}
+            fields = {key: value for key, value in patch.items() if not key.startswith("$")}
+            obj["status"] = {**obj["status"], **fields, "conditions": list(by_key.values())}
             if outcome.finalizers_removed:
                 obj["metadata"].pop("finalizers")
             if outcome.delete:
