@@ -160,7 +160,7 @@ ALL_SHARDS = "shards 0 1 2 3 4 5 6 7 8 9 10 11\n"
 
 def test_worker_pool_moves_shards_of_a_worker_that_stops_renewing_or_leaves(start, api):
     first = start("worker_pool.py", "orders", "first")
-    assert line_with(first, "first: ").endswith(ALL_SHARDS)
+    assert line_with(first, "first: shards").endswith(ALL_SHARDS)
     second = start("worker_pool.py", "orders", "second")
     shares = [set(line_with(worker, ": shards").split()[2:]) for worker in (first, second)]
     assert sorted(map(int, shares[0] | shares[1])) == list(range(12))
