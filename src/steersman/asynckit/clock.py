@@ -62,11 +62,12 @@ class RealClock:
 class _FakeTimer:
     """Timer of a ``FakeClock``, ordered by due time, then by creation."""
 
-    __slots__ = ("_callback", "due", "serial")
+    __slots__ = ("_callback", "due", "group", "serial")
 
-    def __init__(self, due: float, serial: int, callback: Callable[[], None]) -> None:
+    def __init__(self, due: float, serial: int, callback: Callable[[], None], group: object) -> None:
         self.due = due
         self.serial = serial
+        self.group = group
         self._callback: Callable[[], None] | None = callback
 
     def __lt__(self, other: _FakeTimer) -> bool:
@@ -107,18 +108,14 @@ class FakeClock:
         return self._elapsed
 
     async def sleep(self, seconds: float) -> None:
-        if seconds <= 0:
-            await _one_pass()
-            return
-        woken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        timer = self.timer(seconds, lambda: None if woken.done() else woken.set_result(None))
-        try:
-            await woken
-        finally:
-            timer.cancel()
+        await sleep_by_timer(self, seconds)
 
     def timer(self, seconds: float, callback: Callable[[], None]) -> Timer:
-        timer = _FakeTimer(self._elapsed + max(0.0, seconds), next(self._serials), callback)
+        return self._add_timer(seconds, callback)
+
+    def _add_timer(self, seconds: float, callback: Callable[[], None], *, group: object = None) -> Timer:
+        """Add a timer; ``group`` has a meaning for subclasses only."""
+        timer = _FakeTimer(self._elapsed + max(0.0, seconds), next(self._serials), callback, group)
         heapq.heappush(self._timers, timer)
         return timer
 
@@ -133,7 +130,7 @@ class FakeClock:
             raise ValueError("time does not go back")
         end = self._elapsed + seconds
         await self._settle()
-        while (due := self._next_due()) is not None and due <= end:
+        while (due := self._next_instant(end)) is not None:
             self._elapsed = max(self._elapsed, due)
             self._fire_due()
             await self._settle()
@@ -151,6 +148,11 @@ class FakeClock:
         """Monotonic time of the next sleeper or timer; None: there is none."""
         return self._next_due()
 
+    def _next_instant(self, end: float) -> float | None:
+        """Return the time to which ``advance`` moves next, at most ``end``; None: no timer is due until then."""
+        due = self._next_due()
+        return due if due is not None and due <= end else None
+
     def _next_due(self) -> float | None:
         while self._timers and not self._timers[0].pending:
             heapq.heappop(self._timers)
@@ -163,6 +165,19 @@ class FakeClock:
             due.append(heapq.heappop(self._timers))
         for timer in due:
             timer.fire()
+
+
+async def sleep_by_timer(clock: Clock, seconds: float) -> None:
+    """Sleep by a timer of ``clock``; a pass of the event loop for zero or less."""
+    if seconds <= 0:
+        await _one_pass()
+        return
+    woken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    timer = clock.timer(seconds, lambda: None if woken.done() else woken.set_result(None))
+    try:
+        await woken
+    finally:
+        timer.cancel()
 
 
 async def _one_pass() -> None:

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from contextlib import AsyncExitStack
     from pathlib import Path
 
+    from steersman.asynckit.clock import Clock
     from steersman.client import Client
     from steersman.client.sending import ClientMetrics
     from steersman.controllers.manager.assembly import Group
@@ -182,15 +183,19 @@ def add_nodes(
     options: NodesOptions,
     *,
     renew_interval_seconds: float = RENEW_INTERVAL_SECONDS,
+    heartbeat_clock: Clock | None = None,
 ) -> SimulatedNodes:
-    """Add the controllers of simulated nodes, their pods and volumes."""
+    """Add the controllers of simulated nodes, their pods and volumes.
+
+    ``heartbeat_clock`` is that of the nodes' registration and heartbeats, the context's by default.
+    """
     node_stages = options.node_stages()
     addresses, admission = PodAddresses(), PodAdmission()
     kubelet = add_kubelet(manager, context, options, addresses=addresses, admission=admission)
     reports_status = not any(stage.writes_status for stage in node_stages)
     chaos = options.chaos_rules()
     nodes = NodeController(
-        context,
+        context if heartbeat_clock is None else context.on_clock(heartbeat_clock),
         options.templates(),
         reports_status=reports_status,
         kubelet=kubelet.address,

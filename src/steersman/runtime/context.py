@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from random import Random
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from steersman.client.events import EventBroadcaster
 from steersman.client.informer_factory import InformerFactory
@@ -43,10 +44,16 @@ class ControllerContext:
         """
         self.client: Final = client
         #: The client's clock, so that waits and timestamps agree.
-        self.clock: Final[Clock] = client.clock
+        self.clock: Clock = client.clock
         self.dice: Final = dice or Random()  # noqa: S311 — jitter and names, no secrets
         self.informers: Final = informers or InformerFactory(
             client, dice=self.dice, transform=transform, resync_seconds=resync_seconds, options=reflector
         )
         self.events: Final = EventBroadcaster(client, clock=self.clock, dice=self.dice)
         self.metrics: Final = metrics or RuntimeMetrics()
+
+    def on_clock(self, clock: Clock) -> Self:
+        """Return this context with another clock for the controllers that are created with it."""
+        context = copy.copy(self)
+        context.clock = clock
+        return context

@@ -14,7 +14,8 @@ from steersman.apiserver.endpoints.representation import render_status
 from steersman.apiserver.filters.max_in_flight import is_long_running
 from steersman.apiserver.filters.request_info import parse, refine
 from steersman.asynckit.clock import RealClock
-from steersman.testing.faults import REASONS, FaultSet
+from steersman.nodes.registration import LEASE_NAMESPACE
+from steersman.testing.faults import COMPONENTS, REASONS, FaultSet
 from steersman.testing.reconciles import CURRENT_RECONCILE
 from steersman.testing.stale_reads import LateWatch, RevisionTimes, earlier_response, exact_query
 from steersman.testing.trace import RequestRecord, RequestTrace, resource_text
@@ -43,10 +44,22 @@ _SIMULATED_KEY: Final = "steersman.testing.simulated"
 #: ASGI extension with which the server writes the events of a watch from outside its task.
 _PUSH: Final = "steersman.push"
 _REAL: Final = RealClock()
+_LEASES: Final = "leases.coordination.k8s.io"
 _EXPIRED: Final = {
     "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "reason": "Expired", "code": 410,
     "message": "too old resource version: the watch has expired by a fault",
 }  # fmt: skip
+
+
+def _watches_heartbeats(request: OpenRequest) -> bool:
+    """Report whether a client other than the components watches the Leases of nodes."""
+    info = request.info
+    return (
+        info.verb == "watch"
+        and resource_text(info) == _LEASES
+        and info.namespace in ("", LEASE_NAMESPACE)
+        and request.user_agent.partition("/")[0] not in COMPONENTS.values()
+    )
 
 
 class RequestAborted(ConnectionResetError):  # noqa: N818 — named by the condition
@@ -141,6 +154,15 @@ class ClusterApplication:
     def in_flight(self) -> list[OpenRequest]:
         """Requests that are being served, without watches and streams."""
         return [request for request in self._open if not request.is_long_running]
+
+    @property
+    def needs_heartbeats(self) -> bool:
+        """True if each heartbeat of a node counts: they may fail, or a client other than the components watches them."""
+        return (
+            self.injector is not None
+            or any(fault.is_active for fault in self.faults)
+            or any(map(_watches_heartbeats, self._open))
+        )
 
     def note_outside_activity(self) -> None:
         """Record that a client from outside is at work."""

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import heapq
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from steersman.asynckit.clock import FakeClock, RealClock
+from steersman.asynckit.clock import FakeClock, RealClock, sleep_by_timer
 from steersman.testing.errors import ClockError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
+
+    from steersman.asynckit.clock import Timer
 
 #: Start of virtual time, unless another is given.
 EPOCH: Final = datetime(2026, 1, 1, tzinfo=UTC)
@@ -19,9 +22,39 @@ _STEP_SECONDS: Final = 0.02
 #: Real time without a request or an event after which clients from outside count as settled.
 QUIET_SECONDS: Final = 0.05
 
+#: Shortest delay of an ``ActiveClock``: rounding could make shorter ones end before its monotonic time has moved.
+_SHORTEST_SECONDS: Final = 1e-6
+#: Time without a change after which a quiet stretch is skipped, unless the clock has another.
+QUIET_STRETCH_SECONDS: Final = 120.0
+
+
+class ActiveClock:
+    """View of a ``VirtualClock`` whose monotonic time and timers stand still while that clock skips a quiet stretch."""
+
+    def __init__(self, clock: VirtualClock, *, fires_after_skip: bool) -> None:
+        """``fires_after_skip``: pending timers fire at the end of each skipped stretch."""
+        self._clock = clock
+        self.fires_after_skip: Final = fires_after_skip
+
+    def now(self) -> datetime:
+        return self._clock.now()
+
+    def monotonic(self) -> float:
+        return self._clock.monotonic() - self._clock.skipped_seconds
+
+    async def sleep(self, seconds: float) -> None:
+        await sleep_by_timer(self, seconds)
+
+    def timer(self, seconds: float, callback: Callable[[], None]) -> Timer:
+        seconds = max(seconds, _SHORTEST_SECONDS) if seconds > 0 else 0.0
+        return self._clock._add_timer(seconds, callback, group=self)
+
 
 class VirtualClock(FakeClock):
     """Time that stands still unless it is advanced. Timers fire in order, each after the work of the one before settled.
+
+    ``advance`` skips quiet stretches: once nothing but heartbeats happened for ``quiet_stretch_seconds``, it continues at
+    the next timer that is not one of ``heartbeats`` or ``monitors``. The heartbeats are sent then, so that all are recent.
 
     Clients in other processes work in real time: their work has settled once none of their requests is in flight, and for
     ``quiet_seconds`` of real time they sent no request and received no event of a watch.
@@ -35,10 +68,24 @@ class VirtualClock(FakeClock):
         self._running: asyncio.Task[None] | None = None
         #: Held by what moves time, so that two callers do not move it at once.
         self._moving = asyncio.Lock()
+        #: Clock of periodic signs of life, and clock of what waits for them.
+        self.heartbeats: Final = ActiveClock(self, fires_after_skip=True)
+        self.monitors: Final = ActiveClock(self, fires_after_skip=False)
+        #: Sum of the stretches that were skipped.
+        self.skipped_seconds = 0.0
+        self.quiet_stretch_seconds = QUIET_STRETCH_SECONDS
+        self._changes: Callable[[], int] | None = None
+        self._may_skip: Callable[[], bool] = lambda: True
+        self._changes_seen = 0
+        self._quiet_from = 0.0
 
     def use(self, settle: Callable[[], Awaitable[object]]) -> None:
         """Await ``settle`` after each instant."""
         self._settle = settle
+
+    def skip_quiet_stretches(self, changes: Callable[[], int], *, may_skip: Callable[[], bool]) -> None:
+        """Skip stretches in which ``changes``, a count of all events beside heartbeats, stays equal, if ``may_skip``."""
+        self._changes, self._may_skip = changes, may_skip
 
     async def advance(
         self, seconds: float = 0.0, *, minutes: float = 0.0, hours: float = 0.0, days: float = 0.0
@@ -48,7 +95,32 @@ class VirtualClock(FakeClock):
         if total < 0:
             raise ClockError(f"cannot advance by {total:g} seconds: time does not go back")
         async with self._moving:
+            self._quiet_from = self._elapsed
             await super().advance(total)
+
+    def _next_instant(self, end: float) -> float | None:
+        instant = super()._next_instant(end)
+        if instant is None or self._changes is None:
+            return instant
+        changes = self._changes()
+        if changes != self._changes_seen:
+            self._changes_seen, self._quiet_from = changes, self._elapsed
+        if self._elapsed - self._quiet_from < self.quiet_stretch_seconds or not self._may_skip():
+            return instant
+        others = [timer.due for timer in self._timers if timer.pending and timer.group is None]
+        stretch_end = min([end, *others])
+        is_worthwhile = stretch_end - self._elapsed >= self.quiet_stretch_seconds
+        return self._skip_to(stretch_end) if is_worthwhile else instant
+
+    def _skip_to(self, time: float) -> float:
+        """Let active time stand still until ``time``; return it."""
+        skipped = time - self._elapsed
+        self.skipped_seconds += skipped
+        for timer in self._timers:
+            if isinstance(timer.group, ActiveClock):
+                timer.due = time if timer.group.fires_after_skip else timer.due + skipped
+        heapq.heapify(self._timers)
+        return time
 
     async def advance_to(self, time: datetime) -> None:
         """Advance to a time. Raises ``ClockError`` for a time in the past, or without time zone."""
@@ -103,6 +175,9 @@ class SteadyClock(RealClock):
 
     def __init__(self, *, quiet_seconds: float = QUIET_SECONDS) -> None:
         self.quiet_seconds: Final = quiet_seconds
+        self.heartbeats: Final = self
+        self.monitors: Final = self
+        self.quiet_stretch_seconds = QUIET_STRETCH_SECONDS
 
     async def advance(
         self, seconds: float = 0.0, *, minutes: float = 0.0, hours: float = 0.0, days: float = 0.0

@@ -22,7 +22,6 @@ from steersman.controlplane.option_checks import check_options
 from steersman.controlplane.options import APIServerOptions
 from steersman.controlplane.resources import HEARTBEAT_PREFIXES
 from steersman.nodes.options import NodesOptions
-from steersman.nodes.registration import RENEW_INTERVAL_SECONDS
 from steersman.runtime.reconcile_log import recording
 from steersman.storage.memory import MemoryStore
 from steersman.testing.application import ClusterApplication, identify, stale_reads
@@ -70,9 +69,6 @@ QUIET_REFLECTOR: Final = ReflectorOptions(
 )
 #: Factor of the periods of the API server's loops on a virtual clock, for the same reason.
 VIRTUAL_PERIOD_FACTOR: Final = 300.0
-#: Interval of the nodes' heartbeats on a virtual clock. A heartbeat is exact there and is never late: with this interval
-#: the node monitor's grace period of 50 s does not end between two of them.
-VIRTUAL_RENEW_SECONDS: Final = 38.0
 #: User agent of the test's own requests.
 _TEST_AGENT: Final = "embedded-test"
 #: An orderly stop of the components takes at most so long, in real time.
@@ -179,6 +175,9 @@ class EmbeddedCluster:
         self._use_executor(self._idle)
         if isinstance(self.clock, VirtualClock):
             self.clock.use(self._waits.settle_instant)
+            self.clock.skip_quiet_stretches(
+                lambda: self.observation.history.total, may_skip=lambda: not self.app.needs_heartbeats
+            )
 
     def _use_executor(self, idle: IdleDetector) -> None:
         """Replace the executor of the loop, as far as settling needs to know of its threads."""
@@ -229,7 +228,6 @@ class EmbeddedCluster:
                 nodes=self._nodes,
                 options=self._manager_options,
                 reflector=QUIET_REFLECTOR if self.clock.is_virtual else None,
-                renew_interval_seconds=VIRTUAL_RENEW_SECONDS if self.clock.is_virtual else RENEW_INTERVAL_SECONDS,
             )
         manager = components.manager
         self._running = asyncio.get_running_loop().create_task(manager.run(), name="embedded cluster: components")

@@ -11,12 +11,14 @@ from steersman.client import Client, drop_managed_fields
 from steersman.controllers.manager.assembly import add_controllers
 from steersman.controllers.manager.identities import OneIdentity
 from steersman.controllers.manager.options import ManagerOptions
+from steersman.controllers.shared.metadata_watch import MetadataWatch, shared
 from steersman.controllers.shared.served import ask
 from steersman.controlplane.components import KUBELET, SCHEDULER, SimulatedNodes, add_nodes, add_scheduler
 from steersman.nodes.registration import RENEW_INTERVAL_SECONDS
 from steersman.runtime.context import ControllerContext
 from steersman.runtime.manager import Manager
 from steersman.scheduler.options import set_up
+from steersman.testing.clock import QUIET_STRETCH_SECONDS
 from steersman.version import KUBERNETES_VERSION, __version__
 
 if TYPE_CHECKING:
@@ -26,9 +28,15 @@ if TYPE_CHECKING:
     from steersman.client.reflector import ReflectorOptions
     from steersman.client.transport import Transport
     from steersman.nodes.options import NodesOptions
+    from steersman.testing.clock import SteadyClock, VirtualClock
 
 #: Reconciles get so long to end when the cluster stops.
 _GRACE_SECONDS: Final = 5.0
+#: Interval of the nodes' heartbeats on a virtual clock. A heartbeat is exact there and is never late: with this interval
+#: the node monitor's grace period of 50 s does not end between two of them.
+VIRTUAL_RENEW_SECONDS: Final = 38.0
+#: The controller that waits for heartbeats.
+_NODE_LIFECYCLE: Final = "node-lifecycle-controller"
 
 
 class Components(msgspec.Struct, frozen=True):
@@ -37,19 +45,20 @@ class Components(msgspec.Struct, frozen=True):
     manager: Manager
     #: None without nodes.
     nodes: SimulatedNodes | None
+    #: Held for the controllers; None without any.
+    metadata_watch: MetadataWatch | None
 
 
 async def make_components(
     transport: Transport,
     *,
-    clock: Clock,
+    clock: VirtualClock | SteadyClock,
     dice: Random,
     controllers: Sequence[str] | None,
     has_scheduler: bool,
     nodes: NodesOptions,
     options: ManagerOptions | None = None,
     reflector: ReflectorOptions | None = None,
-    renew_interval_seconds: float = RENEW_INTERVAL_SECONDS,
 ) -> Components:
     """Return the components of one process. ``controllers``: names as for ``--controllers``; None: the usual ones."""
     options = options or ManagerOptions()
@@ -70,17 +79,32 @@ async def make_components(
     )
     if has_scheduler:
         add_scheduler(manager, _context(manager, transport, SCHEDULER, clock=clock, dice=dice), set_up())
-    simulated = None
+    simulated, metadata_watch = None, None
     if nodes.templates():
         simulated = add_nodes(
             manager,
             _context(manager, transport, KUBELET, clock=clock, dice=dice),
             nodes,
-            renew_interval_seconds=renew_interval_seconds,
+            renew_interval_seconds=VIRTUAL_RENEW_SECONDS if clock.is_virtual else RENEW_INTERVAL_SECONDS,
+            heartbeat_clock=clock.heartbeats,
         )
     if controllers is None or controllers:
-        add_controllers(manager, options, identities, await ask(identities.root()))
-    return Components(manager, simulated)
+        clock.quiet_stretch_seconds = _quiet_stretch_seconds(options)
+        # Its polls of discovery need not interrupt a quiet stretch; controllers share the one of their informer factory.
+        metadata_watch = shared(identities.root(), manager.context.informers, clock=clock.heartbeats)
+        served = await ask(identities.root())
+        add_controllers(manager, options, identities, served, clocks={_NODE_LIFECYCLE: clock.monitors})
+    return Components(manager, simulated, metadata_watch)
+
+
+def _quiet_stretch_seconds(options: ManagerOptions) -> float:
+    """Return a time after which the node lifecycle controller has nothing left to do that heartbeats do not cause.
+
+    It marks a silent node after a grace period, and taints the nodes of a zone one after the other, at its rate.
+    """
+    rates = (options.node_eviction_rate, options.secondary_node_eviction_rate)
+    grace_periods = (options.node_monitor_grace_period_seconds, options.node_startup_grace_period_seconds)
+    return max(QUIET_STRETCH_SECONDS, *grace_periods, *(2 / rate for rate in rates if rate > 0))
 
 
 def _context(

@@ -1,5 +1,6 @@
 """Virtual time of embedded clusters."""
 
+import asyncio
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -65,3 +66,84 @@ async def test_run_lets_time_pass_until_pause():
 async def test_run_rejects_a_speed_of_zero():
     with pytest.raises(ClockError, match="must be positive"):
         VirtualClock().run(speed=0)
+
+
+def beating(clock, seconds=30):
+    """Return the times of a periodic timer of the clock of heartbeats."""
+    times = []
+
+    def beat():
+        times.append(clock.monotonic())
+        clock.heartbeats.timer(seconds, beat)
+
+    clock.heartbeats.timer(seconds, beat)
+    return times
+
+
+def skipping_clock(*, changes=lambda: 0, may_skip=lambda: True):
+    clock = VirtualClock()
+    clock.skip_quiet_stretches(changes, may_skip=may_skip)
+    return clock
+
+
+async def test_advance_skips_heartbeats_of_a_quiet_stretch_but_sends_them_at_its_end():
+    clock = skipping_clock()
+    times = beating(clock)
+    await clock.advance(hours=1)
+    assert times == [30, 60, 90, 120, 3600]
+
+
+async def test_advance_fires_other_timers_at_their_time_when_it_skips():
+    clock, fired = skipping_clock(), []
+    times = beating(clock)
+    clock.timer(1000, lambda: fired.append(clock.monotonic()))
+    await clock.advance(hours=1)
+    assert fired == [1000]
+    assert 1000 in times
+    assert len(times) < 12
+
+
+async def test_monitors_stand_still_while_a_stretch_is_skipped():
+    clock, fired = skipping_clock(), []
+    beating(clock)
+    clock.monitors.timer(150, lambda: fired.append(clock.monitors.monotonic()))
+    await clock.advance(hours=1)
+    assert not fired
+    assert clock.monitors.monotonic() == clock.monotonic() - clock.skipped_seconds == 120
+    assert clock.monitors.now() == clock.now()
+    await clock.advance(30)
+    assert fired == [150]
+
+
+async def test_advance_does_not_skip_soon_after_a_change():
+    clock, events = skipping_clock(changes=lambda: len(events)), []
+    times = beating(clock)
+    clock.timer(100, lambda: events.append("change"))
+    await clock.advance(hours=1)
+    assert times == [30, 60, 90, 120, 150, 180, 210, 240, 3600]
+
+
+async def test_advance_does_not_skip_when_it_may_not():
+    clock = skipping_clock(may_skip=lambda: False)
+    times = beating(clock)
+    await clock.advance(hours=1)
+    assert len(times) == 120
+
+
+async def test_short_advances_do_not_skip():
+    clock = skipping_clock()
+    times = beating(clock)
+    for _ in range(30):
+        await clock.advance(minutes=2)
+    assert len(times) == 120
+
+
+async def test_sleep_on_an_active_clock_ends_although_time_was_skipped():
+    clock = skipping_clock()
+    beating(clock, seconds=0.7)
+    await clock.advance(hours=1000)
+    due = clock.monitors.monotonic() + 0.1
+    sleeping = asyncio.create_task(clock.monitors.sleep(0.1))
+    await clock.advance(0.2)
+    assert sleeping.done()
+    assert clock.monitors.monotonic() >= due

@@ -1,5 +1,9 @@
 """Kubernetes' timers in virtual time."""
 
+import asyncio
+from datetime import datetime, timedelta
+from itertools import pairwise
+
 import pytest
 
 from steersman.client import tree
@@ -12,6 +16,7 @@ NODES, PODS, JOBS, CRONJOBS = (
     tree("batch/v1", "Job"),
     tree("batch/v1", "CronJob"),
 )
+LEASES = tree("coordination.k8s.io/v1", "Lease")
 RUN_SECONDS = "nodes.steersman.dev/run-seconds"
 
 
@@ -63,6 +68,66 @@ async def test_pods_of_a_silent_node_are_evicted_after_their_toleration():
         assert "deletionTimestamp" not in (await client.get(PODS, "web"))["metadata"]
         await cluster.clock.advance(300)
         assert "deletionTimestamp" in (await client.get(PODS, "web"))["metadata"]
+
+
+def renewals(cluster):
+    return cluster.requests(verb="update", resource="leases")
+
+
+async def renewed(cluster, node):
+    lease = await cluster.client().get(LEASES, node, namespace="kube-node-lease")
+    return datetime.fromisoformat(lease["spec"]["renewTime"])
+
+
+async def test_heartbeats_of_a_quiet_day_are_few_and_the_last_one_is_recent():
+    async with EmbeddedCluster(clock="virtual", nodes=2) as cluster:
+        await cluster.clock.advance(hours=24)
+        assert 2 <= len(renewals(cluster)) < 2 * 24 * 60
+        for node in ("node-0", "node-1"):
+            assert cluster.clock.now() - await renewed(cluster, node) < timedelta(seconds=40)
+            conditions = (await cluster.client().get(NODES, node))["status"]["conditions"]
+            assert {each["status"] for each in conditions if each["type"] == "Ready"} == {"True"}
+
+
+async def test_heartbeats_are_all_sent_when_another_client_watches_them():
+    async with EmbeddedCluster(clock="virtual") as cluster:
+        leases = []
+
+        async def follow():
+            async with cluster.client("observer").watch(LEASES, namespace="kube-node-lease", bookmarks=False) as events:
+                async for event in events:
+                    leases.append(event.object)  # noqa: PERF401 — the watch does not end
+
+        following = asyncio.create_task(follow())
+        await cluster.clock.advance(hours=1)
+        following.cancel()
+        times = [datetime.fromisoformat(lease["spec"]["renewTime"]) for lease in leases]
+        assert max(later - time for time, later in pairwise(times)) < timedelta(seconds=50)
+        assert len(times) > 60
+
+
+async def test_node_that_is_cut_off_becomes_unknown_although_nothing_else_happens():
+    async with EmbeddedCluster(clock="virtual") as cluster:
+        await cluster.clock.advance(hours=2)
+        cluster.faults.partition("nodes")
+        await cluster.clock.advance(hours=2)
+        ready = [each for each in (await cluster.client().get(NODES, "node-0"))["status"]["conditions"]
+                 if each["type"] == "Ready"]  # fmt: skip
+        assert ready[0]["status"] == "Unknown"
+        changed = datetime.fromisoformat(ready[0]["lastTransitionTime"])
+        assert cluster.clock.now() - changed > timedelta(hours=1, minutes=58)
+
+
+async def test_failed_node_becomes_unknown_within_the_grace_period_of_a_long_advance():
+    async with EmbeddedCluster(clock="virtual", nodes=2) as cluster:
+        await cluster.clock.advance(hours=3)
+        failed_at = cluster.clock.now()
+        await cluster.nodes.fail("node-0")
+        await cluster.clock.advance(hours=5)
+        conditions = (await cluster.client().get(NODES, "node-0"))["status"]["conditions"]
+        (ready,) = (each for each in conditions if each["type"] == "Ready")
+        assert ready["status"] == "Unknown"
+        assert datetime.fromisoformat(ready["lastTransitionTime"]) - failed_at <= timedelta(seconds=51)
 
 
 async def test_token_expires_in_virtual_time():

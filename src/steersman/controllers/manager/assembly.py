@@ -30,8 +30,9 @@ from steersman.runtime.leader_election import elector_for
 from steersman.runtime.manager import Manager, R
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
+    from steersman.asynckit.clock import Clock
     from steersman.client import Client
     from steersman.controllers.manager.identities import Identities
     from steersman.controllers.manager.leader_migration import LeaderMigration
@@ -237,10 +238,12 @@ def add_controllers(
     *,
     group: Group | None = None,
     migration: Migration | None = None,
+    clocks: Mapping[str, Clock] | None = None,
 ) -> None:
     """Build each controller that is selected, in its own name and with all informers shared.
 
     ``group`` runs them; None: the manager itself does. Those of a ``migration`` run in its group, or not at all.
+    ``clocks`` by name of the controller replace that of the clients.
     """
     main = manager if group is None else group
     shared, delay_seconds, resources = manager.context, 0.0, resources_of(served)
@@ -257,6 +260,8 @@ def add_controllers(
             informers=shared.informers,
             served=resources,
         )
+        if clocks is not None and entry.name in clocks:
+            context = context.on_clock(clocks[entry.name])
         managed = add_controller(manager, entry, context, group=runs)
         if managed is None:
             _log.info("controller %s has nothing to do", entry.name)
