@@ -19,6 +19,7 @@ from steersman.apimachinery.gotext import quote
 #: A schedule without a time within this many years never occurs.
 _YEARS_MAX: Final = 5
 _MONTHS_OF_YEAR: Final = 12
+_MINUTES_OF_HOUR: Final = 60
 
 
 class _Bounds(NamedTuple):
@@ -98,7 +99,7 @@ class Times:
             elif moment.hour not in self.hours:
                 moment = _later(moment.replace(minute=0), hours=1)
             elif moment.minute not in self.minutes:
-                moment = _later(moment, minutes=1)
+                moment = self._next_minute(moment)
             else:
                 return moment.astimezone(UTC)
         return None
@@ -110,6 +111,12 @@ class Times:
     def _start_of(self, year: int, month: int, day: int = 1) -> datetime:
         """Return midnight in the zone, or the first moment of a day without midnight."""
         return datetime(year, month, day, tzinfo=self.zone).astimezone(UTC).astimezone(self.zone)
+
+    def _next_minute(self, moment: datetime) -> datetime:
+        """Return the next matching minute of the hour, or the next hour; the next minute where local time jumps before it."""
+        following = min((minute for minute in self.minutes if minute > moment.minute), default=_MINUTES_OF_HOUR)
+        later = _later(moment, minutes=following - moment.minute)
+        return later if later.utcoffset() == moment.utcoffset() else _later(moment, minutes=1)
 
     def _next_day(self, moment: datetime) -> datetime:
         following = moment.date() + timedelta(days=1)

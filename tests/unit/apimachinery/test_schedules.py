@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -109,3 +109,24 @@ def test_next_at_clock_changes(text, after, starts):
     schedule = parse_schedule(text, zone=NEW_YORK)
     first = schedule.next(at(after))
     assert [first, schedule.next(first)] == [at(start) for start in starts]
+
+
+@pytest.mark.parametrize("minutes", ["0", "30", "*/7", "59"])
+@pytest.mark.parametrize(
+    ("zone", "after"),
+    [
+        ("Australia/Lord_Howe", "2024-10-05T14:00:00"),  # from 2:00 to 2:30
+        ("Australia/Lord_Howe", "2024-04-06T13:00:00"),  # from 2:00 back to 1:30
+        ("America/St_Johns", "2010-03-14T01:00:00"),  # from 0:01 to 1:01
+        ("America/St_Johns", "2010-11-07T01:00:00"),  # from 0:01 back to 23:01
+    ],
+)
+def test_next_misses_no_minute_at_clock_changes(zone, after, minutes):
+    schedule, where = parse_schedule(f"{minutes} * * * *", zone=load_zone(zone)), load_zone(zone)
+    every = [at(after) + timedelta(minutes=number) for number in range(1, 300)]
+    matching = {int(text) for text in minutes.split()} if minutes.isdigit() else set(range(0, 60, 7))
+    expected = [moment for moment in every if moment.astimezone(where).minute in matching]
+    times = [schedule.next(at(after))]
+    while len(times) < len(expected):
+        times.append(schedule.next(times[-1]))
+    assert times == expected
