@@ -27,8 +27,8 @@ from benchmarks.rates import config_map
 from benchmarks.servers import api_server
 from steersman.apimachinery.protowire import length_delimited
 from steersman.asynckit.clock import RealClock
+from steersman.grpc.channel import Channel
 from steersman.storage.etcd.members import target_of
-from steersman.storage.rpc.channel import Channel
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -197,3 +197,11 @@ class EtcdCluster:
         for member in self.members:
             member.kill()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+    def restore(self, snapshot: Path, name: str) -> None:
+        """Start the members, which have ended, from a snapshot; ``name`` is that of their new folders."""
+        for member in self.members:
+            member.restore(snapshot, self.folder / f"{name}-{member.name}")
+            member.launch()
+        for member in self.members:
+            member.await_ready()

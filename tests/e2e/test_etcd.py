@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from scripts.etcd_cluster import EtcdCluster, find_binary
+from scripts.etcd_server_loss import balanced_servers, haproxy, write
 
 from steersman.client import Client, tree
 from steersman.client.connecting import connect
@@ -140,3 +141,17 @@ async def test_writes_go_on_at_another_server_when_one_is_killed(tmp_path: Path)
                 await second.create(
                     {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "after"}}, namespace="default"
                 )
+
+
+@pytest.mark.skipif(haproxy() is None, reason="HAProxy is not installed: apt-get install haproxy")
+async def test_writes_go_on_through_the_load_balancer_of_the_guide_when_a_server_is_killed() -> None:
+    with EtcdCluster(3) as cluster:
+        async with balanced_servers(cluster) as balanced, balanced.connect() as client:
+            for server in balanced.servers[:2]:
+                before = f"before-{server.name}"
+                await write(client, before)
+                server.kill()
+                async with balanced.connect() as other:  # no connection to the server that is gone
+                    await write(other, f"after-{server.name}")
+                    assert {before, f"after-{server.name}"} <= await names(other)
+                await write(client, f"again-{server.name}")

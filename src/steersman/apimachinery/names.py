@@ -119,6 +119,7 @@ _PERCENT: Final = _Rule(
     "[0-9]+%", "a valid percent string must be a numeric string followed by an ending '%'", "1%", "93%"
 )
 _PORT_NAME_CHARACTERS: Final = re.compile("[-a-z0-9]+")
+_LOWERCASE_LETTER: Final = re.compile("[a-z]")
 _PRINTABLE_BUT_EQUALS: Final = re.compile("[ -<>-~]+")
 
 
@@ -275,7 +276,7 @@ def check_port_name(value: str) -> Faults:
     faults = [*_length(value, 15)]
     if not _PORT_NAME_CHARACTERS.fullmatch(value):
         faults.append("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
-    if not any("a" <= char <= "z" for char in value):
+    if not _LOWERCASE_LETTER.search(value):
         faults.append("must contain at least one letter (a-z)")
     if "--" in value:
         faults.append("must not contain consecutive hyphens")

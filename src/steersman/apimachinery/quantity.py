@@ -160,11 +160,16 @@ def parse(text: str) -> Quantity:
     return Quantity(-nanos if sign == "-" else nanos, format_)
 
 
+_SUFFIXES: Final = {
+    **{text: _Suffix(10, exponent, Format.DECIMAL_SI) for text, exponent in _DECIMAL_SUFFIXES.items()},
+    **{text: _Suffix(2, exponent, Format.BINARY_SI) for text, exponent in _BINARY_SUFFIXES.items()},
+}
+
+
 def _suffix(text: str) -> _Suffix:
-    if text in _DECIMAL_SUFFIXES:
-        return _Suffix(10, _DECIMAL_SUFFIXES[text], Format.DECIMAL_SI)
-    if text in _BINARY_SUFFIXES:
-        return _Suffix(2, _BINARY_SUFFIXES[text], Format.BINARY_SI)
+    suffix = _SUFFIXES.get(text)
+    if suffix is not None:
+        return suffix
     match = _EXPONENT.fullmatch(text)
     if match is None or len(match[1]) > 12:
         raise ValueError(SUFFIX_WRONG)

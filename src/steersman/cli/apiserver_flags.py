@@ -127,8 +127,7 @@ _GENERIC: Final = (
     Flag(
         "storage-initialization-timeout",
         values.duration,
-        "Maximum time to wait for the store at the start",
-        unused=_EMBEDDED,
+        "Maximum time to wait at the start for a store that is slow",
     ),
     Flag(
         "strict-transport-security-directives",

@@ -13,7 +13,7 @@ import msgspec
 from steersman.apimachinery.durations import format_duration
 from steersman.apimachinery.errors import StatusError
 from steersman.apimachinery.zpages import JSON, flagz, negotiate_page, statusz
-from steersman.controlplane.build import build
+from steersman.runtime.build import build
 from steersman.runtime.http import Page
 
 if TYPE_CHECKING:

@@ -39,6 +39,7 @@ from steersman.controlplane.resources import Resources
 from steersman.controlplane.runtime_config import served_resources
 from steersman.controlplane.service_account_keys import ServiceAccountKeys
 from steersman.controlplane.storage_metrics import StorageMetrics
+from steersman.storage.store import Stalled
 from steersman.version import KUBERNETES_VERSION
 
 if TYPE_CHECKING:
@@ -258,7 +259,7 @@ class ServerCore:
         for name in ("start-apiextensions-informers", "start-apiextensions-controllers"):
             hooks.add(name, after=["crd-informer-synced"])
         hooks.add("generic-apiserver-start-informers", self._authorization.ready)
-        hooks.add("storage-readiness", self.store.check_writable)
+        hooks.add("storage-readiness", self._store_writable)
         hooks.add("storage-object-count-tracker-hook", after=["generic-apiserver-start-informers"])
         hooks.add("start-apiserver-admission-initializer", self._namespaces_known, after=[NAMESPACES_HOOK])
         if flow_control is not None:
@@ -276,6 +277,16 @@ class ServerCore:
         hooks.add(_REGISTRATION, self._register, after=["crd-informer-synced"])
         for name in _WITH_REGISTRATION:
             hooks.add(name, after=[_REGISTRATION])
+
+    async def _store_writable(self) -> None:
+        """Wait while writes are slow, e.g. on a busy machine; a store that refuses writes ends the start."""
+        deadline = self._clock.monotonic() + self._options.storage_initialization_timeout_seconds
+        while True:
+            try:
+                return await self.store.check_writable()
+            except Stalled:
+                if self._clock.monotonic() >= deadline:
+                    raise
 
     async def _namespaces_known(self) -> None:
         """Wait for the namespace cache, which every write needs; other caches of admission are filled on demand."""

@@ -41,6 +41,8 @@ class APIServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     #: Timeouts of the checks ``etcd`` and ``etcd-readiness``.
     etcd_healthcheck_timeout_seconds: float = 2.0
     etcd_readycheck_timeout_seconds: float = 2.0
+    #: Time that a start waits for a store whose writes do not become durable in time.
+    storage_initialization_timeout_seconds: float = 60.0
 
     bind_address: str = "127.0.0.1"
     #: 0: any free port.

@@ -14,7 +14,7 @@ from steersman.apiserver.observability import process_metrics
 from steersman.apiserver.observability.metrics import MetricsEndpoint
 from steersman.apiserver.observability.slis import HealthcheckMetrics
 from steersman.apiserver.server.routes import ANY_METHOD, Routes
-from steersman.controlplane.build import build
+from steersman.runtime.build import build
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence

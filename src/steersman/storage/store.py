@@ -134,6 +134,10 @@ class Unavailable(StoreError):  # noqa: N818 — reads as what happened, like et
     """The store cannot respond (closed, disk full, connection lost); a write may or may not have been applied."""
 
 
+class Stalled(Unavailable):
+    """A write did not become durable in time; it may become durable later."""
+
+
 class TooLarge(StoreError):  # noqa: N818 — reads as what happened, like etcd's codes
     """The transaction exceeds the store's limit of one request; nothing was written."""
 
@@ -227,7 +231,7 @@ class Store(Protocol):
         """Delete a lease and its keys now. Raises ``LeaseNotFound``."""
 
     async def check_writable(self) -> None:
-        """Raise ``Unavailable`` unless a write would be durable within a bounded time."""
+        """Raise ``Unavailable`` unless a write would be durable within a bounded time; ``Stalled`` if it may only be slow."""
 
     async def size_bytes(self) -> int:
         """Return the size of the store in bytes."""

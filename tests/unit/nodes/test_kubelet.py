@@ -11,12 +11,14 @@ import aiohttp
 import pytest
 from tests.unit.listening import connected_to, listening
 
-from steersman.asynckit.clock import RealClock
+from steersman.asynckit.clock import FakeClock, RealClock
 from steersman.nodes.kubelet import spdy
 from steersman.nodes.kubelet.assembly import LazyKubeletServer
 from steersman.nodes.kubelet.channel_socket import V1, V1_BASE64, V4, V4_BASE64, V5
 from steersman.nodes.kubelet.hosting import RequestError
+from steersman.nodes.kubelet.pages import component_pages
 from steersman.nodes.kubelet.server import SPDY_FORWARDING, KubeletServer, Pods
+from steersman.nodes.options import NodesOptions
 
 POD = {"metadata": {"name": "p", "namespace": "ns", "uid": "u"}, "spec": {"containers": [{"name": "c"}]}}
 
@@ -59,7 +61,7 @@ class Host:
 
 
 @asynccontextmanager
-async def kubelet(host):
+async def kubelet(host, **pages):
     sock = socket.create_server(("127.0.0.1", 0))
     sock.setblocking(False)
     port = sock.getsockname()[1]
@@ -69,7 +71,7 @@ async def kubelet(host):
         lambda address: POD if address in ("10.0.0.1", "fd00::1") else None,
         lambda: [POD],
     )
-    server = KubeletServer(sock, None, pods=pods, hosts=[host], clock=RealClock())
+    server = KubeletServer(sock, None, pods=pods, hosts=[host], clock=RealClock(), **pages)
     running = asyncio.create_task(server.run())
     try:
         async with aiohttp.ClientSession(address) as session:
@@ -324,3 +326,20 @@ async def test_connect_is_refused_when_the_port_is_closed():
     async with connect_request(f"10.0.0.1:{port}") as (head, reader, _):
         assert head.startswith(b"HTTP/1.1 502 ")
         assert await reader.readexactly(27) == b"connect: connection refused"
+
+
+async def test_statusz_and_flagz_describe_the_process_of_the_nodes():
+    page = component_pages(NodesOptions(nodes=3, process_pods=True), clock=FakeClock())
+    async with kubelet(Host(), component_page=page) as session:
+        async with session.get("/statusz", headers={"Accept": ""}) as answer:
+            assert (await answer.text()).startswith("\nkubelet statusz\n")
+        form = "application/json;g=config.k8s.io;v=v1beta1;as="
+        async with session.get("/statusz", headers={"Accept": form + "Statusz"}) as answer:
+            assert "/containerLogs" in (await answer.json())["paths"]
+        async with session.get("/flagz", headers={"Accept": form + "Flagz"}) as answer:
+            flags = (await answer.json())["flags"]
+            assert (flags["nodes"], flags["process-pods"], flags["node-template"]) == ("3", "true", "")
+        async with session.get("/flagz", headers={"Accept": "image/png"}) as answer:
+            assert (answer.status, (await answer.json())["reason"]) == (406, "NotAcceptable")
+        async with session.get("/configz") as answer:
+            assert answer.status == 404

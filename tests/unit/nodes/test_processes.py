@@ -572,6 +572,23 @@ async def test_failing_liveness_probe_restarts_the_container(begin):
     ]
 
 
+@pytest.mark.parametrize(("policy", "phase", "restarts"), [("OnFailure", "Running", 1), ("Never", "Succeeded", 0)])
+async def test_restart_policy_counts_an_exit_caused_by_the_liveness_probe_as_failure(begin, policy, phase, restarts):
+    dead = {"exec": {"command": ["test", "!", "-e", "up"]}, "periodSeconds": 1, "failureThreshold": 1}
+    graceful = sh("trap 'exit 0' TERM; touch up; while true; do sleep 0.05; done", livenessProbe=dead)
+    living = begin(pod(graceful, restartPolicy=policy))
+    phases = []
+
+    def has_ended(status):
+        phases.append(status["phase"])
+        (container,) = status["containerStatuses"]
+        ended = {**container["lastState"], **container["state"]}.get("terminated") or {}
+        return (phases[-1], container["restartCount"], ended.get("exitCode")) == (phase, restarts, 0)
+
+    await living.until(has_ended)
+    assert set(phases) <= {"Pending", "Running", phase}
+
+
 async def test_failing_startup_probe_runs_the_prestop_hook_and_restarts_the_container(begin, tmp_path):
     late = {"exec": {"command": ["sh", "-c", "echo not yet; exit 1"]}, "periodSeconds": 1, "failureThreshold": 1}
     hook = {"preStop": {"exec": {"command": ["sh", "-c", "echo hook > hooked"]}}}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from steersman.apimachinery.managedfields.elements import SELF
 from steersman.apimachinery.managedfields.equality import equal_exactly
-from steersman.apimachinery.managedfields.fieldset import Filter, Node, in_order
+from steersman.apimachinery.managedfields.fieldset import LEAF_NODE, Filter, Node, in_order
 from steersman.apimachinery.managedfields.shapes import DEDUCED, ListShape, ObjectShape, Shape, is_strict, root_shape
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class _Walk:
     ) -> None:
         """Compare two different values, or two objects, at ``element`` of a node."""
         if shape.is_leaf:
-            changed[element] = {}
+            changed[element] = LEAF_NODE
             return
         sub_changed: Node = {}
         sub_removed: Node = {}
@@ -113,7 +113,12 @@ class _Walk:
         if (was or old is None) and (now or new is None):
             if not old and not new:
                 if old.__class__ is not new.__class__:
-                    changed[element] = {}
+                    changed[element] = LEAF_NODE
+                return
+            if not old:  # all is new: no need to compare, and to sort again
+                whole = shape.everything(new)
+                del whole[SELF]
+                changed[element] = whole
                 return
         elif shape is DEDUCED:
             # A value that becomes or ceases to be an object changes as a whole, and its parts are added or removed.

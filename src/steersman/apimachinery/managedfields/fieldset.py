@@ -11,12 +11,14 @@ structured-merge-diff ``fieldpath/set.go``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, Final
 
 from steersman.apimachinery.managedfields.elements import SELF, canonical, order
 
 Node = dict[str, Any]
 Path = tuple[str, ...]
+#: Node of a member without members below it. Shared.
+LEAF_NODE: Final[Node] = {}
 #: Keeps a part of a set.
 Filter = Callable[[Node], Node]
 

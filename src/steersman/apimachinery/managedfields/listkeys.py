@@ -47,6 +47,18 @@ class ItemKeys:
         except (KeyError, TypeError):  # an additional key, a missing key, or a key that is not a scalar
             return self._list_element(item)
 
+    def in_order(self, items: list[Any]) -> list[Any] | None:
+        """Return the items in the order of their elements; None for several items without one text as their key."""
+        if len(items) < 2:
+            return items
+        name = self._only_key
+        if name is None:
+            return None
+        for item in items:
+            if type(item) is not dict or type(item.get(name)) is not str:
+                return None
+        return sorted(items, key=self._get)
+
     def elements_of(self, items: list[Any]) -> list[str]:
         """Return the path element of each item. Raises UnkeyedItemError if one has none."""
         return list(map(self.element_of, items))

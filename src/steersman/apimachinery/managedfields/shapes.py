@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from steersman.apimachinery.managedfields.elements import SELF
-from steersman.apimachinery.managedfields.fieldset import Node, in_order
+from steersman.apimachinery.managedfields.fieldset import LEAF_NODE, Node, in_order
 from steersman.apimachinery.managedfields.listkeys import UnkeyedItemError, item_keys
 from steersman.apimachinery.typemodel import ListOf, ListType, MapOf, Scalar, ScalarKind, Struct, Type
 
@@ -54,12 +54,12 @@ class ObjectShape(Shape):
         return self.step(element[2:])[1] if element[:2] == "f:" else None
 
     def everything(self, value: Any) -> Node:
-        if value.__class__ is not dict or not value:
-            return {}
-        node: Node = {SELF: {}}
+        if type(value) is not dict or not value:
+            return LEAF_NODE
+        node: Node = {SELF: LEAF_NODE}
         for name in sorted(value):
             element, shape = self.step(name)
-            node[element] = {} if shape.is_leaf else shape.everything(value[name])
+            node[element] = LEAF_NODE if shape.is_leaf else shape.everything(value[name])
         return node
 
 
@@ -88,16 +88,14 @@ class FieldsShape(ObjectShape):
         return element[2:] in self._struct.fields and element[:2] == "f:"
 
     def everything(self, value: Any) -> Node:
-        if value.__class__ is not dict or not value:
-            return {}
-        node: Node = {SELF: {}}
+        if type(value) is not dict or not value:
+            return LEAF_NODE
+        node: Node = {SELF: LEAF_NODE}
         steps = self.steps
         for name in sorted(value):
-            try:
-                element, shape = steps[name]
-            except KeyError:
-                element, shape = self.step(name)
-            node[element] = {} if shape.is_leaf else shape.everything(value[name])
+            step = steps.get(name)
+            element, shape = self.step(name) if step is None else step
+            node[element] = LEAF_NODE if shape.is_leaf else shape.everything(value[name])
         return node
 
     def below(self, value: Any) -> Node:
@@ -166,15 +164,16 @@ class ListShape(Shape):
         return self.item
 
     def everything(self, value: Any) -> Node:
-        if value.__class__ is not list or not value:
-            return {}
-        node: Node = {SELF: {}}
-        element_of, shape = self.keys.element_of, self.item
-        for item in value:
-            element = element_of(item)
+        if type(value) is not list or not value:
+            return LEAF_NODE
+        node: Node = {SELF: LEAF_NODE}
+        keys, shape = self.keys, self.item
+        ordered = keys.in_order(value)
+        for item in value if ordered is None else ordered:
+            element = keys.element_of(item)
             # A duplicate item is owned as a whole.
-            node[element] = {} if shape.is_leaf or element in node else shape.everything(item)
-        return in_order(node) if len(value) > 1 else node
+            node[element] = LEAF_NODE if shape.is_leaf or element in node else shape.everything(item)
+        return in_order(node) if ordered is None else node
 
     def below(self, value: Any) -> Node:
         node: Node = {}

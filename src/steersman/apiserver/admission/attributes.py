@@ -9,6 +9,8 @@ from steersman.apimachinery.errors import StatusError, forbidden
 from steersman.apimachinery.trees import copy_tree
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from steersman.apimachinery.trees import Tree
     from steersman.apiserver.generic.options import DeleteOptions, WriteOptions
     from steersman.apiserver.generic.served import ServedResource
@@ -88,12 +90,13 @@ class Attributes:
     """Attributes of one write. Upstream: ``admission.Attributes``."""
 
     __slots__ = (
+        "_decode",
+        "_object",
+        "_old_object",
         "_reinvocation",
         "ctx",
         "name",
         "namespace",
-        "object",
-        "old_object",
         "operation",
         "options",
         "served",
@@ -112,7 +115,9 @@ class Attributes:
         subresource: str = "",
         options: WriteOptions | DeleteOptions | None = None,
         namespace: str | None = None,
+        decode: Callable[[], Tree] | None = None,
     ) -> None:
+        """``decode`` returns the stored object, for an update without changes: it is decoded when a plugin reads it."""
         self.operation = operation
         #: Resource in the version of the request.
         self.served = served
@@ -121,14 +126,35 @@ class Attributes:
         self.name = name
         #: Namespace; of a Namespace its own name, as upstream.
         self.namespace: str = ctx.namespace if namespace is None else namespace
-        #: Object to be stored, in the storage version, or in the version of the request if the resource has a ``converter``; of a subresource with its own kind, an object of that kind.
-        #: Mutating plugins change it in place. None for deletes.
-        self.object = obj
-        #: Stored object, in the same version; read-only. None for creates.
-        self.old_object = old_object
+        self._object = obj
+        self._old_object = old_object
+        self._decode = decode
         self.subresource = subresource
         self.options = options
         self._reinvocation: Reinvocation | None = None
+
+    @property
+    def object(self) -> Tree | None:
+        """Object to be stored; None for deletes. Mutating plugins change it in place.
+
+        It is in the storage version, or in the version of the request if the resource has a ``converter``. For a
+        subresource with its own kind it is an object of that kind.
+        """
+        if self._object is None and self._decode is not None:
+            self._object = self._decode()
+        return self._object
+
+    @property
+    def old_object(self) -> Tree | None:
+        """Stored object, in the same version; read-only. None for creates."""
+        if self._old_object is None and self._decode is not None:
+            self._old_object = self._decode()
+        return self._old_object
+
+    @property
+    def is_changed(self) -> bool:
+        """True if a plugin has changed an object that was to stay as it is stored."""
+        return self._object is not None and self._object != self.old_object
 
     @property
     def reinvocation(self) -> Reinvocation:

@@ -100,33 +100,32 @@ class PodSecurity(Plugin):
 
     def validate(self, attributes: Attributes) -> Awaitable[None] | None:
         """Raise 403 for violations, and 422 for invalid labels. Add warnings and audit annotations."""
-        obj = attributes.object
-        if obj is None:
-            return None
         if attributes.group_resource == "namespaces":
-            return self._validate_namespace(attributes, obj)
+            return self._validate_namespace(attributes)
         if exempt := self._exempt.of_request(attributes):
             attributes.ctx.annotate(_EXEMPT, exempt)
             return None
         policy = self._policies.get_cached(attributes.namespace)
         if policy is None:
-            return self._validate_after_lookup(attributes, obj)
-        self._apply(attributes, policy, obj)
+            return self._validate_after_lookup(attributes)
+        self._apply(attributes, policy)
         return None
 
-    async def _validate_after_lookup(self, attributes: Attributes, obj: Tree) -> None:
-        self._apply(attributes, await self._policies.get(attributes.namespace) or self._defaults, obj)
+    async def _validate_after_lookup(self, attributes: Attributes) -> None:
+        self._apply(attributes, await self._policies.get(attributes.namespace) or self._defaults)
 
-    def _apply(self, attributes: Attributes, policy: Policy, obj: Tree) -> None:
-        if attributes.group_resource == "pods":
-            old = attributes.old_object
-            if policy.is_privileged:
-                if attributes.ctx.annotations is not None:
-                    attributes.ctx.annotate(_ENFORCED, str(policy.enforce))
-            elif old is None or is_significant(obj, old):
-                self._evaluate(attributes, policy, obj, enforces=True)
-            return
+    def _apply(self, attributes: Attributes, policy: Policy) -> None:
+        is_pod = attributes.group_resource == "pods"
         if policy.is_privileged:
+            if is_pod and attributes.ctx.annotations is not None:
+                attributes.ctx.annotate(_ENFORCED, str(policy.enforce))
+            return
+        obj, old = attributes.object, attributes.old_object
+        if obj is None:
+            return
+        if is_pod:
+            if old is None or is_significant(obj, old):
+                self._evaluate(attributes, policy, obj, enforces=True)
             return
         template: Any = obj
         for step in _TEMPLATES[attributes.group_resource]:
@@ -140,7 +139,10 @@ class PodSecurity(Plugin):
         else:
             _evaluate(attributes, policy, pod, enforces=enforces)
 
-    async def _validate_namespace(self, attributes: Attributes, namespace: Tree) -> None:
+    async def _validate_namespace(self, attributes: Attributes) -> None:
+        namespace = attributes.object
+        if namespace is None:
+            return
         name = namespace["metadata"].get("name", "")
         labels = namespace["metadata"].get("labels")
         policy, errors = self._policy_of(labels)

@@ -14,10 +14,11 @@ import msgspec
 
 from steersman.apimachinery.errors import StatusError, bad_request, conflict, is_conflict, not_found, plain_error
 from steersman.apiserver.endpoints.object_write import ObjectWrite
+from steersman.apiserver.endpoints.options import check_delete_options, delete_options_of
 from steersman.apiserver.endpoints.posting import PostScope, read_posted, render_success
 from steersman.apiserver.endpoints.request_scope import RequestScope
 from steersman.apiserver.generic import deletion
-from steersman.apiserver.generic.options import DeleteOptions, WriteOptions
+from steersman.apiserver.generic.options import WriteOptions
 from steersman.apiserver.generic.server_writes import Change
 from steersman.apiserver.generic.write_pipeline import ATTEMPTS_MAX, admit, run_update
 from steersman.apiserver.generic.writing import time_text
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from steersman.apiserver.admission.chain import AdmissionChain
     from steersman.apiserver.authz.interface import Authorizer
     from steersman.apiserver.endpoints.posting import Posted
+    from steersman.apiserver.generic.options import DeleteOptions
     from steersman.apiserver.generic.served import ServedResource
     from steersman.apiserver.http import Request, Response
 
@@ -81,7 +83,7 @@ async def evict(scope: EvictionScope, request: Request) -> Response:
     eviction = posted.new
     if eviction["metadata"].get("name") != posted.object_name:
         raise bad_request("name in URL does not match name in Eviction object")
-    options = delete_options(eviction.get("deleteOptions") or {}, request.query.get("dryRun") or ())
+    options = merge_dry_run(eviction.get("deleteOptions") or {}, request.query.get("dryRun") or ())
     await admit(posted)
     await _Eviction(scope, posted, options).run()
     return await render_success(request, form)
@@ -105,33 +107,26 @@ class _BudgetUpdate(ObjectWrite):
         """It has its defaults."""
 
 
-def delete_options(said: Tree, dry_run: Sequence[str]) -> DeleteOptions:
-    """How the pod is to be deleted; ``dry_run`` is the request's own. Raises 500 when the two do not agree."""
-    wanted = list(said.get("dryRun") or ())
+def merge_dry_run(options: Tree, dry_run: Sequence[str]) -> Tree:
+    """Return the delete options with the request's own ``dry_run``. Raises 500 when the two do not agree."""
+    wanted = list(options.get("dryRun") or ())
     if wanted and dry_run and wanted != list(dry_run):
         request, content = (" ".join(values) for values in (dry_run, wanted))
         raise plain_error(f"Non-matching dry-run options in request and content: [{request}] and [{content}]")
-    preconditions = said.get("preconditions") or {}
-    return DeleteOptions(
-        dry_run=bool(wanted or dry_run),
-        grace_period_seconds=said.get("gracePeriodSeconds"),
-        propagation_policy=said.get("propagationPolicy") or "",
-        orphan_dependents=said.get("orphanDependents"),
-        precondition_uid=preconditions.get("uid"),
-        precondition_resource_version=preconditions.get("resourceVersion"),
-    )
+    return {**options, "dryRun": wanted or list(dry_run)}
 
 
 class _Eviction:
     """One eviction under way."""
 
-    def __init__(self, scope: EvictionScope, posted: Posted, options: DeleteOptions) -> None:
+    def __init__(self, scope: EvictionScope, posted: Posted, options: Tree) -> None:
         self._scope = scope
         self._request = posted.request
         self._name = posted.object_name
-        self._options = options
-        self._ctx = posted.ctx.changed(dry_run=options.dry_run)
-        self._says_version = options.precondition_resource_version is not None
+        self._unchecked_options = options
+        self._options = delete_options_of(options)
+        self._ctx = posted.ctx.changed(dry_run=self._options.dry_run)
+        self._says_version = self._options.precondition_resource_version is not None
 
     async def run(self) -> None:
         """Evict the pod. Raises the error that prevents it."""
@@ -216,11 +211,12 @@ class _Eviction:
         await run_update(_BudgetUpdate(scope, self._request, ctx, budget["metadata"]["name"], pod=self._name))
 
     async def _delete(self, options: DeleteOptions) -> None:
-        """Say in the pod's status why it goes, and delete it. Raises 404, 409."""
+        """Set the condition ``DisruptionTarget``, and delete the pod. Raises 404, 409, and 422 for invalid options."""
         if not options.dry_run:
             version = await self._say_why(options)
             if options.precondition_resource_version:
                 options = msgspec.structs.replace(options, precondition_resource_version=version)
+        check_delete_options(self._unchecked_options)
         await deletion.delete(self._scope.objects, self._ctx, self._name, options)
 
     async def _say_why(self, options: DeleteOptions) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from steersman.apimachinery.bounded_cache import BoundedCache, digest
+from steersman.apiserver.admission.chain import run, run_mutating
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -57,11 +58,13 @@ class NoopApplyCache:
         steps = scope.update_steps
         if not steps.admit and not steps.validate:
             return entry
-        layout = scope.objects.layout
-        new, old = layout.tree(entry), layout.tree(entry)
-        attributes = scope.mutation_attributes(ctx, new, old, options, name)
-        await steps.mutate(attributes)
-        if new != old:
+        attributes = scope.noop_attributes(ctx, entry, options, name)
+        waiting = run_mutating(steps.admit, attributes)
+        if waiting is not None:
+            await waiting
+        if attributes.is_changed:
             return None
-        await steps.check(attributes)
+        waiting = run(steps.validate, attributes)
+        if waiting is not None:
+            await waiting
         return entry

@@ -103,7 +103,7 @@ async def read_delete_options(request: Request) -> DeleteOptions:
     """Options of a delete: those of the body or, when there is none, those of the query."""
     body = await request.body()
     if body:
-        return _delete_options_of(_decode_options(body, body_media_type(request)))
+        return _checked_delete_options(_decode_options(body, body_media_type(request)))
     if not request.raw_query:
         return _NO_DELETE_OPTIONS
     query = request.query
@@ -117,7 +117,7 @@ async def read_delete_options(request: Request) -> DeleteOptions:
     tree["orphanDependents"] = _boolean(query, "orphanDependents")
     option = "ignoreStoreReadErrorWithClusterBreakingPotential"
     tree[option] = _boolean(query, option)
-    return _delete_options_of(tree)
+    return _checked_delete_options(tree)
 
 
 def _decode_options(body: bytes, media_type: str) -> dict[str, Any]:
@@ -148,26 +148,34 @@ def _decode_json(body: bytes) -> Any:
         raise unreadable_json(error) from None
 
 
-def _delete_options_of(tree: Mapping[str, Any]) -> DeleteOptions:
+def _checked_delete_options(tree: Mapping[str, Any]) -> DeleteOptions:
+    check_delete_options(tree)
+    return delete_options_of(tree)
+
+
+def check_delete_options(tree: Mapping[str, Any]) -> None:
+    """Raise 422 for invalid delete options. Upstream: ``ValidateDeleteOptions``."""
     policy = tree.get("propagationPolicy")
-    orphan = tree.get("orphanDependents")
     errors: list[FieldError] = []
-    if policy is not None and orphan is not None:
+    if policy is not None and tree.get("orphanDependents") is not None:
         errors.append(
             field.invalid("propagationPolicy", policy, "orphanDependents and deletionPropagation cannot be both set")
         )
     if policy is not None and policy not in _POLICIES:
         errors.append(field.not_supported("propagationPolicy", policy, (*_POLICIES, "nil")))
-    dry_run = tree.get("dryRun") or ()
-    errors += _dry_run_errors(dry_run)
+    errors += _dry_run_errors(tree.get("dryRun") or ())
     if errors:
         raise _refused("DeleteOptions", errors)
+
+
+def delete_options_of(tree: Mapping[str, Any]) -> DeleteOptions:
+    """Return delete options as a struct."""
     preconditions = tree.get("preconditions") or {}
     return DeleteOptions(
-        dry_run=bool(dry_run),
+        dry_run=bool(tree.get("dryRun")),
         grace_period_seconds=tree.get("gracePeriodSeconds"),
-        propagation_policy=policy or "",
-        orphan_dependents=orphan,
+        propagation_policy=tree.get("propagationPolicy") or "",
+        orphan_dependents=tree.get("orphanDependents"),
         precondition_uid=preconditions.get("uid"),
         precondition_resource_version=preconditions.get("resourceVersion"),
         ignore_store_read_error=bool(tree.get("ignoreStoreReadErrorWithClusterBreakingPotential")),

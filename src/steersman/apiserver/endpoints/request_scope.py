@@ -266,6 +266,20 @@ class RequestScope:
             namespace=name if self._writes_namespaces else None,
         )
 
+    def noop_attributes(self, ctx: RequestContext, entry: Entry, options: WriteOptions, name: str) -> Attributes:
+        """Return an update that leaves a stored object as it is, for mutating and validating admission."""
+        return Attributes(
+            Operation.UPDATE,
+            self.served,
+            ctx,
+            name=name,
+            obj=None,
+            subresource=self.subresource,
+            options=options,
+            namespace=name if self._writes_namespaces else None,
+            decode=partial(self.objects.layout.tree, entry),
+        )
+
     def delete_attributes(self, ctx: RequestContext, old: Tree, options: DeleteOptions, name: str) -> Attributes:
         """Return a delete as admission sees it."""
         return Attributes(

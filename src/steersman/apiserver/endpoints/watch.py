@@ -244,8 +244,9 @@ class WatchStream:
         """Begin, if nothing has to be waited for: then nothing that happens from now on is missed."""
         cache = self._cache
         wants_state = bool(self._options.send_initial_events)
-        fresh_enough = self._revision <= cache.revision and not (cache.remote and not self._options.resource_version)
-        if cache.is_ready and (fresh_enough or not wants_state):
+        is_reached = self._revision <= cache.revision
+        fresh_enough = is_reached and not (cache.remote and not self._options.resource_version)
+        if cache.is_ready and (fresh_enough if wants_state else is_reached or not cache.remote):
             self._start()
 
     async def _begin(self) -> bytes:
@@ -254,6 +255,8 @@ class WatchStream:
         try:
             if not self._options.send_initial_events:
                 await cache.ready()
+                if cache.remote and self._revision > cache.revision:
+                    await self._check_exists()
             elif self._options.resource_version:
                 await cache.wait_until(self._revision)
             else:
@@ -262,6 +265,12 @@ class WatchStream:
         except StatusError as error:
             return self._failed(error)
         return b""
+
+    async def _check_exists(self) -> None:
+        """Raise 410 for a version that the store has not reached: it is of a history that is gone (a restored snapshot)."""
+        await self._cache.wait_fresh()
+        if self._revision > self._cache.revision:
+            raise resource_expired(f"resource version {self._revision} is not in the history of the store")
 
     def _start(self) -> None:
         """Take the place in the ring, and the present state where it is asked for."""
@@ -294,6 +303,8 @@ class WatchStream:
         if self._over:
             return False, b""
         now = self._served.clock.monotonic() + _EARLY_SECONDS
+        if self._epoch < self._cache.expired_epoch:
+            return False, self._failed(self._too_old())
         if now >= self._end or self._epoch != self._cache.epoch:
             self._over = True
             return False, b""

@@ -6,7 +6,8 @@ Promises:
   on a shared store are in it after ``wait_fresh``.
 * Readers get lists of immutable entries, taken in one step: what happens later does not show in them.
 * Memory is bounded by the objects themselves, the ring (see ``change_ring``) and one small record a watcher.
-* A store watch that is lost ends all watches and refills the cache; until then readers wait.
+* A store watch that is lost ends all watches and refills the cache; until then readers wait. If history was lost, they
+  end with 410.
 """
 
 from __future__ import annotations
@@ -115,6 +116,8 @@ class WatchCache:
         self._ready_waiters: list[_Waiter] = []
         #: Grows whenever continuity is lost: watches of an earlier epoch end.
         self.epoch = 0
+        #: Watches of epochs before this one end with 410: their resource versions may be of a history that is gone.
+        self.expired_epoch = 0
         self.closed = False
 
     # -- life ----------------------------------------------------------------------------------------------------------
@@ -257,6 +260,8 @@ class WatchCache:
         _log.log(level, "lost the watch of %s: %s", self.prefix, error)
         self._filled = False
         self.epoch += 1
+        if isinstance(error, Compacted):
+            self.expired_epoch = self.epoch
         self._unsubscribe()
         self.wakeups.end()
         self._start_filling()
@@ -327,6 +332,7 @@ class WatchCache:
                 await self._store.current_revision()
             except StoreError as error:
                 raise service_unavailable(str(error)) from error
+            await self.ready()  # the store's watch may have been lost meanwhile
 
     async def wait_until(self, revision: int) -> None:
         """Return when the state is at least as new as ``revision``. Raises 504 when that does not come about soon."""
@@ -334,6 +340,7 @@ class WatchCache:
         if revision <= self.revision:
             return
         await self._store.reached(revision, seconds=REVISION_WAIT_SECONDS)
+        await self.ready()  # as in ``wait_fresh``
         if revision > self.revision:
             raise too_large_resource_version(revision, self.revision)
 

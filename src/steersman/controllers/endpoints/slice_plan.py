@@ -34,6 +34,7 @@ from steersman.controllers.endpoints.services import (
     is_headless,
     slice_name_prefix,
 )
+from steersman.controllers.endpoints.topology import ZONE, Hinting, hint, is_requested, without_hints
 from steersman.runtime.owners import controller_reference
 from steersman.workloads.pods import is_ready, node_of
 
@@ -44,17 +45,17 @@ if TYPE_CHECKING:
 
 CONTROLLER: Final = "endpointslice-controller.k8s.io"
 _RESERVED: Final = (SERVICE_NAME, MANAGED_BY, HEADLESS)
-_ZONE: Final = "topology.kubernetes.io/zone"
 _SAME_ZONE: Final = ("PreferSameZone", "PreferClose")
 _SAME_NODE: Final = "PreferSameNode"
 
 
 @dataclass(slots=True)
 class SlicePlan:
-    """Writes, and pods that are skipped as their Node is unknown."""
+    """Writes, pods that are skipped as their Node is unknown, and the topology aware hints by address family."""
 
     changes: Changes
     homeless: list[str] = field(default_factory=list)
+    hintings: dict[str, Hinting] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -72,18 +73,34 @@ def plan_slices(
     nodes: Mapping[str, Node],
     *,
     max_endpoints: int,
+    zone_shares: Mapping[str, float] | None = None,
 ) -> SlicePlan:
     """Return the writes. ``slices``: those of this controller for the Service that are not being deleted."""
     plan = SlicePlan(Changes())
     address_types = families(service)
     for family in address_types:
         work = _Family(service, family, list(pods), nodes, max_endpoints)
-        plan.changes.add(work.plan([slice_ for slice_ in slices if slice_.addressType == family]))
+        existing = [slice_ for slice_ in slices if slice_.addressType == family]
+        if is_requested(service):
+            changes, plan.hintings[family] = _with_topology_aware_hints(work, existing, zone_shares)
+        else:
+            changes = work.plan(existing)
+        plan.changes.add(changes)
         plan.homeless += [text for text in work.homeless if text not in plan.homeless]
     plan.changes.delete += [slice_ for slice_ in slices if slice_.addressType not in address_types]
     if metadata_field(service, "deletionTimestamp") is not None:
         plan.changes.create.clear()
     return plan
+
+
+def _with_topology_aware_hints(
+    work: _Family, existing: list[EndpointSlice], zone_shares: Mapping[str, float] | None
+) -> tuple[Changes, Hinting]:
+    """Plan without regard to hints, then hint the endpoints of the slices that change."""
+    changes = work.plan([without_hints(slice_) for slice_ in existing])
+    changed = {name_of(slice_) for slice_ in (*changes.update, *changes.delete)}
+    unchanged = [slice_ for slice_ in existing if name_of(slice_) not in changed]
+    return changes, hint(changes, unchanged, zone_shares)
 
 
 @dataclass(slots=True)
@@ -172,7 +189,7 @@ def endpoint_of(pod: Pod, address: str, service: Service, node: Node | None) -> 
     """Return the endpoint of a pod."""
     serving, terminating = is_ready(pod), is_deleted(pod)
     ready = bool(service.spec and service.spec.publishNotReadyAddresses) or (serving and not terminating)
-    zone = labels_of(node).get(_ZONE) or None
+    zone = labels_of(node).get(ZONE) or None
     return Endpoint(
         addresses=[address],
         conditions=EndpointConditions(ready=ready, serving=serving, terminating=terminating),
@@ -185,8 +202,8 @@ def endpoint_of(pod: Pod, address: str, service: Service, node: Node | None) -> 
 
 
 def _hints(service: Service, node: str, zone: str | None) -> EndpointHints | None:
-    """Return the topology hints of an endpoint (KEP-4444, KEP-3015)."""
-    distribution = service.spec.trafficDistribution if service.spec else None
+    """Return the topology hints of an endpoint (KEP-4444, KEP-3015); the topology annotation has others."""
+    distribution = service.spec.trafficDistribution if service.spec and not is_requested(service) else None
     zones = [ForZone(name=zone)] if zone and distribution in (*_SAME_ZONE, _SAME_NODE) else None
     nodes = [ForNode(name=node)] if node and distribution == _SAME_NODE else None
     return EndpointHints(forZones=zones, forNodes=nodes) if zones or nodes else None

@@ -6,6 +6,7 @@ import asyncio
 import socket
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
+from steersman.nodes.kubelet.pages import component_pages
 from steersman.nodes.kubelet.simulated import SimulatedHost
 from steersman.nodes.node_object import KubeletAddress, is_simulated
 from steersman.nodes.pod_status import is_finished
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from random import Random
 
     from steersman.apimachinery.trees import Tree
+    from steersman.apimachinery.zpages import PageContent
     from steersman.asynckit.clock import Clock
     from steersman.nodes.kubelet.hosting import Host
     from steersman.nodes.kubelet.server import KubeletServer
@@ -128,6 +130,7 @@ def _make_server(
     lookup: _InformerLookup,
     hosts: Sequence[Host],
     *,
+    component_page: Callable[[str], PageContent | None],
     clock: Clock,
     dice: Random,
 ) -> KubeletServer:
@@ -143,7 +146,9 @@ def _make_server(
     )
     pods = Pods(lookup.find, lookup.at, lookup.all)
     page = metrics_page(options, lookup.node, lookup.all, clock=clock, dice=dice)
-    return KubeletServer(sock, tls, pods=pods, hosts=hosts, clock=clock, metrics_page=page)
+    return KubeletServer(
+        sock, tls, pods=pods, hosts=hosts, clock=clock, metrics_page=page, component_page=component_page
+    )
 
 
 def metrics_page(
@@ -207,11 +212,13 @@ def add_kubelet(
     hosts.append(SimulatedHost(lookup.newest, lookup.node_of, clock=context.clock))
     sock = _listen(options.kubelet_address, options.kubelet_port)
     sock.setblocking(False)
-    manager.add(
-        LazyKubeletServer(
-            sock, lambda: _make_server(sock, options, lookup, hosts, clock=context.clock, dice=context.dice)
-        )
-    )
+    clock, dice = context.clock, context.dice
+    component_page = component_pages(options, clock=clock)
+
+    def make() -> KubeletServer:
+        return _make_server(sock, options, lookup, hosts, component_page=component_page, clock=clock, dice=dice)
+
+    manager.add(LazyKubeletServer(sock, make))
     return Kubelet(KubeletAddress(options.kubelet_address, sock.getsockname()[1]), is_others)
 
 

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 from aiohttp import web
 
 from steersman.apimachinery.codec import encode
+from steersman.apimachinery.errors import StatusError
+from steersman.apimachinery.zpages import JSON, negotiate_page
 from steersman.asynckit.tasks import Supervisor
 from steersman.nodes.kubelet.channel_socket import CHANNEL_PROTOCOLS, V5, ChannelSocket
 from steersman.nodes.kubelet.channels import ChannelStreams
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from steersman.apimachinery.trees import Tree
+    from steersman.apimachinery.zpages import PageContent
     from steersman.asynckit.clock import Clock
     from steersman.nodes.kubelet.hosting import Host
 
@@ -75,14 +78,18 @@ class KubeletServer:
         hosts: Sequence[Host],
         clock: Clock,
         metrics_page: Callable[[str], str | None] = lambda _path: None,
+        component_page: Callable[[str], PageContent | None] = lambda _path: None,
     ) -> None:
-        """``metrics_page`` returns the text of a further page of metrics by its path; None if there is none."""
+        """``metrics_page`` returns the text of a further page of metrics by its path, ``component_page`` the content of
+        a page about the kubelet; None if there is none.
+        """
         self._sock = sock
         self._tls = tls
         self._pods = pods
         self._hosts = hosts
         self._clock = clock
         self._metrics_page = metrics_page
+        self._component_page = component_page
         self._stop = asyncio.Event()
         self.is_ready = False
 
@@ -130,6 +137,9 @@ class KubeletServer:
         page = self._metrics_page(request.path)
         if page is not None:
             return web.Response(text=page)
+        content = self._component_page(request.path)
+        if content is not None:
+            return _rendered(request, content)
         return web.Response(status=404, text="404 page not found\n")
 
     def _metrics(self) -> str:
@@ -242,6 +252,14 @@ class KubeletServer:
         except OSError as error:
             raise RequestError(f"connect: {os.strerror(error.errno or 0).lower()}", code=502) from error
         return await tunnel_connection(request, connection)
+
+
+def _rendered(request: web.BaseRequest, content: PageContent) -> web.Response:
+    try:
+        form = negotiate_page(request.headers.get("Accept", ""), content.kind)
+    except StatusError as error:
+        return web.Response(status=error.code, body=encode(error.status) + b"\n", content_type=JSON)
+    return web.Response(body=content.encode(form), headers={"Content-Type": form.content_type})
 
 
 async def _outcome(work: Any) -> int | RequestError:

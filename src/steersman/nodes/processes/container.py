@@ -32,6 +32,8 @@ _BACKOFF_RESET_SECONDS: Final = 600.0
 #: Retry interval while a ConfigMap or Secret that the container needs is missing.
 _CONFIG_RETRY_SECONDS: Final = 5.0
 _START_ERROR_CODE: Final = 128
+#: Exit code for the restart policy when a probe has killed the container, whatever its own exit code.
+_UNHEALTHY_CODE: Final = 128 + signal.SIGKILL
 #: Output chunks buffered per attached client; a slow client loses the oldest.
 _CHUNKS_MAX: Final = 256
 #: Output of a probe's command that its event shows, as upstream's ``maxRespBodyLength``.
@@ -84,6 +86,8 @@ class ContainerRunner:
         self._changed = changed
         self._backoff = Backoff(_RESTART_BACKOFF)
         self._crashed = False
+        #: True if a probe has killed the current run.
+        self._is_unhealthy = False
         #: Set when the container is being stopped; ends all other waits.
         self._stop = asyncio.Event()
         #: Set when the startup probe has passed once, or the container is being stopped.
@@ -109,7 +113,7 @@ class ContainerRunner:
         while True:
             state = self.facts.state
             if isinstance(state, Terminated):
-                if self._stop.is_set() or not restarts(state.code):
+                if self._stop.is_set() or not restarts(_UNHEALTHY_CODE if self._is_unhealthy else state.code):
                     return state.code
                 await self._back_off(state)
             if self._stop.is_set():
@@ -139,6 +143,7 @@ class ContainerRunner:
 
     async def _run_once(self, launch: Launch) -> None:
         clock = self._context.clock
+        self._is_unhealthy = False
         since, instance = clock.now(), f"process://{self._uid}/{self.name}/{self.facts.restarts}"
         if self.previous_log is not None:
             self.previous_log.close()
@@ -283,6 +288,7 @@ class ContainerRunner:
         await self._kill_unhealthy("liveness", self.container["livenessProbe"])
 
     async def _kill_unhealthy(self, kind: str, probe: Tree) -> None:
+        self._is_unhealthy = True
         seconds = probe.get("terminationGracePeriodSeconds")
         grace_seconds = self._context.grace_seconds() if seconds is None else float(seconds)
         await self._terminate(grace_seconds, f"Container {self.name} failed {kind} probe, will be restarted")

@@ -1,17 +1,16 @@
-"""Client of the gRPC health protocol (``grpc.health.v1.Health/Check``) for probes; it needs the package ``grpcio``.
+"""Client of the gRPC health protocol (``grpc.health.v1.Health/Check``) for probes; it needs the package ``hpack``.
 
 Upstream: pkg/probe/grpc/grpc.go
 """
 
 from __future__ import annotations
 
-import asyncio
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery.codec import DecodeError
 from steersman.apimachinery.protowire import string, wire_fields
-from steersman.asynckit.timeouts import wait_for
 from steersman.extras import load_optional
+from steersman.grpc.errors import Code, RpcError
 from steersman.nodes.processes.fields import LOOPBACK
 
 if TYPE_CHECKING:
@@ -19,27 +18,29 @@ if TYPE_CHECKING:
 
 _METHOD: Final = "/grpc.health.v1.Health/Check"
 _STATUSES: Final = {0: "UNKNOWN", 1: "SERVING", 2: "NOT_SERVING", 3: "SERVICE_UNKNOWN"}
-_OPTIONS: Final = (("grpc.primary_user_agent", "kube-probe/1.36"), ("grpc.enable_http_proxy", 0))
+_USER_AGENT: Final = "kube-probe/1.36"
 
 
 async def check_health(port: int, service: str, *, seconds: float, clock: Clock) -> str:
     """Ask the server on loopback for the health of a service; return why it failed, or an empty text.
 
-    Raises ``MissingPackagesError`` without ``grpcio``.
+    Raises ``MissingPackagesError`` without ``hpack``.
     """
-    aio = await asyncio.to_thread(load_optional, "grpc", "aio", "a gRPC probe", "grpc")
-    address = f"{LOOPBACK}:{port}"
-    channel = aio.insecure_channel(address, options=_OPTIONS)
-    begin = clock.monotonic()
+    load_optional("hpack", "Decoder", "a gRPC probe", "grpc")
+    from steersman.grpc.channel import Channel, Target  # noqa: PLC0415 — needs the extra
+
+    channel = Channel(Target(LOOPBACK, port), clock=clock, user_agent=_USER_AGENT)
+    deadline = clock.monotonic() + seconds
     try:
-        await wait_for(channel.channel_ready(), seconds, clock=clock)
-        remaining = max(0.0, seconds - (clock.monotonic() - begin))
-        response = await wait_for(channel.unary_unary(_METHOD)(string(1, service)), remaining, clock=clock)
+        await channel.connect(timeout_seconds=seconds)
+        remaining = max(0.0, deadline - clock.monotonic())
+        response = await channel.unary(_METHOD, string(1, service), timeout_seconds=remaining)
     except TimeoutError:
-        if channel.get_state().name == "READY":
-            return f"timeout: health rpc did not complete within {seconds:g}s"
+        address = channel.target.authority
         return f'timeout: failed to connect service "{address}" within {seconds:g}s: context deadline exceeded'
-    except aio.AioRpcError as error:
+    except RpcError as error:
+        if error.code is Code.DEADLINE_EXCEEDED:
+            return f"timeout: health rpc did not complete within {seconds:g}s"
         return _error_text(error)
     finally:
         await channel.close()
@@ -47,13 +48,11 @@ async def check_health(port: int, service: str, *, seconds: float, clock: Clock)
     return "" if status == "SERVING" else f'service unhealthy (responded with "{status}")'
 
 
-def _error_text(error: Any) -> str:
-    name = error.code().name
-    if name == "UNIMPLEMENTED":
+def _error_text(error: RpcError) -> str:
+    if error.code is Code.UNIMPLEMENTED:
         protocol = "this server does not implement the grpc health protocol (grpc.health.v1.Health)"
-        return f"error: {protocol}: {error.details()}"
-    code = "Canceled" if name == "CANCELLED" else name.title().replace("_", "")
-    return f"error: health rpc probe failed: rpc error: code = {code} desc = {error.details()}"
+        return f"error: {protocol}: {error.details}"
+    return f"error: health rpc probe failed: {error.go_text}"
 
 
 def _status_of(response: bytes) -> str:

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Final
 from steersman.apimachinery.codec import DecodeError
 from steersman.apimachinery.protowire import length_delimited, string, wire_fields
 from steersman.extras import load_optional
+from steersman.grpc.errors import RpcError
 from steersman.storage.encryption.kms import EncryptedKey, KMSUnavailableError, Status, map_entry
 
 if TYPE_CHECKING:
     from steersman.asynckit.clock import Clock
-    from steersman.storage.rpc.channel import Channel
+    from steersman.grpc.channel import Channel
 
 _SERVICE: Final = "/v2.KeyManagementService/"
 
@@ -53,8 +54,7 @@ class GrpcKMSService:
             raise KMSUnavailableError(f"failed to decrypt DEK, error: {error}") from error
 
     async def _call(self, method: str, request: bytes) -> list[tuple[int, int | bytes]]:
-        from steersman.storage.rpc.channel import Channel, Target  # noqa: PLC0415 — needs the extra
-        from steersman.storage.rpc.errors import RpcError  # noqa: PLC0415 — as above
+        from steersman.grpc.channel import Channel, Target  # noqa: PLC0415 — needs the extra
 
         if self._channel is None:
             self._channel = Channel(Target(path=self._path), clock=self._clock)
@@ -62,8 +62,7 @@ class GrpcKMSService:
             response = await self._channel.unary(_SERVICE + method, request, timeout_seconds=self._timeout_seconds)
             return list(wire_fields(response))
         except RpcError as error:
-            text = f"rpc error: code = {_code_name(error.code.name)} desc = {error.details}"
-            raise KMSUnavailableError(text) from error
+            raise KMSUnavailableError(error.go_text) from error
         except DecodeError as malformed:
             raise KMSUnavailableError(f"the response to {method} is malformed: {malformed}") from malformed
 
@@ -78,13 +77,6 @@ def socket_path(endpoint: str) -> str:
     """Return the path of an endpoint's socket; ``unix:///@name`` is one in the abstract namespace."""
     path = endpoint.removeprefix("unix://")
     return f"\0{path[2:]}" if path.startswith("/@") else path
-
-
-def _code_name(name: str) -> str:
-    """Return Go's name of a status code: ``DEADLINE_EXCEEDED`` → ``DeadlineExceeded``."""
-    if name == "CANCELLED":
-        return "Canceled"
-    return "".join(part.capitalize() for part in name.split("_"))
 
 
 def _bytes(fields: list[tuple[int, int | bytes]], number: int) -> bytes:

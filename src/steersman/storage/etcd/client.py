@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from steersman.grpc.errors import RpcError
 from steersman.storage.etcd import messages
 from steersman.storage.etcd.errors import is_passing, text_of
-from steersman.storage.rpc.errors import RpcError
 from steersman.storage.store import Unavailable
 
 if TYPE_CHECKING:
     from steersman.asynckit.clock import Clock
+    from steersman.grpc.calls import StreamCall
     from steersman.storage.etcd.members import Member, Members
     from steersman.storage.etcd.messages import LeaseResponse, MemberStatus, RangeResponse, TxnResponse
-    from steersman.storage.rpc.calls import StreamCall
 
 #: Time limit of one attempt of a read; a member that does not answer within it is passed over.
 ATTEMPT_SECONDS: Final = 2.5

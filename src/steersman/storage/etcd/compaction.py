@@ -12,9 +12,9 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Final
 
+from steersman.grpc.errors import RpcError
 from steersman.storage.etcd import messages
 from steersman.storage.etcd.errors import COMPACTED, text_of
-from steersman.storage.rpc.errors import RpcError
 from steersman.storage.store import StoreError
 
 if TYPE_CHECKING:

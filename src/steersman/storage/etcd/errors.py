@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from steersman.storage.rpc.errors import Code
+from steersman.grpc.errors import Code
 from steersman.storage.store import LeaseNotFound, StoreError, TooLarge, Unavailable
 
 if TYPE_CHECKING:
-    from steersman.storage.rpc.errors import RpcError
+    from steersman.grpc.errors import RpcError
 
 COMPACTED: Final = "etcdserver: mvcc: required revision has been compacted"
 FUTURE_REVISION: Final = "etcdserver: mvcc: required revision is a future revision"

@@ -9,7 +9,8 @@ Promises:
 
 * The log survives the loss of members: it resumes at the next revision on another one.
 * When it cannot resume without a gap (history compacted, etcd restored to an older state), every watch ends with
-  ``Compacted`` and the log restarts at the newest revision.
+  ``Compacted`` and the log restarts at the newest revision. A stream begins with the last revision that was delivered: if
+  its events differ, etcd was restored, even if its revision has passed that of the log since.
 * A stream that stands still while etcd moves on (a paused or partitioned member) is detected by a waiter for a
   revision, and replaced.
 
@@ -21,23 +22,25 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Final
 
+import msgspec
+
 from steersman.asynckit.backoff import Backoff, BackoffPolicy
+from steersman.grpc.errors import RpcError
 from steersman.storage.etcd import messages
 from steersman.storage.etcd.errors import text_of
 from steersman.storage.revision_waiters import RevisionWaiters
-from steersman.storage.rpc.errors import RpcError
 from steersman.storage.store import Compacted, Event, StoreError, Unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from steersman.asynckit.clock import Clock
+    from steersman.grpc.calls import StreamCall
     from steersman.storage.dispatch import Dispatcher
     from steersman.storage.etcd.client import Client
     from steersman.storage.etcd.keyspace import KeySpace
     from steersman.storage.etcd.members import Member
-    from steersman.storage.etcd.messages import Header, WatchResponse
-    from steersman.storage.rpc.calls import StreamCall
+    from steersman.storage.etcd.messages import Header, WatchEvent, WatchResponse
 
 _log = logging.getLogger(__name__)
 
@@ -70,7 +73,13 @@ class EventLog:
         self._on_foreign = on_foreign
         #: Events up to this revision have been delivered to all sinks.
         self.revision = 0
+        #: How often continuity was lost.
+        self.restarts = 0
         self._cluster_id = 0
+        #: Events of ``revision``, to be compared with those of the next stream; empty after a start.
+        self._newest: list[WatchEvent] = []
+        #: The running stream continues what was delivered.
+        self._is_verified = False
         #: The running stream, to be cancelled when it stalls; None between streams.
         self._stream: StreamCall | None = None
         self._member: Member | None = None
@@ -80,8 +89,7 @@ class EventLog:
 
     def start_at(self, header: Header) -> None:
         """Set the position from which ``run`` follows."""
-        self.revision, self._cluster_id = header.revision, header.cluster_id
-        self._waiters.resolve(self.revision)
+        self.revision, self._cluster_id, self._newest = header.revision, header.cluster_id, []
 
     async def run(self) -> None:
         """Follow etcd until cancelled."""
@@ -101,12 +109,13 @@ class EventLog:
     async def _follow(self) -> None:
         """Follow one stream until it ends. Raises ``Unavailable``."""
         member = self._client.members.current
-        request = messages.watch_request(start_revision=self.revision + 1)
+        request = messages.watch_request(start_revision=self.revision if self._newest else self.revision + 1)
         try:
             stream = await self._client.open_watch(member, request)
         except RpcError as error:
             self._client.members.failed(member)
             raise Unavailable(text_of(error)) from error
+        restarts = self.restarts
         guard = self._clock.timer(_CREATE_SECONDS, stream.cancel)
         try:
             self._stream, self._member, self._heard = stream, member, self._clock.monotonic()
@@ -118,8 +127,10 @@ class EventLog:
                 if response.is_created:
                     guard.cancel()
                     await self._check_history()
+                if self.restarts != restarts:
+                    raise Unavailable("etcd was restored")
                 if response.events:
-                    self._deliver(response)
+                    self._deliver(self._verified(response))
             self._client.members.failed(member)
             raise Unavailable("the stream has ended")
         except RpcError as error:
@@ -128,22 +139,50 @@ class EventLog:
         finally:
             guard.cancel()
             stream.cancel()
-            self._stream = None
+            self._stream, self._is_verified = None, False
 
     async def _check_history(self) -> None:
-        """Restart the log if etcd is another cluster or at an older revision than this log: it was restored."""
-        header = await self._client.revision()
-        if header.cluster_id == self._cluster_id and header.revision >= self.revision:
-            return
+        position = self.position
+        self.compare(await self._client.revision(), position)
+        if not self._newest:
+            self._set_verified()
+
+    def _verified(self, response: WatchResponse) -> WatchResponse:
+        """Return a response without the events that were delivered before. Raises ``Unavailable`` if they differ."""
+        if self._is_verified:
+            return response
+        count = len(self._newest)
+        if not all(map(_is_same, response.events, self._newest)) or len(response.events) < count:
+            self._restore(response.header)
+            raise Unavailable("etcd was restored")
+        self._set_verified()
+        return msgspec.structs.replace(response, events=response.events[count:])
+
+    def _set_verified(self) -> None:
+        self._is_verified = True
+        self._waiters.resolve(self.revision)
+
+    @property
+    def position(self) -> tuple[int, int]:
+        """``restarts`` and ``revision``."""
+        return self.restarts, self.revision
+
+    def compare(self, header: Header, position: tuple[int, int]) -> None:
+        """Restart the log if a linearizable answer shows that etcd was restored.
+
+        It is then another cluster, or at an older revision than ``position``, that of this log when etcd was asked.
+        """
+        restarts, revision = position
+        if restarts == self.restarts and (header.revision < revision or header.cluster_id != self._cluster_id):
+            self._restore(header)
+
+    def _restore(self, header: Header) -> None:
         _log.error(
-            "etcd was restored: it is at revision %d of cluster %x, this server at %d of %x; all watches start anew",
+            "etcd was restored: it is at revision %d, this server at %d of another history; all watches start anew",
             header.revision,
-            header.cluster_id,
             self.revision,
-            self._cluster_id,
         )
         self._restart(header, Compacted(self.revision, header.revision))
-        raise Unavailable("etcd was restored")
 
     async def _restart_after(self, response: WatchResponse) -> None:
         """Restart the log when its position was compacted; other cancellations are retried."""
@@ -153,11 +192,17 @@ class EventLog:
         self._restart(await self._client.revision(), error)
 
     def _restart(self, header: Header, error: StoreError) -> None:
+        self.restarts += 1
+        if self._stream is not None:
+            self._stream.cancel()
         self.start_at(header)
         self._dispatcher.close(error)
 
     def _deliver(self, response: WatchResponse) -> None:
+        if not response.events:
+            return
         revision, events = events_of(response, self._keys, self._on_foreign)
+        self._newest = [event for event in response.events if event.kv.mod_revision == revision]
         self.revision, self._heard = revision, self._clock.monotonic()
         if events:
             self._dispatcher.deliver(events, revision=revision)
@@ -166,15 +211,15 @@ class EventLog:
     # -- waiting -------------------------------------------------------------------------------------------------------
 
     async def reached(self, revision: int, *, seconds: float = REACH_SECONDS) -> bool:
-        """Wait until the log is at ``revision``, at most ``seconds``; return whether it is."""
-        if revision <= self.revision:
+        """Wait until the log follows etcd and is at ``revision``, at most ``seconds``; return whether it is."""
+        if revision <= self.revision and self._is_verified:
             return True
         stalled = self._clock.timer(STALL_SECONDS, self._replace_stream)
         try:
             await self._waiters.wait(revision, seconds=seconds)
         finally:
             stalled.cancel()
-        return revision <= self.revision
+        return revision <= self.revision and self._is_verified
 
     def _replace_stream(self) -> None:
         is_silent = self._clock.monotonic() - self._heard >= STALL_SECONDS
@@ -186,6 +231,11 @@ class EventLog:
     def end_waits(self) -> None:
         """Wake all waiters, as at shutdown."""
         self._waiters.resolve_all()
+
+
+def _is_same(event: WatchEvent, other: WatchEvent) -> bool:
+    # the previous state may have been compacted between the two
+    return event.kv == other.kv and event.is_delete == other.is_delete
 
 
 def events_of(

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from steersman.storage.rpc.channel import Channel, Target
+from steersman.grpc.channel import Channel, Target
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,6 +13,7 @@ import asyncio
 from typing import TYPE_CHECKING, Final
 
 from steersman.asynckit.tasks import Supervisor
+from steersman.grpc.errors import RpcError
 from steersman.storage.dispatch import Dispatcher, Watcher
 from steersman.storage.etcd import messages
 from steersman.storage.etcd.client import Client
@@ -23,7 +24,6 @@ from steersman.storage.etcd.keyspace import KeySpace
 from steersman.storage.etcd.members import Members, MemberTLS
 from steersman.storage.etcd.request_metrics import RequestMetrics
 from steersman.storage.leases import LEASE_ID_END, random_lease_id
-from steersman.storage.rpc.errors import RpcError
 from steersman.storage.store import (
     Compacted,
     Conflict,
@@ -175,7 +175,7 @@ class EtcdStore:
                 self._is_asking = True
                 self._tasks.start("current revision", self._ask_revision())
             revision = await answered
-        if revision > self._log.revision and not await self._log.reached(revision):
+        if not await self._log.reached(revision):
             raise Unavailable(f"the watch of etcd is at revision {self._log.revision}, etcd at {revision}")
         return revision
 
@@ -187,14 +187,16 @@ class EtcdStore:
         try:
             while self._asking:
                 callers, self._asking = self._asking, []
+                position = self._log.position
                 try:
-                    revision = (await self._client.revision()).revision
+                    header = await self._client.revision()
+                    self._log.compare(header, position)
                 except (StoreError, RpcError) as error:
                     _fail_all(callers, error)
                 else:
                     for caller in callers:
                         if not caller.done():
-                            caller.set_result(revision)
+                            caller.set_result(header.revision)
         finally:
             self._is_asking = False
 
@@ -224,7 +226,7 @@ class EtcdStore:
         self, key: bytes, range_end: bytes, *, limit: int = 0, revision: int = 0, keys_only: bool = False
     ) -> RangeResponse:
         with self._request:
-            started, is_error = self._clock.monotonic(), True
+            started, position, is_error = self._clock.monotonic(), self._log.position, True
             try:
                 answer = await self._client.range(key, range_end, limit=limit, revision=revision, keys_only=keys_only)
                 is_error = False
@@ -237,6 +239,7 @@ class EtcdStore:
                 operation = "list" if range_end else "get"
                 self.request_metrics.observe(operation, self._keys.decode(key) or "", seconds, is_error=is_error)
             if not is_error:
+                self._log.compare(answer.header, position)
                 return answer
             if refusal == FUTURE_REVISION:
                 raise FutureRevision(revision, (await self._client.revision()).revision)
@@ -268,7 +271,7 @@ class EtcdStore:
         if len(ops) > 1 and len({op.key for op in ops}) < len(ops):
             raise ValueError("a transaction names a key twice")
         with self._request:
-            started, is_error = self._clock.monotonic(), True
+            started, position, is_error = self._clock.monotonic(), self._log.position, True
             try:
                 answer = await self._client.txn(messages.txn_request(compare, success, [op for _, op in checked]))
                 is_error = False
@@ -276,6 +279,7 @@ class EtcdStore:
                 if ops:
                     seconds = self._clock.monotonic() - started
                     self.request_metrics.observe(_operation(ops[-1]), ops[-1].key, seconds, is_error=is_error)
+        self._log.compare(answer.header, position)
         revision = answer.header.revision
         if not answer.succeeded:
             raise self._conflict([op for op, _ in checked], answer.ranges)
@@ -311,7 +315,7 @@ class EtcdStore:
 
     async def _catch_up(self, watcher: Watcher) -> None:
         """Send the events up to the log's revision, then join the log. Raises ``Compacted``, ``Unavailable``."""
-        member = self._client.members.current
+        member, restarts = self._client.members.current, self._log.restarts
         request = messages.watch_request(start_revision=watcher.seen_revision + 1)
         try:
             stream = await self._client.open_watch(member, request)
@@ -324,6 +328,8 @@ class EtcdStore:
                 message = await stream.read()
                 guard.cancel()
                 self._check_open()
+                if self._log.restarts != restarts:
+                    raise Compacted(watcher.seen_revision, self._log.revision)
                 if message is None:
                     self._client.members.failed(member)
                     raise Unavailable("etcd ended a watch, or sent no event that it has")

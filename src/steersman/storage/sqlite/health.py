@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING
 
 from steersman.asynckit.timeouts import Timeout
-from steersman.storage.store import Unavailable
+from steersman.storage.store import Stalled, Unavailable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,7 +38,7 @@ class WriteHealth:
         self._probe: asyncio.Future[int] | None = None
 
     async def check(self) -> None:
-        """Raise ``Unavailable`` unless a write would be durable soon."""
+        """Raise ``Unavailable`` unless a write would be durable soon, ``Stalled`` if a probe took too long."""
         space = os.statvfs(self._folder)
         free_bytes = space.f_bavail * space.f_frsize
         if free_bytes < _FREE_BYTES_MIN:
@@ -54,7 +54,7 @@ class WriteHealth:
             async with Timeout(_PROBE_SECONDS, clock=self._clock):
                 await asyncio.shield(self._probe)
         except TimeoutError:
-            raise Unavailable(
+            raise Stalled(
                 f"a write in {self._folder} was not durable within {_PROBE_SECONDS:g} s: the disk hangs, or the writer process "
                 "is stopped"
             ) from None

@@ -39,6 +39,12 @@ CASES = {
         {"f:parts": {'k:{"name":"b"}': {".": {}, "f:name": {}}}},
         {"f:parts": {'k:{"name":"a"}': {".": {}, "f:name": {}}}},
     ),
+    "items where none were": (
+        {"parts": None},
+        {"parts": [{"name": "b"}, {"name": "a", "size": 1}, {"name": "b", "size": 1}]},
+        {"f:parts": {'k:{"name":"a"}': {".": {}, "f:name": {}, "f:size": {}}, 'k:{"name":"b"}': {}}},
+        None,
+    ),
     "a default key written out": (
         {"ports": [{"port": 1}]},
         {"ports": [{"port": 1, "protocol": "TCP"}]},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from steersman.apimachinery.managedfields.fieldset import in_order
 from steersman.apimachinery.managedfields.listkeys import UnkeyedItemError, item_keys
 from steersman.apimachinery.typemodel import Field, ListOf, ListType, Scalar, ScalarKind, Struct
 
@@ -85,6 +86,23 @@ def test_element_of_raises_for_an_unusable_key(list_type, item, why):
     with pytest.raises(UnkeyedItemError) as error:
         item_keys(list_type).element_of(item)
     assert str(error.value) == why
+
+
+def test_in_order_sorts_items_by_their_only_text_key_as_elements_are_sorted():
+    texts = ["b", "a b", "a", "a-b", 'a"b', "é", "a!", "a", ""]
+    keys, items = item_keys(BY_NAME), [{"name": text, "size": n} for n, text in enumerate(texts)]
+    ordered = keys.in_order(items)
+    assert ordered is not None
+    assert list(dict.fromkeys(keys.elements_of(ordered))) == list(in_order({e: {} for e in keys.elements_of(items)}))
+    assert [item["size"] for item in ordered if item["name"] == "a"] == [2, 7]
+
+
+@pytest.mark.parametrize(
+    ("list_type", "items"),
+    [(BY_PORT, [{"port": 2}, {"port": 1}]), (SET, ["b", "a"]), (BY_NAME, [{"name": "b"}, {"size": 1}])],
+)
+def test_in_order_returns_none_without_one_text_as_key(list_type, items):
+    assert item_keys(list_type).in_order(items) is None
 
 
 def test_element_cache_is_bounded():

@@ -241,3 +241,20 @@ async def test_evictions_can_only_be_posted():
     async with Server() as server:
         await server.make(PODS, spec=pod_spec())
         assert (await server.call("GET", EVICTION)).code == 405
+
+
+@pytest.mark.parametrize(
+    ("options", "causes"),
+    [
+        ({"propagationPolicy": "Some"}, ["propagationPolicy"]),
+        ({"propagationPolicy": "Orphan", "orphanDependents": True}, ["propagationPolicy"]),
+        ({"dryRun": ["Some"], "propagationPolicy": "Some"}, ["propagationPolicy", "dryRun"]),
+    ],
+)
+async def test_eviction_with_invalid_delete_options_is_422(options, causes):
+    async with Server() as server:
+        await make_running(server)
+        answer = await server.call("POST", EVICTION, eviction(**options))
+        assert (answer.code, answer.body["details"]["kind"]) == (422, "DeleteOptions")
+        assert [cause["field"] for cause in answer.body["details"]["causes"]] == causes
+        assert "deletionTimestamp" not in (await server.call("GET", POD)).body["metadata"]

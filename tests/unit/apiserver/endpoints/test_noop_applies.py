@@ -6,6 +6,7 @@ from tests.unit.apiserver.writing import CONFIG_MAPS, DEPLOYMENTS, Server, deplo
 from steersman.apiserver.admission.interface import Operation, Plugin
 from steersman.apiserver.endpoints.noop_applies import NoopApplyCache
 from steersman.apiserver.endpoints.request_scope import RequestScope
+from steersman.apiserver.generic.entry import Layout
 
 pytestmark = pytest.mark.interpreted
 A = f"{CONFIG_MAPS}/a"
@@ -23,6 +24,7 @@ class Watchful(Plugin):
     def __init__(self):
         self.asked = 0
         self.label = ""
+        self.reads = False
 
     def handles(self, resource, subresource, operation):
         return resource.name == "configmaps" and operation is Operation.UPDATE
@@ -34,6 +36,9 @@ class Watchful(Plugin):
 
     async def validate(self, attributes):
         self.asked += 100
+        if self.reads:
+            assert attributes.object == attributes.old_object
+            assert attributes.object is not attributes.old_object
 
 
 @pytest.fixture
@@ -89,6 +94,26 @@ async def test_admission_is_asked_each_time(found):
         plugin.label = "x"
         labelled = await server.apply(A, config(k="v"))
         assert (found[-1], labelled.body["metadata"]["labels"]) == (False, {"l": "x"})
+
+
+async def test_an_unchanged_object_is_decoded_only_for_a_plugin_that_reads_it(found, monkeypatch):
+    decoded = []
+    tree = Layout.tree
+
+    def counted(self, entry):
+        decoded.append(entry.name)
+        return tree(self, entry)
+
+    plugin = Watchful()
+    async with Server(plugin) as server:
+        for _ in range(2):
+            await server.apply(A, config(k="v"))
+        monkeypatch.setattr(Layout, "tree", counted)
+        await server.apply(A, config(k="v"))
+        assert (found[-1], decoded) == (True, [])
+        plugin.reads = True
+        await server.apply(A, config(k="v"))
+        assert (found[-1], decoded) == (True, ["a", "a"])
 
 
 async def test_who_was_warned_is_warned_again(found):

@@ -8,6 +8,7 @@ import pytest
 from tests.unit.apiserver.reading import METADATA, PODS, TABLE, Watch, World, refusal
 
 from steersman.apiserver.generic.change_ring import ChangeRing
+from steersman.storage.store import Compacted, Unavailable
 
 END = {"k8s.io/initial-events-end": "true"}
 STATE = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
@@ -175,6 +176,47 @@ async def test_a_plain_watch_from_the_future_is_silent_until_then():
     await world.put("c")
     assert await watch.event_keys() == [("ADDED", "c", "3")]
     await watch.close()
+
+
+async def test_a_watch_from_a_version_that_a_shared_store_never_had_is_an_error_event():
+    world = World(remote=True)
+    await world.put("a")
+    watch = await world.watch(resourceVersion="2")
+    (event,) = await watch.seen()
+    assert (event["type"], event["object"]["code"], event["object"]["reason"]) == ("ERROR", 410, "Expired")
+    assert watch.over
+
+
+async def test_a_watch_from_a_version_that_is_on_its_way_from_a_shared_store_waits_for_it():
+    world = World(remote=True)
+    await world.cache.ready()
+    await world.put("a")
+    watch = await world.watch(resourceVersion="1")
+    await world.put("b")
+    world.view.catch_up()
+    assert await watch.event_keys() == [("ADDED", "b", "2")]
+    await watch.close()
+
+
+async def test_loss_of_history_is_an_error_event_of_open_watches():
+    world = World()
+    await world.put("a")
+    watch = await world.watch()
+    await watch.seen()
+    world.cache._subscription.lose(Compacted(1, 2))
+    (event,) = await watch.seen()
+    assert (event["type"], event["object"]["code"], event["object"]["reason"]) == ("ERROR", 410, "Expired")
+    assert watch.over
+
+
+async def test_loss_of_the_stores_watch_alone_ends_watches_without_an_error():
+    world = World()
+    await world.put("a")
+    watch = await world.watch()
+    await watch.seen()
+    world.cache._subscription.lose(Unavailable("a sink failed"))
+    assert await watch.seen() == []
+    assert watch.over
 
 
 async def test_a_version_before_the_ring_is_an_error_event():

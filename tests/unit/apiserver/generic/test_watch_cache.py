@@ -230,6 +230,28 @@ async def test_a_lost_watch_ends_the_watches_and_reads_everything_anew():
     await again.close()
 
 
+async def test_consistent_read_waits_for_the_refill_when_the_watch_is_lost_meanwhile():
+    world = World(remote=True)
+    await world.put("a")
+    await world.cache.ready()
+    world.view.gate, refill = asyncio.Event(), asyncio.Event()
+
+    async def gated_range(*args, **options):
+        await refill.wait()
+        return await world.store.range(*args, **options)
+
+    world.view.range = gated_range
+    reading = asyncio.create_task(world.names())
+    await world.clock.advance(0)
+    await world.put("b")
+    world.view.drop()
+    world.cache._subscription.lose(Compacted(1, 2))
+    world.view.gate.set()
+    await world.clock.advance(0)
+    refill.set()
+    assert await reading == ["a", "b"]
+
+
 async def test_versions_from_before_a_refill_are_too_old():
     world = World()
     await world.cache.ready()
@@ -266,7 +288,13 @@ async def test_read_without_version_waits_for_the_revision_of_a_shared_store():
     world = World(remote=True)
     await world.cache.ready()
     await world.put("a")
-    world.view.gate = asyncio.Event()
+    world.view.gate, refill = asyncio.Event(), asyncio.Event()
+
+    async def gated_range(*args, **options):
+        await refill.wait()
+        return await world.store.range(*args, **options)
+
+    world.view.range = gated_range
     reading = asyncio.get_running_loop().create_task(world.names())
     await world.clock.advance(1)
     assert not reading.done()

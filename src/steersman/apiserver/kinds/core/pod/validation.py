@@ -53,6 +53,7 @@ def _errors_of_new(pod: Tree) -> list[FieldError]:
 def validate_pod(pod: Tree, rules: PodRules, facts_for: FactsFor = new_facts) -> Iterator[FieldError]:
     """Validate a Pod on create and update. Upstream: ``ValidatePod``."""
     spec = pod["spec"]
-    yield from validate_pod_annotations(pod["metadata"].get("annotations") or {}, spec, _ANNOTATIONS)
+    if annotations := pod["metadata"].get("annotations"):
+        yield from validate_pod_annotations(annotations, spec, _ANNOTATIONS)
     yield from validate_pod_spec(spec, _SPEC, rules, facts_for=facts_for)
     yield from validate_only_for_pods(spec, _SPEC)

@@ -46,4 +46,6 @@ def _names_a_registry(part: str) -> bool:
 
 def default_pull_policy(image: str) -> str:
     """Return the default pull policy: Always for the tag ``latest``, else IfNotPresent."""
-    return "Always" if image_tag(image) == "latest" else "IfNotPresent"
+    last = image[image.rfind("/") + 1 :]
+    has_other_tag = ":" in last and "@" not in last and not last.endswith(":latest")
+    return "Always" if not has_other_tag and image_tag(image) == "latest" else "IfNotPresent"

@@ -77,7 +77,7 @@ def may_overcommit(name: str) -> bool:
 
 def is_integer(name: str) -> bool:
     """Report whether amounts must be integers."""
-    return name in _INTEGER or is_extended(name)
+    return name not in COMPUTE and (name in _INTEGER or is_extended(name))
 
 
 def is_whole_pages(name: str, amount: Quantity) -> bool:

@@ -120,18 +120,21 @@ def qos_class(spec: Tree) -> str:
     """
     own = spec.get("resources")
     holders = [own] if own is not None else [container.get("resources") for container in _containers(spec)]
-    requests: dict[str, Quantity] = {}
-    limits: dict[str, Quantity] = {}
-    limited = True
+    is_best_effort, is_limited = True, True
+    #: Requests minus limits.
+    differences = dict.fromkeys(QOS_RESOURCES, 0)
     for resources in holders:
-        _add(requests, _counted((resources or {}).get("requests")))
-        own_limits = _counted((resources or {}).get("limits"))
-        _add(limits, own_limits)
-        if len(own_limits) < len(QOS_RESOURCES):
-            limited = False
-    if not requests and not limits:
+        requests, limits = (resources.get("requests"), resources.get("limits")) if resources else (None, None)
+        for name in QOS_RESOURCES:
+            requested, limit = _nanos(requests, name), _nanos(limits, name)
+            if requested or limit:
+                is_best_effort = False
+            if not limit:
+                is_limited = False
+            differences[name] += requested - limit
+    if is_best_effort:
         return "BestEffort"
-    return "Guaranteed" if limited and requests == limits else "Burstable"
+    return "Guaranteed" if is_limited and not any(differences.values()) else "Burstable"
 
 
 def _containers(spec: Tree) -> Iterator[Tree]:
@@ -139,14 +142,10 @@ def _containers(spec: Tree) -> Iterator[Tree]:
     yield from spec.get("initContainers") or ()
 
 
-def _counted(amounts: Tree | None) -> dict[str, Quantity]:
-    """Return the positive amounts of compute resources."""
-    counted: dict[str, Quantity] = {}
-    if amounts:
-        for name in QOS_RESOURCES:
-            if name in amounts and (amount := parse(amounts[name])) > _ZERO:
-                counted[name] = amount
-    return counted
+def _nanos(amounts: Tree | None, name: str) -> int:
+    """Return a positive amount in billionths, 0 if there is none."""
+    amount = amounts.get(name) if amounts else None
+    return 0 if amount is None else max(0, parse(amount).nanos)
 
 
 def _quantities(container: Tree, key: str) -> dict[str, Quantity]:

@@ -146,7 +146,8 @@ def _errors(spec: Tree, path: Path, rules: PodRules) -> Iterator[FieldError]:
         yield from validate_ephemeral_containers(spec, path.child("ephemeralContainers"), context)
     if spec.get("resources") is not None:
         yield from validate_pod_resources(spec, path.child("resources"), context.claims, rules)
-    yield from _validate_host_network(spec, path, rules)
+    if spec.get("hostNetwork"):
+        yield from _validate_host_network(spec, path, rules)
     if spec.get("restartPolicy") not in _RESTART_POLICIES:
         yield from check_supported(spec.get("restartPolicy"), _RESTART_POLICIES, path.child("restartPolicy"))
     if spec.get("dnsPolicy") not in _DNS_POLICIES:
@@ -164,7 +165,8 @@ def _errors(spec: Tree, path: Path, rules: PodRules) -> Iterator[FieldError]:
     if constraints := spec.get("topologySpreadConstraints"):
         yield from validate_topology_spread_constraints(constraints, path.child("topologySpreadConstraints"), rules)
     yield from validate_host_process(spec, path)
-    yield from _validate_host_users(spec, path)
+    if spec.get("hostUsers") is False:
+        yield from _validate_host_users(spec, path)
     yield from _validate_names(spec, path)
     if spec.get("tolerations"):
         yield from validate_tolerations(spec["tolerations"], path.child("tolerations"))
@@ -214,8 +216,7 @@ def _validate_claims(spec: Tree, path: Path) -> Iterator[FieldError]:
 
 
 def _validate_host_network(spec: Tree, path: Path, rules: PodRules) -> Iterator[FieldError]:
-    if not spec.get("hostNetwork"):
-        return
+    """Validate the host ports of a Pod in the host's network."""
     for position, container in enumerate(spec.get("containers") or ()):
         for number, port in enumerate(container.get("ports") or ()):
             host_port = port.get("hostPort", 0)
@@ -260,9 +261,7 @@ def _validate_dns(spec: Tree, path: Path) -> Iterator[FieldError]:
 
 
 def _validate_host_users(spec: Tree, path: Path) -> Iterator[FieldError]:
-    """Validate ``hostUsers``: a user namespace excludes the host's network, PID and IPC namespaces."""
-    if spec.get("hostUsers") is not False:
-        return
+    """Validate that a Pod with a user namespace has none of the host's network, PID and IPC namespaces."""
     for name, shown in (("hostNetwork", "hostNetwork"), ("hostPID", "HostPID"), ("hostIPC", "HostIPC")):
         if spec.get(name):
             yield field.forbidden(path.child(shown), "when `hostUsers` is false")
@@ -270,8 +269,8 @@ def _validate_host_users(spec: Tree, path: Path) -> Iterator[FieldError]:
 
 def _validate_names(spec: Tree, path: Path) -> Iterator[FieldError]:
     for name in ("serviceAccountName", "nodeName"):
-        if value := spec.get(name):
-            yield from validate_dns_subdomain(value, path.child(name))
+        if (value := spec.get(name)) and (faults := names.check_dns1123_subdomain(value)):
+            yield from check_all(path.child(name), value, faults)
     deadline = spec.get("activeDeadlineSeconds")
     if deadline is not None:
         faults = names.check_in_range(deadline, 1, _INT32_MAX)
@@ -308,4 +307,5 @@ def _validate_rest(spec: Tree, path: Path, rules: PodRules) -> Iterator[FieldErr
         yield from check_supported(policy, _PREEMPTION_POLICIES, path.child("preemptionPolicy"))
     if spec.get("overhead"):
         yield from validate_requirements({"limits": spec["overhead"]}, path.child("overhead"), frozenset(), rules)
-    yield from validate_operating_system(spec, path)
+    if spec.get("os") is not None:
+        yield from validate_operating_system(spec, path)

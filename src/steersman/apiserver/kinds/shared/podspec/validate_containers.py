@@ -8,7 +8,7 @@ from steersman.apimachinery import field, names
 from steersman.apiserver.kinds.shared.podspec.resources import is_sidecar
 from steersman.apiserver.kinds.shared.podspec.validate_env import validate_env, validate_env_from
 from steersman.apiserver.kinds.shared.podspec.validate_mounts import validate_devices, validate_mounts
-from steersman.apiserver.kinds.shared.podspec.validate_probes import validate_lifecycle, validate_probes
+from steersman.apiserver.kinds.shared.podspec.validate_probes import has_probes, validate_lifecycle, validate_probes
 from steersman.apiserver.kinds.shared.podspec.validate_resources import validate_requirements
 from steersman.apiserver.kinds.shared.podspec.validate_security import validate_container_security
 from steersman.apiserver.kinds.shared.podspec.validate_sources import PULL_POLICIES, check_pull_policy
@@ -75,11 +75,14 @@ def validate_containers(containers: Sequence[Tree], path: Path, context: Contain
     for position, container in enumerate(containers):
         here = path.index(position)
         yield from _validate_common(container, here, context)
-        yield from _check_name(container, here, seen)
+        if (error := _duplicate_name(container, here, seen)) is not None:
+            yield error
         if (lifecycle := container.get("lifecycle")) is not None:
             yield from validate_lifecycle(lifecycle, here.child("lifecycle"), context.grace_seconds)
-        yield from validate_probes(container, here, context.grace_seconds)
-        yield from _validate_restart(container, here)
+        if has_probes(container):
+            yield from validate_probes(container, here, context.grace_seconds)
+        if container.get("restartPolicy") is not None or container.get("restartPolicyRules"):
+            yield from _validate_restart(container, here)
     yield from _check_host_ports(containers, path)
 
 
@@ -90,7 +93,8 @@ def validate_init_containers(spec: Tree, path: Path, context: ContainerContext) 
         here = path.index(position)
         yield from _validate_common(container, here, context)
         yield from _validate_restart(container, here)
-        yield from _check_name(container, here, seen, counts_empty=False)
+        if (error := _duplicate_name(container, here, seen, counts_empty=False)) is not None:
+            yield error
         yield from _check_host_ports([container], path)
         if is_sidecar(container):
             if (lifecycle := container.get("lifecycle")) is not None:
@@ -116,7 +120,8 @@ def validate_ephemeral_containers(spec: Tree, path: Path, context: ContainerCont
         here = path.index(position)
         yield from _validate_common(container, here, context)
         yield from check_image_padding(container, here)
-        yield from _check_name(container, here, seen)
+        if (error := _duplicate_name(container, here, seen)) is not None:
+            yield error
         target = container.get("targetContainerName")
         if target and target not in others:
             yield field.not_found(here.child("targetContainerName"), target)
@@ -136,12 +141,13 @@ def check_image_padding(container: Tree, path: Path) -> Iterator[FieldError]:
         yield field.invalid(path.child("image"), image, "must not have leading or trailing whitespace")
 
 
-def _check_name(container: Tree, path: Path, seen: set[str], *, counts_empty: bool = True) -> Iterator[FieldError]:
+def _duplicate_name(container: Tree, path: Path, seen: set[str], *, counts_empty: bool = True) -> FieldError | None:
     name = container.get("name") or ""
     if name in seen:
-        yield field.duplicate(path.child("name"), name)
+        return field.duplicate(path.child("name"), name)
     if name or counts_empty:
         seen.add(name)
+    return None
 
 
 def _validate_common(container: Tree, path: Path, context: ContainerContext) -> Iterator[FieldError]:

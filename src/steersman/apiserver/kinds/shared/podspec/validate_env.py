@@ -60,15 +60,14 @@ _SOURCES: Final = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKey
 def validate_env(variables: Sequence[Tree] | None, path: Path, volumes: dict[str, Tree]) -> Iterator[FieldError]:
     """Validate the environment variables of a container. ``volumes``: the Pod's, for ``fileKeyRef``."""
     for position, variable in enumerate(variables or ()):
-        here = path.index(position)
         name = variable.get("name") or ""
         if not name:
-            yield field.required(here.child("name"))
+            yield field.required(path.index(position).child("name"))
         elif faults := names.check_relaxed_env_var_name(name):
-            yield from check_all(here.child("name"), name, faults)
+            yield from check_all(path.index(position).child("name"), name, faults)
         source = variable.get("valueFrom")
         if source is not None:
-            yield from _validate_source(variable, source, here.child("valueFrom"), volumes)
+            yield from _validate_source(variable, source, path.index(position).child("valueFrom"), volumes)
 
 
 def _validate_source(variable: Tree, source: Tree, path: Path, volumes: dict[str, Tree]) -> Iterator[FieldError]:

@@ -13,13 +13,19 @@ if TYPE_CHECKING:
     from steersman.apimachinery.field import FieldError, Path
     from steersman.apimachinery.trees import Tree
 
+_PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe")
 _HANDLERS: Final = ("exec", "httpGet", "tcpSocket", "grpc", "sleep")
 _TIMINGS: Final = ("initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold")
 
 
+def has_probes(container: Tree) -> bool:
+    """Report whether a container has a probe."""
+    return not container.keys().isdisjoint(_PROBES)
+
+
 def validate_probes(container: Tree, path: Path, grace_seconds: int | None) -> Iterator[FieldError]:
     """Validate the liveness, readiness and startup probes of a container."""
-    for name in ("livenessProbe", "readinessProbe", "startupProbe"):
+    for name in _PROBES:
         probe = container.get(name)
         if probe is None:
             continue

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     NameCheck = Callable[[str, Path], Sequence[FieldError]]
 
-_NOTHING: Final = Quantity(0)
 _NO_ERRORS: Final[tuple[FieldError, ...]] = ()
 _NOT_INTEGER: Final = "must be an integer"
 _POD_LEVEL: Final = ("cpu", "hugepages-", "memory")
@@ -28,11 +27,17 @@ _POD_LEVEL: Final = ("cpu", "hugepages-", "memory")
 
 def check_amount(name: str, amount: str, path: Path) -> Iterator[FieldError]:
     """Validate a resource amount: not negative, and an integer where the resource requires it."""
-    quantity = parse(amount)
-    if quantity < _NOTHING:
-        yield field.invalid(path, amount, IS_NEGATIVE)
+    return check_all(path, amount, amount_faults(name, parse(amount)))
+
+
+def amount_faults(name: str, quantity: Quantity) -> list[str]:
+    """Return the faults of an amount of a resource."""
+    faults: list[str] = []
+    if quantity.nanos < 0:
+        faults.append(IS_NEGATIVE)
     if resource_names.is_integer(name) and quantity.milli % 1000:
-        yield field.invalid(path, amount, _NOT_INTEGER)
+        faults.append(_NOT_INTEGER)
+    return faults
 
 
 def check_resource_name(name: str, path: Path) -> list[FieldError]:
@@ -78,35 +83,40 @@ def validate_requirements(
     for kind, amounts in (("limits", limits), ("requests", requests)):
         where = path.child(kind)
         for name in sorted(amounts):
+            amount: str = amounts[name]
+            quantity = parse(amount)
             here = where.key(name)
             yield from check_name(name, here)
-            yield from check_amount(name, amounts[name], here)
-            if kind == "requests":
-                yield from _check_request(name, amounts[name], limits.get(name), path)
-            if resource_names.is_huge_pages(name) and not rules.allow_partial_huge_pages:
-                quantity = parse(amounts[name])
-                if not resource_names.is_whole_pages(name, quantity):
-                    detail = f"{quantity} is not positive integer multiple of {name}"
-                    yield field.invalid(here, amounts[name], detail)
-    every = {*limits, *requests}
-    if not every.intersection(QOS_RESOURCES) and any(map(resource_names.is_huge_pages, every)):
+            if faults := amount_faults(name, quantity):
+                yield from check_all(here, amount, faults)
+            if kind == "requests" and (error := _request_error(name, amount, limits.get(name), path)) is not None:
+                yield error
+            if resource_names.is_huge_pages(name) and not (
+                rules.allow_partial_huge_pages or resource_names.is_whole_pages(name, quantity)
+            ):
+                detail = f"{quantity} is not positive integer multiple of {name}"
+                yield field.invalid(here, amount, detail)
+    every = limits.keys() | requests.keys()
+    if every.isdisjoint(QOS_RESOURCES) and any(map(resource_names.is_huge_pages, every)):
         yield field.forbidden(path, "HugePages require cpu or memory")
     if used := resources.get("claims"):
         yield from _check_claims(used, path.child("claims"), claims)
 
 
-def _check_request(name: str, request: str, limit: str | None, path: Path) -> Iterator[FieldError]:
+def _request_error(name: str, request: str, limit: str | None, path: Path) -> FieldError | None:
+    """Return the error of a request beyond its limit; None if it is valid. ``path`` is that of the requirements."""
     if limit is None:
-        if not resource_names.may_overcommit(name):
-            yield field.required(path.child("limits"), "Limit must be set for non overcommitable resources")
-        return
+        if resource_names.may_overcommit(name):
+            return None
+        return field.required(path.child("limits"), "Limit must be set for non overcommitable resources")
     if request == limit:
-        return
-    requested, most = parse(request), parse(limit)
+        return None
+    requested, most = parse(request).nanos, parse(limit).nanos
     if requested != most and not resource_names.may_overcommit(name):
-        yield field.invalid(path.child("requests"), request, f"must be equal to {name} limit of {limit}")
-    elif requested > most:
-        yield field.invalid(path.child("requests"), request, f"must be less than or equal to {name} limit of {limit}")
+        return field.invalid(path.child("requests"), request, f"must be equal to {name} limit of {limit}")
+    if requested > most:
+        return field.invalid(path.child("requests"), request, f"must be less than or equal to {name} limit of {limit}")
+    return None
 
 
 def _check_claims(used: Sequence[Tree], path: Path, claims: frozenset[str]) -> Iterator[FieldError]:

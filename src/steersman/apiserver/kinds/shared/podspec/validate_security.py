@@ -240,4 +240,6 @@ def validate_host_process(spec: Tree, path: Path) -> Iterator[FieldError]:
 
 
 def _host_process(holder: Tree) -> Any:
-    return ((holder.get("securityContext") or {}).get("windowsOptions") or {}).get("hostProcess")
+    context = holder.get("securityContext")
+    options = context.get("windowsOptions") if context else None
+    return options.get("hostProcess") if options else None

@@ -91,13 +91,17 @@ def _warnings(
 
 
 def _all_warnings(spec: Tree, given: Tree, path: Path, annotations: Path, *, is_template: bool) -> Iterator[str]:
-    yield from _scheduling_warnings(spec, path)
-    for name, text in _OLD_ANNOTATIONS.items():
-        if name in given:
-            yield f"{annotations.key(name)}: {text}"
+    # Absent fields are skipped here, as a generator for each of them would dominate the cost.
+    if spec.get("nodeSelector") or spec.get("affinity") or spec.get("topologySpreadConstraints"):
+        yield from _scheduling_warnings(spec, path)
+    if given:
+        for name, text in _OLD_ANNOTATIONS.items():
+            if name in given:
+                yield f"{annotations.key(name)}: {text}"
     if volumes := spec.get("volumes"):
         yield from _volume_warnings(volumes, path.child("volumes"))
-    yield from _duplicate_name_warnings(spec, path)
+    if spec.get("hostAliases") or spec.get("imagePullSecrets"):
+        yield from _duplicate_name_warnings(spec, path)
     if overhead := spec.get("overhead"):
         for name in _IN_WHOLE_BYTES:
             yield from fraction_warnings(overhead, name, path.child("overhead"))
@@ -107,15 +111,18 @@ def _all_warnings(spec: Tree, given: Tree, path: Path, annotations: Path, *, is_
     for container, where in containers:
         if given:
             yield from _profile_warnings(container, spec, given, annotations, is_template=is_template)
-        yield from _container_warnings(container, where)
-    yield from _port_warnings(containers)
-    yield from _port_name_warnings(spec, path)
+        if container.get("resources") or container.get("env"):
+            yield from _container_warnings(container, where)
+    if any(container.get("ports") for container, _ in containers):
+        yield from _port_warnings(containers)
+        yield from _port_name_warnings(spec, path)
     if (spec.get("terminationGracePeriodSeconds") or 0) < 0:
         where = path.child("terminationGracePeriodSeconds")
         yield f"{where}: must be >= 0; negative values are invalid and will be treated as 1"
     if affinity := spec.get("affinity"):
         yield from _selector_warnings(affinity, path.child("affinity"))
-    yield from _address_warnings(spec, path)
+    if spec.get("dnsConfig") or spec.get("hostAliases"):
+        yield from _address_warnings(spec, path)
 
 
 def _containers(spec: Tree, path: Path) -> Iterator[tuple[Tree, Path]]:
@@ -195,9 +202,13 @@ def claim_spec_warnings(spec: Tree, path: Path) -> Iterator[str]:
 
 def fraction_warnings(amounts: Mapping[str, str], name: str, path: Path) -> Iterator[str]:
     """Yield a warning about an amount in fractions of a byte."""
+    if _has_fraction(amounts, name):
+        yield f'{path.key(name)}: fractional byte value "{amounts[name]}" is invalid, must be an integer'
+
+
+def _has_fraction(amounts: Mapping[str, str], name: str) -> bool:
     amount = amounts.get(name)
-    if amount is not None and parse(amount).milli % 1000:
-        yield f'{path.key(name)}: fractional byte value "{amount}" is invalid, must be an integer'
+    return amount is not None and parse(amount).milli % 1000 != 0
 
 
 def _duplicate_name_warnings(spec: Tree, path: Path) -> Iterator[str]:
@@ -252,7 +263,7 @@ def _container_warnings(container: Tree, path: Path) -> Iterator[str]:
     if resources:
         for name in _IN_WHOLE_BYTES:
             for kind in ("limits", "requests"):
-                if (amounts := resources.get(kind)) and name in amounts:
+                if (amounts := resources.get(kind)) and _has_fraction(amounts, name):
                     yield from fraction_warnings(amounts, name, path.child("resources", kind))
     variables = container.get("env") or ()
     if len(variables) < 2:
@@ -270,23 +281,25 @@ def _container_warnings(container: Tree, path: Path) -> Iterator[str]:
 
 def _port_warnings(containers: Iterable[tuple[Tree, Path]]) -> Iterator[str]:
     """Yield warnings about ports that overlap with an earlier one."""
-    #: The first port with a number and protocol, with its path; most have no other.
-    firsts: dict[tuple[Any, Any], tuple[Tree, Path]] = {}
+    #: The first port with a number and protocol, with the path of its container and its position; most have no other.
+    firsts: dict[tuple[Any, Any], tuple[Tree, Path, int]] = {}
     groups: dict[tuple[Any, Any], _PortGroup] = {}
     for container, where in containers:
         for position, port in enumerate(container.get("ports") or ()):
-            here = where.child("ports").index(position)
             if port.get("hostIP") and not port.get("hostPort"):
+                here = where.child("ports").index(position)
                 yield f"{here}: hostIP set without hostPort: {_go_port(port)}"
             key = port.get("containerPort", 0), port.get("protocol", "")
             first = firsts.get(key)
             if first is None:
-                firsts[key] = port, here
+                firsts[key] = port, where, position
                 continue
             group = groups.get(key)
             if group is None:
                 group = groups[key] = _PortGroup()
-                group.add(*first)
+                other, other_where, other_position = first
+                group.add(other, other_where.child("ports").index(other_position))
+            here = where.child("ports").index(position)
             for how, other_path in group.overlaps(port):
                 yield f"{here}: {how} port definition with {other_path}"
             group.add(port, here)

@@ -38,6 +38,12 @@ def test_image_tag_parses_names(image: str, tag: str):
     assert image_tag(image) == tag
 
 
-@pytest.mark.parametrize(("image", "policy"), [("nginx", "Always"), ("nginx:1", "IfNotPresent"), ("", "IfNotPresent")])
-def test_default_pull_policy_is_always_for_latest(image: str, policy: str):
-    assert default_pull_policy(image) == policy
+@pytest.mark.parametrize(
+    "image",
+    [
+        "nginx", "nginx:1", "", "registry:5000/nginx", "registry:5000/nginx:1", "registry:5000/nginx:latest", "a:1:latest",
+        "nginx:latest-1", f"nginx:latest@sha256:{SHA}", f"nginx:1@sha256:{SHA}", f"nginx@sha256:{SHA}", "a/b/c:latest",
+    ],
+)  # fmt: skip
+def test_default_pull_policy_is_always_for_latest(image: str):
+    assert default_pull_policy(image) == ("Always" if image_tag(image) == "latest" else "IfNotPresent")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 
-from steersman.controlplane.build import build
+from steersman.runtime.build import build
 from steersman.version import KUBERNETES_VERSION, __version__
 
 

@@ -30,7 +30,6 @@ class Method:
             (":authority", authority),
             ("te", "trailers"),
             ("content-type", "application/grpc"),
-            ("user-agent", "steersman"),
             *extra,
         )
 

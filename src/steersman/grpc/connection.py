@@ -15,17 +15,17 @@ import asyncio
 from typing import TYPE_CHECKING, Final
 
 from steersman.asynckit.timeouts import Timeout
-from steersman.storage.rpc import frames
-from steersman.storage.rpc.calls import Call, StreamCall, UnaryCall, framed
-from steersman.storage.rpc.errors import REFUSED_STREAM, Code, RpcError, code_of_reset
-from steersman.storage.rpc.frames import ProtocolError
-from steersman.storage.rpc.headers import HeaderBlocks, HeaderError
+from steersman.grpc import frames
+from steersman.grpc.calls import Call, StreamCall, UnaryCall, framed
+from steersman.grpc.errors import REFUSED_STREAM, Code, RpcError, code_of_reset
+from steersman.grpc.frames import ProtocolError
+from steersman.grpc.headers import HeaderBlocks, HeaderError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from steersman.asynckit.clock import Clock, Timer
-    from steersman.storage.rpc.headers import Method
+    from steersman.grpc.headers import Method
 
 #: Windows that the peer may fill: unread messages of one stream, and bytes on their way to all.
 _STREAM_WINDOW: Final = 4 << 20

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from steersman.storage.rpc.calls import StreamCall, UnaryCall, framed
-from steersman.storage.rpc.errors import Code, RpcError
+from steersman.grpc.calls import StreamCall, UnaryCall, framed
+from steersman.grpc.errors import Code, RpcError
 
 OK = {"grpc-status": "0"}
 

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from steersman.storage.rpc import frames
-from steersman.storage.rpc.frames import ProtocolError
+from steersman.grpc import frames
+from steersman.grpc.frames import ProtocolError
 
 
 def test_frame_has_length_kind_flags_and_stream():

@@ -7,12 +7,12 @@ from collections import deque
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
-from steersman.storage.rpc.errors import Code, RpcError, code_of, code_of_http
+from steersman.grpc.errors import Code, RpcError, code_of, code_of_http
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from steersman.storage.rpc.headers import Headers
+    from steersman.grpc.headers import Headers
 
 #: Bytes before each message: whether it is compressed, and its length.
 PREFIX_BYTES: Final = 5

@@ -8,12 +8,12 @@ import pytest
 from hpack import Encoder
 
 from steersman.asynckit.clock import FakeClock
-from steersman.storage.rpc import frames
-from steersman.storage.rpc.calls import framed
-from steersman.storage.rpc.connection import Connection
-from steersman.storage.rpc.errors import Code, RpcError
-from steersman.storage.rpc.frames import frame
-from steersman.storage.rpc.headers import Method
+from steersman.grpc import frames
+from steersman.grpc.calls import framed
+from steersman.grpc.connection import Connection
+from steersman.grpc.errors import Code, RpcError
+from steersman.grpc.frames import frame
+from steersman.grpc.headers import Method
 
 ECHO = Method("/test/echo", scheme="http", authority="peer")
 

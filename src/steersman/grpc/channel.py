@@ -15,17 +15,19 @@ import msgspec
 from steersman.asynckit.backoff import Backoff, BackoffPolicy
 from steersman.asynckit.tasks import Supervisor
 from steersman.asynckit.timeouts import Timeout
-from steersman.storage.rpc.connection import Connection
-from steersman.storage.rpc.errors import Code, RpcError
-from steersman.storage.rpc.headers import Method
+from steersman.grpc.connection import Connection
+from steersman.grpc.errors import Code, RpcError
+from steersman.grpc.headers import Method
 
 if TYPE_CHECKING:
     import ssl
 
     from steersman.asynckit.clock import Clock
-    from steersman.storage.rpc.calls import StreamCall, UnaryCall
+    from steersman.grpc.calls import StreamCall, UnaryCall
 
 _BACKOFF: Final = BackoffPolicy(initial_seconds=0.1, max_seconds=1.0)
+#: Value of ``user-agent``.
+USER_AGENT: Final = "steersman"
 #: Bound of one attempt to connect, up to the server's settings.
 CONNECT_SECONDS: Final = 2.0
 
@@ -48,11 +50,14 @@ class Target(msgspec.Struct, frozen=True):
 class Channel:
     """See the module. Confined to one event loop."""
 
-    def __init__(self, target: Target, *, clock: Clock, tls: ssl.SSLContext | None = None) -> None:
+    def __init__(
+        self, target: Target, *, clock: Clock, tls: ssl.SSLContext | None = None, user_agent: str = USER_AGENT
+    ) -> None:
         """``tls``: a context that offers ``h2`` by ALPN; None: no TLS."""
         self.target: Final = target
         self._clock = clock
         self._tls = tls
+        self._user_agent = user_agent
         self._methods: dict[tuple[str, float], Method] = {}
         self._tasks = Supervisor("rpc channel")
         self._connection: Connection | None = None
@@ -93,9 +98,19 @@ class Channel:
     def _method(self, path: str, timeout_seconds: float, metadata: tuple[tuple[str, str], ...] = ()) -> Method:
         limit = (("grpc-timeout", f"{round(timeout_seconds * 1000)}m"),) if timeout_seconds else ()
         scheme = "http" if self._tls is None else "https"
-        method = Method(path, scheme=scheme, authority=self.target.authority, extra=(*limit, *metadata))
+        agent = ("user-agent", self._user_agent)
+        method = Method(path, scheme=scheme, authority=self.target.authority, extra=(agent, *limit, *metadata))
         self._methods[path, timeout_seconds] = method
         return method
+
+    async def connect(self, *, timeout_seconds: float) -> None:
+        """Return when the channel is connected; attempts that fail are repeated. Raises ``TimeoutError``."""
+        async with Timeout(timeout_seconds, clock=self._clock):
+            while self._connection is None:
+                try:
+                    await self._connect()
+                except RpcError:
+                    await self._clock.sleep(max(0.0, self._retry_at - self._clock.monotonic()))
 
     # -- the connection ------------------------------------------------------------------------------------------------
 

@@ -10,8 +10,8 @@ import pytest
 
 from steersman.asynckit.clock import FakeClock, RealClock
 from steersman.controlplane.certificates import make_ca, make_server
-from steersman.storage.rpc.channel import Channel, Target
-from steersman.storage.rpc.errors import Code, RpcError
+from steersman.grpc.channel import Channel, Target
+from steersman.grpc.errors import Code, RpcError
 
 grpc = pytest.importorskip("grpc", reason="the dev extra is not installed")
 

@@ -38,6 +38,12 @@ class RpcError(Exception):
         #: The server has not processed the request, so that repeating it does no harm.
         self.is_unsent = is_unsent
 
+    @property
+    def go_text(self) -> str:
+        """The text that grpc-go has for the error, ``rpc error: code = NotFound desc = …``."""
+        name = "Canceled" if self.code is Code.CANCELLED else self.code.name.title().replace("_", "")
+        return f"rpc error: code = {name} desc = {self.details}"
+
 
 #: Codes for responses without ``grpc-status``: gRPC's ``doc/http-grpc-status-mapping.md``.
 _CODE_OF_HTTP: Final = {

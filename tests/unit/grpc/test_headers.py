@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from hpack import Decoder, Encoder
 
-from steersman.storage.rpc.headers import HeaderBlocks, HeaderError, Method
+from steersman.grpc.headers import HeaderBlocks, HeaderError, Method
 
 
 def method(path):

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from steersman.storage.rpc.errors import Code, RpcError, code_of, code_of_http, code_of_reset
+from steersman.grpc.errors import Code, RpcError, code_of, code_of_http, code_of_reset
 
 
 @pytest.mark.parametrize(("status", "code"), [("0", Code.OK), ("14", Code.UNAVAILABLE), ("17", Code.UNKNOWN), ("", 2)])
@@ -27,3 +27,11 @@ def test_reset_stream_is_internal_unless_its_code_is_known():
 def test_error_shows_code_and_details():
     error = RpcError(Code.NOT_FOUND, "no lease")
     assert (str(error), error.is_unsent) == ("NOT_FOUND: no lease", False)
+
+
+@pytest.mark.parametrize(
+    ("code", "name"),
+    [(Code.NOT_FOUND, "NotFound"), (Code.CANCELLED, "Canceled"), (Code.UNAVAILABLE, "Unavailable")],
+)
+def test_error_has_the_text_of_grpc_go(code, name):
+    assert RpcError(code, "reason").go_text == f"rpc error: code = {name} desc = reason"
