@@ -28,6 +28,25 @@ _SHORTEST_SECONDS: Final = 1e-6
 QUIET_STRETCH_SECONDS: Final = 120.0
 
 
+def duration_seconds(seconds: float, *, minutes: float, hours: float, days: float) -> float:
+    """Return a duration in seconds. Raises ``ClockError`` unless it is made of numbers, and not negative."""
+    for part in (seconds, minutes, hours, days):
+        if not isinstance(part, int | float):
+            raise ClockError(f"cannot advance by {part!r}: expected numbers, as in advance(hours=24)")
+    total = seconds + 60 * minutes + 3600 * hours + 86400 * days
+    if total < 0:
+        raise ClockError(f"cannot advance by {total:g} seconds: time does not go back")
+    return total
+
+
+def check_time(time: datetime) -> None:
+    """Raise ``ClockError`` unless ``time`` is a datetime with a time zone."""
+    if not isinstance(time, datetime):
+        raise ClockError(f"cannot advance to {time!r}: expected a datetime")
+    if time.tzinfo is None:
+        raise ClockError(f"cannot advance to {time}: it has no time zone")
+
+
 class ActiveClock:
     """View of a ``VirtualClock`` whose monotonic time and timers stand still while that clock skips a quiet stretch."""
 
@@ -91,9 +110,7 @@ class VirtualClock(FakeClock):
         self, seconds: float = 0.0, *, minutes: float = 0.0, hours: float = 0.0, days: float = 0.0
     ) -> None:
         """Let so much time pass. Raises ``ClockError`` for a negative duration."""
-        total = seconds + 60 * minutes + 3600 * hours + 86400 * days
-        if total < 0:
-            raise ClockError(f"cannot advance by {total:g} seconds: time does not go back")
+        total = duration_seconds(seconds, minutes=minutes, hours=hours, days=days)
         async with self._moving:
             self._quiet_from = self._elapsed
             await super().advance(total)
@@ -124,8 +141,7 @@ class VirtualClock(FakeClock):
 
     async def advance_to(self, time: datetime) -> None:
         """Advance to a time. Raises ``ClockError`` for a time in the past, or without time zone."""
-        if time.tzinfo is None:
-            raise ClockError(f"cannot advance to {time}: it has no time zone")
+        check_time(time)
         left = (time - self.now()).total_seconds()
         if left < 0:
             raise ClockError(f"cannot advance to {time.isoformat()}: it is {self.now().isoformat()} already")

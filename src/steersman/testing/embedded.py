@@ -15,6 +15,7 @@ import msgspec
 
 from steersman.client import Client
 from steersman.client.reflector import ReflectorOptions
+from steersman.controllers.registry import unknown
 from steersman.controlplane.bootstrap.loop_options import LoopOptions
 from steersman.controlplane.core import ServerCore
 from steersman.controlplane.loopback_transport import LoopbackTransport
@@ -101,8 +102,11 @@ class EmbeddedCluster:
         ``nodes`` is the number of simulated nodes, ``controllers`` names controllers as ``--controllers`` does (None: the
         usual ones; an empty list: no controller manager). ``seed`` decides names, UIDs, jitter and probabilities.
         ``store`` is closed by ``stop``; by default there is a new one in memory, filled from ``snapshot``. ``configure``
-        is called with each new API server before it starts, e.g. to set certificate authorities for a listener.
+        is called with each new API server before it starts, e.g. to set certificate authorities for a listener. Raises
+        ``ClusterError`` for an unknown controller.
         """
+        if strangers := unknown(controllers or ()):
+            raise ClusterError(f'controllers: "{strangers[0]}" is not in the list of known controllers')
         if isinstance(clock, str):
             clock = VirtualClock() if clock == "virtual" else SteadyClock()
         self.clock: Final[VirtualClock | SteadyClock] = clock
@@ -317,7 +321,7 @@ class EmbeddedCluster:
 
     def _check_started(self) -> None:
         if not self._is_started:
-            raise ClusterError("the cluster is not started")
+            raise ClusterError("the cluster is not running: start it, or restart it after a crash")
 
     async def _drive(
         self, work: Coroutine[Any, Any, T], name: str, *, limit_seconds: float = START_SECONDS, fails: bool = True

@@ -95,4 +95,5 @@ class Faults:
         for field in patterns:
             if field not in _PATTERNS:
                 raise FaultError(f'unknown field "{field}" of a watch, expected one of: {", ".join(_PATTERNS)}')
-        return self._app.watches(Fault(**patterns))
+        pattern = make_fault(respond="reset", **patterns)
+        return self._app.watches(pattern)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from steersman.testing.trace import is_agent_match, is_resource_match, resource_text
+from steersman.testing.errors import field_and_reason
+from steersman.testing.trace import PatternError, check_patterns, is_agent_match, is_resource_match, resource_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -114,7 +115,13 @@ def make_fault(**fields: Any) -> Fault:
     for field in fields:
         if field not in _FIELDS:
             raise FaultError(f'unknown field "{field}" of a fault, expected one of: {", ".join(_FIELDS)}')
-    fault = Fault(**fields)
+    try:
+        fault = msgspec.convert(fields, Fault)
+        check_patterns(verb=fault.verb, resource=fault.resource)
+    except msgspec.ValidationError as error:
+        raise FaultError(": ".join(field_and_reason(error))) from error
+    except PatternError as error:
+        raise FaultError(str(error)) from error
     respond = fault.respond
     if isinstance(respond, str) and respond.isdigit():
         respond = fault.respond = int(respond)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from steersman.testing.application import CURRENT_REQUEST
 from steersman.testing.history import ObjectHistory
 from steersman.testing.reconciles import HOT_COUNT, HOT_SECONDS, ReconcileTrace
+from steersman.testing.trace import PATTERN_FIELDS, PatternError
 
 if TYPE_CHECKING:
     from steersman.asynckit.clock import Clock
@@ -41,7 +42,11 @@ class Observation:
             self.history.committed(range(revision - operations + 1, revision + 1), record)
 
     def requests(self, **patterns: Any) -> list[RequestRecord]:
-        """Return the requests that match, with the changed fields of what they wrote."""
+        """Return the requests that match, with the changed fields of what they wrote. Raises ``PatternError``."""
+        for field in patterns:
+            if field not in PATTERN_FIELDS:
+                expected = ", ".join(PATTERN_FIELDS)
+                raise PatternError(f'unknown field "{field}" of a request, expected one of: {expected}')
         records = self.app.trace.find(**patterns)
         for record in records:
             if record.revisions and not record.diff:

@@ -15,6 +15,18 @@ if TYPE_CHECKING:
 
 #: Requests that are kept; older ones are dropped.
 REQUESTS_MAX: Final = 16_384
+#: Fields by which requests are found.
+PATTERN_FIELDS: Final = ("user", "user_agent", "verb", "resource", "namespace", "name", "code")
+#: Verbs of requests for resources, and those of other paths that are no verbs of resources.
+_VERBS: Final = (
+    "get", "list", "watch", "create", "update", "patch", "delete", "deletecollection",
+    "head", "options", "post", "put",
+)  # fmt: skip
+_WILDCARDS: Final = frozenset("*?[")
+
+
+class PatternError(ValueError):
+    """A pattern names an unknown field, or can match no request."""
 
 
 class RequestRecord(msgspec.Struct, kw_only=True):
@@ -70,6 +82,14 @@ def is_resource_match(pattern: str, resource: str, subresource: str) -> bool:
     return fnmatchcase(resource, wanted) or fnmatchcase(resource.partition(".")[0], wanted)
 
 
+def check_patterns(*, verb: str = "", resource: str = "") -> None:
+    """Raise ``PatternError`` for a verb or resource that no request has; wildcards are not checked."""
+    if verb and verb not in _VERBS and not _WILDCARDS.intersection(verb):
+        raise PatternError(f'verb: "{verb}" is no verb of a request, expected one of: {", ".join(_VERBS)}')
+    if resource != resource.lower():
+        raise PatternError(f'resource: "{resource}" is no resource, expected a plural in lower case, as "configmaps"')
+
+
 class RequestTrace:
     """The latest requests, oldest first."""
 
@@ -99,8 +119,11 @@ class RequestTrace:
     ) -> list[RequestRecord]:
         """Return the requests that match all given patterns (``fnmatch``), oldest first.
 
-        A user agent also matches by its beginning.
+        A user agent also matches by its beginning. Raises ``PatternError`` for what no request can match.
         """
+        check_patterns(verb=verb, resource=resource)
+        if not isinstance(code, int | None):
+            raise PatternError(f"code: expected a number, got {code!r}")
         return [
             record
             for record in self._records

@@ -32,6 +32,13 @@ async def test_advance_rejects_a_negative_duration():
         await VirtualClock().advance(minutes=-1)
 
 
+async def test_advance_rejects_what_is_no_number():
+    with pytest.raises(
+        ClockError, match=r"datetime.timedelta\(seconds=60\): expected numbers, as in advance\(hours=24\)"
+    ):
+        await VirtualClock().advance(timedelta(minutes=1))
+
+
 async def test_advance_to_reaches_the_time():
     clock, time = VirtualClock(), datetime(2026, 1, 2, 3, tzinfo=UTC)
     await clock.advance_to(time)
@@ -44,6 +51,8 @@ async def test_advance_to_rejects_the_past_and_naive_times():
         await clock.advance_to(datetime(2025, 1, 1, tzinfo=UTC))
     with pytest.raises(ClockError, match="no time zone"):
         await clock.advance_to(datetime(2027, 1, 1))  # noqa: DTZ001 — rejected
+    with pytest.raises(ClockError, match="expected a datetime"):
+        await clock.advance_to("2027-01-01")
 
 
 async def test_advance_to_next_timer_moves_only_within_the_bound():

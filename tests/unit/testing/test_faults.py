@@ -78,6 +78,10 @@ def test_first_matching_fault_is_applied():
         ({"respond": 500, "times": 0}, "times: 0 is less than 1"),
         ({"respond": 500, "after": -1}, "after: -1 is negative"),
         ({"delay_seconds": -1}, "delay_seconds: -1 is negative"),
+        ({"respond": 500, "times": "3"}, "times: expected `int | null`, got `str`"),
+        ({"respond": 500, "name": 3}, "name: expected `str`, got `int`"),
+        ({"respond": 500, "verb": "PATCH"}, 'verb: "PATCH" is no verb of a request, expected one of: get, list'),
+        ({"respond": 500, "resource": "ConfigMap"}, 'resource: "ConfigMap" is no resource, expected a plural'),
     ],
 )
 def test_bad_fault_is_an_error_that_names_the_field(fields, message):

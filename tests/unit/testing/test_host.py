@@ -124,12 +124,12 @@ def test_call_to_a_peer_that_ends_is_an_error():
     ("arguments", "message"),
     [
         ({"nodez": 1}, "unknown cluster option 'nodez', expected one of nodes, controllers, scheduler"),
-        ({"nodes": "many"}, "Expected `int`, got `str` - at `$.nodes`"),
+        ({"nodes": "many"}, "cluster option nodes: expected `int`, got `str`"),
         ({"nodes": -1}, "nodes: -1 is negative"),
-        ({"clock": "sundial"}, "Invalid enum value 'sundial' - at `$.clock`"),
-        ({"store": "etcd"}, "Invalid enum value 'etcd' - at `$.store`"),
-        ({"controllers": "deployment"}, "Expected `array | null`, got `str` - at `$.controllers`"),
-        ({"feature_gates": {"A": "yes"}}, "Expected `bool`, got `str` - at `$.feature_gates[...]`"),
+        ({"clock": "sundial"}, "cluster option clock: invalid enum value 'sundial', expected one of: real, virtual"),
+        ({"store": "etcd"}, "cluster option store: invalid enum value 'etcd', expected one of: memory, sqlite"),
+        ({"controllers": "deployment"}, "cluster option controllers: expected `array | null`, got `str`"),
+        ({"feature_gates": {"A": "yes"}}, "cluster option feature_gates[...]: expected `bool`, got `str`"),
     ],
 )
 def test_invalid_option_is_an_error_that_names_it(arguments, message):

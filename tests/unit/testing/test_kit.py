@@ -37,6 +37,7 @@ from steersman.testing.kit.report import sections_of
 from steersman.testing.kit.servers import close_fork_server
 from steersman.testing.kit.template import ClusterTemplate
 from steersman.testing.references import BadReference
+from steersman.testing.trace import PatternError
 from steersman.testing.waiting import WaitError
 
 SECONDS = 30.0
@@ -158,6 +159,36 @@ def test_killed_cluster_leaves_no_port_or_file_and_fails_only_its_calls(shared):
 def test_cluster_that_cannot_start_is_an_error_with_its_log():
     with pytest.raises(ClusterError, match="NoSuchGate"):
         Cluster(feature_gates={"NoSuchGate": True})
+
+
+def test_cluster_with_an_unknown_controller_is_an_error_without_traceback():
+    with pytest.raises(ClusterError) as failed:
+        Cluster(controllers=["deploymnt"])
+    assert str(failed.value).splitlines() == [
+        "the cluster did not start: its process has ended with code 1",
+        "its log ends with:",
+        'controllers: "deploymnt" is not in the list of known controllers',
+    ]
+
+
+def test_command_that_is_text_is_an_error(shared):
+    with pytest.raises(ClusterError, match="'sleep 3' is no command: pass a list of the program and its arguments"):
+        shared.run_command("sleep 3")
+
+
+def test_operator_of_a_missing_file_is_an_error(shared, tmp_path):
+    with pytest.raises(ClusterError, match=r"there is no file operator\.py to run"):
+        shared.run("operator.py", directory=tmp_path)
+
+
+def test_request_patterns_that_can_match_nothing_are_errors(shared):
+    for patterns, message in (
+        ({"code": "201"}, "code: expected a number, got '201'"),
+        ({"verb": "POST", "resource": "pods"}, 'verb: "POST" is no verb of a request'),
+        ({"agent": "kopf"}, 'unknown field "agent" of a request, expected one of: user, user_agent'),
+    ):
+        with pytest.raises(PatternError, match=message):
+            shared.requests(**patterns)
 
 
 def test_unknown_option_is_an_error():

@@ -16,6 +16,8 @@ import msgspec
 
 from steersman.apiserver.workers import stop_workers
 from steersman.controlplane.cyclic_garbage import limit_collections
+from steersman.controlplane.options import OptionError
+from steersman.testing.errors import ClusterError
 from steersman.testing.forkserver.server import ForkServer
 from steersman.testing.host.calls import Calls
 from steersman.testing.host.channel import CallServer
@@ -74,9 +76,13 @@ def run_cluster(arguments: dict[str, Any], descriptors: Sequence[int], *, prepar
         with os.fdopen(more[0], "rb") as file:
             file.seek(0)
             snapshot = ClusterSnapshot.decode(file.read())
-    cluster = HostedCluster(options, prepared, Path(arguments["directory"]), snapshot)
-    limit_collections()
-    asyncio.run(_serve(cluster, socket.socket(fileno=os.dup(listener))))
+    try:
+        cluster = HostedCluster(options, prepared, Path(arguments["directory"]), snapshot)
+        limit_collections()
+        asyncio.run(_serve(cluster, socket.socket(fileno=os.dup(listener))))
+    except (ClusterError, OptionError) as error:
+        sys.stderr.write(f"{error}\n")  # without a traceback: an option of the user is wrong
+        return 1
     return 0
 
 

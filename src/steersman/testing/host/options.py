@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from typing import Any, Final, Literal, Self, get_args
 
 import msgspec
 
 from steersman.testing.clock import QUIET_SECONDS
+from steersman.testing.errors import field_and_reason
+
+ClockKind = Literal["real", "virtual"]
+StoreKind = Literal["memory", "sqlite"]
+_CHOICES: Final = {"clock": get_args(ClockKind), "store": get_args(StoreKind)}
 
 
 class ClusterOptionError(ValueError):
@@ -21,8 +26,8 @@ class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     #: Names as for ``--controllers``; None: those on by default; empty: no controllers.
     controllers: list[str] | None = None
     scheduler: bool = True
-    clock: Literal["real", "virtual"] = "real"
-    store: Literal["memory", "sqlite"] = "memory"
+    clock: ClockKind = "real"
+    store: StoreKind = "memory"
     feature_gates: dict[str, bool] = {}
     #: Decides names, UIDs, jitter and probabilities.
     seed: int | None = None
@@ -40,7 +45,11 @@ class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
         try:
             options = msgspec.convert(values, cls)
         except msgspec.ValidationError as error:
-            raise ClusterOptionError(f"cluster option: {error}") from error
+            name, reason = field_and_reason(error)
+            choices = ", ".join(_CHOICES.get(name, ()))
+            raise ClusterOptionError(
+                f"cluster option {name}: {reason}" + (f", expected one of: {choices}" if choices else "")
+            ) from error
         if options.nodes < 0:
             raise ClusterOptionError(f"cluster option nodes: {options.nodes} is negative")
         if options.quiet_seconds < 0:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
+from steersman.testing.clock import check_time, duration_seconds
+
 if TYPE_CHECKING:
     from steersman.testing.kit.connection import ClusterProcess
 
@@ -29,11 +31,12 @@ class ClusterClock:
         option ``quiet_seconds``. Raises ``SettleError`` if they do not become quiet.
         Raises ``ClockError`` for a negative duration, and for real time.
         """
-        total = seconds + 60 * minutes + 3600 * hours + 86400 * days
+        total = duration_seconds(seconds, minutes=minutes, hours=hours, days=days)
         self._process.call("clock.advance", {"seconds": total}, timeout_seconds=_ADVANCE_SECONDS)
 
     def advance_to(self, time: datetime) -> None:
         """Advance to a time. Raises ``ClockError`` for a time in the past, or without time zone."""
+        check_time(time)
         self._process.call("clock.advance_to", {"time": time.isoformat()}, timeout_seconds=_ADVANCE_SECONDS)
 
     def run(self, speed: float = 1.0) -> None:

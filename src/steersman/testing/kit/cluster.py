@@ -16,7 +16,7 @@ from steersman.testing.host.options import ClusterOptions
 from steersman.testing.kit.clock import ClusterClock
 from steersman.testing.kit.connection import CALL_SECONDS, ClusterProcess
 from steersman.testing.kit.faults import ClusterFaults, ClusterNodes, ClusterPods
-from steersman.testing.kit.operators import Operator, kopf_command
+from steersman.testing.kit.operators import Operator, check_file, kopf_command
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -293,8 +293,9 @@ class Cluster:
         """Run an operator of kopf until ``stop``: a module, the path of a file, or the name of a module.
 
         ``arguments`` are further ones of ``kopf run``; without a namespace among them it watches all. ``options`` are
-        those of ``run_command``.
+        those of ``run_command``. Raises ``ClusterError`` for a file that does not exist.
         """
+        check_file(operator, options.get("directory"))
         return self.run_command(kopf_command(operator, arguments), **options)
 
     def run_command(

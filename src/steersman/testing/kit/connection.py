@@ -33,6 +33,8 @@ _STOP_SECONDS: Final = 10.0
 #: Idle connections that are kept.
 _IDLE_MAX: Final = 4
 _LOG_BYTES: Final = 4096
+#: It is answered once the cluster has started.
+_FIRST_CALL: Final = "describe"
 
 
 class ClusterProcess:
@@ -50,7 +52,7 @@ class ClusterProcess:
         self._path: Final = f"{self.directory}/calls"
         try:
             self._start(options, snapshot)
-            self.description: Final[dict[str, Any]] = self.call("describe", timeout_seconds=START_SECONDS)
+            self.description: Final[dict[str, Any]] = self.call(_FIRST_CALL, timeout_seconds=START_SECONDS)
         except BaseException:
             self.stop()
             raise
@@ -136,7 +138,12 @@ class ClusterProcess:
         if self._process is not None:
             with suppress(ForkServerError):
                 code = self._process.wait(_STOP_SECONDS)
-        return ClusterError(f"{method}: the process of the cluster has ended with code {code}\n{self._log_end()}")
+        what = (
+            "the cluster did not start: its process"
+            if method == _FIRST_CALL
+            else f"{method}: the process of the cluster"
+        )
+        return ClusterError(f"{what} has ended with code {code}\n{self._log_end()}")
 
     def _log_end(self) -> str:
         return f"its log ends with:\n{self.log[-_LOG_BYTES:]}" if self.log else "its log is empty"

@@ -15,6 +15,7 @@ _MODULES: Final = {
     "BadReference": "references",
     "FaultError": "faults",
     "LeftoverFaults": "faults",
+    "PatternError": "trace",
 }
 _CLASSES: Final[dict[str, type[ClusterError]]] = {each.__name__: each for each in (ClusterError, ClockError)}
 

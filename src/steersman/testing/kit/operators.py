@@ -37,6 +37,8 @@ class Operator:
         self, command: Sequence[str], *, environment: Mapping[str, str], directory: Path | None = None
     ) -> None:
         """Start the program. Raises ``ClusterError`` if it cannot be started."""
+        if isinstance(command, str):
+            raise ClusterError(f"{command!r} is no command: pass a list of the program and its arguments")
         self.command: Final = [str(word) for word in command]
         self._output: Final = Output()
         arguments = {
@@ -111,6 +113,12 @@ class Operator:
         self.stop()
 
 
+def check_file(operator: ModuleType | Path | str, directory: Path | None) -> None:
+    """Raise ``ClusterError`` if ``operator`` is the path of a file that does not exist, seen from ``directory``."""
+    if _is_path(operator) and not (directory or Path.cwd()).joinpath(str(operator)).exists():
+        raise ClusterError(f"there is no file {operator} to run")
+
+
 def kopf_command(operator: ModuleType | Path | str, arguments: Sequence[str]) -> list[str]:
     """Return the command that runs an operator of kopf: a module, the path of a file, or the name of a module."""
     if isinstance(operator, ModuleType):
@@ -119,6 +127,9 @@ def kopf_command(operator: ModuleType | Path | str, arguments: Sequence[str]) ->
             raise ClusterError(f"{operator.__name__} has no file that kopf could run")
         operator = Path(file)
     scope = [] if any(word in ("-A", "--all-namespaces", "-n", "--namespace") for word in arguments) else ["-A"]
-    is_path = isinstance(operator, Path) or operator.endswith(".py")
-    target = [str(operator)] if is_path else ["-m", str(operator)]
+    target = [str(operator)] if _is_path(operator) else ["-m", str(operator)]
     return [sys.executable, *_KOPF, *scope, *arguments, *target]
+
+
+def _is_path(operator: ModuleType | Path | str) -> bool:
+    return isinstance(operator, Path) or (isinstance(operator, str) and operator.endswith(".py"))
