@@ -148,7 +148,7 @@ class Controller(ABC):
             name,
             clock=self.clock,
             rate_limiter=rate_limiter,
-            metrics=self.context.metrics.queues.queue(metrics_name or name),
+            metrics=self.context.metrics.queue(metrics_name or name),
         )
         policy = WorkPolicy(workers, timeout_seconds=self.reconcile_timeout_seconds, retries_max=self.retries_max)
         metrics = self.context.metrics.controller(name)

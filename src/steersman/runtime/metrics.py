@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Final, Protocol
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
 
+from steersman.client.sending import NoMetrics as NoClientMetrics
+from steersman.client.workqueue.metrics import NoMetrics as NoQueueMetrics
 from steersman.client.workqueue.prometheus import QueueMetricsFamilies
 from steersman.runtime.client_metrics import PrometheusClientMetrics
 from steersman.runtime.heartbeat_metrics import PrometheusHeartbeatMetrics
 
 if TYPE_CHECKING:
     from steersman.client.leaderelection import LeaderElector
+    from steersman.client.sending import ClientMetrics
+    from steersman.client.workqueue.metrics import QueueMetrics
     from steersman.runtime.result import Outcome
 
 #: Seconds, as controller-runtime's.
@@ -29,7 +34,7 @@ class RuntimeMetrics:
         self.registry: Final = registry or CollectorRegistry()
         self.queues: Final = QueueMetricsFamilies(self.registry)
         #: For the clients of the process: ``connect(metrics=metrics.client)``.
-        self.client: Final = PrometheusClientMetrics(self.registry)
+        self.client: ClientMetrics = PrometheusClientMetrics(self.registry)
         #: For the lease heartbeats of the process: ``LeaseHeartbeat(…, metrics=metrics.heartbeats)``.
         self.heartbeats: Final = PrometheusHeartbeatMetrics(self.registry)
         if process:
@@ -69,13 +74,60 @@ class RuntimeMetrics:
         series = self.is_leader.labels(elector.name.rpartition("/")[2])
         series.set_function(lambda: float(elector.is_leader))
 
+    def queue(self, name: str) -> QueueMetrics:
+        """Return the metrics of one work queue."""
+        return self.queues.queue(name)
+
     def controller(self, name: str) -> ReconcileMetrics:
         """Return the metrics of one controller."""
-        return ReconcileMetrics(self, name)
+        return PrometheusReconcileMetrics(self, name)
 
 
-class ReconcileMetrics:
-    """Metrics of one controller."""
+class UnexposedMetrics(RuntimeMetrics):
+    """Metrics of a manager without a page for them: those of queues, reconciles and requests are discarded."""
+
+    def __init__(self) -> None:
+        super().__init__(process=False)
+        self.client = NoClientMetrics()
+
+    def queue(self, name: str) -> QueueMetrics:
+        """Return metrics that discard all observations."""
+        return NoQueueMetrics()
+
+    def controller(self, name: str) -> ReconcileMetrics:
+        """Return metrics that discard all observations."""
+        return NoReconcileMetrics()
+
+
+class ReconcileMetrics(Protocol):
+    """Receiver of the metrics of one controller."""
+
+    def set_workers(self, count: int) -> None:
+        """Set the number of workers."""
+
+    def in_progress(self) -> AbstractContextManager[object]:
+        """Count a worker as active in the block."""
+
+    def done(self, outcome: Outcome, seconds: float) -> None:
+        """Record the end of a reconcile."""
+
+
+class NoReconcileMetrics:
+    """``ReconcileMetrics`` that discards all observations."""
+
+    def set_workers(self, count: int) -> None:
+        """Do nothing."""
+
+    def in_progress(self) -> AbstractContextManager[object]:
+        """Do nothing."""
+        return nullcontext()
+
+    def done(self, outcome: Outcome, seconds: float) -> None:
+        """Do nothing."""
+
+
+class PrometheusReconcileMetrics:
+    """Metrics of one controller in the registry of its manager."""
 
     def __init__(self, families: RuntimeMetrics, name: str) -> None:
         self._total = families.total
@@ -83,8 +135,16 @@ class ReconcileMetrics:
         self._errors = families.errors.labels(name)
         self._terminal_errors = families.terminal_errors.labels(name)
         self._duration = families.duration.labels(name)
-        self.workers = families.workers.labels(name)
-        self.active = families.active.labels(name)
+        self._workers = families.workers.labels(name)
+        self._active = families.active.labels(name)
+
+    def set_workers(self, count: int) -> None:
+        """Set the number of workers."""
+        self._workers.set(count)
+
+    def in_progress(self) -> AbstractContextManager[object]:
+        """Count a worker as active in the block."""
+        return self._active.track_inprogress()
 
     def done(self, outcome: Outcome, seconds: float) -> None:
         """Record the end of a reconcile."""

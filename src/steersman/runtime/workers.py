@@ -64,7 +64,7 @@ class Workers(Generic[K]):
 
     async def run(self) -> None:
         """Process keys until ``stop`` (running reconciles finish) or cancellation (they are cancelled)."""
-        self._metrics.workers.set(self._policy.workers)
+        self._metrics.set_workers(self._policy.workers)
         try:
             async with asyncio.TaskGroup() as group:
                 for number in range(self._policy.workers):
@@ -85,7 +85,7 @@ class Workers(Generic[K]):
                 return
             try:
                 if not self._stopping:
-                    with self._metrics.active.track_inprogress():
+                    with self._metrics.in_progress():
                         if self._reconcile_log is None:
                             await self._process(key)
                         else:

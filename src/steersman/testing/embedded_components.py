@@ -17,6 +17,7 @@ from steersman.controlplane.components import KUBELET, SCHEDULER, SimulatedNodes
 from steersman.nodes.registration import RENEW_INTERVAL_SECONDS
 from steersman.runtime.context import ControllerContext
 from steersman.runtime.manager import Manager
+from steersman.runtime.metrics import UnexposedMetrics
 from steersman.scheduler.options import set_up
 from steersman.testing.clock import QUIET_STRETCH_SECONDS
 from steersman.version import KUBERNETES_VERSION, __version__
@@ -69,10 +70,11 @@ async def make_components(
         min_resync_period_seconds=0,
         **({} if controllers is None else {"controllers": tuple(controllers)}),
     )
-    identities = OneIdentity(transport, options, clock=clock)
+    identities = OneIdentity(transport, options, clock=clock, metrics=UnexposedMetrics())
     manager = Manager(
         identities.root(),
         dice=Random(dice.random()),  # noqa: S311 — jitter and names
+        metrics=identities.metrics,
         transform=drop_managed_fields,
         reflector=reflector,
         shutdown_grace_seconds=_GRACE_SECONDS,

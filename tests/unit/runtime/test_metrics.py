@@ -1,4 +1,4 @@
-from steersman.runtime.metrics import RuntimeMetrics
+from steersman.runtime.metrics import RuntimeMetrics, UnexposedMetrics
 from steersman.runtime.result import Outcome
 
 
@@ -16,3 +16,16 @@ def test_reconciles_are_counted_by_result():
 
 def test_managers_have_separate_registries():
     assert RuntimeMetrics().registry is not RuntimeMetrics().registry
+
+
+def test_unexposed_metrics_have_no_series_of_queues_reconciles_and_requests():
+    metrics = UnexposedMetrics()
+    controller, queue = metrics.controller("one"), metrics.queue("one")
+    controller.set_workers(3)
+    with controller.in_progress():
+        queue.added()
+        queue.taken(0.1)
+    controller.done(Outcome.ERROR, 0.5)
+    metrics.client.request_done(method="GET", host="h", code="200", duration_seconds=0.1)
+    names = {sample.name for family in metrics.registry.collect() for sample in family.samples}
+    assert not {name for name in names if name.startswith(("workqueue", "controller_runtime", "rest_client"))}

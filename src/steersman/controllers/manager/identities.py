@@ -65,8 +65,10 @@ class Identities(Protocol):
 class OneIdentity:
     """One identity for all controllers: the user of the kubeconfig."""
 
-    def __init__(self, transport: Transport, options: ManagerOptions, *, clock: Clock) -> None:
-        self.metrics: RuntimeMetrics = RuntimeMetrics()
+    def __init__(
+        self, transport: Transport, options: ManagerOptions, *, clock: Clock, metrics: RuntimeMetrics | None = None
+    ) -> None:
+        self.metrics: RuntimeMetrics = metrics or RuntimeMetrics()
         self._make: Callable[[str], Client] = lambda component: self._client(
             transport, component, options=options, clock=clock
         )
