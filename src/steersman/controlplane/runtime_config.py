@@ -7,6 +7,7 @@ Upstream: ``k8s.io/apiserver/pkg/server/resourceconfig``.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from steersman.controlplane.options import OptionError
@@ -24,6 +25,8 @@ _STAGES: Final = ("api/all", "api/ga", "api/beta", "api/alpha")
 
 #: Served only if ``--runtime-config`` enables them.
 OFF_BY_DEFAULT: Final = frozenset({"storagemigration.k8s.io/v1beta1"})
+#: Tables that are kept; the servers of a process hardly ever differ in their options.
+_TABLES_MAX: Final = 4
 _UNSTABLE: Final = ("alpha", "beta")
 #: Group versions whose only resources belong to a feature gate.
 _GATED: Final = {"CoordinatedLeaderElection": ("coordination.k8s.io/v1alpha2", "coordination.k8s.io/v1beta1")}
@@ -42,7 +45,12 @@ def served_resources(options: APIServerOptions) -> ResourceTable:
     for gate, versions in _GATED.items():
         if not options.feature_gates.get(gate, True):
             disabled.update(versions)
-    return table().without_versions(disabled) if disabled else table()
+    return _table_without(frozenset(disabled)) if disabled else table()
+
+
+@lru_cache(maxsize=_TABLES_MAX)
+def _table_without(disabled: frozenset[str]) -> ResourceTable:
+    return table().without_versions(disabled)
 
 
 def holds_elections(options: APIServerOptions) -> bool:

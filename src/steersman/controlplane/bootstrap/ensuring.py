@@ -52,18 +52,22 @@ async def ensure(client: Loopback, objects: Sequence[DesiredObject]) -> None:
             existing_objects[collection, item["metadata"]["name"]] = item
     turns = asyncio.Semaphore(_WRITES_MAX)
 
-    async def write(desired: DesiredObject) -> None:
-        existing = existing_objects.get((desired.collection, desired.tree["metadata"]["name"]))
+    async def write(desired: DesiredObject, repaired: Tree | None) -> None:
         async with turns:
-            if existing is None:
+            if repaired is None:
                 _check(desired, await _post(client, desired), (201, 409))
-            elif desired.repair is not None and (repaired := desired.repair(existing, desired.tree)) is not None:
+            else:
                 await _repair(client, desired, repaired)
 
     try:
         async with asyncio.TaskGroup() as group:
             for desired in objects:
-                group.create_task(write(desired), name=f"bootstrap {desired.path}")
+                existing, repaired = existing_objects.get((desired.collection, desired.tree["metadata"]["name"])), None
+                if existing is not None:
+                    repaired = None if desired.repair is None else desired.repair(existing, desired.tree)
+                    if repaired is None:
+                        continue
+                group.create_task(write(desired, repaired), name=f"bootstrap {desired.path}")
     except* BootstrapError as refused:
         raise refused.exceptions[0] from None
 

@@ -6,6 +6,7 @@ As upstream, missing rules and subjects are added and others kept; objects annot
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -42,17 +43,23 @@ controller storage-version-migrator-controller
 
 async def bootstrap_roles(client: Loopback, *, with_migrations: bool = False) -> None:
     """Create and repair the default roles and bindings. Raises RuntimeError."""
-    text = _TABLE.read_text(encoding="utf-8")
-    objects = read_policy(text + _MIGRATIONS if with_migrations else text)
+    objects = _default_policy(with_migrations=with_migrations)
     # roles first, so that no binding ever lacks its role
     for bindings in (False, True):
         chosen = [tree for tree in objects if ("roleRef" in tree) is bindings]
         await ensure(client, [DesiredObject(_collection(tree), tree, _repair) for tree in chosen])
 
 
+@cache
+def _default_policy(*, with_migrations: bool) -> list[Tree]:
+    """Return the default objects, which must not be changed; kept, as they are compared again every minute."""
+    text = _TABLE.read_text(encoding="utf-8")
+    return read_policy(text + _MIGRATIONS if with_migrations else text)
+
+
 def system_node_rules() -> list[PolicyRule]:
     """Return the rules of the role ``system:node``, which the node authorizer uses whatever is stored."""
-    objects = read_policy(_TABLE.read_text(encoding="utf-8"))
+    objects = _default_policy(with_migrations=False)
     role = next(tree for tree in objects if tree["kind"] == "ClusterRole" and tree["metadata"]["name"] == "system:node")
     return [msgspec.convert(rule, PolicyRule) for rule in role["rules"]]
 

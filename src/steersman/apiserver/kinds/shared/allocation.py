@@ -179,6 +179,14 @@ class PortBitmap:
     def __contains__(self, port: object) -> bool:
         return isinstance(port, int) and port in self.ports and bool(self._bits >> (port - self.ports.first) & 1)
 
+    def __iter__(self) -> Iterator[int]:
+        """Yield the allocated ports in ascending order."""
+        bits = self._bits
+        while bits:
+            lowest = bits & -bits
+            yield self.ports.first + lowest.bit_length() - 1
+            bits ^= lowest
+
     def allocate(self, port: int) -> None:
         """Allocate a port of the range."""
         self._bits |= 1 << (port - self.ports.first)

@@ -116,6 +116,7 @@ def test_decode_restores_encoded_ports(ports: PortRange, data: st.DataObject, me
         bitmap.allocate(port)
     read = PortBitmap.decode(ports, bitmap.encode(media_type))
     assert {port for port in range(ports.first, ports.last + 1) if port in read} == taken
+    assert list(read) == sorted(taken)
 
 
 @pytest.mark.parametrize("value", [b"", b"[]", b"k8s\x00", b"k8s:enc:", b'{"data":"*"}', enclosed("v1", "Pod", b"")])

@@ -39,9 +39,7 @@ class NodePortRegistry:
     async def read(self) -> AllocatedPorts:
         """Return all allocated ports."""
         kv = await self._store.get(NODE_PORTS_KEY)
-        bitmap = read_node_ports(self.ports, kv)
-        numbers = range(self.ports.first, self.ports.last + 1)
-        return AllocatedPorts(frozenset(port for port in numbers if port in bitmap), kv.mod_revision if kv else 0)
+        return AllocatedPorts(frozenset(read_node_ports(self.ports, kv)), kv.mod_revision if kv else 0)
 
     async def change(self, seen: AllocatedPorts, *, take: Iterable[int], release: Iterable[int]) -> None:
         """Allocate and release ports. Raises ``Conflict`` if the value has changed since ``seen``."""
